@@ -1,0 +1,54 @@
+# Build options and the compiler settings every target shares.
+
+option(WEFT_BUILD_TESTS "Build the C++ tests" ON)
+option(WEFT_BUILD_PYTHON "Build the Python extension module" OFF)
+option(WEFT_BUILD_BENCH "Build the benchmark programs" OFF)
+option(WEFT_BUILD_CLANG "Build the in-process Clang toolchain plugin" ON)
+option(WEFT_WERROR "Treat warnings as errors" OFF)
+option(WEFT_COVERAGE "Instrument for coverage" OFF)
+option(WEFT_FUZZ "Build the libFuzzer targets (clang only)" OFF)
+set(WEFT_THREADING "OMP" CACHE STRING "Intra-op thread pool: OMP or TBB")
+set_property(CACHE WEFT_THREADING PROPERTY STRINGS OMP TBB)
+set(WEFT_ARCH "x86-64-v3" CACHE STRING "-march for the library itself (generated kernels use the machine's own)")
+set(WEFT_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
+
+if(NOT WEFT_THREADING MATCHES "^(OMP|TBB)$")
+  message(FATAL_ERROR "WEFT_THREADING must be OMP or TBB, got '${WEFT_THREADING}'")
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# Debug information costs more build time and disk than it gives in a release build.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${WEFT_CCACHE}")
+endif()
+find_program(WEFT_MOLD mold)
+if(WEFT_MOLD AND NOT WEFT_SANITIZE)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(weft_flags INTERFACE)
+# Eager kernels and generated code must round alike: no contraction, no fast-math.
+target_compile_options(weft_flags INTERFACE
+  -Wall -Wextra -Wno-psabi -ffp-contract=off -fno-math-errno -fno-trapping-math
+  $<$<BOOL:${WEFT_WERROR}>:-Werror>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND WEFT_ARCH)
+  target_compile_options(weft_flags INTERFACE -march=${WEFT_ARCH})
+endif()
+if(WEFT_SANITIZE)
+  target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -g1)
+  target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
+endif()
+if(WEFT_COVERAGE)
+  target_compile_options(weft_flags INTERFACE --coverage -O0)
+  target_link_options(weft_flags INTERFACE --coverage)
+endif()

@@ -1,0 +1,26 @@
+// Intra-op parallelism: one pool per process.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace weft {
+
+// Number of threads parallel_for uses. Default: MKL_NUM_THREADS, else OMP_NUM_THREADS, else the usable cores
+// (affinity mask and cgroup quota respected).
+int get_num_threads();
+// ValueError unless n >= 1.
+void set_num_threads(int n);
+int num_usable_cores();
+
+// Calls body(begin, end) on disjoint ranges that cover [begin, end), each at least `grain` long except the
+// last. Runs serially when nested in another parallel_for, for one range, or after fork() until the pool is
+// made again. The first exception thrown by a body is rethrown here.
+void parallel_for(int64_t begin, int64_t end, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
+// The same without std::function, for generated code.
+using RangeFn = void (*)(void* context, int64_t begin, int64_t end);
+void parallel_for_raw(int64_t begin, int64_t end, int64_t grain, RangeFn body, void* context);
+bool in_parallel_region();
+
+}  // namespace weft

@@ -1,0 +1,152 @@
+// The one graph: typed SSA with structured control flow, symbolic sizes, and mutation made explicit.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/registry.h"
+#include "weft/sym.h"
+#include "weft/tensor.h"
+
+namespace weft::ir {
+
+using ops::Attrs;
+using ops::OpDef;
+using ops::TensorType;
+
+class Graph;
+struct Block;
+struct Node;
+
+// Where in the user's program a node comes from.
+struct SourceLocation {
+  std::shared_ptr<const std::string> file;
+  int line = 0;
+  std::string str() const;  // "kmeans.py:4", "" if unknown
+};
+
+// Kind::Tensor today; the script front end adds the others' producers.
+struct Type {
+  enum class Kind : uint8_t { Tensor, Int, Float, Bool, String, None, List, Tuple, Object };
+  Kind kind = Kind::Tensor;
+  TensorType tensor;                // Kind::Tensor
+  std::vector<Type> elements;       // List (one), Tuple
+  std::string str() const;
+};
+
+struct Use {
+  Node* user;  // null: returned by `block`
+  Block* block;
+  size_t operand;
+};
+
+struct Value {
+  Type type;
+  Node* def = nullptr;     // null for block parameters and graph inputs
+  Block* block = nullptr;  // for parameters
+  size_t index = 0;        // among def's outputs or the block's parameters
+  int id = 0;              // prints as %id
+  std::string name;        // as the user calls it, if known; prints as %name
+  std::vector<Use> uses;
+
+  const TensorType& tensor() const { return type.tensor; }
+};
+
+// Structural nodes have op == nullptr and one of the other kinds.
+enum class NodeKind : uint8_t {
+  Op,        // op(inputs) {attrs}
+  Constant,  // attribute `tensor`: a captured array
+  If,        // inputs: condition (0-d bool); blocks: then, else; outputs: the blocks' returns
+  Loop,      // inputs: trip count (0-d i64), initial condition, carried…; block params: i, carried…;
+             // block returns: condition, carried…
+};
+
+struct Node {
+  NodeKind kind = NodeKind::Op;
+  const OpDef* op = nullptr;
+  std::vector<Value*> inputs;  // a null entry is an absent optional operand
+  std::vector<Value*> outputs;
+  Attrs attrs;
+  Tensor constant;  // NodeKind::Constant
+  std::vector<std::unique_ptr<Block>> blocks;
+  SourceLocation location;
+  Block* parent = nullptr;
+  std::list<std::unique_ptr<Node>>::iterator position;
+
+  Value* output() const { return outputs.at(0); }
+  bool is(std::string_view op_name) const { return op && op->name == op_name; }
+  std::string_view kind_name() const;  // the operator's name, "constant", "if", "loop"
+};
+
+struct Block {
+  Graph* graph = nullptr;
+  Node* owner = nullptr;  // null for the graph's body
+  std::vector<Value*> params;
+  std::list<std::unique_ptr<Node>> nodes;
+  std::vector<Value*> returns;
+};
+
+// A graph input whose contents the function changed: after the run, input `input` holds `value`.
+struct WriteBack {
+  size_t input;
+  Value* value;
+};
+
+class Graph {
+ public:
+  explicit Graph(std::string name = "graph");
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  std::string name;
+  SymEnv& env() { return *env_; }
+  const SymEnv& env() const { return *env_; }
+  Block& body() { return body_; }
+  const Block& body() const { return body_; }
+  std::vector<Value*>& inputs() { return body_.params; }
+  std::vector<Value*>& outputs() { return body_.returns; }
+  const std::vector<Value*>& inputs() const { return body_.params; }
+  const std::vector<Value*>& outputs() const { return body_.returns; }
+  std::vector<WriteBack> write_backs;
+
+  Value* add_input(TensorType type, std::string value_name = "");
+  Value* add_param(Block& block, Type type, std::string value_name = "");
+  // Appends to `block` (or inserts before `before`), infers output types, links uses.
+  Node* add_node(Block& block, const OpDef& op, std::vector<Value*> inputs, Attrs attrs, SourceLocation location = {},
+                 Node* before = nullptr);
+  Node* add_constant(Block& block, Tensor tensor, SourceLocation location = {}, Node* before = nullptr);
+  Node* add_control(Block& block, NodeKind kind, std::vector<Value*> inputs, SourceLocation location = {});
+  Value* add_output(Node* node, Type type);
+  void add_return(Block& block, Value* value);
+  void set_input(Node* node, size_t operand, Value* value);
+  // Every use of `from`, returns and write-backs included, becomes a use of `to`.
+  void replace_uses(Value* from, Value* to);
+  // Asserts that the outputs have no uses.
+  void erase(Node* node);
+
+  std::unique_ptr<Graph> clone() const;
+  std::string str() const;  // parses back: ir/parser.h
+
+ private:
+  std::unique_ptr<SymEnv> env_;
+  Block body_;
+  std::vector<std::unique_ptr<Value>> values_;
+  int next_id_ = 0;
+  Value* new_value(Type type);
+  friend class Parser;
+};
+
+// Throws an internal error naming the first rule broken: operands defined before use, uses consistent,
+// types equal to what inference gives, block signatures, schema's attributes present.
+void verify(const Graph& graph);
+// Parses what Graph::str() printed; ValueError with line and column.
+std::unique_ptr<Graph> parse_graph(std::string_view text);
+// The definition of what a graph means: operator by operator, eagerly. Applies write-backs.
+std::vector<Tensor> interpret(const Graph& graph, const std::vector<Tensor>& inputs);
+// Values of the graph's symbols, read off the inputs' shapes (and 0-d integer inputs bound to symbols).
+std::vector<int64_t> bind_symbols(const Graph& graph, const std::vector<Tensor>& inputs);
+
+}  // namespace weft::ir

@@ -1,0 +1,127 @@
+// The operator table: one definition per operator, from which the eager call, the graph node, the Python
+// binding, the documentation and the tests come.
+//
+// Two levels:
+//   * strict   call(op, args): operands already have the dtypes the kernel wants (pointwise operators: one
+//              common dtype; broadcasting is implicit). This is what graphs contain.
+//   * promoted invoke(op, operands, rules): operands are tensors or Python-like scalars; dtype promotion
+//              (PyTorch's or NumPy's) inserts casts, then the strict call is made.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/attrs.h"
+#include "scalar/expr.h"
+#include "weft/tensor.h"
+
+namespace weft::ops {
+
+enum class OpKind : uint8_t {
+  Pointwise,  // output element depends on the same element of the operands; `semantics` says how
+  Reduction,  // one of ReduceOp over `dim` (list of ints), `keepdim`
+  View,       // shares the operand's storage
+  Creation,   // no tensor operands
+  Composite,  // written over other operators; never a graph node
+  Kernel,     // has its own kernel: matmul, sort, gather, …
+};
+
+enum class ReduceOp : uint8_t { None, Sum, Prod, Min, Max, ArgMin, ArgMax, Any, All };
+
+// How a pointwise operator's computation and result dtypes follow from the promoted operand dtype.
+enum class DTypeRule : uint8_t {
+  Same,          // result = promoted dtype
+  FloatOnly,     // integers and bool become floating: PyTorch's default dtype, or NumPy's per-width rule
+  Bool,          // comparisons, predicates
+  IntegerOnly,   // bool and integers; TypeError otherwise
+  Real,          // |z|, real part: complex gives its real type
+};
+
+struct Param {
+  enum class Type : uint8_t { Tensor, TensorList, Bool, Int, Float, Scalar, String, DType, Device, IntList };
+  std::string name;
+  Type type;
+  bool optional = false;      // may be None
+  bool keyword_only = false;
+  bool has_default = false;
+  Attr default_value;
+};
+
+struct OpDef;
+
+// Operands of a strict call. Tensors are in schema order, a TensorList flattened in its place; an absent
+// optional tensor is an undefined Tensor.
+struct OpArgs {
+  std::vector<Tensor> tensors;
+  Attrs attrs;
+};
+
+using InferFn = std::function<std::vector<TensorType>(const OpDef&, std::span<const TensorType> operands, const Attrs&)>;
+using EagerFn = std::function<std::vector<Tensor>(const OpDef&, std::span<const Tensor> operands, const Attrs&)>;
+using SemanticsFn = std::function<scalar::Expr(std::span<const scalar::Expr> operands, const Attrs&)>;
+using CompositeFn = std::function<std::vector<Tensor>(const OpDef&, const OpArgs&)>;
+
+// Largest error in units in the last place of the result, against the reference computed in float64
+// (or exactly). 0 means bit-equal.
+struct ErrorBound {
+  double f32 = 0, f64 = 0;
+};
+
+struct OpDef {
+  std::string name;
+  std::string schema;  // "(Tensor x, int dim, bool keepdim=False) -> Tensor"
+  OpKind kind = OpKind::Kernel;
+  DTypeRule dtype_rule = DTypeRule::Same;
+  ReduceOp reduce = ReduceOp::None;
+  std::string doc;      // docstring as STYLE says: shapes, dtypes, error, raises, source
+  std::string numpy;    // reference as a Python expression over the schema's parameter names; "" if none
+  ErrorBound error;
+  // Domain of sample inputs for the generated tests: [low, high] for every tensor operand.
+  double sample_low = -3, sample_high = 3;
+  std::vector<std::string> methods;  // also a Tensor method under these names ("" = the same name)
+
+  InferFn infer;
+  EagerFn eager;
+  SemanticsFn semantics;
+  CompositeFn composite;
+
+  std::vector<Param> params;  // parsed from schema at registration
+  int num_outputs = 1;
+  const Param* find_param(std::string_view param) const;
+};
+
+// Adds to the table (during static initialization of the family files). Asserts a well-formed schema.
+const OpDef& register_op(OpDef def);
+const OpDef* find_op(std::string_view name);
+const OpDef& get_op(std::string_view name);  // internal error when absent
+const std::map<std::string, const OpDef*, std::less<>>& all_ops();
+
+// ---- strict calls ----------------------------------------------------------------------------------------
+// Checks, infers, then runs the eager kernel; or records a node when the operands are traced.
+// Composites run their body. Errors name the operator and describe every operand.
+std::vector<Tensor> call(const OpDef& op, OpArgs args);
+Tensor call1(std::string_view op, std::vector<Tensor> tensors, Attrs attrs = {});
+std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs);
+
+// ---- promoted calls --------------------------------------------------------------------------------------
+using Operand = std::variant<Tensor, Scalar>;
+// For pointwise operators: promotes, casts, broadcasts, calls. A Scalar operand is weak.
+Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules);
+Tensor invoke(std::string_view op, std::initializer_list<Operand> operands, Promotion rules = Promotion::Torch);
+// The dtypes `invoke` would use: computation (all operands are cast to it) and result.
+struct PromotedTypes {
+  DType compute, result;
+};
+PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands, Promotion rules);
+
+// ---- shapes ----------------------------------------------------------------------------------------------
+TensorType type_of(const Tensor& tensor);     // symbolic sizes for a traced tensor
+SymShape sym_shape(const Tensor& tensor);
+SymShape broadcast_shapes(std::string_view op, std::span<const SymShape> shapes);  // ValueError
+int64_t normalize_dim(std::string_view op, int64_t dim, int64_t ndim);             // IndexError
+
+}  // namespace weft::ops

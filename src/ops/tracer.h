@@ -1,0 +1,41 @@
+// The hook through which operator calls on traced tensors become graph nodes; implemented in ir/trace.cc.
+#pragma once
+
+#include <vector>
+
+#include "ops/registry.h"
+
+namespace weft {
+
+class TraceHandle {
+ public:
+  virtual ~TraceHandle() = default;
+  virtual const ops::TensorType& type() const = 0;
+};
+
+namespace ops {
+
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+  // Records one strict call; operands that are not traced become constants of the graph.
+  virtual std::vector<Tensor> record(const OpDef& op, const OpArgs& args) = 0;
+  // In-place assignment to a traced tensor (or a traced view of one): target[...] = source, broadcast.
+  virtual void record_copy(const Tensor& target, const Tensor& source) = 0;
+};
+
+// The calling thread's active tracer, or null. While one is active, creation operators are recorded too.
+Tracer* current_tracer();
+class TracerScope {
+ public:
+  explicit TracerScope(Tracer* tracer);
+  ~TracerScope();
+  TracerScope(const TracerScope&) = delete;
+  TracerScope& operator=(const TracerScope&) = delete;
+
+ private:
+  Tracer* previous_;
+};
+
+}  // namespace ops
+}  // namespace weft

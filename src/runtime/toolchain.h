@@ -1,0 +1,61 @@
+// From generated C++ to callable machine code: two toolchains behind one interface, and the cache.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::runtime {
+
+struct CompileRequest {
+  std::string name;     // for files and messages: [A-Za-z0-9_]+
+  std::string source;   // freestanding C++20, prelude included by the caller; no system header
+};
+
+// A loaded kernel library. Symbols stay valid as long as it lives.
+class Module {
+ public:
+  virtual ~Module() = default;
+  virtual void* symbol(std::string_view name) const = 0;  // internal error when absent
+};
+
+// Turns source into the bytes of a shared object.
+class Toolchain {
+ public:
+  virtual ~Toolchain() = default;
+  virtual std::string_view name() const = 0;  // "clang", "c++"
+  virtual std::string id() const = 0;         // version string, part of the cache key
+  virtual bool available(std::string* why_not) const = 0;
+  // The shared object's bytes; throws Error(Runtime) with the compiler's message.
+  virtual std::string compile(const CompileRequest& request) const = 0;
+};
+
+// "clang", "c++", "auto" or "" (WEFT_TOOLCHAIN). Throws Error(Runtime) saying why none works.
+const Toolchain& toolchain(std::string_view name = "");
+std::vector<const Toolchain*> toolchains();
+
+struct LoadedKernel {
+  std::shared_ptr<const Module> module;
+  double compile_ms = 0;    // 0 from a cache
+  const char* origin = "";  // "compiled", "disk cache", "memory cache"
+};
+// Memory cache, then disk cache, then the toolchain.
+LoadedKernel load_kernel(const CompileRequest& request, std::string_view toolchain_name = "");
+
+// The flags every toolchain uses, for the host CPU.
+std::vector<std::string> kernel_flags();
+int host_vector_bytes();
+std::string host_cpu_name();                       // "znver4", as -march wants it
+std::vector<std::string> host_cpu_features();      // "avx512f", …
+
+std::string cache_directory();
+struct CacheStats {
+  int64_t entries = 0, bytes = 0;
+};
+CacheStats cache_stats();
+void clear_memory_cache();
+void clear_disk_cache();
+
+}  // namespace weft::runtime
