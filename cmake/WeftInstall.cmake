@@ -1,1 +1,40 @@
-# Installed by `cmake --install`: the library, its headers, the command and a config package.
+# `cmake --install`: the library with its headers, the toolchain plugin, the command and a config package, so
+# that another project says find_package(weft) and links weft::weft. A wheel (SKBUILD) holds the same library,
+# plugin and command below weft/, beside the Python sources.
+include(CMakePackageConfigHelpers)
+
+if(SKBUILD)
+  set(weft_libdir weft/lib)
+  set(weft_bindir weft/bin)
+  # Wheels hold no symbolic links: the library is one file, under the name that programs load.
+  set_target_properties(weft PROPERTIES VERSION 0 SOVERSION 0)
+else()
+  set(weft_libdir ${CMAKE_INSTALL_LIBDIR})
+  set(weft_bindir ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set_target_properties(weft PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS weft EXPORT weftTargets LIBRARY DESTINATION ${weft_libdir} NAMELINK_COMPONENT development)
+if(TARGET weft_clang_plugin)
+  set_target_properties(weft_clang_plugin PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS weft_clang_plugin LIBRARY DESTINATION ${weft_libdir})
+endif()
+if(TARGET weft_command)
+  set_target_properties(weft_command PROPERTIES INSTALL_RPATH "$ORIGIN/../lib:$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS weft_command RUNTIME DESTINATION ${weft_bindir})
+endif()
+if(TARGET weft_python)
+  set_target_properties(weft_python PROPERTIES INSTALL_RPATH "$ORIGIN/lib")
+  install(TARGETS weft_python LIBRARY DESTINATION weft COMPONENT python)
+endif()
+
+if(NOT SKBUILD)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+  install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft COMPONENT development)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  file(WRITE ${PROJECT_BINARY_DIR}/weftConfig.cmake
+    "include(\"\${CMAKE_CURRENT_LIST_DIR}/weftTargets.cmake\")\n")
+  install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft COMPONENT development)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+endif()

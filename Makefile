@@ -1,0 +1,52 @@
+# Shortcuts; `make help` lists them. The work is done by CMake presets and the programs in scripts/ and bench/.
+PYTHON ?= python3
+PRESET ?= release
+export PYTHON
+
+VENV := .venv/bin/python
+
+.PHONY: help setup build demo test bench bench-peers fuzz coverage docs format lint clean
+
+help:  ## This list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup:
+	@scripts/setup build
+
+build: setup  ## The library, the `weft` command and the Python package, in build/release and .venv
+	@scripts/build $(PRESET)
+
+demo: build  ## k-means on 20 million points: NumPy beside weft, one table and build/demo/kmeans.png
+	@$(VENV) examples/demo_kmeans.py
+
+test:  ## Everything: C++, Python, sanitizers, fuzzing, install, wheel
+	@scripts/test
+
+bench: build  ## Benchmarks as a table and JSON in build/bench
+	@$(VENV) bench/run.py
+
+bench-peers: build  ## The same beside NumPy, torch, numba, jax and numexpr, alternating in one run
+	@bench/setup_peers
+	@$(VENV) bench/run.py --peers
+
+fuzz:  ## A long fuzz run of every target: FUZZ_SECONDS=600 each
+	@scripts/setup build test
+	@scripts/fuzz fuzz $${FUZZ_SECONDS:-600}
+
+coverage:  ## Line coverage of the C++ tests in build/coverage/coverage.txt
+	@scripts/setup build
+	@scripts/coverage
+
+docs: build  ## Operator pages in docs/operators from the operator table
+	@scripts/docs
+
+format:  ## clang-format and ruff, in place
+	@scripts/setup build lint
+	@scripts/lint --fix
+
+lint:  ## clang-format, clang-tidy on changed files, ruff; changes nothing
+	@scripts/setup build lint
+	@scripts/lint
+
+clean:  ## Removes build/ (keeps .venv and compiled-kernel caches)
+	rm -rf build
