@@ -11,17 +11,18 @@ namespace weft {
 enum class DType : uint8_t { Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32, F64, C64, C128 };
 inline constexpr int kNumDTypes = 15;
 
+// Storage types of 16 bits; conversion from float rounds to nearest even (weft/detail/half.h).
 struct Half {
   uint16_t bits = 0;
   Half() = default;
-  Half(float value);
-  operator float() const;
+  inline Half(float value);
+  inline operator float() const;
 };
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
-  BFloat16(float value);
-  operator float() const;
+  inline BFloat16(float value);
+  inline operator float() const;
 };
 
 // Order of increasing "kind" as promotion sees it.
@@ -55,7 +56,7 @@ inline DType compute_dtype(DType d) { return d == DType::F16 || d == DType::BF16
 // Which rules decide a result's dtype.
 enum class Promotion : uint8_t { Torch, NumPy };
 
-// dtype of an operation on two arrays. Tables: src/core/promotion.cc.
+// dtype of an operation on two arrays; TypeError where the rules have none. Tables: src/core/promotion.cc.
 DType promote_types(DType a, DType b, Promotion rules);
 
 // The category of a Python scalar operand, whose dtype is weak (NEP 50 and PyTorch alike).
@@ -82,4 +83,5 @@ decltype(auto) visit_dtype(DType dtype, F&& f);
 
 }  // namespace weft
 
+#include "weft/detail/half.h"
 #include "weft/detail/visit_dtype.h"

@@ -39,7 +39,7 @@ class Sym {
   int64_t evaluate(const std::vector<int64_t>& symbols) const;
   // As printed in graphs: "4", "s0", "s0*2 + 1".
   std::string str() const;
-  // As printed in generated code; parenthesized where needed. Symbols print as in str().
+  // The same expression. Expressions are interned in a canonical form, so that equal sums and products are one.
   bool same(const Sym& other) const { return node_ == other.node_ && value_ == other.value_; }
 
  private:
@@ -51,6 +51,7 @@ struct SymNode {
   SymOp op;
   SymEnv* env;
   int symbol = -1;  // for SymOp::Symbol
+  int id = 0;       // order of creation in the environment
   Sym a, b;         // operands, in canonical order for Add, Mul, Min, Max
   int64_t hint;
 };
@@ -94,7 +95,7 @@ class SymEnv {
   SymEnv& operator=(const SymEnv&) = delete;
 
   Sym new_symbol(int64_t hint);
-  // `any` symbols may take every value, not only sizes >= 2 (loop counters, integer arguments).
+  // "Any" symbols may take every value, not only sizes >= 2 (loop counters, integer arguments).
   Sym new_any_symbol(int64_t hint);
   int num_symbols() const { return static_cast<int>(hints_.size()); }
   Sym symbol(int index) const;

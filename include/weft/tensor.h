@@ -46,7 +46,7 @@ class Storage {
   size_t nbytes_ = 0;
   Device device_;
   bool read_only_ = false;
-  bool from_allocator_ = false;
+  size_t capacity_ = 0;  // of a block from the allocator; 0 otherwise
   std::function<void()> release_;
 };
 
@@ -80,19 +80,23 @@ class Tensor {
   bool defined() const { return impl_ != nullptr; }
   DType dtype() const { return impl_->dtype; }
   Device device() const { return impl_->device; }
-  const Shape& shape() const { return impl_->shape; }
+  // Of a traced tensor: the sizes seen at capture, which become guards of the graph (ops::sym_shape does not).
+  const Shape& shape() const {
+    if (impl_->trace) specialize_shape();
+    return impl_->shape;
+  }
   const Strides& strides() const { return impl_->strides; }
   int64_t dim() const { return static_cast<int64_t>(impl_->shape.size()); }
   // Negative `d` counts from the end; IndexError when out of range.
   int64_t size(int64_t d) const;
-  int64_t numel() const { return weft::numel(impl_->shape); }
+  int64_t numel() const { return weft::numel(shape()); }
   int64_t offset() const { return impl_->offset; }
   const std::shared_ptr<Storage>& storage() const { return impl_->storage; }
   const std::shared_ptr<TensorImpl>& impl() const { return impl_; }
   bool is_contiguous() const;
   bool is_traced() const { return impl_ && impl_->trace != nullptr; }
 
-  // Address of the element at index 0…0.
+  // Address of the element at index 0…0; null for a meta tensor, an error for a traced one.
   void* data() const;
   template <class T>
   T* data_as() const {
@@ -104,18 +108,20 @@ class Tensor {
   // Element at a flat C-order position, converted.
   double at(int64_t flat) const;
 
-  // A view of the same storage; bounds are asserted, not clipped.
+  // A view of the same storage; ValueError when it would reach outside the storage.
   Tensor as_strided(Shape shape, Strides strides, int64_t offset) const;
   Tensor contiguous() const;  // itself when already C-contiguous
   Tensor clone() const;       // always a copy, C-contiguous
   Tensor to(DType dtype) const;
-  // Elementwise copy from `source`, broadcast and converted; shapes are checked. Handles overlap.
+  // Elementwise copy from `source`, broadcast and converted; shapes are checked, and a read-only tensor is
+  // refused. Handles overlap.
   void copy_from(const Tensor& source) const;
 
   // As PyTorch prints it: "tensor([1., 2.])".
   std::string str() const;
 
  private:
+  void specialize_shape() const;
   std::shared_ptr<TensorImpl> impl_;
 };
 

@@ -3,15 +3,10 @@
 
 #include <vector>
 
+#include "core/trace_handle.h"
 #include "ops/registry.h"
 
 namespace weft {
-
-class TraceHandle {
- public:
-  virtual ~TraceHandle() = default;
-  virtual const ops::TensorType& type() const = 0;
-};
 
 namespace ops {
 

@@ -1,0 +1,181 @@
+// Blocks come in size classes, eight per power of two (at most an eighth of a block is unused). Below 4 MiB
+// they are from the C library; above, from mmap, aligned to and advised for huge pages.
+#include "weft/allocator.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "weft/error.h"
+
+namespace weft {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kMapThreshold = size_t{4} << 20;
+
+// 0 when the class does not fit a size_t.
+size_t round_to_class(size_t nbytes) {
+  if (nbytes <= 8 * kAlignment) return std::max(kAlignment, (nbytes + kAlignment - 1) / kAlignment * kAlignment);
+  if (nbytes > SIZE_MAX / 4) return 0;
+  const size_t step = std::bit_floor(nbytes - 1) / 8;
+  return (nbytes + step - 1) / step * step;
+}
+
+void* system_allocate(size_t capacity) {
+  if (capacity < kMapThreshold) return std::aligned_alloc(kAlignment, capacity);
+  // Mapped with room to align to a huge page; what is before and after is given back at once.
+  const size_t mapped = capacity + kHugePage;
+  void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(start);
+  const uintptr_t aligned = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  if (aligned > begin) munmap(start, aligned - begin);
+  if (aligned + capacity < begin + mapped) {
+    munmap(reinterpret_cast<void*>(aligned + capacity), begin + mapped - aligned - capacity);
+  }
+  void* data = reinterpret_cast<void*>(aligned);
+  madvise(data, capacity, MADV_HUGEPAGE);
+  return data;
+}
+
+void system_free(void* data, size_t capacity) {
+  if (capacity < kMapThreshold) std::free(data);
+  else munmap(data, capacity);
+}
+
+size_t default_limit() {
+  if (const char* text = std::getenv("WEFT_ALLOCATOR_LIMIT"); text && *text) {
+    char* end = nullptr;
+    const unsigned long long value = std::strtoull(text, &end, 10);
+    if (*end == '\0') return value;
+  }
+  const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && page_size > 0 ? static_cast<size_t>(pages) / 4 * static_cast<size_t>(page_size) : size_t{1} << 30;
+}
+
+class Allocator {
+ public:
+  static Allocator& instance() {
+    static Allocator* allocator = new Allocator;  // never destroyed: storages may outlive static objects
+    return *allocator;
+  }
+
+  void* allocate(size_t nbytes, size_t* capacity) {
+    const size_t size = round_to_class(nbytes);
+    *capacity = size;
+    void* data = size ? take(size, capacity) : nullptr;
+    if (!data && size) data = system_allocate(size);
+    if (!data && size) {
+      empty_cache();
+      data = system_allocate(size);
+    }
+    if (!data) {
+      throw_error(ErrorKind::Memory, fmt::format("allocate: {} bytes ({:.2f} GiB) cannot be allocated", nbytes,
+                                                 static_cast<double>(nbytes) / 0x1p30));
+    }
+    std::lock_guard lock(mutex_);
+    ++stats_.num_requests;
+    stats_.allocated += *capacity;
+    stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
+    return data;
+  }
+
+  void deallocate(void* data, size_t capacity) noexcept {
+    {
+      std::lock_guard lock(mutex_);
+      stats_.allocated -= capacity;
+      if (capacity <= limit_) {
+        evict(limit_ - capacity);
+        free_[capacity].push_back(data);
+        stats_.cached += capacity;
+        return;
+      }
+    }
+    system_free(data, capacity);
+  }
+
+  void empty_cache() {
+    std::lock_guard lock(mutex_);
+    evict(0);
+  }
+
+  AllocatorStats stats() {
+    std::lock_guard lock(mutex_);
+    return stats_;
+  }
+  size_t limit() {
+    std::lock_guard lock(mutex_);
+    return limit_;
+  }
+  void set_limit(size_t bytes) {
+    std::lock_guard lock(mutex_);
+    limit_ = bytes;
+    evict(bytes);
+  }
+
+ private:
+  Allocator() : limit_(default_limit()) {
+    // A child made by fork() must not inherit the lock held by another thread.
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] { instance().mutex_.unlock(); });
+  }
+
+  // A kept block of this class or, for mapped blocks, of one up to a quarter larger.
+  void* take(size_t size, size_t* capacity) {
+    std::lock_guard lock(mutex_);
+    const size_t largest = size < kMapThreshold ? size : size + size / 4;
+    for (auto it = free_.lower_bound(size); it != free_.end() && it->first <= largest; ++it) {
+      if (it->second.empty()) continue;
+      void* data = it->second.back();
+      it->second.pop_back();
+      *capacity = it->first;
+      stats_.cached -= it->first;
+      ++stats_.num_reused;
+      return data;
+    }
+    return nullptr;
+  }
+
+  // Frees kept blocks, largest first, until at most `bytes` are kept.
+  void evict(size_t bytes) noexcept {
+    for (auto it = free_.rbegin(); it != free_.rend() && stats_.cached > bytes; ++it) {
+      while (!it->second.empty() && stats_.cached > bytes) {
+        system_free(it->second.back(), it->first);
+        it->second.pop_back();
+        stats_.cached -= it->first;
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<size_t, std::vector<void*>> free_;  // kept blocks by capacity
+  AllocatorStats stats_;
+  size_t limit_;
+};
+
+}  // namespace
+
+AllocatorStats allocator_stats() { return Allocator::instance().stats(); }
+void empty_allocator_cache() { Allocator::instance().empty_cache(); }
+size_t allocator_limit() { return Allocator::instance().limit(); }
+void set_allocator_limit(size_t bytes) { Allocator::instance().set_limit(bytes); }
+
+namespace detail {
+
+void* allocate(size_t nbytes, size_t* capacity) { return Allocator::instance().allocate(nbytes, capacity); }
+void deallocate(void* data, size_t capacity) noexcept { Allocator::instance().deallocate(data, capacity); }
+
+}  // namespace detail
+
+}  // namespace weft

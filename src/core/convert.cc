@@ -1,0 +1,89 @@
+// The inner loops of copies: one per pair of dtypes.
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "core/copy.h"
+
+namespace weft {
+
+namespace {
+
+template <class T>
+constexpr bool is_complex_type = false;
+template <class T>
+constexpr bool is_complex_type<std::complex<T>> = true;
+template <class T>
+constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+// Complex to real drops the imaginary part; to bool means different from zero. A floating value outside an
+// integer type's range becomes whatever the machine's conversion yields, as in PyTorch and NumPy.
+template <class To, class From>
+inline To convert_value(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (is_small_float<From>) {
+    return convert_value<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{};
+  } else if constexpr (is_complex_type<To>) {
+    using Real = typename To::value_type;
+    if constexpr (is_complex_type<From>) return To(static_cast<Real>(value.real()), static_cast<Real>(value.imag()));
+    else return To(static_cast<Real>(value), Real{});
+  } else if constexpr (is_complex_type<From>) {
+    return convert_value<To>(value.real());
+  } else if constexpr (is_small_float<To>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
+    return static_cast<To>(static_cast<int32_t>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint32_t>) {
+    return static_cast<To>(static_cast<int64_t>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class To, class From>
+void convert_loop(void* destination, int64_t destination_stride, const void* source, int64_t source_stride,
+                  int64_t n) {
+  To* to = static_cast<To*>(destination);
+  const From* from = static_cast<const From*>(source);
+  if (destination_stride == 1 && source_stride == 1) {
+    if constexpr (std::is_same_v<To, From>) {
+      std::memmove(destination, source, static_cast<size_t>(n) * sizeof(To));
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i] = convert_value<To>(from[i]);
+    }
+  } else if (destination_stride == 1 && source_stride == 0) {
+    const To value = convert_value<To>(from[0]);
+    for (int64_t i = 0; i < n; ++i) to[i] = value;
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i * destination_stride] = convert_value<To>(from[i * source_stride]);
+  }
+}
+
+template <class To, class... From>
+constexpr std::array<ConvertFn, sizeof...(From)> row(std::type_identity<To>, std::type_identity<From>...) {
+  return {&convert_loop<To, From>...};
+}
+
+template <class... T>
+constexpr auto table(std::type_identity<T>... types) {
+  return std::array<std::array<ConvertFn, sizeof...(T)>, sizeof...(T)>{row(types, std::type_identity<T>{}...)...};
+}
+
+#define WEFT_TYPE(NAME, TYPE) , std::type_identity<TYPE>{}
+constexpr auto make_table() {
+  return []<class... T>(int, std::type_identity<T>... types) { return table(types...); }(
+             0 WEFT_FOR_EACH_DTYPE(WEFT_TYPE));
+}
+#undef WEFT_TYPE
+constexpr auto kTable = make_table();
+
+}  // namespace
+
+ConvertFn convert_function(DType to, DType from) {
+  return kTable[static_cast<size_t>(to)][static_cast<size_t>(from)];
+}
+
+}  // namespace weft

@@ -1,0 +1,199 @@
+// Tensors as PyTorch prints them with its default options: four digits, 80 columns, three edge items of each
+// dimension where there are more than 1000 elements.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/copy.h"
+#include "weft/error.h"
+#include "weft/tensor.h"
+
+namespace weft {
+
+namespace {
+
+constexpr int64_t kEdgeItems = 3;
+constexpr int64_t kThreshold = 1000;
+constexpr size_t kLineWidth = 80;
+
+// How one column of floating-point numbers is printed: chosen from the numbers shown.
+class FloatFormat {
+ public:
+  void see(double value) {
+    if (!std::isfinite(value) || value == 0) return;
+    finite_.push_back(value);
+    whole_ = whole_ && value == std::ceil(value);
+    smallest_ = std::min(smallest_, std::abs(value));
+    largest_ = std::max(largest_, std::abs(value));
+  }
+
+  void choose() {
+    if (finite_.empty()) return;
+    scientific_ = largest_ / smallest_ > 1000. || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4);
+    for (const double value : finite_) {
+      const size_t length = scientific_ ? fmt::format("{:.4e}", value).size()
+                            : whole_    ? fmt::format("{:.0f}", value).size() + 1
+                                        : fmt::format("{:.4f}", value).size();
+      width_ = std::max(width_, length);
+    }
+  }
+
+  std::string operator()(double value) const {
+    if (std::isnan(value)) return fmt::format("{:>{}}", "nan", width_);
+    if (std::isinf(value)) return fmt::format("{:>{}}", value > 0 ? "inf" : "-inf", width_);
+    if (scientific_) return fmt::format("{:>{}.4e}", value, width_);
+    return fmt::format("{:>{}}", whole_ ? fmt::format("{:.0f}.", value) : fmt::format("{:.4f}", value), width_);
+  }
+
+  size_t width() const { return width_; }
+
+ private:
+  std::vector<double> finite_;
+  double smallest_ = std::numeric_limits<double>::infinity(), largest_ = 0;
+  bool whole_ = true, scientific_ = false;
+  size_t width_ = 1;
+};
+
+class Printer {
+ public:
+  explicit Printer(const Tensor& tensor) : tensor_(tensor), summarize_(tensor.numel() > kThreshold) {
+    const bool floating = is_inexact(tensor.dtype());
+    visit(0, tensor.data_as<char>(), [&](const char* element) {
+      if (floating) {
+        const std::complex<double> value = read(element);
+        real_.see(value.real());
+        imaginary_.see(value.imag());
+      } else {
+        width_ = std::max(width_, integer(element).size());
+      }
+    });
+    real_.choose();
+    imaginary_.choose();
+    if (floating) width_ = real_.width();
+    if (is_complex(tensor.dtype())) width_ += imaginary_.width() + 1;
+  }
+
+  std::string print(size_t indent) const { return print(0, tensor_.data_as<char>(), indent); }
+
+ private:
+  int64_t size(size_t d) const { return tensor_.shape()[d]; }
+  int64_t step(size_t d) const { return tensor_.strides()[d] * itemsize(tensor_.dtype()); }
+  bool cut(size_t d) const { return summarize_ && size(d) > 2 * kEdgeItems; }
+
+  // Positions shown along dimension d, in order; f(-1) stands for the ellipsis.
+  template <class F>
+  void positions(size_t d, F&& f) const {
+    for (int64_t i = 0; i < size(d); ++i) {
+      if (cut(d) && i == kEdgeItems) {
+        f(int64_t{-1});
+        i = size(d) - kEdgeItems;
+      }
+      f(i);
+    }
+  }
+
+  void visit(size_t d, const char* data, const std::function<void(const char*)>& f) const {
+    if (d == tensor_.shape().size()) return f(data);
+    positions(d, [&](int64_t i) {
+      if (i >= 0) visit(d + 1, data + i * step(d), f);
+    });
+  }
+
+  std::complex<double> read(const char* element) const {
+    std::complex<double> value;
+    convert_function(DType::C128, tensor_.dtype())(&value, 1, element, 1, 1);
+    return value;
+  }
+
+  std::string integer(const char* element) const {
+    if (tensor_.dtype() == DType::Bool) return *element ? "True" : "False";
+    if (tensor_.dtype() == DType::U64) return fmt::format("{}", *reinterpret_cast<const uint64_t*>(element));
+    int64_t value;
+    convert_function(DType::I64, tensor_.dtype())(&value, 1, element, 1, 1);
+    return fmt::format("{}", value);
+  }
+
+  std::string element(const char* data) const {
+    if (!is_inexact(tensor_.dtype())) return fmt::format("{:>{}}", integer(data), width_);
+    const std::complex<double> value = read(data);
+    if (!is_complex(tensor_.dtype())) return real_(value.real());
+    std::string imaginary = imaginary_(value.imag()) + "j";
+    imaginary.erase(0, imaginary.find_first_not_of(' '));
+    return real_(value.real()) + (imaginary[0] == '-' ? "" : "+") + imaginary;
+  }
+
+  std::string vector(size_t d, const char* data, size_t indent) const {
+    const size_t room = kLineWidth > indent ? kLineWidth - indent : 0;
+    const size_t per_line = std::max<size_t>(1, room / (width_ + 2));
+    std::string text = "[";
+    size_t count = 0;
+    positions(d, [&](int64_t i) {
+      if (count > 0) text += count % per_line == 0 ? ",\n" + std::string(indent + 1, ' ') : ", ";
+      text += i < 0 ? " ..." : element(data + i * step(d));
+      ++count;
+    });
+    return text + "]";
+  }
+
+  std::string print(size_t d, const char* data, size_t indent) const {
+    const size_t left = tensor_.shape().size() - d;
+    if (left == 0) return element(data);
+    if (left == 1) return vector(d, data, indent);
+    std::string text = "[";
+    bool first = true;
+    positions(d, [&](int64_t i) {
+      if (!first) text += "," + std::string(left - 1, '\n') + std::string(indent + 1, ' ');
+      first = false;
+      text += i < 0 ? "..." : print(d + 1, data + i * step(d), indent + 1);
+    });
+    return text + "]";
+  }
+
+  const Tensor& tensor_;
+  bool summarize_;
+  FloatFormat real_, imaginary_;
+  size_t width_ = 1;
+};
+
+std::string tuple_str(const Shape& shape) {
+  std::string text = "(";
+  for (size_t i = 0; i < shape.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", shape[i]);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+}  // namespace
+
+std::string Tensor::str() const {
+  if (!defined()) return "tensor(undefined)";
+  if (is_traced()) return fmt::format("tensor(traced {})", describe(*this));
+  const std::string prefix = "tensor(";
+  const std::string dtype_suffix = fmt::format("dtype=weft.{}", name(dtype()));
+  std::string text = prefix;
+  std::vector<std::string> suffixes;
+  if (device().type != DeviceType::CPU) suffixes.push_back(fmt::format("device='{}'", device().str()));
+  if (device().type == DeviceType::Meta || numel() == 0) {
+    text += device().type == DeviceType::Meta ? "..." : "[]";
+    if (device().type == DeviceType::Meta || dim() != 1) suffixes.push_back("size=" + tuple_str(shape()));
+    if (dtype() != DType::F32) suffixes.push_back(dtype_suffix);
+  } else {
+    text += Printer(*this).print(prefix.size());
+    const bool shown_by_elements =
+        dtype() == DType::F32 || dtype() == DType::C64 || dtype() == DType::I64 || dtype() == DType::Bool;
+    if (!shown_by_elements) suffixes.push_back(dtype_suffix);
+  }
+  const size_t newline = text.rfind('\n');
+  size_t line = text.size() - (newline == std::string::npos ? static_cast<size_t>(-1) : newline) + 1;
+  for (const std::string& suffix : suffixes) {
+    if (line + suffix.size() + 2 > kLineWidth) {
+      text += ",\n" + std::string(prefix.size(), ' ') + suffix;
+      line = prefix.size() + suffix.size();
+    } else {
+      text += ", " + suffix;
+      line += suffix.size() + 2;
+    }
+  }
+  return text + ")";
+}
+
+}  // namespace weft

@@ -1,0 +1,243 @@
+#include "weft/tensor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/copy.h"
+#include "core/trace_handle.h"
+#include "weft/error.h"
+
+namespace weft {
+
+int64_t numel(const Shape& shape) {
+  int64_t result = 1;
+  for (const int64_t size : shape) {
+    WEFT_CHECK(!__builtin_mul_overflow(result, size, &result),
+               fmt::format("shape {}: the number of elements does not fit 64 bits", str(shape)));
+  }
+  return result;
+}
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= std::max<int64_t>(shape[d], 1);
+  }
+  return strides;
+}
+
+std::string str(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+namespace {
+
+// First and last element that a view reaches, relative to its offset; last < first for an empty one.
+std::pair<int64_t, int64_t> extent(const Shape& shape, const Strides& strides) {
+  int64_t low = 0, high = 0;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return {0, -1};
+    (strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
+  }
+  return {low, high};
+}
+
+size_t bytes_of(const Shape& shape, DType dtype) {
+  for (const int64_t size : shape) {
+    WEFT_CHECK(size >= 0, fmt::format("shape {}: sizes must not be negative", str(shape)));
+  }
+  int64_t bytes;
+  if (__builtin_mul_overflow(numel(shape), int64_t{itemsize(dtype)}, &bytes)) {
+    throw_error(ErrorKind::Memory, fmt::format("allocate: {}{} does not fit memory", short_name(dtype), str(shape)));
+  }
+  return static_cast<size_t>(bytes);
+}
+
+void check_not_traced(const Tensor& tensor, const char* what) {
+  if (tensor.is_traced()) {
+    throw_error(ErrorKind::NotImplemented,
+                fmt::format("{}: the elements of a traced tensor are not known while it is traced", what));
+  }
+}
+
+}  // namespace
+
+Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, Shape shape, Strides strides, int64_t offset) {
+  WEFT_ASSERT(shape.size() == strides.size(), "shape and strides differ in length");
+  const auto [low, high] = extent(shape, strides);
+  const int64_t available = static_cast<int64_t>(storage->nbytes() / static_cast<size_t>(itemsize(dtype)));
+  WEFT_CHECK(low > high || (offset + low >= 0 && offset + high < available),
+             fmt::format("as_strided: shape {}, strides {}, offset {} reaches elements {} to {} of a storage of {}",
+                         weft::str(shape), weft::str(strides), offset, offset + low, offset + high, available));
+  impl_ = std::make_shared<TensorImpl>();
+  impl_->device = storage->device();
+  impl_->storage = std::move(storage);
+  impl_->dtype = dtype;
+  impl_->shape = std::move(shape);
+  impl_->strides = std::move(strides);
+  impl_->offset = offset;
+}
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  return Tensor(Storage::allocate(bytes_of(shape, dtype), device), dtype, shape, contiguous_strides(shape));
+}
+
+Tensor Tensor::full(const Shape& shape, Scalar value, DType dtype, Device device) {
+  Tensor result = empty(shape, dtype, device);
+  if (device.type == DeviceType::Meta) return result;
+  const Strides zero(shape.size(), 0);
+  const auto fill = [&](DType from, auto element) {
+    copy_strided({result.data(), dtype, result.strides()}, {&element, from, zero}, shape);
+  };
+  switch (value.kind()) {
+    case WeakKind::Bool: fill(DType::Bool, value.to_bool()); break;
+    case WeakKind::Int: fill(DType::I64, value.to_int()); break;
+    case WeakKind::Float: fill(DType::F64, value.to_double()); break;
+    case WeakKind::Complex: fill(DType::C128, value.to_complex()); break;
+  }
+  return result;
+}
+
+Tensor Tensor::scalar(Scalar value, DType dtype) { return full({}, value, dtype); }
+
+void Tensor::specialize_shape() const { impl_->trace->specialize_shape(); }
+
+int64_t Tensor::size(int64_t d) const {
+  const int64_t n = dim();
+  WEFT_CHECK_INDEX(d >= -n && d < n, fmt::format("size: dimension {} is out of range for a tensor of {} dimensions", d, n));
+  return shape()[static_cast<size_t>(d < 0 ? d + n : d)];
+}
+
+bool Tensor::is_contiguous() const {
+  if (is_traced()) return true;
+  int64_t expected = 1;
+  for (size_t d = impl_->shape.size(); d-- > 0;) {
+    if (impl_->shape[d] == 0) return true;
+    if (impl_->shape[d] != 1 && impl_->strides[d] != expected) return false;
+    expected *= impl_->shape[d];
+  }
+  return true;
+}
+
+void* Tensor::data() const {
+  check_not_traced(*this, "data");
+  char* base = static_cast<char*>(impl_->storage->data());
+  return base ? base + impl_->offset * itemsize(impl_->dtype) : nullptr;
+}
+
+namespace {
+
+template <class T>
+T read_as(DType dtype, const void* element) {
+  T result;
+  convert_function(dtype_of<T>::value, dtype)(&result, 1, element, 1, 1);
+  return result;
+}
+
+}  // namespace
+
+Scalar Tensor::item() const {
+  check_not_traced(*this, "item");
+  WEFT_CHECK(numel() == 1, fmt::format("item: expected a tensor of one element, got {}", describe(*this)));
+  WEFT_CHECK(data(), "item: a meta tensor has no elements");
+  switch (info(dtype()).kind) {
+    case DTypeKind::Bool: return read_as<bool>(dtype(), data());
+    case DTypeKind::Unsigned:
+    case DTypeKind::Signed: return read_as<int64_t>(dtype(), data());
+    case DTypeKind::Float: return read_as<double>(dtype(), data());
+    case DTypeKind::Complex: break;
+  }
+  return read_as<std::complex<double>>(dtype(), data());
+}
+
+double Tensor::at(int64_t flat) const {
+  check_not_traced(*this, "at");
+  WEFT_CHECK_INDEX(flat >= 0 && flat < numel(), fmt::format("at: position {} is out of range for {}", flat, describe(*this)));
+  int64_t position = 0;
+  for (size_t d = impl_->shape.size(); d-- > 0;) {
+    position += flat % impl_->shape[d] * impl_->strides[d];
+    flat /= impl_->shape[d];
+  }
+  return read_as<double>(dtype(), data_as<char>() + position * itemsize(dtype()));
+}
+
+Tensor Tensor::as_strided(Shape shape, Strides strides, int64_t offset) const {
+  check_not_traced(*this, "as_strided");
+  WEFT_CHECK(shape.size() == strides.size(), fmt::format("as_strided: shape {} and strides {} differ in length",
+                                                         weft::str(shape), weft::str(strides)));
+  return Tensor(impl_->storage, impl_->dtype, std::move(shape), std::move(strides), offset);
+}
+
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+
+Tensor Tensor::clone() const {
+  check_not_traced(*this, "clone");
+  Tensor result = empty(shape(), dtype(), device());
+  if (data()) copy_strided({result.data(), dtype(), result.strides()}, {data(), dtype(), strides()}, shape());
+  return result;
+}
+
+Tensor Tensor::to(DType to) const {
+  if (to == dtype()) return *this;
+  check_not_traced(*this, "to");
+  Tensor result = empty(shape(), to, device());
+  if (data()) copy_strided({result.data(), to, result.strides()}, {data(), dtype(), strides()}, shape());
+  return result;
+}
+
+void Tensor::copy_from(const Tensor& source) const {
+  check_not_traced(*this, "copy_from");
+  check_not_traced(source, "copy_from");
+  const auto fail = [&](const char* rule) {
+    throw_error(ErrorKind::Value, fmt::format("copy_from: {}\n  target: {}   source: {}", rule, describe(*this), describe(source)));
+  };
+  if (impl_->storage->read_only()) fail("the target is read-only");
+  const int64_t skipped = dim() - source.dim();
+  // As NumPy's assignment: leading dimensions of size 1 of the source are dropped.
+  Strides source_strides(static_cast<size_t>(dim()), 0);
+  for (int64_t d = 0; d < source.dim(); ++d) {
+    const int64_t size = source.shape()[static_cast<size_t>(d)], target = d + skipped;
+    if (target < 0 ? size != 1 : size != 1 && size != shape()[static_cast<size_t>(target)]) {
+      fail("the source's shape must broadcast to the target's");
+    }
+    if (target >= 0 && size != 1) source_strides[static_cast<size_t>(target)] = source.strides()[static_cast<size_t>(d)];
+  }
+  if (!data() || !source.data()) {
+    if (data() && numel() > 0) fail("a meta tensor has no elements to copy");
+    return;
+  }
+  const bool same_elements =
+      dtype() == source.dtype() && data() == source.data() && strides() == source_strides;
+  if (same_elements) return;
+  if (may_overlap(*this, source)) {
+    const Tensor copy = source.clone();
+    Strides copy_strides(static_cast<size_t>(dim()), 0);
+    for (int64_t d = std::max<int64_t>(0, -skipped); d < source.dim(); ++d) {
+      const size_t from = static_cast<size_t>(d);
+      if (copy.shape()[from] != 1) copy_strides[static_cast<size_t>(d + skipped)] = copy.strides()[from];
+    }
+    copy_strided({data(), dtype(), strides()}, {copy.data(), copy.dtype(), copy_strides}, shape());
+    return;
+  }
+  copy_strided({data(), dtype(), strides()}, {source.data(), source.dtype(), source_strides}, shape());
+}
+
+std::string describe(const Tensor& tensor) {
+  if (!tensor.defined()) return "None";
+  return fmt::format("{}{} {}", short_name(tensor.dtype()), str(tensor.impl()->shape), tensor.device().str());
+}
+
+bool may_overlap(const Tensor& a, const Tensor& b) {
+  if (a.is_traced() || b.is_traced() || !a.data() || !b.data()) return false;
+  const auto range = [](const Tensor& tensor) {
+    const auto [low, high] = extent(tensor.shape(), tensor.strides());
+    const char* data = tensor.data_as<char>();
+    const int64_t size = itemsize(tensor.dtype());
+    return std::pair(data + low * size, data + (high + 1) * size);
+  };
+  const auto [a_begin, a_end] = range(a);
+  const auto [b_begin, b_end] = range(b);
+  return a_begin < a_end && b_begin < b_end && a_begin < b_end && b_begin < a_end;
+}
+
+}  // namespace weft

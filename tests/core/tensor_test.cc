@@ -1,0 +1,167 @@
+#include "weft/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "weft/allocator.h"
+#include "weft/error.h"
+
+namespace weft {
+namespace {
+
+Tensor range(int64_t n, DType dtype = DType::F32) {
+  std::vector<int64_t> values(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) values[static_cast<size_t>(i)] = i;
+  return Tensor::of(values).to(dtype);
+}
+
+template <class F>
+std::string message(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Tensor, ViewsAndCopies) {
+  const Tensor x = range(12);
+  const Tensor m = x.as_strided({3, 4}, {4, 1}, 0);
+  const Tensor t = m.as_strided({4, 3}, {1, 4}, 0);
+  EXPECT_TRUE(m.is_contiguous());
+  EXPECT_FALSE(t.is_contiguous());
+  EXPECT_EQ(t.contiguous().at(1), 4);
+  EXPECT_EQ(t.at(3), 1);
+  EXPECT_EQ(m.size(-1), 4);
+  EXPECT_EQ(message([&] { m.size(2); }), "size: dimension 2 is out of range for a tensor of 2 dimensions");
+  EXPECT_THROW(x.as_strided({13}, {1}, 0), Error);
+  EXPECT_THROW(x.as_strided({2}, {-1}, 0), Error);
+  EXPECT_EQ(x.as_strided({12}, {-1}, 11).at(0), 11);
+}
+
+TEST(Tensor, LargeTranspositionAndConversion) {
+  const int64_t rows = 301, columns = 517;
+  const Tensor x = range(rows * columns, DType::I32);
+  const Tensor t = x.as_strided({columns, rows}, {1, columns}, 0).contiguous().to(DType::F64);
+  for (int64_t i = 0; i < columns; i += 7) {
+    for (int64_t j = 0; j < rows; j += 5) ASSERT_EQ(t.data_as<double>()[i * rows + j], j * columns + i);
+  }
+}
+
+TEST(Tensor, EveryConversionAgreesOnSmallNumbers) {
+  const Tensor source = Tensor::of<double>({0, 1, 3, 100});
+  for (int i = 0; i < kNumDTypes; ++i) {
+    for (int j = 0; j < kNumDTypes; ++j) {
+      const Tensor x = source.to(static_cast<DType>(i)).to(static_cast<DType>(j));
+      const bool through_bool = i == 0 || j == 0;
+      EXPECT_EQ(x.at(2), through_bool ? 1 : 3);
+      EXPECT_EQ(x.at(0), 0);
+    }
+  }
+}
+
+TEST(Tensor, CopyFromBroadcastsAndHandlesOverlap) {
+  const Tensor x = range(6);
+  x.as_strided({5}, {1}, 1).copy_from(x.as_strided({5}, {1}, 0));
+  EXPECT_EQ(x.str(), "tensor([0., 0., 1., 2., 3., 4.])");
+  x.as_strided({6}, {-1}, 5).copy_from(x);
+  EXPECT_EQ(x.str(), "tensor([4., 3., 2., 1., 0., 0.])");
+  const Tensor m = Tensor::empty({2, 3}, DType::I64);
+  m.copy_from(Tensor::of<double>({1.5, 2.5, -3.5}));
+  EXPECT_EQ(m.str(), "tensor([[ 1,  2, -3],\n        [ 1,  2, -3]])");
+  m.copy_from(Tensor::scalar(7, DType::U8));
+  EXPECT_EQ(m.at(5), 7);
+  EXPECT_EQ(message([&] { m.copy_from(range(2)); }),
+            "copy_from: the source's shape must broadcast to the target's\n"
+            "  target: i64[2, 3] cpu   source: f32[2] cpu");
+}
+
+TEST(Tensor, ReadOnlyStorageRefusesCopies) {
+  float data[2] = {1, 2};
+  int released = 0;
+  {
+    const Tensor x(Storage::wrap(data, sizeof data, [&] { ++released; }, true), DType::F32, {2}, {1});
+    EXPECT_NE(message([&] { x.copy_from(Tensor::scalar(0, DType::F32)); }).find("read-only"), std::string::npos);
+    EXPECT_EQ(released, 0);
+  }
+  EXPECT_EQ(released, 1);
+}
+
+TEST(Tensor, Items) {
+  EXPECT_EQ(Tensor::scalar(2.5, DType::F16).item(), Scalar(2.5));
+  EXPECT_EQ(Tensor::scalar(true, DType::Bool).item(), Scalar(true));
+  EXPECT_EQ(Tensor::scalar(std::complex<double>(1, 2), DType::C64).item().str(), "(1.0+2.0j)");
+  EXPECT_EQ(message([] { range(3).item(); }), "item: expected a tensor of one element, got f32[3] cpu");
+}
+
+TEST(Tensor, Overlap) {
+  const Tensor x = range(10);
+  EXPECT_TRUE(may_overlap(x.as_strided({5}, {1}, 0), x.as_strided({5}, {1}, 4)));
+  EXPECT_FALSE(may_overlap(x.as_strided({5}, {1}, 0), x.as_strided({5}, {1}, 5)));
+  EXPECT_FALSE(may_overlap(x, range(10)));
+  EXPECT_FALSE(may_overlap(x, x.as_strided({0}, {1}, 3)));
+}
+
+TEST(Tensor, DevicesAndBadShapes) {
+  const Tensor meta = Tensor::empty({1000000, 1000000, 1000}, DType::F64, Device::parse("meta"));
+  EXPECT_EQ(meta.data(), nullptr);
+  EXPECT_EQ(message([] { Tensor::empty({2}, DType::F32, Device::parse("cuda:1")); }),
+            "device 'cuda:1' cannot be used: this build of weft has no CUDA support");
+  EXPECT_EQ(message([] { Device::parse("tpu"); }),
+            "device: expected 'cpu', 'cuda', 'cuda:<index>' or 'meta', got 'tpu'");
+  EXPECT_THROW(Device::parse("cuda:x"), Error);
+  EXPECT_THROW(Device::parse("cpu:1"), Error);
+  EXPECT_EQ(message([] { Tensor::empty({2, -1}, DType::F32); }), "shape [2, -1]: sizes must not be negative");
+  EXPECT_EQ(describe(meta), "f64[1000000, 1000000, 1000] meta");
+}
+
+TEST(Allocator, AlignsAndReuses) {
+  empty_allocator_cache();
+  for (const int64_t n : {1, 100, 5000, 3000000}) {
+    void* first;
+    {
+      const Tensor x = Tensor::empty({n}, DType::F32);
+      first = x.data();
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
+    }
+    const int64_t reused = allocator_stats().num_reused;
+    const Tensor y = Tensor::empty({n}, DType::F32);
+    EXPECT_EQ(y.data(), first);
+    EXPECT_EQ(allocator_stats().num_reused, reused + 1);
+  }
+}
+
+TEST(Allocator, LimitBoundsWhatIsKept) {
+  const size_t limit = allocator_limit();
+  empty_allocator_cache();
+  set_allocator_limit(1 << 20);
+  Tensor::empty({1 << 20}, DType::F32);
+  EXPECT_EQ(allocator_stats().cached, 0u);
+  for (int i = 0; i < 100; ++i) {
+    const Tensor a = Tensor::empty({1000 * i}, DType::F64);
+    EXPECT_LE(allocator_stats().cached, size_t{1} << 20);
+  }
+  set_allocator_limit(limit);
+  const size_t allocated = allocator_stats().allocated;
+  {
+    const Tensor a = Tensor::empty({1 << 22}, DType::F64);
+    EXPECT_GE(allocator_stats().allocated, allocated + (size_t{1} << 25));
+  }
+  EXPECT_EQ(allocator_stats().allocated, allocated);
+}
+
+TEST(Allocator, RefusesWhatDoesNotFit) {
+  try {
+    Tensor::empty({int64_t{1} << 58}, DType::F32);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Memory);
+    EXPECT_NE(std::string(error.what()).find("1152921504606846976 bytes"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(Tensor::empty({int64_t{1} << 40, int64_t{1} << 40}, DType::F32), Error);
+}
+
+}  // namespace
+}  // namespace weft
