@@ -1,6 +1,7 @@
 // The one graph: typed SSA with structured control flow, symbolic sizes, and mutation made explicit.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -36,10 +37,12 @@ struct Type {
   std::string str() const;
 };
 
+// A node's operand; a block's return (no user); or a write-back of the graph (neither user nor block).
 struct Use {
-  Node* user;  // null: returned by `block`
+  Node* user;
   Block* block;
   size_t operand;
+  friend bool operator==(const Use&, const Use&) = default;
 };
 
 struct Value {
@@ -49,6 +52,7 @@ struct Value {
   size_t index = 0;        // among def's outputs or the block's parameters
   int id = 0;              // prints as %id
   std::string name;        // as the user calls it, if known; prints as %name
+  int symbol = -1;         // for 0-d integer inputs and loop counters: the graph's symbol with the same value
   std::vector<Use> uses;
 
   const TensorType& tensor() const { return type.tensor; }
@@ -114,18 +118,28 @@ class Graph {
 
   Value* add_input(TensorType type, std::string value_name = "");
   Value* add_param(Block& block, Type type, std::string value_name = "");
-  // Appends to `block` (or inserts before `before`), infers output types, links uses.
+  // Appends to `block` (or inserts before `before`), infers output types, links uses. Attributes are put in
+  // the schema's order and absent ones take their defaults.
   Node* add_node(Block& block, const OpDef& op, std::vector<Value*> inputs, Attrs attrs, SourceLocation location = {},
                  Node* before = nullptr);
+  // The same with the output types given.
+  Node* add_typed_node(Block& block, const OpDef& op, std::vector<Value*> inputs, Attrs attrs,
+                       std::vector<TensorType> types, SourceLocation location = {}, Node* before = nullptr);
+  // The array is held, not copied: it must not change afterwards.
   Node* add_constant(Block& block, Tensor tensor, SourceLocation location = {}, Node* before = nullptr);
-  Node* add_control(Block& block, NodeKind kind, std::vector<Value*> inputs, SourceLocation location = {});
+  // An `if` with two empty blocks or a `loop` with one; parameters, returns and outputs are added by the caller.
+  Node* add_control(Block& block, NodeKind kind, std::vector<Value*> inputs, SourceLocation location = {},
+                    Node* before = nullptr);
   Value* add_output(Node* node, Type type);
   void add_return(Block& block, Value* value);
+  void add_write_back(size_t input, Value* value);
   void set_input(Node* node, size_t operand, Value* value);
   // Every use of `from`, returns and write-backs included, becomes a use of `to`.
   void replace_uses(Value* from, Value* to);
   // Asserts that the outputs have no uses.
   void erase(Node* node);
+  // Takes a node out of its block and puts it before `before`, in that node's block.
+  void move_before(Node* node, Node* before);
 
   std::unique_ptr<Graph> clone() const;
   std::string str() const;  // parses back: ir/parser.h
@@ -136,8 +150,21 @@ class Graph {
   std::vector<std::unique_ptr<Value>> values_;
   int next_id_ = 0;
   Value* new_value(Type type);
+  Node* insert(Block& block, std::unique_ptr<Node> node, Node* before);
+  void drop_operands(Node* node);
   friend class Parser;
+  friend class Cloner;
 };
+
+// Attributes that passes add to a node beyond its operator's schema. Eager calls and inference do not see them.
+//   through  on argmin and argmax: a monotone pointwise function f that the operand was stripped of. The node
+//            means argmin(f(x)): codegen compares in x, and applies f where two x are within rounding.
+inline constexpr std::string_view kAnnotations[] = {"through"};
+bool is_annotation(std::string_view attribute);
+Attrs without_annotations(const Attrs& attrs);
+
+// Calls f(node) for every node, those of inner blocks after their owner. f may erase the node it is given, unless that has blocks.
+void for_each_node(const Block& block, const std::function<void(Node&)>& f);
 
 // Throws an internal error naming the first rule broken: operands defined before use, uses consistent,
 // types equal to what inference gives, block signatures, schema's attributes present.
@@ -147,6 +174,7 @@ std::unique_ptr<Graph> parse_graph(std::string_view text);
 // The definition of what a graph means: operator by operator, eagerly. Applies write-backs.
 std::vector<Tensor> interpret(const Graph& graph, const std::vector<Tensor>& inputs);
 // Values of the graph's symbols, read off the inputs' shapes (and 0-d integer inputs bound to symbols).
+// ValueError naming the input where a rank, dtype or known size differs. Loop counters keep their hints.
 std::vector<int64_t> bind_symbols(const Graph& graph, const std::vector<Tensor>& inputs);
 
 }  // namespace weft::ir
