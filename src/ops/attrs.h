@@ -18,8 +18,9 @@ namespace weft::ops {
 // dtype, device and (possibly symbolic) shape of a tensor.
 struct TensorType {
   DType dtype = DType::F32;
-  SymShape shape;
-  Device device;
+  SymShape shape = {};
+  Device device = {};
+  bool absent = false;      // an optional operand that was not given
   std::string str() const;  // "f32[s0, 4]"
 };
 

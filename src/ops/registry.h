@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "ops/attrs.h"
@@ -58,8 +59,11 @@ struct OpDef;
 struct OpArgs {
   std::vector<Tensor> tensors;
   Attrs attrs;
+  Promotion rules = Promotion::Torch;  // for composites that promote inside
 };
 
+// Checks the operands (errors are the user's) and gives the result types. An eager function runs only after
+// its inference has passed.
 using InferFn = std::function<std::vector<TensorType>(const OpDef&, std::span<const TensorType> operands, const Attrs&)>;
 using EagerFn = std::function<std::vector<Tensor>(const OpDef&, std::span<const Tensor> operands, const Attrs&)>;
 using SemanticsFn = std::function<scalar::Expr(std::span<const scalar::Expr> operands, const Attrs&)>;
@@ -71,26 +75,43 @@ struct ErrorBound {
   double f32 = 0, f64 = 0;
 };
 
+// A set of dtypes, as bits 1 << DType.
+using DTypeSet = uint32_t;
+constexpr DTypeSet dtype_bit(DType d) { return DTypeSet{1} << static_cast<int>(d); }
+inline constexpr DTypeSet kBool = dtype_bit(DType::Bool);
+inline constexpr DTypeSet kIntegers = 0x1fe;
+inline constexpr DTypeSet kFloats = dtype_bit(DType::F16) | dtype_bit(DType::BF16) | dtype_bit(DType::F32) |
+                                    dtype_bit(DType::F64);
+inline constexpr DTypeSet kComplex = dtype_bit(DType::C64) | dtype_bit(DType::C128);
+inline constexpr DTypeSet kReal = kIntegers | kFloats;           // ordered numbers, bool excluded
+inline constexpr DTypeSet kNumbers = kReal | kComplex;
+inline constexpr DTypeSet kAllDTypes = kBool | kNumbers;
+std::string str(DTypeSet set);  // "bool, integers, floating"
+
 struct OpDef {
-  std::string name;
-  std::string schema;  // "(Tensor x, int dim, bool keepdim=False) -> Tensor"
+  std::string name = {};
+  std::string schema = {};  // "(Tensor x, int dim, bool keepdim=False) -> Tensor"
   OpKind kind = OpKind::Kernel;
   DTypeRule dtype_rule = DTypeRule::Same;
   ReduceOp reduce = ReduceOp::None;
-  std::string doc;      // docstring as STYLE says: shapes, dtypes, error, raises, source
-  std::string numpy;    // reference as a Python expression over the schema's parameter names; "" if none
-  ErrorBound error;
+  DTypeSet dtypes = kAllDTypes;  // what strict operands may have (pointwise: the computation's dtype)
+  // NumPy's rules: bool operands of an operator without a bool loop become int8. Where false, TypeError.
+  bool numpy_bool_is_int8 = false;
+  std::string doc = {};      // docstring as STYLE says: shapes, dtypes, error, raises, source
+  std::string numpy = {};    // reference as a Python expression over the schema's parameter names; "" if none
+  ErrorBound error = {};
   // Domain of sample inputs for the generated tests: [low, high] for every tensor operand.
   double sample_low = -3, sample_high = 3;
-  std::vector<std::string> methods;  // also a Tensor method under these names ("" = the same name)
+  std::vector<std::string> aliases = {};  // other names in the operator table
+  std::vector<std::string> methods = {};  // also a Tensor method under these names ("" = the same name)
 
-  InferFn infer;
-  EagerFn eager;
-  SemanticsFn semantics;
-  CompositeFn composite;
+  InferFn infer = nullptr;
+  EagerFn eager = nullptr;
+  SemanticsFn semantics = nullptr;
+  CompositeFn composite = nullptr;
 
-  std::vector<Param> params;  // parsed from schema at registration
-  int num_outputs = 1;
+  std::vector<Param> params = {};  // parsed from schema at registration
+  int num_outputs = 1;         // -1: a list of tensors, whose length the operands decide
   const Param* find_param(std::string_view param) const;
 };
 
@@ -107,9 +128,15 @@ std::vector<Tensor> call(const OpDef& op, OpArgs args);
 Tensor call1(std::string_view op, std::vector<Tensor> tensors, Attrs attrs = {});
 std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs);
 
+// True where a traced operand (or a creation operator under an active tracer) makes the call a graph node.
+bool is_recorded(const OpDef& op, std::span<const Tensor> tensors);
+// "\n  x: f32[8, 64] cpu   y: …": the operands as error messages show them.
+std::string describe_operands(const OpDef& op, std::span<const TensorType> operands);
+
 // ---- promoted calls --------------------------------------------------------------------------------------
 using Operand = std::variant<Tensor, Scalar>;
-// For pointwise operators: promotes, casts, broadcasts, calls. A Scalar operand is weak.
+// For pointwise operators and composites over them: promotes all operands to one dtype, casts, calls.
+// A Scalar operand is weak; an undefined Tensor is an absent optional operand.
 Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules);
 Tensor invoke(std::string_view op, std::initializer_list<Operand> operands, Promotion rules = Promotion::Torch);
 // The dtypes `invoke` would use: computation (all operands are cast to it) and result.
@@ -122,6 +149,8 @@ PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands,
 TensorType type_of(const Tensor& tensor);     // symbolic sizes for a traced tensor
 SymShape sym_shape(const Tensor& tensor);
 SymShape broadcast_shapes(std::string_view op, std::span<const SymShape> shapes);  // ValueError
+// Axes of a reduction from its `dim` attribute: sorted, in [0, ndim); every axis for None or an empty list.
+std::vector<int64_t> reduction_axes(std::string_view op, const Attrs& attrs, int64_t ndim);
 int64_t normalize_dim(std::string_view op, int64_t dim, int64_t ndim);             // IndexError
 
 }  // namespace weft::ops

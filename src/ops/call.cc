@@ -1,0 +1,134 @@
+// Strict calls: check, infer, then run or record.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/registry.h"
+#include "ops/tracer.h"
+
+namespace weft::ops {
+namespace {
+
+thread_local Tracer* active_tracer = nullptr;
+
+// Attributes the caller left out get the schema's defaults, so that kernels and graphs see all of them.
+void complete_attributes(const OpDef& op, Attrs& attrs) {
+  for (const Param& param : op.params) {
+    if (param.type == Param::Type::Tensor || param.type == Param::Type::TensorList) continue;
+    if (attrs.find(param.name) != nullptr) continue;
+    WEFT_CHECK_TYPE(param.has_default, fmt::format("{}: missing argument '{}'\n  {}{}", op.name, param.name, op.name, op.schema));
+    attrs.set(param.name, param.default_value);
+  }
+}
+
+void check_operand_count(const OpDef& op, OpArgs& args) {
+  size_t required = 0, allowed = 0;
+  for (const Param& param : op.params) {
+    if (param.type == Param::Type::TensorList) return;
+    if (param.type != Param::Type::Tensor) continue;
+    ++allowed;
+    if (!param.optional) required = allowed;
+  }
+  const size_t given = args.tensors.size();
+  WEFT_CHECK_TYPE(given >= required && given <= allowed,
+                  fmt::format("{}: expected {} tensor operands, got {}\n  {}{}", op.name,
+                              required == allowed ? std::to_string(allowed) : fmt::format("{} to {}", required, allowed),
+                              given, op.name, op.schema));
+  size_t index = 0;
+  for (const Param& param : op.params) {
+    if (param.type != Param::Type::Tensor || index >= given) continue;
+    WEFT_CHECK_TYPE(param.optional || args.tensors[index].defined(),
+                    fmt::format("{}: operand '{}' is missing", op.name, param.name));
+    ++index;
+  }
+  args.tensors.resize(allowed);
+}
+
+void check_devices(const OpDef& op, std::span<const Tensor> tensors, std::span<const TensorType> types) {
+  const Tensor* first = nullptr;
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.defined() || tensor.is_traced()) continue;
+    if (first == nullptr) first = &tensor;
+    WEFT_CHECK(tensor.device() == first->device(),
+               fmt::format("{}: operands must be on one device: expected {}, got {}{}", op.name, first->device().str(),
+                           tensor.device().str(), describe_operands(op, types)));
+  }
+}
+
+std::vector<Tensor> meta_results(const std::vector<TensorType>& types) {
+  std::vector<Tensor> results;
+  for (const TensorType& type : types) {
+    Shape shape;
+    for (const Sym& size : type.shape) shape.push_back(size.constant());
+    results.push_back(Tensor::empty(shape, type.dtype, Device{DeviceType::Meta, 0}));
+  }
+  return results;
+}
+
+}  // namespace
+
+Tracer* current_tracer() { return active_tracer; }
+TracerScope::TracerScope(Tracer* tracer) : previous_(active_tracer) { active_tracer = tracer; }
+TracerScope::~TracerScope() { active_tracer = previous_; }
+
+bool is_recorded(const OpDef& op, std::span<const Tensor> tensors) {
+  if (std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) { return tensor.is_traced(); })) {
+    WEFT_ASSERT(active_tracer != nullptr, op.name + ": a traced tensor is used outside its trace");
+    return true;
+  }
+  return op.kind == OpKind::Creation && active_tracer != nullptr;
+}
+
+SymShape sym_shape(const Tensor& tensor) { return type_of(tensor).shape; }
+
+TensorType type_of(const Tensor& tensor) {
+  if (tensor.is_traced()) return tensor.impl()->trace->type();
+  TensorType type{tensor.dtype(), {}, tensor.device()};
+  type.shape.reserve(tensor.shape().size());
+  for (int64_t size : tensor.shape()) type.shape.push_back(Sym(size));
+  return type;
+}
+
+std::string describe_operands(const OpDef& op, std::span<const TensorType> operands) {
+  std::string text = "\n ";
+  size_t index = 0;
+  for (const Param& param : op.params) {
+    if (param.type != Param::Type::Tensor && param.type != Param::Type::TensorList) continue;
+    const size_t count = param.type == Param::Type::TensorList ? operands.size() - index : 1;
+    for (size_t i = 0; i < count && index < operands.size(); ++i, ++index) {
+      const std::string label = param.type == Param::Type::TensorList ? fmt::format("{}[{}]", param.name, i) : param.name;
+      text += fmt::format(" {}: {} {}  ", label, operands[index].str(), operands[index].device.str());
+    }
+  }
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+  WEFT_ASSERT(op.infer != nullptr, fmt::format("{}: no shape rule", op.name));
+  return op.infer(op, operands, attrs);
+}
+
+std::vector<Tensor> call(const OpDef& op, OpArgs args) {
+  check_operand_count(op, args);
+  complete_attributes(op, args.attrs);
+  if (op.kind == OpKind::Composite) return op.composite(op, args);
+  if (is_recorded(op, args.tensors)) return active_tracer->record(op, args);
+  std::vector<TensorType> types;
+  types.reserve(args.tensors.size());
+  bool meta = false;
+  for (const Tensor& tensor : args.tensors) {
+    types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
+    meta = meta || (tensor.defined() && tensor.device().type == DeviceType::Meta);
+  }
+  check_devices(op, args.tensors, types);
+  const std::vector<TensorType> results = infer(op, types, args.attrs);
+  if (meta) return meta_results(results);
+  return op.eager(op, args.tensors, args.attrs);
+}
+
+Tensor call1(std::string_view op, std::vector<Tensor> tensors, Attrs attrs) {
+  return call(get_op(op), OpArgs{std::move(tensors), std::move(attrs)}).at(0);
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,46 @@
+// Reading a strided tensor as a sequence of elements in C order, block by block.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/tensor.h"
+
+namespace weft::ops {
+
+inline constexpr int64_t kBlock = 512;          // elements per block; scratch buffers stay in the first-level cache
+inline constexpr int64_t kMaxElementSize = 16;  // bytes, complex128
+
+struct alignas(64) BlockBuffer {
+  std::byte bytes[kBlock * kMaxElementSize];
+};
+
+// contiguous `source` of dtype `from` -> contiguous `target` of dtype `to`.
+void convert_block(DType to, void* target, DType from, const void* source, int64_t count);
+
+// Elements of a broadcast, permuted or otherwise strided view, in C order of `shape`.
+class ElementReader {
+ public:
+  // `strides` in elements, aligned with `shape`. Blocks come in dtype `as` (converted if need be).
+  ElementReader(const Tensor& tensor, std::span<const int64_t> shape, std::span<const int64_t> strides, DType as);
+  // `tensor` broadcast to `shape`.
+  static ElementReader broadcast(const Tensor& tensor, std::span<const int64_t> shape, DType as);
+
+  // `count` <= kBlock elements from flat position `start`: a pointer into the tensor where they lie there
+  // contiguously in the right dtype, else into `scratch` (two buffers).
+  const void* read(int64_t start, int64_t count, BlockBuffer scratch[2]) const;
+
+ private:
+  const std::byte* gather(int64_t start, int64_t count, std::byte* target) const;
+
+  const std::byte* base_;
+  DType dtype_, as_;
+  int64_t element_size_;
+  std::vector<int64_t> sizes_, strides_;  // coalesced; strides in bytes
+};
+
+// Strides of `tensor` broadcast to `shape`: zero where a dimension is stretched.
+std::vector<int64_t> broadcast_strides(const Tensor& tensor, std::span<const int64_t> shape);
+
+}  // namespace weft::ops

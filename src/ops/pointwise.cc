@@ -1,0 +1,139 @@
+#include "ops/pointwise.h"
+
+#include <fmt/format.h>
+
+#include "ops/define.h"
+#include "ops/elements.h"
+#include "ops/schema.h"
+#include "weft/parallel.h"
+
+namespace weft::ops {
+namespace {
+
+constexpr int64_t kGrain = 32 * 1024;  // elements per task: some tens of microseconds of work
+
+struct ParamReader {
+  double real = 0;
+  int64_t integer = 0;
+  void operator()(bool value) { set(value); }
+  void operator()(double value) { real = value, integer = static_cast<int64_t>(value); }
+  void operator()(const Sym& value) { set(sym_specialize(value)); }
+  void operator()(const Scalar& value) {
+    real = value.to_double();
+    integer = value.is_float() ? static_cast<int64_t>(real) : value.to_int();
+  }
+  template <class Other>
+  void operator()(const Other&) {}
+
+ private:
+  void set(int64_t value) { real = static_cast<double>(value), integer = value; }
+};
+
+DType computation_dtype(std::span<const TensorType> operands) { return operands.back().dtype; }
+
+}  // namespace
+
+Params::Params(std::span<const Param> schema, const Attrs& attrs) {
+  size_t index = 0;
+  for (const Param& param : schema) {
+    if (param.type == Param::Type::Tensor) continue;
+    ParamReader reader;
+    std::visit(reader, attrs.at(param.name));
+    values_.at(index++) = {reader.real, reader.integer};
+  }
+}
+
+std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+  const DType compute = computation_dtype(operands);
+  std::vector<SymShape> shapes;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const DType wanted = i == 0 && op.name == "where" ? DType::Bool : compute;
+    WEFT_CHECK_TYPE(operands[i].dtype == wanted,
+                    fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name, name(wanted),
+                                name(operands[i].dtype), describe_operands(op, operands)));
+    shapes.push_back(operands[i].shape);
+  }
+  WEFT_CHECK_TYPE(op.dtypes & dtype_bit(compute),
+                  fmt::format("{}: dtype not supported: expected {}, got {}{}", op.name, str(op.dtypes), name(compute),
+                              describe_operands(op, operands)));
+  DType result = compute;
+  if (op.dtype_rule == DTypeRule::Bool) result = DType::Bool;
+  if (op.dtype_rule == DTypeRule::Real) result = real_dtype(compute);
+  Device device;
+  for (const TensorType& operand : operands) {
+    if (operand.device.type != DeviceType::CPU) device = operand.device;
+  }
+  return {TensorType{result, operands.size() == 1 ? shapes[0] : broadcast_shapes(op.name, shapes), device}};
+}
+
+std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::span<const Tensor> operands,
+                                  const Attrs& attrs) {
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands) types.push_back(type_of(operand));
+  const TensorType type = infer_pointwise(op, types, attrs)[0];
+  Shape shape;
+  for (const Sym& size : type.shape) shape.push_back(size.constant());
+
+  const Tensor result = Tensor::empty(shape, type.dtype);
+  const DType stored = type.dtype, computed = compute_dtype(stored);
+  const LoopFunction loop = loops[static_cast<size_t>(compute_dtype(computation_dtype(types)))];
+  WEFT_ASSERT(loop != nullptr, fmt::format("{}: no loop for {}", op.name, name(computation_dtype(types))));
+  const Params params(op.params, attrs);
+
+  std::vector<ElementReader> readers;
+  for (const Tensor& operand : operands)
+    readers.push_back(ElementReader::broadcast(operand, shape, compute_dtype(operand.dtype())));
+  std::byte* const out = static_cast<std::byte*>(result.data());
+  const int64_t out_size = itemsize(stored);
+
+  parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    std::vector<BlockBuffer> scratch(2 * readers.size() + 1);
+    std::array<const void*, 4> inputs{};
+    for (int64_t start = begin; start < end; start += kBlock) {
+      const int64_t count = std::min(kBlock, end - start);
+      for (size_t i = 0; i < readers.size(); ++i) inputs[i] = readers[i].read(start, count, &scratch[2 * i]);
+      std::byte* const target = out + start * out_size;
+      if (stored == computed) {
+        loop(target, inputs.data(), count, params);
+      } else {
+        loop(scratch.back().bytes, inputs.data(), count, params);
+        convert_block(stored, target, computed, scratch.back().bytes, count);
+      }
+    }
+  });
+  return {result};
+}
+
+const OpDef& detail::register_pointwise(const char* name, const char* operands, DTypeRule rule, DTypeSet dtypes,
+                                        const LoopTable& loops, ExpressionFunction expression, Options options) {
+  OpDef def;
+  def.name = name;
+  def.schema = std::string("(") + operands + options.params + ") -> Tensor";
+  def.kind = OpKind::Pointwise;
+  def.dtype_rule = rule;
+  def.dtypes = dtypes;
+  def.numpy_bool_is_int8 = options.numpy_bool_is_int8;
+  def.doc = std::move(options.doc);
+  def.error = options.error;
+  def.sample_low = options.low;
+  def.sample_high = options.high;
+  def.aliases = std::move(options.aliases);
+  def.infer = infer_pointwise;
+  std::vector<Param> params = parse_schema(def.schema).params;
+  def.numpy = std::move(options.numpy);
+  if (def.numpy.empty()) {
+    for (const Param& param : params) {
+      if (param.type == Param::Type::Tensor) def.numpy += (def.numpy.empty() ? "" : ", ") + param.name;
+    }
+    def.numpy = fmt::format("numpy.{}({})", name, def.numpy);
+  }
+  def.semantics = [expression, params = std::move(params)](std::span<const Expr> inputs, const Attrs& attrs) {
+    return expression(inputs, Params(params, attrs));
+  };
+  def.eager = [loops](const OpDef& op, std::span<const Tensor> tensors, const Attrs& attrs) {
+    return run_pointwise(op, loops, tensors, attrs);
+  };
+  return register_op(std::move(def));
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,39 @@
+// Running pointwise operators eagerly: broadcast, dtype conversion and threads around one contiguous loop.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "ops/registry.h"
+
+namespace weft::ops {
+
+// Values of a pointwise operator's non-tensor parameters, in schema order, as its semantics read them.
+class Params {
+ public:
+  Params() = default;
+  Params(std::span<const Param> schema, const Attrs& attrs);
+  double real(size_t index) const { return values_[index].real; }
+  int64_t integer(size_t index) const { return values_[index].integer; }
+  bool is(size_t index, int64_t value) const { return values_[index].real == static_cast<double>(value); }
+
+ private:
+  struct Value {
+    double real = 0;
+    int64_t integer = 0;
+  };
+  std::array<Value, 4> values_{};
+};
+
+// Computes `count` elements: operands and result contiguous, in the computation's dtypes.
+using LoopFunction = void (*)(void* out, const void* const* operands, int64_t count, const Params& params);
+// By computation dtype; null where the operator is not defined. f16 and bf16 use the f32 loop.
+using LoopTable = std::array<LoopFunction, kNumDTypes>;
+
+// Result types of a pointwise operator by its dtype rule, shapes broadcast.
+std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs);
+std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::span<const Tensor> operands,
+                                  const Attrs& attrs);
+
+}  // namespace weft::ops

@@ -1,0 +1,158 @@
+// Promoted calls: the dtype an operator computes in, under PyTorch's and NumPy's rules.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/registry.h"
+
+namespace weft::ops {
+namespace {
+
+// Range of an integer dtype; unsigned 64-bit values above INT64_MAX cannot come from a Scalar.
+std::pair<int64_t, int64_t> integer_range(DType dtype) {
+  return visit_dtype(dtype, []<class T>(std::type_identity<T>) -> std::pair<int64_t, int64_t> {
+    if constexpr (std::is_integral_v<T>) {
+      constexpr auto highest = std::numeric_limits<T>::max();
+      return {static_cast<int64_t>(std::numeric_limits<T>::min()),
+              static_cast<uint64_t>(highest) > static_cast<uint64_t>(INT64_MAX) ? INT64_MAX : static_cast<int64_t>(highest)};
+    } else {
+      return {INT64_MIN, INT64_MAX};
+    }
+  });
+}
+
+bool fits(int64_t value, DType dtype) {
+  const auto [lowest, highest] = integer_range(dtype);
+  return value >= lowest && value <= highest;
+}
+
+DType alone(WeakKind kind, Promotion rules) {
+  switch (kind) {
+    case WeakKind::Bool: return DType::Bool;
+    case WeakKind::Int: return DType::I64;
+    case WeakKind::Float: return rules == Promotion::Torch ? DType::F32 : DType::F64;
+    case WeakKind::Complex: return rules == Promotion::Torch ? DType::C64 : DType::C128;
+  }
+  return DType::F64;
+}
+
+std::optional<DType> merge(std::optional<DType> a, std::optional<DType> b, Promotion rules) {
+  if (!a) return b;
+  if (!b) return a;
+  return promote_types(*a, *b, rules);
+}
+
+// PyTorch: operands of a lower priority (0-d tensors, then Python scalars) matter only when their category
+// is above that of the operands of a higher priority.
+std::optional<DType> combine_categories(std::optional<DType> higher, std::optional<DType> lower) {
+  if (!higher || !lower) return higher ? higher : lower;
+  if (is_complex(*higher)) return higher;
+  if (is_floating(*higher)) {
+    if (!is_complex(*lower)) return higher;
+    return *higher == DType::F64 ? DType::C128 : DType::C64;
+  }
+  if (*higher == DType::Bool || is_inexact(*lower)) return promote_types(*higher, *lower, Promotion::Torch);
+  return higher;
+}
+
+struct Operands {
+  std::optional<DType> dimensioned, zero_dim;
+  std::optional<WeakKind> weak;
+};
+
+Operands collect(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
+  Operands found;
+  size_t index = 0;
+  for (const Operand& operand : operands) {
+    const bool is_condition = op.name == "where" && index++ == 0;
+    if (is_condition) continue;
+    if (const Scalar* scalar = std::get_if<Scalar>(&operand)) {
+      found.weak = found.weak ? std::max(*found.weak, scalar->kind()) : scalar->kind();
+    } else if (const Tensor& tensor = std::get<Tensor>(operand); tensor.defined()) {
+      auto& group = tensor.dim() == 0 && rules == Promotion::Torch ? found.zero_dim : found.dimensioned;
+      group = merge(group, tensor.dtype(), rules);
+    }
+  }
+  return found;
+}
+
+DType common_dtype(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
+  const Operands found = collect(op, operands, rules);
+  if (rules == Promotion::NumPy) {
+    if (!found.dimensioned) return alone(found.weak.value_or(WeakKind::Float), rules);
+    return found.weak ? promote_weak(*found.dimensioned, *found.weak, rules) : *found.dimensioned;
+  }
+  const std::optional<DType> arrays = combine_categories(found.dimensioned, found.zero_dim);
+  if (!arrays) return alone(found.weak.value_or(WeakKind::Float), rules);
+  return found.weak ? promote_weak(*arrays, *found.weak, rules) : *arrays;
+}
+
+DType float_for(DType dtype, const OpDef& op, Promotion rules) {
+  if (is_inexact(dtype)) return dtype;
+  if (rules == Promotion::Torch) return DType::F32;
+  if (op.name == "true_divide" || itemsize(dtype) >= 4) return DType::F64;
+  return itemsize(dtype) == 1 ? DType::F16 : DType::F32;
+}
+
+// A comparison with a Python integer outside the array's range is decided in a dtype that holds both.
+DType widen_for_scalars(const OpDef& op, DType compute, std::span<const Operand> operands) {
+  if (op.dtype_rule != DTypeRule::Bool || !is_integral(compute)) return compute;
+  for (const Operand& operand : operands) {
+    const Scalar* scalar = std::get_if<Scalar>(&operand);
+    if (scalar && scalar->is_int() && !fits(scalar->to_int(), compute))
+      return compute == DType::U64 ? DType::F64 : DType::I64;
+  }
+  return compute;
+}
+
+Tensor to_operand(const OpDef& op, const Operand& operand, DType compute, Promotion rules, bool is_condition) {
+  if (const Scalar* scalar = std::get_if<Scalar>(&operand)) {
+    if (is_condition) return Tensor::scalar(Scalar(scalar->to_bool()), DType::Bool);
+    if (rules == Promotion::NumPy && scalar->is_int() && is_integral(compute)) {
+      const auto [lowest, highest] = integer_range(compute);
+      WEFT_CHECK(fits(scalar->to_int(), compute),
+                 fmt::format("{}: Python integer {} out of bounds for {}: expected one in [{}, {}]", op.name,
+                             scalar->to_int(), name(compute), lowest, highest));
+    }
+    return Tensor::scalar(*scalar, compute);
+  }
+  const Tensor& tensor = std::get<Tensor>(operand);
+  const DType wanted = is_condition ? DType::Bool : compute;
+  if (!tensor.defined() || tensor.dtype() == wanted) return tensor;
+  return call1("cast", {tensor}, {{"dtype", wanted}});
+}
+
+}  // namespace
+
+PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
+  DType compute = widen_for_scalars(op, common_dtype(op, operands, rules), operands);
+  if (op.dtype_rule == DTypeRule::FloatOnly) compute = float_for(compute, op, rules);
+  // Operators without a loop for the promoted dtype: NumPy takes the first wider one it has.
+  if (compute == DType::Bool && !(op.dtypes & kBool) && op.dtype_rule != DTypeRule::FloatOnly) {
+    if (rules == Promotion::NumPy && op.numpy_bool_is_int8) compute = DType::I8;
+    else if ((op.dtypes & kIntegers) == 0) compute = float_for(compute, op, rules);
+  } else if (is_integral(compute) && !(op.dtypes & kIntegers) && (op.dtypes & kFloats)) {
+    compute = float_for(compute, op, rules);
+  }
+  PromotedTypes types{compute, compute};
+  if (op.dtype_rule == DTypeRule::Bool) types.result = DType::Bool;
+  if (op.dtype_rule == DTypeRule::Real) types.result = real_dtype(compute);
+  return types;
+}
+
+Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules) {
+  const DType compute = promoted_types(op, operands, rules).compute;
+  OpArgs args;
+  args.attrs = attrs;
+  args.rules = rules;
+  for (size_t i = 0; i < operands.size(); ++i)
+    args.tensors.push_back(to_operand(op, operands[i], compute, rules, op.name == "where" && i == 0));
+  return call(op, std::move(args)).at(0);
+}
+
+Tensor invoke(std::string_view op, std::initializer_list<Operand> operands, Promotion rules) {
+  return invoke(get_op(op), std::span<const Operand>(operands.begin(), operands.size()), Attrs{}, rules);
+}
+
+}  // namespace weft::ops

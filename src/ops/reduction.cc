@@ -1,0 +1,211 @@
+#include "ops/reduction.h"
+
+#include <algorithm>
+
+#include "ops/elements.h"
+#include "ops/reduction_kernels.h"
+#include "weft/parallel.h"
+
+namespace weft::ops {
+namespace {
+
+constexpr int64_t kChunk = 32 * 1024;  // elements per task; fixed, so that results do not depend on threads
+
+// Combines equal-sized partial results as a binary counter does: pairwise summation without recursion.
+class PairwiseStack {
+ public:
+  PairwiseStack(const ReductionKernels& kernels, int64_t width, int64_t element_size)
+      : kernels_(kernels), width_(width), bytes_(width * element_size) {}
+
+  // The next partial result (`width` accumulators).
+  void push(const void* partial) {
+    const auto* bytes = static_cast<const std::byte*>(partial);
+    levels_.emplace_back(bytes, bytes + bytes_);
+    for (int64_t position = ++pushed_; position % 2 == 0; position /= 2) merge_top();
+  }
+  // The total; at least one partial must have been pushed.
+  const void* finish() {
+    while (levels_.size() > 1) merge_top();
+    return levels_[0].data();
+  }
+
+ private:
+  void merge_top() {
+    kernels_.combine(levels_[levels_.size() - 2].data(), levels_.back().data(), width_);
+    levels_.pop_back();
+  }
+
+  const ReductionKernels& kernels_;
+  int64_t width_, bytes_, pushed_ = 0;
+  std::vector<std::vector<std::byte>> levels_;
+};
+
+struct Problem {
+  ReduceOp op;
+  DType accumulate;
+  int64_t kept = 1, reduced = 1;  // numbers of elements
+  int64_t inner = 1;              // of the kept ones, those that lie inside the reduced ones
+};
+
+// Shape and strides with the kept dimensions outside, the reduced ones inside; with `columns`, kept dimensions
+// after the last reduced one stay innermost.
+struct Layout {
+  std::vector<int64_t> shape, strides;
+  bool columns = false;
+};
+
+Layout arrange(const Tensor& x, const std::vector<int64_t>& axes, Problem& problem) {
+  const int64_t ndim = x.dim();
+  const auto is_reduced = [&](int64_t d) { return std::binary_search(axes.begin(), axes.end(), d); };
+  int64_t trailing = 1, first_inner = ndim;
+  while (first_inner > 0 && !is_reduced(first_inner - 1)) trailing *= x.shape()[static_cast<size_t>(--first_inner)];
+  Layout layout;
+  layout.columns = trailing >= 8 && first_inner > 0;
+  const auto add = [&](int64_t d) {
+    layout.shape.push_back(x.shape()[static_cast<size_t>(d)]);
+    layout.strides.push_back(x.strides()[static_cast<size_t>(d)]);
+  };
+  const int64_t outer_end = layout.columns ? first_inner : ndim;
+  for (int64_t d = 0; d < outer_end; ++d) {
+    if (!is_reduced(d)) add(d), problem.kept *= layout.shape.back();
+  }
+  for (int64_t d : axes) add(d), problem.reduced *= layout.shape.back();
+  for (int64_t d = outer_end; d < ndim; ++d) add(d);
+  if (layout.columns) problem.inner = trailing;
+  problem.kept *= problem.inner;
+  return layout;
+}
+
+// Reduced elements lie together: `problem.reduced` consecutive elements per result.
+void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte* partials) {
+  const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
+  const int64_t size = itemsize(problem.accumulate), length = problem.reduced;
+  const int64_t chunks = (length + kChunk - 1) / kChunk;
+  if (length <= kBlock / 2) {
+    const int64_t rows_per_block = kBlock / length;
+    parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
+      std::vector<BlockBuffer> scratch(2);
+      for (int64_t row = begin; row < end; row += rows_per_block) {
+        const int64_t rows = std::min(rows_per_block, end - row);
+        const auto* elements = static_cast<const std::byte*>(reader.read(row * length, rows * length, scratch.data()));
+        for (int64_t i = 0; i < rows; ++i)
+          kernels.block(partials + (row + i) * size, elements + i * length * size, length);
+      }
+    });
+    return;
+  }
+  std::vector<std::byte> chunk_partials(static_cast<size_t>(problem.kept * chunks * size));
+  parallel_for(0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
+    std::vector<BlockBuffer> scratch(3);
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t row = task / chunks, first = task % chunks * kChunk, last = std::min(first + kChunk, length);
+      PairwiseStack stack(kernels, 1, size);
+      for (int64_t at = first; at < last; at += kBlock) {
+        const int64_t count = std::min(kBlock, last - at);
+        kernels.block(scratch[2].bytes, reader.read(row * length + at, count, scratch.data()), count);
+        stack.push(scratch[2].bytes);
+      }
+      std::copy_n(static_cast<const std::byte*>(stack.finish()), size, &chunk_partials[static_cast<size_t>(task * size)]);
+    }
+  });
+  for (int64_t row = 0; row < problem.kept; ++row) {
+    PairwiseStack stack(kernels, 1, size);
+    for (int64_t k = 0; k < chunks; ++k) stack.push(&chunk_partials[static_cast<size_t>((row * chunks + k) * size)]);
+    std::copy_n(static_cast<const std::byte*>(stack.finish()), size, partials + row * size);
+  }
+}
+
+// Reduced elements lie `problem.inner` apart: whole rows are added up, a block of columns at a time.
+void reduce_columns(const Problem& problem, const ElementReader& reader, std::byte* partials) {
+  const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
+  constexpr int64_t kSequential = 16;  // rows added one after the other before the pairwise stack
+  const int64_t size = itemsize(problem.accumulate);
+  const int64_t width = std::min(problem.inner, kBlock), blocks = (problem.inner + width - 1) / width;
+  const int64_t outer = problem.kept / problem.inner;
+  const int64_t grain = std::max<int64_t>(1, kChunk / (problem.reduced * width));
+  parallel_for(0, outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    std::vector<BlockBuffer> scratch(3);
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t group = task / blocks, column = task % blocks * width;
+      const int64_t count = std::min(width, problem.inner - column);
+      PairwiseStack stack(kernels, count, size);
+      for (int64_t r = 0; r < problem.reduced; ++r) {
+        const void* row = reader.read((group * problem.reduced + r) * problem.inner + column, count, scratch.data());
+        if (r % kSequential == 0) std::copy_n(static_cast<const std::byte*>(row), count * size, scratch[2].bytes);
+        else kernels.combine(scratch[2].bytes, row, count);
+        if (r % kSequential == kSequential - 1 || r == problem.reduced - 1) stack.push(scratch[2].bytes);
+      }
+      std::copy_n(static_cast<const std::byte*>(stack.finish()), count * size,
+                  partials + (group * problem.inner + column) * size);
+    }
+  });
+}
+
+void reduce_arg(const Problem& problem, const ElementReader& reader, int64_t* result) {
+  const ArgBlock kernel = arg_kernel(problem.op, problem.accumulate);
+  parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / problem.reduced), [&](int64_t begin, int64_t end) {
+    std::vector<BlockBuffer> scratch(3);
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t at = 0; at < problem.reduced; at += kBlock) {
+        const int64_t count = std::min(kBlock, problem.reduced - at);
+        kernel(scratch[2].bytes, result + row, reader.read(row * problem.reduced + at, count, scratch.data()), at, count);
+      }
+    }
+  });
+}
+
+DType accumulation_dtype(ReduceOp op, DType operand, DType result) {
+  if (op == ReduceOp::Sum || op == ReduceOp::Prod) return compute_dtype(result);
+  return op == ReduceOp::Any || op == ReduceOp::All ? DType::Bool : compute_dtype(operand);
+}
+
+}  // namespace
+
+Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& axes, bool keepdim, DType result) {
+  const bool is_arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
+  Shape shape;
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (!std::binary_search(axes.begin(), axes.end(), d)) shape.push_back(x.shape()[static_cast<size_t>(d)]);
+    else if (keepdim) shape.push_back(1);
+  }
+  const Tensor out = Tensor::empty(shape, result);
+  if (out.numel() == 0) return out;
+
+  Problem problem{op, accumulation_dtype(op, x.dtype(), result)};
+  Layout layout = arrange(x, axes, problem);
+  if (is_arg && layout.columns) {
+    // Positions count along the reduced dimensions, which must therefore be innermost.
+    problem = Problem{op, problem.accumulate};
+    layout = Layout{};
+    for (const bool reduced : {false, true}) {
+      for (int64_t d = 0; d < x.dim(); ++d) {
+        if (std::binary_search(axes.begin(), axes.end(), d) != reduced) continue;
+        layout.shape.push_back(x.shape()[static_cast<size_t>(d)]);
+        layout.strides.push_back(x.strides()[static_cast<size_t>(d)]);
+        (reduced ? problem.reduced : problem.kept) *= layout.shape.back();
+      }
+    }
+  }
+  const int64_t size = itemsize(problem.accumulate);
+  if (problem.reduced == 0) {
+    std::byte identity[kMaxElementSize];
+    reduction_kernels(op, problem.accumulate).identity(identity);
+    for (int64_t i = 0; i < out.numel(); ++i)
+      convert_block(result, static_cast<std::byte*>(out.data()) + i * itemsize(result), problem.accumulate, identity, 1);
+    return out;
+  }
+  const ElementReader reader(x, layout.shape, layout.strides, problem.accumulate);
+  if (is_arg) {
+    reduce_arg(problem, reader, out.data_as<int64_t>());
+    return out;
+  }
+  const bool direct = result == problem.accumulate;
+  std::vector<std::byte> converted(direct ? 0 : static_cast<size_t>(out.numel() * size));
+  std::byte* partials = direct ? static_cast<std::byte*>(out.data()) : converted.data();
+  if (layout.columns) reduce_columns(problem, reader, partials);
+  else reduce_rows(problem, reader, partials);
+  if (!direct) convert_block(result, out.data(), problem.accumulate, partials, out.numel());
+  return out;
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,20 @@
+// Schemas: "(Tensor x, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor".
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ops/registry.h"
+
+namespace weft::ops {
+
+struct Schema {
+  std::vector<Param> params;
+  int num_outputs = 1;
+};
+
+// Internal error naming what is malformed. Types: Tensor, Tensor[], bool, int, float, Scalar, str, dtype, device,
+// int[]; "?" after a type makes it optional; parameters after "*" are keyword-only.
+Schema parse_schema(std::string_view text);
+
+}  // namespace weft::ops
