@@ -5,7 +5,7 @@
 #include <cstring>
 
 
-#include "scalar/number.h"
+#include "core/copy.h"
 #include "weft/error.h"
 
 namespace weft::ops {
@@ -43,13 +43,7 @@ void copy_run(std::byte* target, const std::byte* source, int64_t stride, int64_
 }  // namespace
 
 void convert_block(DType to, void* target, DType from, const void* source, int64_t count) {
-  visit_dtype(from, [&]<class From>(std::type_identity<From>) {
-    visit_dtype(to, [&]<class To>(std::type_identity<To>) {
-      const From* in = static_cast<const From*>(source);
-      To* __restrict out = static_cast<To*>(target);
-      for (int64_t i = 0; i < count; ++i) out[i] = scalar::convert<To>(in[i]);
-    });
-  });
+  convert_function(to, from)(target, 1, source, 1, count);
 }
 
 std::vector<int64_t> broadcast_strides(const Tensor& tensor, std::span<const int64_t> shape) {
