@@ -1,0 +1,124 @@
+#include "passes/analysis.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::passes {
+
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+
+namespace {
+
+bool is_view(const Node* node) { return node && node->op && node->op->kind == ops::OpKind::View; }
+
+// What a region yields may be anything from outside it.
+bool is_external(const Value* root) {
+  return !root->def || root->def->kind != NodeKind::Op;
+}
+
+}  // namespace
+
+const Value* view_root(const Value* value) {
+  while (is_view(value->def) && value->def->inputs.size() == 1 && value->def->inputs[0]) value = value->def->inputs[0];
+  return value;
+}
+
+bool escapes(const Value* value) {
+  return std::any_of(value->uses.begin(), value->uses.end(), [](const ir::Use& use) {
+    if (!use.user) return use.block != nullptr;
+    if (!use.user->blocks.empty()) return true;
+    return is_view(use.user) && std::any_of(use.user->outputs.begin(), use.user->outputs.end(), escapes);
+  });
+}
+
+bool may_replace(const Value* from, const Value* to) {
+  const Value* root = view_root(to);
+  if (view_root(from) == root) return true;
+  return !escapes(from) || !(is_external(root) || escapes(root));
+}
+
+std::optional<Scalar> uniform_constant(const Value* value) {
+  const Node* node = value ? value->def : nullptr;
+  if (!node || node->kind != NodeKind::Constant || node->constant.numel() == 0 || node->constant.numel() > 64) {
+    return std::nullopt;
+  }
+  const Tensor dense = node->constant.contiguous();
+  const auto size = static_cast<size_t>(itemsize(dense.dtype()));
+  const char* data = static_cast<const char*>(dense.data());
+  for (int64_t i = 1; i < dense.numel(); ++i) {
+    if (std::memcmp(data, data + static_cast<size_t>(i) * size, size) != 0) return std::nullopt;
+  }
+  return dense.as_strided({}, {}, dense.offset()).item();
+}
+
+bool is_deterministic(const ir::OpDef& op) {
+  constexpr std::string_view kRandom[] = {"rand", "randn", "randint", "randperm", "normal", "uniform", "bernoulli",
+                                          "multinomial", "dropout"};
+  return std::none_of(std::begin(kRandom), std::end(kRandom), [&](std::string_view prefix) {
+    return std::string_view(op.name).starts_with(prefix);
+  });
+}
+
+namespace {
+
+constexpr int kDepth = 32;
+
+bool non_negative(const Value* value, int depth);
+
+bool all_operands(const Node& node, int depth, size_t first = 0) {
+  for (size_t i = first; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i] || !non_negative(node.inputs[i], depth)) return false;
+  }
+  return true;
+}
+
+bool constant_non_negative(const Tensor& tensor) {
+  if (tensor.numel() > 1024) return false;
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    if (tensor.at(i) < 0) return false;
+  }
+  return true;
+}
+
+bool non_negative(const Value* value, int depth) {
+  const DType dtype = value->tensor().dtype;
+  if (is_complex(dtype)) return false;
+  if (info(dtype).kind <= DTypeKind::Unsigned) return true;
+  const Node* node = value->def;
+  if (!node || depth == 0) return false;
+  if (node->kind == NodeKind::Constant) return constant_non_negative(node->constant);
+  if (node->kind != NodeKind::Op) return false;
+  --depth;
+  const std::string_view name = node->op->name;
+  const auto is = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const Value* x = node->inputs.empty() ? nullptr : node->inputs[0];
+  if (is_view(node)) return x && non_negative(x, depth);
+  if (name == "cast") {
+    // A signed result of an unsigned operand may wrap; a floating one of anything that fits does not.
+    return is_floating(dtype) && non_negative(x, depth);
+  }
+  if (is({"minimum", "maximum", "amin", "amax", "where", "relu", "clone", "contiguous"})) {
+    if (name == "relu") return true;
+    return all_operands(*node, depth, name == "where" ? 1 : 0);
+  }
+  // Integers wrap: what follows holds for floating-point numbers only.
+  if (!is_floating(dtype)) return false;
+  if (is({"abs", "square", "sqrt", "exp", "exp2", "sigmoid"})) return true;
+  if (name == "mul") return x == node->inputs[1] || all_operands(*node, depth);
+  if (is({"add", "div", "sum", "prod", "mean", "cumsum", "hypot"})) return name == "hypot" || all_operands(*node, depth);
+  if (name == "pow") {
+    const std::optional<Scalar> exponent = uniform_constant(node->inputs[1]);
+    return exponent && exponent->is_float() && exponent->to_double() == 2.0;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_non_negative(const Value* value) { return non_negative(value, kDepth); }
+
+}  // namespace weft::passes

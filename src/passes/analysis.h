@@ -1,0 +1,24 @@
+// Facts about values that several passes need.
+#pragma once
+
+#include <optional>
+
+#include "ir/graph.h"
+
+namespace weft::passes {
+
+// The value whose memory `value` is a view of: itself unless a view operator made it.
+const ir::Value* view_root(const ir::Value* value);
+// May its memory be handed to the caller, as an output or as a view of one?
+bool escapes(const ir::Value* value);
+// May `to` stand for `from` without two outputs, or an output and an input or constant, coming to share
+// memory that did not before?
+bool may_replace(const ir::Value* from, const ir::Value* to);
+// Every element is >= 0 (-0.0 included) or NaN, whatever the inputs.
+bool is_non_negative(const ir::Value* value);
+// The value of a constant whose elements are all the same, bit for bit; null otherwise.
+std::optional<Scalar> uniform_constant(const ir::Value* value);
+// False for operators whose results differ from call to call.
+bool is_deterministic(const ir::OpDef& op);
+
+}  // namespace weft::passes

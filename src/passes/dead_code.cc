@@ -1,0 +1,27 @@
+#include <algorithm>
+
+#include "passes/pass.h"
+
+namespace weft::passes {
+namespace {
+
+// Backwards, so that one walk removes whole chains.
+void sweep(ir::Graph& graph, ir::Block& block) {
+  for (auto it = block.nodes.end(); it != block.nodes.begin();) {
+    ir::Node* node = std::prev(it)->get();
+    const bool used = std::any_of(node->outputs.begin(), node->outputs.end(),
+                                  [](const ir::Value* value) { return !value->uses.empty(); });
+    if (!used) {
+      graph.erase(node);
+      continue;
+    }
+    for (const auto& inner : node->blocks) sweep(graph, *inner);
+    --it;
+  }
+}
+
+}  // namespace
+
+void eliminate_dead_code(ir::Graph& graph) { sweep(graph, graph.body()); }
+
+}  // namespace weft::passes

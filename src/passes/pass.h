@@ -1,0 +1,38 @@
+// Graph-to-graph passes. Each keeps what ir::interpret gives, bit for bit unless its comment says otherwise.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace weft::passes {
+
+struct Pass {
+  std::string_view name;
+  std::string_view doc;
+  void (*run)(ir::Graph& graph);
+};
+
+// Writes operators in terms of fewer others, so that later passes and codegen see one form.
+void decompose(ir::Graph& graph);
+// Local simplifications that change no bit of any result, signed zeros and NaN included.
+void canonicalize(ir::Graph& graph);
+// Nodes that depend on constants only and are small become constants.
+void fold_constants(ir::Graph& graph);
+// Equal computations become one. An inner block may use an outer one's result, not the other way round.
+void eliminate_common_subexpressions(ir::Graph& graph);
+// argmin(sqrt(x)) becomes argmin(x) {through="sqrt"} where x is known not to be negative.
+void strip_monotone(ir::Graph& graph);
+// Nodes whose results nobody uses.
+void eliminate_dead_code(ir::Graph& graph);
+
+// The ordered list.
+std::span<const Pass> pipeline();
+// Runs the list: logs each pass's output or "(unchanged)" with its time (WEFT_LOGS=passes, WEFT_DUMP), and
+// verifies after each in debug builds and under WEFT_VERIFY=1.
+void run_pipeline(ir::Graph& graph);
+// One pass by name, for tests and tools; ValueError for an unknown one.
+void run_pass(std::string_view name, ir::Graph& graph);
+
+}  // namespace weft::passes
