@@ -13,11 +13,18 @@ int get_num_threads();
 // ValueError unless n >= 1.
 void set_num_threads(int n);
 int num_usable_cores();
+// Where the number comes from: "set_num_threads", "OMP_NUM_THREADS", "usable cores", …
+std::string num_threads_source();
+// "OpenMP" or "TBB".
+const char* threading_backend();
 
 // Calls body(begin, end) on disjoint ranges that cover [begin, end), each at least `grain` long except the
-// last. Runs serially when nested in another parallel_for, for one range, or after fork() until the pool is
-// made again. The first exception thrown by a body is rethrown here.
-void parallel_for(int64_t begin, int64_t end, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
+// last. How the whole is cut depends on its length, the grain and the number of threads only; one thread may
+// get several ranges. Runs serially, as one range, when nested in another parallel_for, for a short range,
+// and while another application thread uses the pool. The first exception thrown by a body is rethrown here.
+// A child of fork() has a pool of its own.
+void parallel_for(int64_t begin, int64_t end, int64_t grain,
+                  const std::function<void(int64_t, int64_t)>& body);
 // The same without std::function, for generated code.
 using RangeFn = void (*)(void* context, int64_t begin, int64_t end);
 void parallel_for_raw(int64_t begin, int64_t end, int64_t grain, RangeFn body, void* context);

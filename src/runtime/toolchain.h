@@ -10,8 +10,8 @@
 namespace weft::runtime {
 
 struct CompileRequest {
-  std::string name;     // for files and messages: [A-Za-z0-9_]+
-  std::string source;   // freestanding C++20, prelude included by the caller; no system header
+  std::string name;    // for files and messages: [A-Za-z0-9_]+
+  std::string source;  // freestanding C++20, prelude included by the caller; no system header
 };
 
 // A loaded kernel library. Symbols stay valid as long as it lives.
@@ -26,7 +26,9 @@ class Toolchain {
  public:
   virtual ~Toolchain() = default;
   virtual std::string_view name() const = 0;  // "clang", "c++"
-  virtual std::string id() const = 0;         // version string, part of the cache key
+  // What tells this compiler from others, found without running or loading it: part of the cache key. Empty
+  // when it is not installed.
+  virtual std::string id() const = 0;
   virtual bool available(std::string* why_not) const = 0;
   // The shared object's bytes; throws Error(Runtime) with the compiler's message.
   virtual std::string compile(const CompileRequest& request) const = 0;
@@ -34,6 +36,7 @@ class Toolchain {
 
 // "clang", "c++", "auto" or "" (WEFT_TOOLCHAIN). Throws Error(Runtime) saying why none works.
 const Toolchain& toolchain(std::string_view name = "");
+// In auto's order of preference.
 std::vector<const Toolchain*> toolchains();
 
 struct LoadedKernel {
@@ -47,9 +50,10 @@ LoadedKernel load_kernel(const CompileRequest& request, std::string_view toolcha
 // The flags every toolchain uses, for the host CPU.
 std::vector<std::string> kernel_flags();
 int host_vector_bytes();
-std::string host_cpu_name();                       // "znver4", as -march wants it
-std::vector<std::string> host_cpu_features();      // "avx512f", …
+std::string host_cpu_name();                   // "x86-64-v4", as -march wants it
+std::vector<std::string> host_cpu_features();  // "avx512f", …
 
+// "" when there is no home folder and WEFT_CACHE_DIR is unset.
 std::string cache_directory();
 struct CacheStats {
   int64_t entries = 0, bytes = 0;

@@ -1,0 +1,33 @@
+// The boundary between libweft and its Clang plugin: C, so that neither side sees the other's C++ types.
+#pragma once
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct WeftClangRequest {
+  const char* name;
+  const char* source;
+  size_t source_size;
+  const char* const* flags;  // as for the compiler driver
+  size_t flag_count;
+  const char* library;  // a shared library that the result names as needed, or null
+};
+
+struct WeftClangResult {
+  char* bytes;  // the shared object, or null
+  size_t size;
+  char* message;  // diagnostics when bytes is null
+  double frontend_ms, backend_ms, link_ms;
+};
+
+// Thread-safe. The result is released with weft_clang_release.
+typedef void (*WeftClangCompile)(const struct WeftClangRequest*, struct WeftClangResult*);
+typedef void (*WeftClangRelease)(struct WeftClangResult*);
+typedef const char* (*WeftClangVersion)(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,135 @@
+#include "runtime/clang_toolchain.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+
+#include "runtime/clang_plugin/plugin.h"
+#include "runtime/files.h"
+#include "runtime/log.h"
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::runtime {
+namespace {
+
+struct Plugin {
+  std::string error;  // why it did not load; empty when it did
+  WeftClangCompile compile = nullptr;
+  WeftClangRelease release = nullptr;
+};
+
+std::string plugin_path() {
+  const std::string set = env::get("WEFT_CLANG_PLUGIN");
+  if (!set.empty()) return set;
+  return (std::filesystem::path(own_library_path()).parent_path() / "libweft_clang.so").string();
+}
+
+// libclang-cpp's symbols carry no version: if the program has one of its own in the global scope, the plugin
+// must see the one it was linked with first.
+int binding_mode() {
+#if defined(RTLD_DEEPBIND)
+  const bool foreign =
+      ::dlsym(RTLD_DEFAULT, "_ZN5clang16CompilerInstance17createDiagnosticsEPNS_18DiagnosticConsumerEb");
+  if (foreign) return RTLD_DEEPBIND;
+#endif
+  return 0;
+}
+
+// Held during a compilation, and while the process forks: a child must not inherit a compiler in mid-work.
+std::mutex& compile_mutex() {
+  static std::mutex& instance = *new std::mutex;
+  return instance;
+}
+
+Plugin load(const std::string& path) {
+  Plugin plugin;
+  const auto start = std::chrono::steady_clock::now();
+  void* handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | binding_mode());
+  if (handle == nullptr) {
+    const char* reason = ::dlerror();
+    plugin.error = reason != nullptr ? reason : "cannot load " + path;
+    return plugin;
+  }
+  plugin.compile = reinterpret_cast<WeftClangCompile>(::dlsym(handle, "weft_clang_compile"));
+  plugin.release = reinterpret_cast<WeftClangRelease>(::dlsym(handle, "weft_clang_release"));
+  if (plugin.compile == nullptr || plugin.release == nullptr)
+    plugin.error = path + " is not weft's Clang plugin";
+  static const int registered = pthread_atfork(
+      [] { compile_mutex().lock(); }, [] { compile_mutex().unlock(); }, [] { compile_mutex().unlock(); });
+  (void)registered;
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  log::write(log::Channel::Cache, fmt::format("loaded {} in {:.1f} ms", path, elapsed.count()));
+  return plugin;
+}
+
+// Loaded once per path, and never unloaded: LLVM registers handlers that outlive a dlclose.
+const Plugin& plugin() {
+  static std::mutex mutex;
+  static std::string loaded_path;
+  static Plugin& loaded = *new Plugin;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const std::string path = plugin_path();
+  if (path != loaded_path) {
+    loaded = load(path);
+    loaded_path = path;
+  }
+  return loaded;
+}
+
+class ClangToolchain final : public Toolchain {
+ public:
+  std::string_view name() const override { return "clang"; }
+
+  std::string id() const override { return file_identity(plugin_path()); }
+
+  bool available(std::string* why_not) const override {
+    if (id().empty()) {
+      if (why_not != nullptr) *why_not = "this build has no Clang plugin: no file " + plugin_path();
+      return false;
+    }
+    const std::string error = plugin().error;
+    if (why_not != nullptr) *why_not = error;
+    return error.empty();
+  }
+
+  std::string compile(const CompileRequest& request) const override {
+    const std::lock_guard<std::mutex> lock(compile_mutex());
+    const Plugin& clang = plugin();
+    if (!clang.error.empty()) throw_error(ErrorKind::Runtime, "clang: " + clang.error);
+    const std::vector<std::string> flags = kernel_flags();
+    std::vector<const char*> flag_pointers;
+    for (const std::string& flag : flags) flag_pointers.push_back(flag.c_str());
+    const std::string library = own_library_path();
+    const bool shared = library.find(".so") != std::string::npos;
+    const WeftClangRequest input = {request.name.c_str(),  request.source.data(),
+                                    request.source.size(), flag_pointers.data(),
+                                    flag_pointers.size(),  shared ? library.c_str() : nullptr};
+    WeftClangResult output = {};
+    clang.compile(&input, &output);
+    const std::string bytes = output.bytes != nullptr ? std::string(output.bytes, output.size) : "";
+    const std::string message = output.message != nullptr ? output.message : "";
+    clang.release(&output);
+    if (bytes.empty()) {
+      throw_error(ErrorKind::Runtime,
+                  fmt::format("clang: compiling kernel '{}' failed:\n{}", request.name, message));
+    }
+    log::write(log::Channel::Cache,
+               fmt::format("clang: {}: {:.1f} ms to IR, {:.1f} ms to machine code, {:.1f} ms linking",
+                           request.name, output.frontend_ms, output.backend_ms, output.link_ms));
+    return bytes;
+  }
+};
+
+}  // namespace
+
+const Toolchain& clang_toolchain() {
+  static const ClangToolchain instance;
+  return instance;
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,237 @@
+#include "runtime/disk_cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "runtime/files.h"
+#include "runtime/log.h"
+#include "runtime/module.h"
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kMagic[9] = "WEFTKRN1";
+
+struct Trailer {
+  XXH128_canonical_t checksum;  // of the shared object
+  uint64_t size;                // of the shared object
+  char magic[8];
+};
+static_assert(sizeof(Trailer) == 32);
+
+Trailer trailer_of(std::string_view bytes) {
+  Trailer trailer;
+  XXH128_canonicalFromHash(&trailer.checksum, XXH3_128bits(bytes.data(), bytes.size()));
+  trailer.size = bytes.size();
+  std::memcpy(trailer.magic, kMagic, sizeof trailer.magic);
+  return trailer;
+}
+
+bool is_whole(const std::string& entry) {
+  if (entry.size() < sizeof(Trailer)) return false;
+  const std::string_view bytes = std::string_view(entry).substr(0, entry.size() - sizeof(Trailer));
+  const Trailer expected = trailer_of(bytes);
+  return std::memcmp(&expected, entry.data() + bytes.size(), sizeof expected) == 0;
+}
+
+void warn_once(const std::string& message) {
+  static std::mutex mutex;
+  static std::set<std::string>& said = *new std::set<std::string>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (said.insert(message).second) log::warning(message);
+}
+
+// The folder, made if needed; "" (after a warning, once) when it cannot be trusted or made. Code is executed
+// from there, so nobody else may be able to put a file into it.
+std::string usable_directory(bool create) {
+  if (env::flag("WEFT_DISABLE_CACHE")) return "";
+  const std::string folder = cache_directory();
+  if (folder.empty()) {
+    warn_once("kernel cache is off: neither WEFT_CACHE_DIR, XDG_CACHE_HOME nor HOME is set");
+    return "";
+  }
+  struct stat status;
+  if (::stat(folder.c_str(), &status) != 0) {
+    if (!create) return "";
+    std::error_code error;
+    fs::create_directories(fs::path(folder).parent_path(), error);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+      warn_once(fmt::format("kernel cache is off: cannot make the folder {}: {} (WEFT_CACHE_DIR moves it)",
+                            folder, std::strerror(errno)));
+      return "";
+    }
+    if (::stat(folder.c_str(), &status) != 0) return "";
+  }
+  const char* problem = !S_ISDIR(status.st_mode)       ? "it is not a folder"
+                        : status.st_uid != ::geteuid() ? "it belongs to another user"
+                        : (status.st_mode & 022) != 0  ? "other users can write to it"
+                                                       : nullptr;
+  if (problem != nullptr) {
+    warn_once(fmt::format("kernel cache is off: {}: {} (WEFT_CACHE_DIR moves it)", folder, problem));
+    return "";
+  }
+  return folder;
+}
+
+std::string entry_path(const std::string& folder, const std::string& kernel, const std::string& key) {
+  return fmt::format("{}/{}-{}.so", folder, kernel.substr(0, 80), key);
+}
+
+struct Entry {
+  fs::path path;
+  int64_t size;
+  fs::file_time_type used;
+};
+
+std::vector<Entry> entries(const std::string& folder) {
+  std::vector<Entry> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const bool ours = it->path().extension() == ".so" || it->path().filename().string().starts_with(".tmp-");
+    std::error_code gone;
+    Entry entry{it->path(), static_cast<int64_t>(it->file_size(gone)), {}};
+    if (!gone) entry.used = it->last_write_time(gone);
+    if (ours && !gone) found.push_back(std::move(entry));
+  }
+  return found;
+}
+
+// Looks at the folder's size at a process's first store and then after every 16 MiB that it writes.
+bool time_to_evict(const std::string& folder, int64_t written) {
+  static std::mutex mutex;
+  static std::string& last_folder = *new std::string;
+  static int64_t since = 0;
+  const std::lock_guard<std::mutex> lock(mutex);
+  since += written;
+  if (folder == last_folder && since < (16 << 20)) return false;
+  last_folder = folder;
+  since = 0;
+  return true;
+}
+
+// Removes the least recently used, down to three quarters of the limit.
+void evict(const std::string& folder) {
+  const int64_t limit = env::integer("WEFT_CACHE_LIMIT_MB") << 20;
+  if (limit == 0) return;
+  std::vector<Entry> all = entries(folder);
+  int64_t total = 0;
+  for (const Entry& entry : all) total += entry.size;
+  if (total <= limit) return;
+  std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  for (const Entry& entry : all) {
+    if (total <= limit / 4 * 3) break;
+    std::error_code ignored;
+    if (fs::remove(entry.path, ignored)) total -= entry.size;
+  }
+  log::write(log::Channel::Cache, fmt::format("removed old kernels from {}", folder));
+}
+
+}  // namespace
+
+std::string cache_directory() {
+  const std::string set = env::get("WEFT_CACHE_DIR");
+  if (!set.empty()) return set;
+  if (const char* base = std::getenv("XDG_CACHE_HOME"); base != nullptr && *base == '/')
+    return std::string(base) + "/weft";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
+    return std::string(home) + "/.cache/weft";
+  return "";
+}
+
+std::string cache_key(const CompileRequest& request, const std::string& toolchain_id) {
+  // Lengths keep the parts apart. The kernel's name is no part: equal code is equal under any name.
+  const std::string flags = fmt::format("{}", fmt::join(kernel_flags(), " "));
+  const std::string text = fmt::format("weft {}\n{} {}\n{}\n{}\n{}", WEFT_VERSION_STRING, toolchain_id.size(),
+                                       flags.size(), toolchain_id, flags, request.source);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::shared_ptr<const Module> disk_cache_load(const std::string& kernel, const std::string& key) {
+  const std::string folder = usable_directory(false);
+  if (folder.empty()) return nullptr;
+  const std::string path = entry_path(folder, kernel, key);
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.valid()) return nullptr;
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
+      (status.st_mode & 022) != 0) {
+    warn_once(fmt::format("kernel cache: {} is not a file that only this user can write; ignored", path));
+    return nullptr;
+  }
+  const std::optional<std::string> entry = read_all(file.get());
+  std::string error = "its checksum does not match";
+  if (entry && is_whole(*entry)) {
+    if (auto module = load_module_file(path, kernel, &error)) {
+      ::futimens(file.get(), nullptr);  // marks it as used
+      return module;
+    }
+  }
+  log::warning(fmt::format("kernel cache: dropped the damaged entry {} ({}); compiling again", path, error));
+  ::unlink(path.c_str());
+  return nullptr;
+}
+
+std::shared_ptr<const Module> disk_cache_store(const std::string& kernel, const std::string& key,
+                                               std::string_view bytes) {
+  const std::string folder = usable_directory(true);
+  if (folder.empty()) return nullptr;
+  std::string temporary = folder + "/.tmp-XXXXXX";
+  const Trailer trailer = trailer_of(bytes);
+  {
+    const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    const bool written = file.valid() && write_all(file.get(), bytes) &&
+                         write_all(file.get(), {reinterpret_cast<const char*>(&trailer), sizeof trailer});
+    if (!written) {
+      warn_once(
+          fmt::format("kernel cache: cannot write to {}: {} (WEFT_CACHE_DIR moves it, WEFT_DISABLE_CACHE=1 "
+                      "turns it off)",
+                      folder, std::strerror(errno)));
+      if (file.valid()) ::unlink(temporary.c_str());
+      return nullptr;
+    }
+  }
+  const std::string path = entry_path(folder, kernel, key);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    ::unlink(temporary.c_str());
+    return nullptr;
+  }
+  if (time_to_evict(folder, static_cast<int64_t>(bytes.size()))) evict(folder);
+  std::string error;
+  return load_module_file(path, kernel, &error);
+}
+
+CacheStats cache_stats() {
+  CacheStats stats;
+  for (const Entry& entry : entries(cache_directory())) {
+    if (entry.path.extension() != ".so") continue;
+    ++stats.entries;
+    stats.bytes += entry.size;
+  }
+  return stats;
+}
+
+void clear_disk_cache() {
+  for (const Entry& entry : entries(cache_directory())) {
+    std::error_code ignored;
+    fs::remove(entry.path, ignored);
+  }
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,22 @@
+// Compiled kernels on disk: one file per kernel, a shared object with a trailer that tells a whole entry from
+// a damaged one before anything of it is executed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/toolchain.h"
+
+namespace weft::runtime {
+
+// 128 bits in hexadecimal, of everything that decides what machine code comes out.
+std::string cache_key(const CompileRequest& request, const std::string& toolchain_id);
+
+// nullptr when there is none; a damaged entry is removed with a warning.
+std::shared_ptr<const Module> disk_cache_load(const std::string& kernel, const std::string& key);
+// Writes the entry, and loads it from there; nullptr when the cache is off or cannot be written.
+std::shared_ptr<const Module> disk_cache_store(const std::string& kernel, const std::string& key,
+                                               std::string_view bytes);
+
+}  // namespace weft::runtime

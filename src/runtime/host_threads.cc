@@ -1,0 +1,126 @@
+// How many threads to use: MKL_NUM_THREADS, OMP_NUM_THREADS, or what affinity and control groups leave us.
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "runtime/host.h"
+#include "runtime/log.h"
+#include "weft/parallel.h"
+
+namespace weft::runtime {
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+int whole_cpus(double quota, double period) {
+  return quota > 0 && period > 0 ? std::max(1, static_cast<int>(std::ceil(quota / period - 1e-9))) : 0;
+}
+
+int smaller_limit(int a, int b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
+
+// The smallest limit of the group and its ancestors, each a folder below `base`.
+template <typename ReadLimit>
+int limit_along(const std::string& base, std::string group, ReadLimit read) {
+  int limit = read(base);
+  while (group.size() > 1) {
+    limit = smaller_limit(limit, read(base + group));
+    group.resize(group.rfind('/'));
+  }
+  return limit;
+}
+
+int affinity_cores() {
+  // A machine may have more CPUs than cpu_set_t names; the kernel then answers EINVAL until the set is large
+  // enough.
+  for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
+    cpu_set_t* set = CPU_ALLOC(cpus);
+    const size_t size = CPU_ALLOC_SIZE(cpus);
+    const bool ok = set != nullptr && sched_getaffinity(0, size, set) == 0;
+    const int count = ok ? CPU_COUNT_S(size, set) : 0;
+    if (set != nullptr) CPU_FREE(set);
+    if (count > 0) return count;
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// OMP_NUM_THREADS may be a list, one number per nesting level: the first counts here. 0: unset or not a
+// number.
+int threads_from(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return 0;
+  while (*text == ' ') ++text;
+  int n = 0;
+  const char* end = text + std::char_traits<char>::length(text);
+  const auto [stop, error] = std::from_chars(text, end, n);
+  if (error == std::errc() && n >= 1 && (stop == end || *stop == ',' || *stop == ' ')) return n;
+  log::warning(fmt::format("{}: expected a number of threads >= 1, got '{}'; ignored", variable, text));
+  return 0;
+}
+
+}  // namespace
+
+int cgroup_cpu_limit(const std::string& cgroup_file, const std::string& mount) {
+  std::ifstream file(cgroup_file);
+  int limit = 0;
+  for (std::string line; std::getline(file, line);) {
+    // "0::/group" (version 2), or "4:cpu,cpuacct:/group" (version 1).
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string group = line.substr(second + 1);
+    if (controllers == ",,") {
+      limit = smaller_limit(
+          limit, limit_along(mount, group, [](const std::string& folder) {
+            std::istringstream words(first_line(folder + "/cpu.max"));  // "200000 100000" or "max 100000"
+            double quota = 0, period = 0;
+            return words >> quota >> period ? whole_cpus(quota, period) : 0;
+          }));
+    } else if (controllers.find(",cpu,") != std::string::npos) {
+      for (const char* name : {"/cpu", "/cpu,cpuacct"}) {
+        limit = smaller_limit(limit, limit_along(mount + name, group, [](const std::string& folder) {
+                                const std::string quota =
+                                    first_line(folder + "/cpu.cfs_quota_us");  // -1: none
+                                const std::string period = first_line(folder + "/cpu.cfs_period_us");
+                                return whole_cpus(std::atof(quota.c_str()), std::atof(period.c_str()));
+                              }));
+      }
+    }
+  }
+  return limit;
+}
+
+ThreadDefault default_num_threads() {
+  for (const char* variable : {"MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
+    if (const int n = threads_from(variable)) return {n, variable};
+  }
+  const int cores = affinity_cores();
+  const int limit = cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+  if (limit > 0 && limit < cores)
+    return {limit, fmt::format("CPU quota of the control group ({} cores)", cores)};
+  return {cores, "usable cores"};
+}
+
+}  // namespace weft::runtime
+
+namespace weft {
+
+int num_usable_cores() {
+  const int cores = runtime::affinity_cores();
+  const int limit = runtime::cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+  return limit > 0 ? std::min(limit, cores) : cores;
+}
+
+}  // namespace weft

@@ -1,0 +1,138 @@
+// From a request to loaded code: memory cache, disk cache, toolchain.
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <unordered_map>
+
+#include "runtime/clang_toolchain.h"
+#include "runtime/cxx_toolchain.h"
+#include "runtime/disk_cache.h"
+#include "runtime/log.h"
+#include "runtime/module.h"
+#include "runtime/toolchain.h"
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::runtime {
+namespace {
+
+// Held while the kernel is made, so that threads which want the same one wait for it.
+struct Slot {
+  std::mutex mutex;
+  std::shared_ptr<const Module> module;
+};
+
+struct MemoryCache {
+  std::mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<Slot>> slots;
+
+  std::shared_ptr<Slot> slot(const std::string& key) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::shared_ptr<Slot>& found = slots[key];
+    if (found == nullptr) found = std::make_shared<Slot>();
+    return found;
+  }
+};
+
+std::atomic<MemoryCache*> current_cache{nullptr};
+
+// A child of fork() starts an empty one: threads that held locks of the old do not exist there.
+MemoryCache& memory_cache() {
+  static const int registered = [] {
+    current_cache.store(new MemoryCache);
+    return pthread_atfork(nullptr, nullptr, [] { current_cache.store(new MemoryCache); });
+  }();
+  (void)registered;
+  return *current_cache.load();
+}
+
+std::string wanted_name(std::string_view name) {
+  return name.empty() ? env::get("WEFT_TOOLCHAIN") : std::string(name);
+}
+
+std::vector<const Toolchain*> candidates(std::string_view name) {
+  const std::string wanted = wanted_name(name);
+  std::vector<const Toolchain*> found;
+  for (const Toolchain* toolchain : toolchains()) {
+    if (wanted == "auto" || wanted == toolchain->name()) found.push_back(toolchain);
+  }
+  WEFT_CHECK(!found.empty(), fmt::format("{}: expected auto, clang or c++, got '{}'",
+                                         name.empty() ? "WEFT_TOOLCHAIN" : "toolchain", wanted));
+  return found;
+}
+
+void log_cache(const CompileRequest& request, std::string_view what) {
+  if (log::enabled(log::Channel::Cache))
+    log::write(log::Channel::Cache, fmt::format("{}: {}", request.name, what));
+}
+
+LoadedKernel make_kernel(const CompileRequest& request, std::string_view toolchain_name,
+                         const std::vector<const Toolchain*>& choices) {
+  for (const Toolchain* choice : choices) {
+    const std::string id = choice->id();
+    if (id.empty()) continue;
+    if (auto module = disk_cache_load(request.name, cache_key(request, id))) {
+      log_cache(request, "disk cache");
+      return {std::move(module), 0, "disk cache"};
+    }
+  }
+  const Toolchain& chosen = toolchain(toolchain_name);
+  if (log::dumping()) log::dump(request.name + ".cc", request.source);
+  const auto start = std::chrono::steady_clock::now();
+  const std::string bytes = chosen.compile(request);
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  log_cache(request, fmt::format("compiled by {} in {:.1f} ms", chosen.name(), elapsed.count()));
+  std::shared_ptr<const Module> module =
+      disk_cache_store(request.name, cache_key(request, chosen.id()), bytes);
+  if (module == nullptr) module = load_module_bytes(bytes, request.name);
+  return {std::move(module), elapsed.count(), "compiled"};
+}
+
+void check_name(const std::string& name) {
+  const bool valid = !name.empty() && name.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_") == std::string::npos;
+  WEFT_ASSERT(valid, fmt::format("kernel name '{}' is not of [A-Za-z0-9_]+", name));
+}
+
+}  // namespace
+
+std::vector<const Toolchain*> toolchains() { return {&clang_toolchain(), &cxx_toolchain()}; }
+
+const Toolchain& toolchain(std::string_view name) {
+  std::string reasons;
+  for (const Toolchain* choice : candidates(name)) {
+    std::string why_not;
+    if (choice->available(&why_not)) return *choice;
+    reasons += fmt::format("\n  {}: {}", choice->name(), why_not);
+  }
+  throw_error(ErrorKind::Runtime, fmt::format("no toolchain to compile kernels with (WEFT_TOOLCHAIN={}):{}",
+                                              wanted_name(name), reasons));
+}
+
+LoadedKernel load_kernel(const CompileRequest& request, std::string_view toolchain_name) {
+  check_name(request.name);
+  const std::vector<const Toolchain*> choices = candidates(toolchain_name);
+  std::string ids;
+  for (const Toolchain* choice : choices) ids += choice->id() + "\n";
+  const std::shared_ptr<Slot> slot = memory_cache().slot(cache_key(request, ids));
+  const std::lock_guard<std::mutex> lock(slot->mutex);
+  if (slot->module != nullptr) {
+    log_cache(request, "memory cache");
+    return {slot->module, 0, "memory cache"};
+  }
+  LoadedKernel kernel = make_kernel(request, toolchain_name, choices);
+  slot->module = kernel.module;
+  return kernel;
+}
+
+void clear_memory_cache() {
+  MemoryCache& cache = memory_cache();
+  const std::lock_guard<std::mutex> lock(cache.mutex);
+  cache.slots.clear();
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,107 @@
+#include "runtime/log.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::log {
+namespace {
+
+constexpr const char* kNames[] = {"output_code", "graph_breaks", "recompiles", "guards",
+                                  "fusion",      "schedule",     "cache",      "passes"};
+static_assert(std::size(kNames) == static_cast<size_t>(Channel::kCount));
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// A bit per channel; the names that are none go to `unknown`.
+uint32_t parse(std::string_view channels, std::string* unknown) {
+  uint32_t mask = 0;
+  while (!channels.empty()) {
+    const size_t comma = channels.find(',');
+    const std::string_view name = trimmed(channels.substr(0, comma));
+    channels = comma == std::string_view::npos ? std::string_view() : channels.substr(comma + 1);
+    bool found = name.empty();
+    if (name == "all") {
+      mask = (1u << std::size(kNames)) - 1;
+      found = true;
+    }
+    for (size_t i = 0; i < std::size(kNames); ++i) {
+      if (name != kNames[i]) continue;
+      mask |= 1u << i;
+      found = true;
+    }
+    if (!found) *unknown = name;
+  }
+  return mask;
+}
+
+std::string unknown_message(std::string_view where, std::string_view name) {
+  return fmt::format("{}: unknown log channel '{}'; expected all or some of {}", where, name,
+                     fmt::join(kNames, ", "));
+}
+
+std::atomic<uint32_t>& mask() {
+  static std::atomic<uint32_t> value = [] {
+    std::string unknown;
+    const uint32_t bits = parse(env::get("WEFT_LOGS"), &unknown);
+    if (!unknown.empty()) warning(unknown_message("WEFT_LOGS", unknown));
+    return bits;
+  }();
+  return value;
+}
+
+// One fwrite per message, so that lines of several threads and processes do not mix.
+void emit(std::string_view tag, std::string_view message) {
+  if (!message.empty() && message.back() == '\n') message.remove_suffix(1);
+  const std::string line = fmt::format("[weft {}] {}\n", tag, message);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+bool enabled(Channel channel) {
+  return (mask().load(std::memory_order_relaxed) >> static_cast<unsigned>(channel) & 1u) != 0;
+}
+
+void write(Channel channel, std::string_view message) {
+  if (enabled(channel)) emit(kNames[static_cast<size_t>(channel)], message);
+}
+
+void set_logs(std::string_view channels) {
+  std::string unknown;
+  const uint32_t bits = parse(channels, &unknown);
+  WEFT_CHECK(unknown.empty(), unknown_message("set_logs", unknown));
+  mask().store(bits, std::memory_order_relaxed);
+}
+
+void warning(std::string_view message) { emit("warning", message); }
+
+bool dumping() { return !env::get("WEFT_DUMP").empty(); }
+
+void dump(std::string_view name, std::string_view text) {
+  const std::string folder = env::get("WEFT_DUMP");
+  if (folder.empty()) return;
+  static std::atomic<int> counter{0};
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const std::string path = fmt::format("{}/{:04}_{}", folder, counter.fetch_add(1), name);
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  static std::once_flag once;
+  if (!file) std::call_once(once, [&] { warning(fmt::format("WEFT_DUMP: cannot write {}", path)); });
+}
+
+}  // namespace weft::log

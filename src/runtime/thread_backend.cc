@@ -1,0 +1,64 @@
+#include "runtime/thread_pool.h"
+
+#if defined(WEFT_THREADING_OMP)
+#include <omp.h>
+
+namespace weft::runtime {
+
+void backend_run(int n, TeamFn fn, void* context) {
+#pragma omp parallel num_threads(n)
+  fn(context, omp_get_thread_num());
+}
+
+bool backend_has_team_per_caller() { return true; }
+
+// The forking thread's team is a list of threads that do not exist here: any OpenMP region of more than one
+// thread, such as one in a BLAS, would wait for them without end.
+void backend_after_fork() { omp_set_num_threads(1); }
+
+const char* backend_name() { return "OpenMP"; }
+
+}  // namespace weft::runtime
+
+#elif defined(WEFT_THREADING_TBB)
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include <memory>
+
+namespace weft::runtime {
+namespace {
+
+// Made for n threads, and made again when the number changes. Never destroyed: at exit TBB may be gone
+// already.
+struct Arena {
+  explicit Arena(int n) : size(n), allowed(tbb::global_control::max_allowed_parallelism, n), arena(n) {}
+  int size;
+  tbb::global_control allowed;
+  tbb::task_arena arena;
+};
+
+}  // namespace
+
+void backend_run(int n, TeamFn fn, void* context) {
+  static std::unique_ptr<Arena>& current = *new std::unique_ptr<Arena>();
+  if (current == nullptr || current->size != n) {
+    current.reset();
+    current = std::make_unique<Arena>(n);
+  }
+  current->arena.execute(
+      [&] { tbb::parallel_for(0, n, [&](int index) { fn(context, index); }, tbb::static_partitioner()); });
+}
+
+bool backend_has_team_per_caller() { return false; }
+
+void backend_after_fork() {}
+
+const char* backend_name() { return "TBB"; }
+
+}  // namespace weft::runtime
+#else
+#error "WEFT_THREADING must be OMP or TBB"
+#endif

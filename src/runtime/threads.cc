@@ -1,0 +1,210 @@
+// parallel_for: cuts a range into pieces, hands them to a team of threads, and keeps the process at one team.
+//
+// Only one parallel region runs at a time: it holds `busy`, and whoever finds it taken runs serially, so that
+// k application threads never become k teams. OpenMP makes a team per calling thread; the first application
+// thread to call becomes OpenMP's one caller (its BLAS calls then share the same threads), the others use
+// ThreadPool.
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <vector>
+
+#include "runtime/host.h"
+#include "runtime/thread_pool.h"
+#include "weft/error.h"
+#include "weft/parallel.h"
+
+namespace weft {
+namespace {
+
+using runtime::ThreadPool;
+
+// Pieces of a thread's share: enough that a thread which is held up by another process is helped out.
+constexpr int64_t kPiecesPerThread = 8;
+constexpr int kMaxThreads = 1024;
+
+struct ThreadState {
+  bool in_region = false;
+  ~ThreadState();
+};
+
+struct alignas(64) Share {
+  std::atomic<int64_t> next{0};
+  int64_t end = 0;
+};
+
+struct Pool {
+  std::atomic<int> num_threads{0};  // 0: not asked for yet
+  std::atomic<bool> busy{false};
+  std::atomic<ThreadState*> backend_caller{nullptr};
+  std::atomic<bool> forked{false};
+  ThreadPool* threads = nullptr;         // guarded by busy
+  std::vector<Share>* shares = nullptr;  // guarded by busy
+};
+
+// Never destroyed: worker threads and other libraries' destructors may use it until the process is gone.
+Pool& pool() {
+  static Pool& instance = *new Pool;
+  return instance;
+}
+
+thread_local ThreadState thread_state;
+
+ThreadState::~ThreadState() {
+  ThreadState* self = this;
+  pool().backend_caller.compare_exchange_strong(self, nullptr);
+}
+
+const runtime::ThreadDefault& thread_default() {
+  static const runtime::ThreadDefault value = [] {
+    runtime::ThreadDefault found = runtime::default_num_threads();
+    found.threads = std::min(found.threads, kMaxThreads);
+    return found;
+  }();
+  return value;
+}
+
+void in_child_of_fork() {
+  Pool& p = pool();
+  p.forked.store(true);
+  p.busy.store(false);
+  p.backend_caller.store(nullptr);
+  p.threads = nullptr;  // its threads exist in the parent only
+  p.shares = nullptr;   // another thread may have been resizing it
+  runtime::backend_after_fork();
+}
+
+void register_fork_handler() {
+  static const int registered = pthread_atfork(nullptr, nullptr, in_child_of_fork);
+  (void)registered;
+}
+
+struct Region {
+  RangeFn body;
+  void* context;
+  int64_t begin, end, piece;
+  int threads;
+  Share* shares;
+  std::atomic<bool> failed{false};
+  std::exception_ptr exception;
+
+  void run_share(int owner) noexcept {
+    Share& share = shares[owner];
+    while (!failed.load(std::memory_order_relaxed)) {
+      const int64_t index = share.next.fetch_add(1, std::memory_order_relaxed);
+      if (index >= share.end) return;
+      const int64_t first = begin + index * piece;
+      try {
+        body(context, first, std::min(end, first + piece));
+      } catch (...) {
+        if (!failed.exchange(true)) exception = std::current_exception();
+      }
+    }
+  }
+
+  // A thread's own share, then what others have left.
+  static void run(void* self, int index) {
+    Region& region = *static_cast<Region*>(self);
+    ThreadState& state = thread_state;
+    const bool outer = state.in_region;
+    state.in_region = true;
+    for (int i = 0; i < region.threads; ++i) region.run_share((index + i) % region.threads);
+    state.in_region = outer;
+  }
+};
+
+struct Lease {
+  explicit Lease(Pool& p) : pool(p), held(!p.busy.exchange(true, std::memory_order_acquire)) {}
+  ~Lease() {
+    if (held) pool.busy.store(false, std::memory_order_release);
+  }
+  Pool& pool;
+  bool held;
+};
+
+bool may_use_backend(Pool& p) {
+  if (p.forked.load(std::memory_order_relaxed)) return false;
+  if (!runtime::backend_has_team_per_caller()) return true;
+  ThreadState* caller = p.backend_caller.load(std::memory_order_relaxed);
+  if (caller == nullptr) {
+    p.backend_caller.store(&thread_state, std::memory_order_relaxed);
+    return true;
+  }
+  return caller == &thread_state;
+}
+
+void run_parallel(Pool& p, Region& region, int64_t pieces) {
+  if (p.shares == nullptr) p.shares = new std::vector<Share>(kMaxThreads);
+  region.shares = p.shares->data();
+  for (int i = 0; i < region.threads; ++i) {
+    region.shares[i].next.store(pieces * i / region.threads, std::memory_order_relaxed);
+    region.shares[i].end = pieces * (i + 1) / region.threads;
+  }
+  if (may_use_backend(p)) {
+    runtime::backend_run(region.threads, Region::run, &region);
+  } else {
+    if (p.threads == nullptr) p.threads = new ThreadPool;
+    p.threads->run(region.threads, Region::run, &region);
+  }
+}
+
+}  // namespace
+
+int get_num_threads() {
+  const int asked = pool().num_threads.load(std::memory_order_relaxed);
+  return asked > 0 ? asked : thread_default().threads;
+}
+
+void set_num_threads(int n) {
+  WEFT_CHECK(n >= 1 && n <= kMaxThreads,
+             fmt::format("set_num_threads: expected 1 <= n <= {}, got {}", kMaxThreads, n));
+  pool().num_threads.store(n, std::memory_order_relaxed);
+}
+
+std::string num_threads_source() {
+  return pool().num_threads.load(std::memory_order_relaxed) > 0 ? "set_num_threads" : thread_default().source;
+}
+
+const char* threading_backend() { return runtime::backend_name(); }
+
+bool in_parallel_region() { return thread_state.in_region; }
+
+void parallel_for_raw(int64_t begin, int64_t end, int64_t grain, RangeFn body, void* context) {
+  if (begin >= end) return;
+  const int64_t length = end - begin;
+  const int64_t most_pieces = grain > 1 ? length / grain : length;
+  const int threads = static_cast<int>(std::min<int64_t>(get_num_threads(), most_pieces));
+  if (threads <= 1 || thread_state.in_region) return body(context, begin, end);
+
+  Pool& p = pool();
+  register_fork_handler();
+  Lease lease(p);
+  if (!lease.held) return body(context, begin, end);
+
+  const int64_t wanted = threads * std::clamp<int64_t>(most_pieces / threads, 1, kPiecesPerThread);
+  int64_t piece = (length + wanted - 1) / wanted;
+  // Whole cache lines per piece, whatever the element type, so that threads do not share the lines they
+  // write.
+  if (piece >= 1024) piece = (piece + 63) / 64 * 64;
+  const int64_t pieces = (length + piece - 1) / piece;
+  Region region{body,    context, begin, end, piece, static_cast<int>(std::min<int64_t>(threads, pieces)),
+                nullptr, {},      {}};
+  run_parallel(p, region, pieces);
+  if (region.exception) std::rethrow_exception(region.exception);
+}
+
+void parallel_for(int64_t begin, int64_t end, int64_t grain,
+                  const std::function<void(int64_t, int64_t)>& body) {
+  parallel_for_raw(
+      begin, end, grain,
+      [](void* context, int64_t first, int64_t last) {
+        (*static_cast<const std::function<void(int64_t, int64_t)>*>(context))(first, last);
+      },
+      const_cast<std::function<void(int64_t, int64_t)>*>(&body));
+}
+
+}  // namespace weft

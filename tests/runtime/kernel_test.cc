@@ -1,0 +1,362 @@
+// Toolchains and the kernel cache.
+#include <gmock/gmock.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <vector>
+
+#include "runtime/toolchain.h"
+#include "support.h"
+#include "weft/error.h"
+
+namespace weft::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime_test::in_child;
+using runtime_test::ScopedEnv;
+using testing::AllOf;
+using testing::HasSubstr;
+
+CompileRequest returns(int value, const std::string& name = "returns") {
+  return {name, "extern \"C\" int answer() { return " + std::to_string(value) + "; }\n"};
+}
+
+int answer(const LoadedKernel& kernel) {
+  return reinterpret_cast<int (*)()>(kernel.module->symbol("answer"))();
+}
+
+std::string error_of(const std::function<void()>& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Each test in a cache folder of its own.
+struct KernelCache : testing::Test {
+  void SetUp() override {
+    std::string name = testing::TempDir() + "weft-cache-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    root = name;
+    setenv("WEFT_CACHE_DIR", (root / "kernels").c_str(), 1);
+    setenv("WEFT_TOOLCHAIN", "c++", 1);
+    clear_memory_cache();
+  }
+  void TearDown() override {
+    clear_memory_cache();
+    unsetenv("WEFT_CACHE_DIR");
+    unsetenv("WEFT_TOOLCHAIN");
+    fs::remove_all(root);
+  }
+  fs::path only_entry() {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(root / "kernels")) found.push_back(entry.path());
+    EXPECT_EQ(found.size(), 1u);
+    return found.at(0);
+  }
+  // Warnings are given once per folder and reason; each test has its own folder.
+  std::string stderr_of(const std::function<void()>& function) {
+    testing::internal::CaptureStderr();
+    function();
+    return testing::internal::GetCapturedStderr();
+  }
+  fs::path root;
+};
+
+TEST_F(KernelCache, CompilesThenRemembersInMemoryThenOnDisk) {
+  const LoadedKernel first = load_kernel(returns(41));
+  EXPECT_STREQ(first.origin, "compiled");
+  EXPECT_GT(first.compile_ms, 0);
+  EXPECT_EQ(answer(first), 41);
+  const LoadedKernel second = load_kernel(returns(41));
+  EXPECT_STREQ(second.origin, "memory cache");
+  EXPECT_EQ(second.compile_ms, 0);
+  clear_memory_cache();
+  const LoadedKernel third = load_kernel(returns(41));
+  EXPECT_STREQ(third.origin, "disk cache");
+  EXPECT_EQ(answer(third), 41);
+  EXPECT_EQ(cache_stats().entries, 1);
+  EXPECT_GT(cache_stats().bytes, 0);
+  clear_disk_cache();
+  EXPECT_EQ(cache_stats().entries, 0);
+  EXPECT_EQ(answer(third), 41) << "a loaded kernel outlives its file";
+}
+
+TEST_F(KernelCache, TheFolderIsPrivate) {
+  load_kernel(returns(1));
+  struct stat status;
+  ASSERT_EQ(stat((root / "kernels").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+}
+
+TEST_F(KernelCache, KeyIsTheContentNotTheName) {
+  EXPECT_EQ(answer(load_kernel(returns(1, "same"))), 1);
+  EXPECT_EQ(answer(load_kernel(returns(2, "same"))), 2);
+  clear_memory_cache();
+  EXPECT_EQ(answer(load_kernel(returns(1, "same"))), 1);
+  EXPECT_EQ(answer(load_kernel(returns(2, "same"))), 2);
+  EXPECT_STREQ(load_kernel(returns(2, "other")).origin, "memory cache");
+}
+
+TEST_F(KernelCache, FlagsArePartOfTheKey) {
+  load_kernel(returns(3));
+  clear_memory_cache();
+  const ScopedEnv narrow("WEFT_VECTOR_BYTES", "16");
+  EXPECT_STREQ(load_kernel(returns(3)).origin, host_vector_bytes() == 16 ? "compiled" : "disk cache");
+}
+
+TEST_F(KernelCache, DamagedEntriesAreRebuilt) {
+  load_kernel(returns(7));
+  const fs::path entry = only_entry();
+  std::ifstream in(entry, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(in)), {});
+  for (size_t position : {size_t{0}, whole.size() / 3, whole.size() - 40, whole.size() - 1}) {
+    clear_memory_cache();
+    std::string damaged = whole;
+    damaged[position] = static_cast<char>(damaged[position] ^ 0x20);
+    std::ofstream(entry, std::ios::binary) << damaged;
+    LoadedKernel kernel;
+    EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(7)); }), HasSubstr("damaged")) << position;
+    EXPECT_STREQ(kernel.origin, "compiled");
+    EXPECT_EQ(answer(kernel), 7);
+  }
+}
+
+TEST_F(KernelCache, TruncatedEntriesAreRebuilt) {
+  load_kernel(returns(8));
+  const fs::path entry = only_entry();
+  const auto size = fs::file_size(entry);
+  for (auto length : {uintmax_t{0}, uintmax_t{10}, size / 2, size - 1}) {
+    clear_memory_cache();
+    fs::resize_file(entry, length);
+    LoadedKernel kernel;
+    EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(8)); }), HasSubstr("damaged")) << length;
+    EXPECT_STREQ(kernel.origin, "compiled");
+    EXPECT_EQ(answer(kernel), 8);
+  }
+}
+
+TEST_F(KernelCache, UnusableFolderWarnsOnceAndGoesOn) {
+  std::ofstream(root / "kernels") << "a file where the folder should be";
+  LoadedKernel kernel;
+  EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(9)); }),
+              AllOf(HasSubstr("kernel cache is off"), HasSubstr("WEFT_CACHE_DIR")));
+  EXPECT_EQ(answer(kernel), 9);
+  EXPECT_EQ(stderr_of([&] { kernel = load_kernel(returns(10)); }), "");
+  EXPECT_EQ(answer(kernel), 10);
+}
+
+TEST_F(KernelCache, FolderThatCannotBeMade) {
+  const ScopedEnv nowhere("WEFT_CACHE_DIR", "/proc/weft/kernels");
+  LoadedKernel kernel;
+  EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(11)); }), HasSubstr("cannot make the folder"));
+  EXPECT_EQ(answer(kernel), 11);
+}
+
+TEST_F(KernelCache, FullFolder) {
+  fs::create_directory(root / "kernels");
+  const std::string folder = (root / "kernels").string();
+  if (mount("none", folder.c_str(), "tmpfs", 0, "size=4k,mode=0700") != 0)
+    GTEST_SKIP() << "needs the right to mount";
+  LoadedKernel kernel;
+  EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(12)); }), HasSubstr("No space left"));
+  EXPECT_EQ(answer(kernel), 12);
+  EXPECT_EQ(stderr_of([&] { EXPECT_EQ(answer(load_kernel(returns(13))), 13); }), "");
+  EXPECT_TRUE(fs::is_empty(folder));
+  EXPECT_EQ(umount(folder.c_str()), 0);
+}
+
+TEST_F(KernelCache, FolderOthersCanWriteToIsRefused) {
+  fs::create_directory(root / "kernels");
+  chmod((root / "kernels").c_str(), 0777);
+  EXPECT_THAT(stderr_of([&] { EXPECT_EQ(answer(load_kernel(returns(14))), 14); }),
+              HasSubstr("other users can write"));
+  EXPECT_TRUE(fs::is_empty(root / "kernels"));
+}
+
+TEST_F(KernelCache, FolderOfAnotherUserIsRefused) {
+  fs::create_directory(root / "kernels");
+  if (chown((root / "kernels").c_str(), 12345, 12345) != 0)
+    GTEST_SKIP() << "needs root to give a folder away";
+  EXPECT_THAT(stderr_of([&] { EXPECT_EQ(answer(load_kernel(returns(15))), 15); }), HasSubstr("another user"));
+}
+
+TEST_F(KernelCache, EntryOfAnotherUserIsNotExecuted) {
+  load_kernel(returns(16));
+  if (chown(only_entry().c_str(), 12345, 12345) != 0) GTEST_SKIP() << "needs root to give a file away";
+  clear_memory_cache();
+  LoadedKernel kernel;
+  EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(16)); }), HasSubstr("ignored"));
+  EXPECT_STREQ(kernel.origin, "compiled");
+  EXPECT_EQ(answer(kernel), 16);
+}
+
+TEST_F(KernelCache, Disabled) {
+  const ScopedEnv off("WEFT_DISABLE_CACHE", "1");
+  EXPECT_EQ(answer(load_kernel(returns(17))), 17);
+  EXPECT_FALSE(fs::exists(root / "kernels"));
+  clear_memory_cache();
+  EXPECT_STREQ(load_kernel(returns(17)).origin, "compiled");
+}
+
+TEST_F(KernelCache, ThreadsCompileAKernelOnce) {
+  std::atomic<int> compiled{0}, wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      const LoadedKernel kernel = load_kernel(returns(18));
+      if (std::string_view(kernel.origin) == "compiled") ++compiled;
+      if (answer(kernel) != 18) ++wrong;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(compiled, 1);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(KernelCache, ProcessesShareTheFolder) {
+  std::vector<std::thread> parents;
+  std::atomic<int> failed{0};
+  for (int i = 0; i < 4; ++i) {
+    parents.emplace_back([&] {
+      if (in_child([] { return answer(load_kernel(returns(19))) == 19 ? 0 : 1; }) != 0) ++failed;
+    });
+  }
+  for (std::thread& parent : parents) parent.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(cache_stats().entries, 1);
+  EXPECT_STREQ(load_kernel(returns(19)).origin, "disk cache");
+}
+
+TEST_F(KernelCache, OldEntriesGoWhenTheLimitIsPassed) {
+  // The limit is looked at by a process's first store into a folder: a child's.
+  EXPECT_EQ(in_child([&] {
+              load_kernel(returns(20, "old"));
+              std::ofstream big(root / "kernels/unused-0.so");
+              big << std::string(3 << 20, 'x');
+              big.close();
+              fs::last_write_time(root / "kernels/unused-0.so",
+                                  fs::file_time_type::clock::now() - std::chrono::hours(9));
+              return 0;
+            }),
+            0);
+  const ScopedEnv limit("WEFT_CACHE_LIMIT_MB", "1");
+  EXPECT_EQ(in_child([] { return answer(load_kernel(returns(21, "fresh"))) == 21 ? 0 : 1; }), 0);
+  EXPECT_FALSE(fs::exists(root / "kernels/unused-0.so"));
+  EXPECT_EQ(cache_stats().entries, 2);
+}
+
+// ---- toolchains
+// ---------------------------------------------------------------------------------------------
+
+struct Toolchains : KernelCache, testing::WithParamInterface<const char*> {
+  void SetUp() override {
+    KernelCache::SetUp();
+    setenv("WEFT_TOOLCHAIN", GetParam(), 1);
+    for (const Toolchain* choice : toolchains()) {
+      std::string why_not;
+      if (choice->name() == GetParam() && !choice->available(&why_not)) GTEST_SKIP() << why_not;
+    }
+  }
+};
+
+TEST_P(Toolchains, AnErrorCarriesTheCompilersMessage) {
+  const CompileRequest request{"broken_kernel",
+                               "extern \"C\" int answer() {\n  return undeclared_thing;\n}\n"};
+  const std::string message = error_of([&] { load_kernel(request); });
+  EXPECT_THAT(message, AllOf(HasSubstr("broken_kernel"), HasSubstr("undeclared_thing"),
+                             HasSubstr("broken_kernel.cc:2")));
+  EXPECT_EQ(answer(load_kernel(returns(30))), 30) << "a good kernel after a bad one";
+}
+
+TEST_P(Toolchains, KernelsCallMathLibraries) {
+  const CompileRequest request{
+      "calls_math",
+      "extern \"C\" double sin(double);\n"
+      "extern \"C\" double Sleef_sin_u10(double);\n"
+      "extern \"C\" double difference(double x) { return sin(x) - Sleef_sin_u10(x); }\n"};
+  const LoadedKernel kernel = load_kernel(request);
+  auto difference = reinterpret_cast<double (*)(double)>(kernel.module->symbol("difference"));
+  EXPECT_NEAR(difference(1.25), 0.0, 1e-15);
+}
+
+TEST_P(Toolchains, NoSystemHeaderIsFound) {
+  EXPECT_THAT(error_of([] { load_kernel({"includes", "#include <vector>\n"}); }), HasSubstr("vector"));
+}
+
+TEST_P(Toolchains, MultipliesAndAddsAreNotContracted) {
+  const CompileRequest request{
+      "contracts", "extern \"C\" double contracted(double x, double y, double z) { return x * y + z; }\n"};
+  const LoadedKernel kernel = load_kernel(request);
+  auto multiply_add =
+      reinterpret_cast<double (*)(double, double, double)>(kernel.module->symbol("contracted"));
+  const double x = 1.0 + 0x1p-30;
+  EXPECT_EQ(multiply_add(x, x, -1.0), (1.0 + 0x1p-29) - 1.0);
+}
+
+TEST_P(Toolchains, AMissingSymbolIsABugOfOurs) {
+  const LoadedKernel kernel = load_kernel(returns(31));
+  EXPECT_THAT(error_of([&] { kernel.module->symbol("absent"); }),
+              AllOf(HasSubstr("absent"), HasSubstr("bug")));
+}
+
+TEST_P(Toolchains, VectorsOfTheMachinesWidth) {
+  const std::string bytes = std::to_string(host_vector_bytes());
+  const CompileRequest request{"vectors",
+                               "typedef float vec __attribute__((vector_size(" + bytes +
+                                   ")));\n"
+                                   "extern \"C\" void scale(const float* a, float* out, long n, float s) {\n"
+                                   "  constexpr long w = sizeof(vec) / sizeof(float);\n"
+                                   "  for (long i = 0; i + w <= n; i += w) {\n"
+                                   "    vec v; __builtin_memcpy(&v, a + i, sizeof v);\n"
+                                   "    v = v * s;\n"
+                                   "    __builtin_memcpy(out + i, &v, sizeof v);\n"
+                                   "  }\n"
+                                   "}\n"};
+  const LoadedKernel kernel = load_kernel(request);
+  auto scale = reinterpret_cast<void (*)(const float*, float*, long, float)>(kernel.module->symbol("scale"));
+  std::vector<float> in(64), out(64);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i) * 0.37f;
+  scale(in.data(), out.data(), 64, 1.7f);
+  for (size_t i = 0; i < in.size(); ++i) EXPECT_EQ(out[i], in[i] * 1.7f);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, Toolchains, testing::Values("clang", "c++"), [](const auto& info) {
+  return std::string(info.param) == "clang" ? "clang" : "cxx";
+});
+
+TEST_F(KernelCache, MissingCompiler) {
+  const ScopedEnv missing("WEFT_CXX", "/nonexistent/compiler");
+  const ScopedEnv no_plugin("WEFT_CLANG_PLUGIN", "/nonexistent/plugin.so");
+  for (const char* choice : {"c++", "auto"}) {
+    const ScopedEnv set("WEFT_TOOLCHAIN", choice);
+    EXPECT_THAT(error_of([] { load_kernel(returns(32)); }),
+                AllOf(HasSubstr("no toolchain"), HasSubstr("/nonexistent/compiler"), HasSubstr("WEFT_CXX")));
+  }
+  const ScopedEnv set("WEFT_TOOLCHAIN", "auto");
+  EXPECT_THAT(error_of([] { load_kernel(returns(32)); }), HasSubstr("/nonexistent/plugin.so"));
+}
+
+TEST_F(KernelCache, AutoFallsBackToTheSpawnedCompiler) {
+  const ScopedEnv set("WEFT_TOOLCHAIN", "auto");
+  std::ofstream(root / "plugin.so") << "not a library";
+  const ScopedEnv broken("WEFT_CLANG_PLUGIN", (root / "plugin.so").string());
+  EXPECT_EQ(toolchain().name(), "c++");
+  EXPECT_EQ(answer(load_kernel(returns(33))), 33);
+}
+
+TEST_F(KernelCache, UnknownToolchain) {
+  EXPECT_THAT(error_of([] { load_kernel(returns(34), "msvc"); }),
+              AllOf(HasSubstr("msvc"), HasSubstr("clang or c++")));
+}
+
+}  // namespace
+}  // namespace weft::runtime
