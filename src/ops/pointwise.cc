@@ -38,8 +38,9 @@ Params::Params(std::span<const Param> schema, const Attrs& attrs) {
   for (const Param& param : schema) {
     if (param.type == Param::Type::Tensor) continue;
     ParamReader reader;
-    std::visit(reader, attrs.at(param.name));
-    values_.at(index++) = {reader.real, reader.integer};
+    const Attr& attr = attrs.at(param.name);
+    std::visit([&](const auto& value) { reader(value); }, attr);
+    values_.at(index++) = {reader.real, reader.integer, !std::holds_alternative<std::monostate>(attr)};
   }
 }
 

@@ -16,12 +16,14 @@ class Params {
   Params(std::span<const Param> schema, const Attrs& attrs);
   double real(size_t index) const { return values_[index].real; }
   int64_t integer(size_t index) const { return values_[index].integer; }
+  bool given(size_t index) const { return values_[index].given; }  // not None
   bool is(size_t index, int64_t value) const { return values_[index].real == static_cast<double>(value); }
 
  private:
   struct Value {
     double real = 0;
     int64_t integer = 0;
+    bool given = false;
   };
   std::array<Value, 4> values_{};
 };

@@ -107,6 +107,10 @@ Expr constant_like(double value, const Expr& like) {
 #define WEFT_DEFINE_UNARY(PRIM, NAME)                                                                     \
   Expr NAME(const Expr& a) {                                                                              \
     constexpr Prim prim = Prim::PRIM;                                                                     \
+    constexpr bool rounds =                                                                               \
+        prim == Prim::Floor || prim == Prim::Ceil || prim == Prim::Trunc || prim == Prim::RoundEven;      \
+    if ((rounds && !is_inexact(a.dtype())) || (prim == Prim::Real && !is_complex(a.dtype()))) return a;   \
+    if (prim == Prim::Imag && !is_complex(a.dtype())) return constant_like(0, a);                         \
     constexpr bool to_real = prim == Prim::Abs || prim == Prim::Real || prim == Prim::Imag;               \
     return make(prim, prim == Prim::IsNan ? DType::Bool : to_real ? real_dtype(a.dtype()) : a.dtype(), {a}); \
   }
@@ -118,6 +122,8 @@ WEFT_FOR_EACH_BINARY_PRIM(WEFT_DEFINE_BINARY)
 #undef WEFT_DEFINE_BINARY
 
 Expr fma(const Expr& a, const Expr& b, const Expr& c) { return make(Prim::Fma, a.dtype(), {a, b, c}); }
+
+Expr conj(const Expr& a) { return is_complex(a.dtype()) ? make_complex(real(a), -imag(a)) : a; }
 
 Expr make_complex(const Expr& real, const Expr& imag) {
   WEFT_ASSERT(real.dtype() == imag.dtype() && is_floating(real.dtype()), "make_complex: operand dtypes");

@@ -108,6 +108,7 @@ Expr cast(const Expr& a) {
   return cast(dtype_of<T>::value, a);
 }
 
+// Rounding an integer, and the parts of a real number, need no node.
 // Functions that are one primitive each: (primitive, name). Result dtype: the operand's; its real type for
 // Abs, Real and Imag; Bool for IsNan.
 #define WEFT_FOR_EACH_UNARY_PRIM(X)                                                                          \
@@ -131,5 +132,8 @@ WEFT_FOR_EACH_BINARY_PRIM(WEFT_DECLARE_BINARY)
 // a * b + c, rounded once.
 Expr fma(const Expr& a, const Expr& b, const Expr& c);
 Expr make_complex(const Expr& real, const Expr& imag);
+Expr conj(const Expr& a);
+inline Expr cast_like(const Expr& a, const Expr& like) { return cast(like.dtype(), a); }
+inline DType dtype(const Expr& a) { return a.dtype(); }
 
 }  // namespace weft::scalar

@@ -66,26 +66,30 @@ Number<std::complex<R>> pow(Number<std::complex<R>> a, Number<std::complex<R>> b
   return Number<std::complex<R>>(std::pow(a.value, b.value));
 }
 
-// ---- exactly rounded functions -------------------------------------------------------------------------
+// ---- exactly rounded functions; rounding leaves integers as they are -------------------------------------------------------------------------
 template <class T>
 Number<T> sqrt(Number<T> a) {
   return Number<T>(std::sqrt(a.value));
 }
 template <class T>
 Number<T> floor(Number<T> a) {
-  return Number<T>(std::floor(a.value));
+  if constexpr (is_float_v<T>) return Number<T>(std::floor(a.value));
+  else return a;
 }
 template <class T>
 Number<T> ceil(Number<T> a) {
-  return Number<T>(std::ceil(a.value));
+  if constexpr (is_float_v<T>) return Number<T>(std::ceil(a.value));
+  else return a;
 }
 template <class T>
 Number<T> trunc(Number<T> a) {
-  return Number<T>(std::trunc(a.value));
+  if constexpr (is_float_v<T>) return Number<T>(std::trunc(a.value));
+  else return a;
 }
 template <class T>
 Number<T> round_even(Number<T> a) {
-  return Number<T>(std::nearbyint(a.value));
+  if constexpr (is_float_v<T>) return Number<T>(std::nearbyint(a.value));
+  else return a;
 }
 template <class T>
 Number<T> fma(Number<T> a, Number<T> b, Number<T> c) {
@@ -124,6 +128,12 @@ constexpr Number<std::complex<T>> make_complex(Number<T> re, Number<T> im) {
   return Number<std::complex<T>>(std::complex<T>(re.value, im.value));
 }
 template <class T>
+constexpr Number<T> conj(Number<T> a) {
+  if constexpr (is_complex_v<T>) return Number<T>(std::conj(a.value));
+  else return a;
+}
+template <class T>
+  requires is_float_v<T>
 Number<T> copysign(Number<T> a, Number<T> b) {
   return Number<T>(std::copysign(a.value, b.value));
 }

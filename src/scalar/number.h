@@ -178,8 +178,9 @@ template <class T>
 constexpr Number<T> constant_like(double value, Number<T>) { return Number<T>(convert<T>(value)); }
 template <class To, class T>
 constexpr Number<To> cast(Number<T> a) { return Number<To>(convert<To>(a.value)); }
-// What the element is made of: constants for if constexpr in generic lambdas.
+template <class T, class U>
+constexpr Number<T> cast_like(Number<U> a, Number<T>) { return Number<T>(convert<T>(a.value)); }
 template <class T>
-constexpr DType dtype_of_number(Number<T>) { return dtype_of<T>::value; }
+constexpr DType dtype(Number<T>) { return dtype_of<T>::value; }
 
 }  // namespace weft::scalar

@@ -1,0 +1,114 @@
+// Activation functions of neural networks.
+#include "ops/define.h"
+
+namespace weft::ops {
+namespace {
+
+constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
+constexpr double kSeluScale = 1.0507009873554804934193349852946;
+
+constexpr auto softplus_of = [](auto x) { return maximum(x, constant_like(0, x)) + log1p(exp(-abs(x))); };
+constexpr auto clamp_of = [](auto x, double low, double high) {
+  return minimum(maximum(x, constant_like(low, x)), constant_like(high, x));
+};
+
+[[maybe_unused]] const OpDef* const kRectifiers[] = {
+    &unary<kReal>("relu", DTypeRule::Same, [](auto x) { return maximum(x, constant_like(0, x)); },
+                  {.doc = "max(x, 0); NaN for NaN.", .numpy = "numpy.maximum(x, 0)"}),
+    &unary<kReal>("relu6", DTypeRule::Same, [](auto x) { return clamp_of(x, 0, 6); },
+                  {.doc = "min(max(x, 0), 6).", .numpy = "numpy.clip(x, 0, 6)", .low = -3, .high = 9}),
+    &unary<kFloats>("leaky_relu", DTypeRule::FloatOnly,
+                    [](auto x, const Params& p) { return select(x > 0.0, x, x * param_like(p, 0, x)); },
+                    {.doc = "x for x > 0, else negative_slope * x.", .numpy = "numpy.where(x > 0, x, x * negative_slope)",
+                     .error = {1, 1}, .params = ", float negative_slope=0.01"}),
+    &unary<kFloats>("elu", DTypeRule::FloatOnly,
+                    [](auto x, const Params& p) { return select(x > 0.0, x, expm1(x) * param_like(p, 0, x)); },
+                    {.doc = "x for x > 0, else alpha * (exp(x) - 1).", .numpy = "numpy.where(x > 0, x, alpha * numpy.expm1(x))",
+                     .error = {2, 2}, .params = ", float alpha=1.0"}),
+    &unary<kFloats>("celu", DTypeRule::FloatOnly,
+                    [](auto x, const Params& p) {
+                      const auto alpha = param_like(p, 0, x);
+                      return select(x > 0.0, x, alpha * expm1(x / alpha));
+                    },
+                    {.doc = "x for x > 0, else alpha * (exp(x / alpha) - 1).",
+                     .numpy = "numpy.where(x > 0, x, alpha * numpy.expm1(x / alpha))", .error = {3, 3}, .params = ", float alpha=1.0"}),
+    &unary<kFloats>("selu", DTypeRule::FloatOnly,
+                    [](auto x) { return select(x > 0.0, x * kSeluScale, expm1(x) * (kSeluScale * kSeluAlpha)); },
+                    {.doc = "scale * (x for x > 0, else alpha * (exp(x) - 1)). source: Klambauer et al. 2017.",
+                     .numpy = "1.0507009873554804934193349852946 * numpy.where(x > 0, x, 1.6732632423543772848170429916717 * "
+                              "numpy.expm1(x))",
+                     .error = {3, 3}}),
+    &unary<kReal>("threshold", DTypeRule::Same,
+                  [](auto x, const Params& p) { return select(x > param_like(p, 0, x), x, param_like(p, 1, x)); },
+                  {.doc = "x for x > threshold, else value.", .numpy = "numpy.where(x > threshold, x, value)",
+                   .params = ", Scalar threshold, Scalar value"}),
+    &unary<kReal>("hardtanh", DTypeRule::Same, [](auto x, const Params& p) {
+                    return minimum(maximum(x, param_like(p, 0, x)), param_like(p, 1, x));
+                  },
+                  {.doc = "x clamped to [min_val, max_val].", .numpy = "numpy.clip(x, min_val, max_val)",
+                   .params = ", Scalar min_val=-1, Scalar max_val=1"}),
+};
+
+[[maybe_unused]] const OpDef* const kSmooth[] = {
+    &unary<kFloats>("softplus", DTypeRule::FloatOnly,
+                    [](auto x, const Params& p) {
+                      if (p.is(0, 1)) return select(x > param_like(p, 1, x), x, softplus_of(x));
+                      const auto scaled = x * param_like(p, 0, x);
+                      return select(scaled > param_like(p, 1, x), x, softplus_of(scaled) / param_like(p, 0, x));
+                    },
+                    {.doc = "log(1 + exp(beta x)) / beta, without overflow; x where beta x > threshold.\n"
+                            "source: max(x, 0) + log1p(exp(-|x|)).",
+                     .numpy = "numpy.where(x * beta > threshold, x, numpy.logaddexp(0, x * beta) / beta)", .error = {4, 4}, .low = -15, .high = 30,
+                     .params = ", float beta=1.0, float threshold=20.0"}),
+    &unary<kFloats>("silu", DTypeRule::FloatOnly, [](auto x) { return x / (1.0 + exp(-x)); },
+                    {.doc = "x * sigmoid(x). source: Elfwing et al. 2017.", .numpy = "x / (1 + numpy.exp(-x))", .error = {3, 3},
+                     .low = -30, .high = 30, .aliases = {"swish"}}),
+    &unary<kFloats>("gelu_erf", DTypeRule::FloatOnly, [](auto x) { return x * 0.5 * erfc(x * -M_SQRT1_2); },
+                    {.doc = "x * Phi(x), Phi the normal distribution function. error: grows as x**2 for x < -1.",
+                     .numpy = "x * 0.5 * numpy.vectorize(math.erfc)(-x / numpy.sqrt(2))", .error = {12, 12}}),
+    &unary<kFloats>("gelu_tanh", DTypeRule::FloatOnly,
+                    [](auto x) {
+                      const auto inner = (x + x * x * x * 0.044715) * 0.79788456080286535588;
+                      return x * 0.5 * (1.0 + tanh(inner));
+                    },
+                    {.doc = "0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))). error: absolute, for x < -1.",
+                     .numpy = "0.5 * x * (1 + numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x**3)))", .error = {16, 16},
+                     .low = -1, .high = 5}),
+    &unary<kFloats>("hardsigmoid", DTypeRule::FloatOnly, [](auto x) { return clamp_of(x + 3.0, 0, 6) / 6.0; },
+                    {.doc = "clamp(x + 3, 0, 6) / 6. error: absolute, near -3.", .numpy = "numpy.clip(x + 3, 0, 6) / 6", .error = {2, 2},
+                     .low = -2, .high = 9}),
+    &unary<kFloats>("hardswish", DTypeRule::FloatOnly, [](auto x) { return x * clamp_of(x + 3.0, 0, 6) / 6.0; },
+                    {.doc = "x * hardsigmoid(x). error: absolute, near -3.", .numpy = "x * numpy.clip(x + 3, 0, 6) / 6", .error = {3, 3},
+                     .low = -2, .high = 9}),
+    &unary<kFloats>("mish", DTypeRule::FloatOnly, [](auto x) { return x * tanh(softplus_of(x)); },
+                    {.doc = "x * tanh(softplus(x)). source: Misra 2019.",
+                     .numpy = "x * numpy.tanh(numpy.logaddexp(0, x))", .error = {5, 5}, .low = -15, .high = 15}),
+    &unary<kFloats>("softsign", DTypeRule::FloatOnly, [](auto x) { return x / (1.0 + abs(x)); },
+                    {.doc = "x / (1 + |x|).", .numpy = "x / (1 + numpy.abs(x))", .error = {1.5, 1.5}}),
+    &unary<kFloats>("logsigmoid", DTypeRule::FloatOnly,
+                    [](auto x) { return minimum(x, constant_like(0, x)) - log1p(exp(-abs(x))); },
+                    {.doc = "log(sigmoid(x)), without overflow.", .numpy = "-numpy.logaddexp(0, -x)", .error = {4, 4}, .low = -15,
+                     .high = 15}),
+};
+
+[[maybe_unused]] const OpDef* const kShrinking[] = {
+    &unary<kFloats>("hardshrink", DTypeRule::FloatOnly,
+                    [](auto x, const Params& p) {
+                      return select(abs(x) <= param_like(p, 0, x), constant_like(0, x), x);
+                    },
+                    {.doc = "0 for |x| <= lambd, else x.", .numpy = "numpy.where(numpy.abs(x) <= lambd, 0, x)",
+                     .params = ", float lambd=0.5"}),
+    &unary<kFloats>("softshrink", DTypeRule::FloatOnly,
+                    [](auto x, const Params& p) {
+                      const auto lambd = param_like(p, 0, x);
+                      return select(x > lambd, x - lambd, select(x < -lambd, x + lambd, x * 0.0));
+                    },
+                    {.doc = "x moved toward 0 by lambd, 0 within it.",
+                     .numpy = "numpy.where(x > lambd, x - lambd, numpy.where(x < -lambd, x + lambd, x * 0))", .error = {0.5, 0.5},
+                     .params = ", float lambd=0.5"}),
+    &unary<kFloats>("tanhshrink", DTypeRule::FloatOnly, [](auto x) { return x - tanh(x); },
+                    {.doc = "x - tanh(x). error: absolute, near 0.", .numpy = "x - numpy.tanh(x)", .error = {4, 4}, .low = 2, .high = 9}),
+};
+
+}  // namespace
+}  // namespace weft::ops

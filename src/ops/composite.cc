@@ -1,0 +1,148 @@
+#include "ops/composite.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace weft::ops {
+namespace {
+
+std::vector<TensorType> infer_size(const OpDef&, std::span<const TensorType>, const Attrs&) {
+  return {TensorType{DType::I64, {}, {}}};
+}
+
+const OpDef& kSize = register_op({
+    .name = "size_scalar",
+    .schema = "(int value) -> Tensor",
+    .kind = OpKind::Creation,
+    .doc = "A size (possibly symbolic) as a 0-d int64 tensor.",
+    .numpy = "numpy.int64(value)",
+    .infer = infer_size,
+    .eager = [](const OpDef&, std::span<const Tensor>, const Attrs& attrs) -> std::vector<Tensor> {
+      return {Tensor::scalar(Scalar(attrs.get_int("value")), DType::I64)};
+    },
+});
+
+}  // namespace
+
+Tensor cast_to(const Tensor& x, DType dtype) {
+  return x.dtype() == dtype ? x : call1("cast", {x}, {{"dtype", dtype}});
+}
+
+Operand size_operand(const Sym& size) {
+  if (size.is_constant()) return Scalar(size.constant());
+  return call1("size_scalar", {}, {{"value", size}});
+}
+
+const OpDef& composite(std::string name, std::string schema, std::string doc, std::string numpy, CompositeFn body,
+                       std::vector<std::string> aliases) {
+  OpDef def;
+  def.name = std::move(name);
+  def.schema = std::move(schema);
+  def.kind = OpKind::Composite;
+  def.doc = std::move(doc);
+  def.numpy = std::move(numpy);
+  def.aliases = std::move(aliases);
+  def.composite = std::move(body);
+  return register_op(std::move(def));
+}
+
+namespace {
+
+std::vector<Tensor> divide(const OpDef& op, const OpArgs& args) {
+  const Compose compose{args.rules};
+  const Tensor &x = args.tensors[0], &y = args.tensors[1];
+  if (args.attrs.is_none("rounding_mode")) return {compose("true_divide", {x, y})};
+  const std::string mode = args.attrs.get<std::string>("rounding_mode");
+  if (mode == "floor") return {compose("floor_divide", {x, y})};
+  WEFT_CHECK(mode == "trunc", fmt::format("{}: rounding_mode: expected None, 'trunc' or 'floor', got '{}'", op.name, mode));
+  if (is_integral(x.dtype())) return {compose("trunc_divide", {x, y})};
+  return {compose("trunc", {compose("true_divide", {x, y})})};
+}
+
+std::vector<Tensor> reciprocal(const OpDef&, const OpArgs& args) {
+  const Tensor& x = args.tensors[0];
+  const bool keeps_integers = args.rules == Promotion::NumPy && is_integral(x.dtype());
+  return {invoke(keeps_integers ? "trunc_divide" : "true_divide", {Scalar(1), x}, args.rules)};
+}
+
+std::vector<Tensor> float_power(const OpDef&, const OpArgs& args) {
+  const DType dtype = is_complex(args.tensors[0].dtype()) ? DType::C128 : DType::F64;
+  return {call1("pow", {cast_to(args.tensors[0], dtype), cast_to(args.tensors[1], dtype)})};
+}
+
+std::vector<Tensor> clip(const OpDef& op, const OpArgs& args) {
+  const Compose compose{args.rules};
+  Tensor result = args.tensors[0];
+  WEFT_CHECK(args.tensors[1].defined() || args.tensors[2].defined(),
+             fmt::format("{}: expected at least one of 'min' and 'max', got None for both", op.name));
+  if (args.tensors[1].defined()) result = compose("maximum", {result, args.tensors[1]});
+  if (args.tensors[2].defined()) result = compose("minimum", {result, args.tensors[2]});
+  return {result};
+}
+
+std::vector<Tensor> gelu(const OpDef& op, const OpArgs& args) {
+  const std::string approximate = args.attrs.get<std::string>("approximate");
+  WEFT_CHECK(approximate == "none" || approximate == "tanh",
+             fmt::format("{}: approximate: expected 'none' or 'tanh', got '{}'", op.name, approximate));
+  return {invoke(approximate == "none" ? "gelu_erf" : "gelu_tanh", {args.tensors[0]}, args.rules)};
+}
+
+std::pair<double, double> finite_range(DType dtype) {
+  const double largest = dtype == DType::F16    ? 65504.0
+                         : dtype == DType::BF16 ? 0x1.FEp127
+                         : real_dtype(dtype) == DType::F32 ? static_cast<double>(std::numeric_limits<float>::max())
+                                                           : std::numeric_limits<double>::max();
+  return {-largest, largest};
+}
+
+std::vector<Tensor> nan_to_num(const OpDef&, const OpArgs& args) {
+  const Tensor& x = args.tensors[0];
+  if (!is_floating(x.dtype())) return {x};
+  const Compose compose{args.rules};
+  const auto [lowest, largest] = finite_range(x.dtype());
+  const auto value = [&](std::string_view name, double otherwise) {
+    return Scalar(args.attrs.is_none(name) ? otherwise : args.attrs.get<double>(name));
+  };
+  Tensor result = compose("where", {compose("isnan", {x}), value("nan", 0), x});
+  result = compose("where", {compose("isposinf", {x}), value("posinf", largest), result});
+  return {compose("where", {compose("isneginf", {x}), value("neginf", lowest), result})};
+}
+
+[[maybe_unused]] const OpDef* const kComposites[] = {
+    &composite("div", "(Tensor x, Tensor y, *, str? rounding_mode=None) -> Tensor",
+               "x / y; rounded toward zero for rounding_mode='trunc', down for 'floor' (then integers stay integers).",
+               "numpy.true_divide(x, y)", divide, {"divide"}),
+    &composite("reciprocal", "(Tensor x) -> Tensor",
+               "1 / x. Integers: floating under PyTorch's rules, truncated under NumPy's.", "1 / x", reciprocal),
+    &composite("float_power", "(Tensor x, Tensor y) -> Tensor", "x**y in float64 or complex128. error: 1 ULP. source: SLEEF.",
+               "numpy.float_power(x, y)", float_power),
+    &composite("clip", "(Tensor x, Tensor? min=None, Tensor? max=None) -> Tensor",
+               "minimum(maximum(x, min), max): max where min > max. ValueError if both are None.",
+               "numpy.minimum(numpy.maximum(x, min), max)", clip, {"clamp"}),
+    &composite("gelu", "(Tensor x, *, str approximate='none') -> Tensor",
+               "x * Phi(x), Phi the normal distribution function; approximate='tanh': its tanh approximation.\n"
+               "source: Hendrycks and Gimpel 2016.",
+               "x * 0.5 * numpy.vectorize(math.erfc)(-x / numpy.sqrt(2))", gelu),
+    &composite("nan_to_num", "(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor",
+               "x with NaN replaced by nan and infinities by posinf and neginf (None: the dtype's largest and lowest).",
+               "numpy.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)", nan_to_num),
+    &composite("divmod", "(Tensor x, Tensor y) -> (Tensor, Tensor)", "(floor_divide(x, y), remainder(x, y)).",
+               "numpy.divmod(x, y)",
+               [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> {
+                 const Compose compose{args.rules};
+                 return {compose("floor_divide", {args.tensors[0], args.tensors[1]}),
+                         compose("remainder", {args.tensors[0], args.tensors[1]})};
+               }),
+    &composite("modf", "(Tensor x) -> (Tensor, Tensor)", "(fraction, integral part), both with x's sign.", "numpy.modf(x)",
+               [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> {
+                 const Compose compose{args.rules};
+                 const Tensor x = compose("fabs", {args.tensors[0]}), whole = compose("trunc", {x});
+                 // An infinity has the fraction 0; both parts take the sign of x.
+                 const Tensor fraction = compose("where", {compose("isinf", {x}), Scalar(0.0), compose("sub", {x, whole})});
+                 return {compose("copysign", {fraction, args.tensors[0]}), compose("copysign", {whole, args.tensors[0]})};
+               }),
+};
+
+}  // namespace
+}  // namespace weft::ops

@@ -1,0 +1,86 @@
+// Exponentials, logarithms, trigonometric and hyperbolic functions of one operand.
+#include "ops/define.h"
+
+namespace weft::ops {
+namespace {
+
+constexpr DTypeSet kInexact = kFloats | kComplex;
+
+// log(2|x|), to which the inverse hyperbolic functions tend where squaring x overflows.
+constexpr double kLn2 = 0.69314718055994530942;
+constexpr double kLarge = 1e9;
+
+[[maybe_unused]] const OpDef* const kExponentials[] = {
+    &unary<kInexact>("exp", DTypeRule::FloatOnly, [](auto x) { return exp(x); },
+                     {.doc = "e**x. source: SLEEF.", .error = {1, 1}, .low = -80, .high = 80}),
+    &unary<kFloats>("exp2", DTypeRule::FloatOnly, [](auto x) { return exp2(x); },
+                    {.doc = "2**x. source: SLEEF.", .error = {1, 1}, .low = -100, .high = 100}),
+    &unary<kFloats>("expm1", DTypeRule::FloatOnly, [](auto x) { return expm1(x); },
+                    {.doc = "exp(x) - 1, accurate near 0. source: SLEEF.", .error = {1, 1}}),
+    &unary<kInexact>("log", DTypeRule::FloatOnly, [](auto x) { return log(x); },
+                     {.doc = "Natural logarithm; -inf at 0, NaN below. source: SLEEF.", .error = {1, 1}, .low = 0.001, .high = 100}),
+    &unary<kFloats>("log2", DTypeRule::FloatOnly, [](auto x) { return log2(x); },
+                    {.doc = "Logarithm to base 2. source: SLEEF.", .error = {1, 1}, .low = 0.001, .high = 100}),
+    &unary<kInexact>("log10", DTypeRule::FloatOnly, [](auto x) { return log10(x); },
+                     {.doc = "Logarithm to base 10. source: SLEEF.", .error = {1, 1}, .low = 0.001, .high = 100}),
+    &unary<kFloats>("log1p", DTypeRule::FloatOnly, [](auto x) { return select(x > 1e30, log(x), log1p(x)); },
+                    {.doc = "log(1 + x), accurate near 0. source: SLEEF.", .error = {1, 1}, .low = -0.99, .high = 10}),
+};
+
+[[maybe_unused]] const OpDef* const kTrigonometric[] = {
+    &unary<kInexact>("sin", DTypeRule::FloatOnly, [](auto x) { return sin(x); },
+                     {.doc = "Sine, x in radians. source: SLEEF.", .error = {1, 1}, .low = -10, .high = 10}),
+    &unary<kInexact>("cos", DTypeRule::FloatOnly, [](auto x) { return cos(x); },
+                     {.doc = "Cosine, x in radians. source: SLEEF.", .error = {1, 1}, .low = -10, .high = 10}),
+    &unary<kInexact>("tan", DTypeRule::FloatOnly, [](auto x) { return tan(x); },
+                     {.doc = "Tangent, x in radians. source: SLEEF.", .error = {1, 1}, .low = -1.5, .high = 1.5}),
+    &unary<kInexact>("asin", DTypeRule::FloatOnly, [](auto x) { return asin(x); },
+                     {.doc = "Inverse sine in [-pi/2, pi/2]; NaN outside [-1, 1]. source: SLEEF.",
+                      .numpy = "numpy.arcsin(x)", .error = {1, 1}, .low = -1, .high = 1, .aliases = {"arcsin"}}),
+    &unary<kInexact>("acos", DTypeRule::FloatOnly, [](auto x) { return acos(x); },
+                     {.doc = "Inverse cosine in [0, pi]; NaN outside [-1, 1]. source: SLEEF.",
+                      .numpy = "numpy.arccos(x)", .error = {1, 1}, .low = -1, .high = 1, .aliases = {"arccos"}}),
+    &unary<kInexact>("atan", DTypeRule::FloatOnly, [](auto x) { return atan(x); },
+                     {.doc = "Inverse tangent in [-pi/2, pi/2]. source: SLEEF.", .numpy = "numpy.arctan(x)",
+                      .error = {1, 1}, .low = -10, .high = 10, .aliases = {"arctan"}}),
+    &unary<kFloats>("sinc", DTypeRule::FloatOnly,
+                    [](auto x) {
+                      const auto angle = x * M_PI;
+                      return select(x == 0.0, constant_like(1, x), sin(angle) / angle);
+                    },
+                    {.doc = "sin(pi x) / (pi x); 1 at 0. error: absolute, near its zeros.", .error = {8, 8}, .low = -0.9, .high = 0.9}),
+};
+
+[[maybe_unused]] const OpDef* const kHyperbolic[] = {
+    &unary<kInexact>("sinh", DTypeRule::FloatOnly, [](auto x) { return sinh(x); },
+                     {.doc = "Hyperbolic sine; infinite from |x| > 709 (float32: 88.5) on. source: SLEEF.", .error = {1, 1}}),
+    &unary<kInexact>("cosh", DTypeRule::FloatOnly, [](auto x) { return cosh(x); },
+                     {.doc = "Hyperbolic cosine; infinite from |x| > 709 (float32: 88.5) on. source: SLEEF.", .error = {1, 1}}),
+    &unary<kInexact>("tanh", DTypeRule::FloatOnly, [](auto x) { return tanh(x); },
+                     {.doc = "Hyperbolic tangent. source: SLEEF.", .error = {1, 1}, .low = -10, .high = 10}),
+    &unary<kInexact>("asinh", DTypeRule::FloatOnly,
+                     [](auto x) {
+                       if constexpr (requires { copysign(x, x); }) {
+                         if (!is_complex(dtype(x)))
+                           return select(abs(x) > kLarge, copysign(log(abs(x)) + kLn2, x), asinh(x));
+                       }
+                       return asinh(x);
+                     },
+                     {.doc = "Inverse hyperbolic sine. source: SLEEF; log(2|x|) above 1e9.", .numpy = "numpy.arcsinh(x)",
+                      .error = {1, 1}, .low = -10, .high = 10, .aliases = {"arcsinh"}}),
+    &unary<kInexact>("acosh", DTypeRule::FloatOnly,
+                     [](auto x) {
+                       if constexpr (requires { copysign(x, x); }) {
+                         if (!is_complex(dtype(x))) return select(x > kLarge, log(x) + kLn2, acosh(x));
+                       }
+                       return acosh(x);
+                     },
+                     {.doc = "Inverse hyperbolic cosine; NaN below 1. source: SLEEF; log(2x) above 1e9.",
+                      .numpy = "numpy.arccosh(x)", .error = {1, 1}, .low = 1, .high = 100, .aliases = {"arccosh"}}),
+    &unary<kInexact>("atanh", DTypeRule::FloatOnly, [](auto x) { return atanh(x); },
+                     {.doc = "Inverse hyperbolic tangent; NaN outside [-1, 1]. source: SLEEF.", .numpy = "numpy.arctanh(x)",
+                      .error = {1, 1}, .low = -0.99, .high = 0.99, .aliases = {"arctanh"}}),
+};
+
+}  // namespace
+}  // namespace weft::ops
