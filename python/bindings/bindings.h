@@ -1,0 +1,71 @@
+// What the files of the extension module share. Functions that return PyObject* give a new reference and throw
+// nanobind::python_error or weft::Error on failure.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <string>
+
+#include "ops/registry.h"
+#include "weft/tensor.h"
+
+namespace weft::python {
+
+namespace nb = nanobind;
+
+// ---- dtypes and devices (dtype.cc) -----------------------------------------------------------------------
+nb::object to_python(DType dtype);  // the one weft.dtype object of it
+// weft.dtype, a NumPy dtype or scalar type, bool/int/float/complex, or a name; TypeError otherwise.
+DType dtype_of_python(nb::handle object);
+std::optional<DType> optional_dtype(nb::handle object);
+// weft.device or text.
+Device device_of_python(nb::handle object);
+
+// ---- tensors ---------------------------------------------------------------------------------------------
+nb::object to_python(const Tensor& tensor);
+// The tensor of a weft.Tensor object; null for any other object.
+const Tensor* tensor_of_python(nb::handle object);
+// bool, int, float, complex and NumPy scalars; nullopt for anything else.
+std::optional<Scalar> scalar_of_python(nb::handle object);
+Shape shape_of_python(nb::handle object, const char* what);
+nb::object element_to_python(DType dtype, const void* element);
+nb::object to_list(const Tensor& tensor);
+// A weft tensor, an array (no copy), a scalar or nested sequences (copied).
+Tensor as_tensor(nb::handle data, std::optional<DType> dtype);
+Tensor tensor_from_data(nb::handle data, std::optional<DType> dtype);
+
+// ---- memory shared with others ---------------------------------------------------------------------------
+// Shares the memory of an object that exports a buffer.
+Tensor tensor_from_buffer(nb::handle object);
+// A NumPy array over the tensor's memory; TypeError for bfloat16, which NumPy does not have.
+nb::object to_numpy(const Tensor& tensor);
+extern PyType_Slot kBufferSlots[];
+nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy);
+Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy);
+// Throws unless the tensor's elements can be read by the host.
+void require_host(const Tensor& tensor, const char* what);
+
+// ---- indexing (indexing.cc) ------------------------------------------------------------------------------
+Tensor get_item(const Tensor& tensor, nb::handle index);
+void set_item(const Tensor& tensor, nb::handle index, nb::handle value);
+
+// ---- operators (ops.cc) ----------------------------------------------------------------------------------
+// The operator behind a function such as weft.add; null for any other object.
+const ops::OpDef* operator_of_python(nb::handle object);
+
+void bind_dtypes(nb::module_& m);
+void bind_tensor(nb::module_& m);
+void bind_creation(nb::module_& m);
+void bind_operators(nb::module_& m);
+
+// Releases what wraps Python memory from any thread; does nothing once the interpreter has finished.
+template <class F>
+void with_gil(F&& f) {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  f();
+  PyGILState_Release(state);
+}
+
+}  // namespace weft::python

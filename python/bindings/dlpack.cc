@@ -1,0 +1,168 @@
+// DLPack both ways: versioned capsules where the consumer asks for them, legacy ones otherwise.
+#include "dlpack.h"
+
+#include <fmt/format.h>
+
+#include "bindings.h"
+#include "weft/error.h"
+
+namespace weft::python {
+
+namespace {
+
+using namespace dlpack;
+
+DataType data_type(DType dtype) {
+  const uint8_t bits = static_cast<uint8_t>(8 * itemsize(dtype));
+  if (dtype == DType::BF16) return {kBFloat, bits, 1};
+  switch (info(dtype).kind) {
+    case DTypeKind::Bool: return {kBool, bits, 1};
+    case DTypeKind::Unsigned: return {kUInt, bits, 1};
+    case DTypeKind::Signed: return {kInt, bits, 1};
+    case DTypeKind::Float: return {kFloat, bits, 1};
+    case DTypeKind::Complex: break;
+  }
+  return {kComplex, bits, 1};
+}
+
+DType dtype_of(DataType type) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const DataType candidate = data_type(static_cast<DType>(i));
+    if (candidate.code == type.code && candidate.bits == type.bits && type.lanes == 1) return static_cast<DType>(i);
+  }
+  throw_error(ErrorKind::Type, fmt::format("from_dlpack: element type (code {}, {} bits, {} lanes) is not supported",
+                                           type.code, type.bits, type.lanes));
+}
+
+// An exported tensor: the structure and the arrays that it points to.
+template <class M>
+struct Export {
+  M managed{};
+  Tensor tensor;
+  Shape shape;
+  Strides strides;
+};
+
+void fill(DLTensor& out, const Tensor& tensor, Shape& shape, Strides& strides) {
+  out.data = tensor.data();
+  out.device = {kCPU, 0};
+  out.ndim = static_cast<int32_t>(tensor.dim());
+  out.dtype = data_type(tensor.dtype());
+  out.shape = shape.data();
+  out.strides = strides.data();
+  out.byte_offset = 0;
+}
+
+template <class M>
+M* export_tensor(const Tensor& tensor) {
+  auto* exported = new Export<M>{{}, tensor, tensor.shape(), tensor.strides()};
+  exported->managed.context = exported;
+  exported->managed.deleter = [](M* managed) { delete static_cast<Export<M>*>(managed->context); };
+  fill(exported->managed.tensor, tensor, exported->shape, exported->strides);
+  return &exported->managed;
+}
+
+// A capsule's destructor runs the deleter unless a consumer has taken the tensor and renamed the capsule.
+template <class M>
+nb::object make_capsule(M* managed, const char* name) {
+  PyObject* capsule = PyCapsule_New(managed, name, [](PyObject* self) {
+    const char* current = PyCapsule_GetName(self);
+    if (current && std::string_view(current).starts_with("used_")) return;
+    M* owned = static_cast<M*>(PyCapsule_GetPointer(self, current));
+    if (owned && owned->deleter) owned->deleter(owned);
+  });
+  if (!capsule) nb::raise_python_error();
+  return nb::steal(capsule);
+}
+
+template <class M>
+Tensor import_tensor(M* managed, bool read_only) {
+  const std::shared_ptr<M> owner(managed, [](M* owned) {
+    if (owned->deleter) with_gil([&] { owned->deleter(owned); });
+  });
+  const DLTensor& source = managed->tensor;
+  if (source.device.type != kCPU && source.device.type != kCUDAHost) {
+    throw_error(ErrorKind::Runtime, fmt::format("from_dlpack: device type {} cannot be used: this build of weft has no "
+                                                "CUDA support", source.device.type));
+  }
+  const DType dtype = dtype_of(source.dtype);
+  const Shape shape(source.shape, source.shape + source.ndim);
+  const Strides strides = source.strides ? Strides(source.strides, source.strides + source.ndim) : contiguous_strides(shape);
+  int64_t low = 0, high = 0;
+  for (size_t d = 0; d < shape.size(); ++d) (strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
+  const bool empty = numel(shape) == 0;
+  if (empty) low = high = 0;
+  char* start = static_cast<char*>(source.data) + source.byte_offset + low * itemsize(dtype);
+  const size_t nbytes = empty ? 0 : static_cast<size_t>(high - low + 1) * static_cast<size_t>(itemsize(dtype));
+  return Tensor(Storage::wrap(start, nbytes, [owner] {}, read_only), dtype, shape, strides, -low);
+}
+
+}  // namespace
+
+nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
+  require_host(tensor, "__dlpack__");
+  if (!dl_device.is_none()) {
+    const nb::tuple wanted = nb::borrow<nb::tuple>(dl_device);
+    if (nb::cast<int>(wanted[0]) != kCPU) {
+      PyErr_SetString(PyExc_BufferError, "__dlpack__: a CPU tensor can be exported to device (1, 0) only");
+      nb::raise_python_error();
+    }
+  }
+  const bool versioned = !max_version.is_none() && nb::cast<int>(nb::borrow<nb::tuple>(max_version)[0]) >= 1;
+  const bool must_copy = !copy.is_none() && nb::cast<bool>(copy);
+  const bool read_only = tensor.storage()->read_only() && !must_copy;
+  const Tensor exported = must_copy ? tensor.clone() : tensor;
+  if (!versioned) {
+    if (read_only) {
+      PyErr_SetString(PyExc_BufferError, "__dlpack__: a read-only tensor needs DLPack 1.0 (max_version=(1, 0)) or copy=True");
+      nb::raise_python_error();
+    }
+    return make_capsule(export_tensor<Managed>(exported), "dltensor");
+  }
+  ManagedVersioned* managed = export_tensor<ManagedVersioned>(exported);
+  managed->version = {1, 0};
+  managed->flags = (read_only ? kFlagReadOnly : 0) | (must_copy ? kFlagCopied : 0);
+  return make_capsule(managed, "dltensor_versioned");
+}
+
+Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
+  require_available(device_of_python(device));
+  nb::object capsule;
+  if (PyCapsule_CheckExact(object.ptr())) {
+    capsule = nb::borrow(object);
+  } else {
+    WEFT_CHECK_TYPE(nb::hasattr(object, "__dlpack__"),
+                    fmt::format("from_dlpack: expected an object with __dlpack__, got {}", Py_TYPE(object.ptr())->tp_name));
+    nb::object method = object.attr("__dlpack__");
+    nb::dict keywords;
+    keywords["max_version"] = nb::make_tuple(1, 0);
+    if (!copy.is_none()) keywords["copy"] = copy;
+    try {
+      capsule = method(**keywords);
+    } catch (nb::python_error& error) {
+      // Producers before DLPack 1.0 do not know these keywords.
+      if (!error.matches(PyExc_TypeError) || !copy.is_none()) throw;
+      capsule = method();
+    }
+  }
+  const char* name = PyCapsule_GetName(capsule.ptr());
+  const std::string_view kind = name ? name : "";
+  if (kind == "dltensor_versioned") {
+    auto* managed = static_cast<ManagedVersioned*>(PyCapsule_GetPointer(capsule.ptr(), name));
+    if (managed->version.major != 1) {
+      PyErr_Format(PyExc_BufferError, "from_dlpack: version %u.%u is not supported", managed->version.major, managed->version.minor);
+      nb::raise_python_error();
+    }
+    PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
+    return import_tensor(managed, (managed->flags & kFlagReadOnly) != 0);
+  }
+  if (kind == "dltensor") {
+    auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
+    PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+    return import_tensor(managed, false);
+  }
+  PyErr_Clear();
+  throw_error(ErrorKind::Value, fmt::format("from_dlpack: expected an unused DLPack capsule, got one named '{}'", kind));
+}
+
+}  // namespace weft::python

@@ -1,0 +1,113 @@
+// weft.dtype and weft.device.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "bindings.h"
+#include "weft/error.h"
+
+namespace weft::python {
+
+namespace {
+
+struct PyDType {
+  DType value;
+};
+
+// The dtype objects are immortal: there is one per dtype, and `is` compares them.
+std::array<PyObject*, kNumDTypes> g_dtypes;
+
+constexpr std::pair<const char*, DType> kAliases[] = {
+    {"half", DType::F16},   {"float", DType::F32},   {"double", DType::F64}, {"short", DType::I16},
+    {"int", DType::I32},    {"long", DType::I64},    {"cfloat", DType::C64}, {"cdouble", DType::C128},
+};
+
+}  // namespace
+
+nb::object to_python(DType dtype) { return nb::borrow(g_dtypes[static_cast<size_t>(dtype)]); }
+
+DType dtype_of_python(nb::handle object) {
+  if (nb::isinstance<PyDType>(object)) return nb::cast<PyDType&>(object).value;
+  PyObject* type = object.ptr();
+  if (type == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
+  if (type == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;
+  if (type == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::F64;
+  if (type == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::C128;
+  std::string text;
+  if (PyUnicode_Check(type)) {
+    text = nb::borrow<nb::str>(object).c_str();
+  } else if (PyObject_HasAttrString(type, "newbyteorder")) {  // numpy.dtype
+    text = nb::borrow<nb::str>(object.attr("name")).c_str();
+  } else if (PyType_Check(type) && PyObject_HasAttrString(type, "dtype")) {  // a NumPy scalar type
+    text = nb::borrow<nb::str>(object.attr("__name__")).c_str();
+    if (text == "bool_") text = "bool";
+  }
+  if (const auto dtype = dtype_from_name(text)) return *dtype;
+  throw_error(ErrorKind::Type, fmt::format("dtype: expected a weft or NumPy dtype of numbers or bool, got {}",
+                                           nb::borrow<nb::str>(nb::repr(object)).c_str()));
+}
+
+std::optional<DType> optional_dtype(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  return dtype_of_python(object);
+}
+
+Device device_of_python(nb::handle object) {
+  if (object.is_none()) return {};
+  if (nb::isinstance<Device>(object)) return nb::cast<Device>(object);
+  if (PyUnicode_Check(object.ptr())) return Device::parse(nb::borrow<nb::str>(object).c_str());
+  throw_error(ErrorKind::Type, fmt::format("device: expected a weft.device or a string, got {}",
+                                           nb::borrow<nb::str>(nb::repr(object)).c_str()));
+}
+
+void bind_dtypes(nb::module_& m) {
+  nb::class_<PyDType> dtype(m, "dtype", "The type of a tensor's elements; there is one object for each type.");
+  dtype.def_prop_ro("itemsize", [](const PyDType& d) { return itemsize(d.value); }, "Bytes per element.")
+      .def_prop_ro("is_floating_point", [](const PyDType& d) { return is_floating(d.value); })
+      .def_prop_ro("is_complex", [](const PyDType& d) { return is_complex(d.value); })
+      .def_prop_ro("is_signed", [](const PyDType& d) { return is_signed(d.value); })
+      .def("to_real", [](const PyDType& d) { return to_python(real_dtype(d.value)); })
+      .def("__repr__", [](const PyDType& d) { return nb::str(fmt::format("weft.{}", name(d.value)).c_str()); })
+      .def("__reduce__", [](const PyDType& d) { return nb::str(name(d.value).data()); })
+      .def("__copy__", [](nb::object self) { return self; })
+      .def("__deepcopy__", [](nb::object self, nb::handle) { return self; });
+  dtype.attr("__module__") = "weft";
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const DType value = static_cast<DType>(i);
+    nb::object object = nb::cast(PyDType{value});
+    g_dtypes[static_cast<size_t>(i)] = object.inc_ref().ptr();
+    m.attr(name(value).data()) = object;
+  }
+  for (const auto& [alias, value] : kAliases) m.attr(alias) = to_python(value);
+
+  nb::class_<Device> device(m, "device", "Where a tensor's elements live: device('cpu'), device('cuda', 1), device('meta').");
+  device
+      .def("__init__",
+           [](Device* self, nb::handle type, nb::object index) {
+             Device parsed = device_of_python(type);
+             if (!index.is_none()) {
+               parsed = Device::parse(fmt::format("{}:{}", nb::borrow<nb::str>(type).c_str(), nb::cast<int>(index)));
+             }
+             new (self) Device(parsed);
+           },
+           nb::arg("type"), nb::arg("index") = nb::none())
+      .def_prop_ro("type", [](const Device& d) { return d.type == DeviceType::CPU ? "cpu" : d.type == DeviceType::CUDA ? "cuda" : "meta"; })
+      .def_prop_ro("index", [](const Device& d) -> nb::object {
+        return d.type == DeviceType::CUDA ? nb::cast(d.index) : nb::none();
+      })
+      .def("__str__", [](const Device& d) { return nb::str(d.str().c_str()); })
+      .def("__repr__", [](const Device& d) {
+        return nb::str(d.type == DeviceType::CUDA ? fmt::format("device(type='cuda', index={})", d.index).c_str()
+                                                  : fmt::format("device(type='{}')", d.str()).c_str());
+      })
+      .def("__eq__", [](const Device& d, nb::handle other) {
+        return nb::isinstance<Device>(other) && d == nb::cast<Device>(other);
+      }, nb::arg().none())
+      .def("__hash__", [](const Device& d) { return static_cast<int>(d.type) * 1000 + d.index; })
+      .def("__reduce__", [](nb::handle self) {
+        return nb::make_tuple(self.type(), nb::make_tuple(nb::str(nb::cast<Device>(self).str().c_str())));
+      });
+  device.attr("__module__") = "weft";
+}
+
+}  // namespace weft::python

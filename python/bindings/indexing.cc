@@ -1,0 +1,156 @@
+// x[...] and x[...] = value: basic indexing gives views, arrays of integers or bool go on to core/index_arrays.
+#include <fmt/format.h>
+
+#include "bindings.h"
+#include "core/index_arrays.h"
+#include "weft/error.h"
+
+namespace weft::python {
+
+namespace {
+
+// The view that the integers, slices, None and Ellipsis of an index select, and the arrays among its items
+// by dimension of that view.
+struct Selection {
+  Tensor view;
+  std::vector<Tensor> arrays;
+  bool has_arrays = false;
+};
+
+bool is_array_index(nb::handle item) {
+  return tensor_of_python(item) || PyList_Check(item.ptr()) || PyObject_CheckBuffer(item.ptr());
+}
+
+bool is_integer_index(nb::handle item) {
+  if (PyBool_Check(item.ptr())) return false;
+  if (PyLong_Check(item.ptr())) return true;
+  if (const Tensor* tensor = tensor_of_python(item)) return tensor->dim() == 0 && is_integral(tensor->dtype());
+  // NumPy integers have __index__; so have its 0-d arrays, which mean the same.
+  return PyIndex_Check(item.ptr()) && !PyObject_HasAttrString(item.ptr(), "__len__");
+}
+
+Tensor array_index(nb::handle item) {
+  Tensor index = as_tensor(item, std::nullopt);
+  if (index.numel() == 0 && PyList_Check(item.ptr())) return index.to(DType::I64);
+  WEFT_CHECK_INDEX(index.dtype() == DType::Bool || is_integral(index.dtype()),
+                   fmt::format("index: arrays of integers or bool index a tensor, got {}", describe(index)));
+  return index;
+}
+
+// Dimensions of the tensor that an item takes up.
+int64_t dimensions_of(nb::handle item) {
+  if (item.is_none() || item.ptr() == Py_Ellipsis) return 0;
+  if (is_integer_index(item) || PySlice_Check(item.ptr())) return 1;
+  if (is_array_index(item)) {
+    const Tensor index = array_index(item);
+    return index.dtype() == DType::Bool ? index.dim() : 1;
+  }
+  throw_error(ErrorKind::Index, fmt::format("index: expected integers, slices, None, ... or arrays of integers or bool, got {}",
+                                            Py_TYPE(item.ptr())->tp_name));
+}
+
+class Selector {
+ public:
+  Selector(const Tensor& tensor, nb::handle index) : tensor_(tensor), offset_(tensor.offset()) {
+    const nb::tuple items = PyTuple_Check(index.ptr()) ? nb::borrow<nb::tuple>(index) : nb::make_tuple(index);
+    int64_t taken = 0, ellipses = 0;
+    for (nb::handle item : items) {
+      taken += dimensions_of(item);
+      ellipses += item.ptr() == Py_Ellipsis;
+    }
+    WEFT_CHECK_INDEX(ellipses <= 1, "index: at most one ... may appear");
+    WEFT_CHECK_INDEX(taken <= tensor.dim(),
+                     fmt::format("index: {} indices for {}", taken, describe(tensor)));
+    for (nb::handle item : items) {
+      if (item.ptr() == Py_Ellipsis) {
+        for (int64_t i = taken; i < tensor.dim(); ++i) keep(0, size(), 1);
+      } else {
+        select(item);
+      }
+    }
+    while (dim_ < tensor.shape().size()) keep(0, size(), 1);
+  }
+
+  Selection finish() {
+    Selection result;
+    result.view = tensor_.as_strided(std::move(shape_), std::move(strides_), offset_);
+    result.arrays = std::move(arrays_);
+    for (const Tensor& array : result.arrays) result.has_arrays |= array.defined();
+    return result;
+  }
+
+ private:
+  int64_t size() const { return tensor_.shape()[dim_]; }
+  int64_t stride() const { return tensor_.strides()[dim_]; }
+
+  void push(int64_t size, int64_t stride, Tensor array = {}) {
+    shape_.push_back(size);
+    strides_.push_back(stride);
+    arrays_.push_back(std::move(array));
+  }
+  void keep(int64_t start, int64_t length, int64_t step) {
+    if (length > 0) offset_ += start * stride();
+    push(length, stride() * step);
+    ++dim_;
+  }
+
+  void select(nb::handle item) {
+    if (item.is_none()) return push(1, 0);
+    if (PySlice_Check(item.ptr())) {
+      Py_ssize_t start, stop, step;
+      if (PySlice_Unpack(item.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
+      const Py_ssize_t length = PySlice_AdjustIndices(size(), &start, &stop, step);
+      return keep(start, length, step);
+    }
+    if (is_integer_index(item)) {
+      const Py_ssize_t given = PyNumber_AsSsize_t(item.ptr(), PyExc_IndexError);
+      if (given == -1 && PyErr_Occurred()) nb::raise_python_error();
+      WEFT_CHECK_INDEX(given >= -size() && given < size(),
+                       fmt::format("index: {} is out of range for dimension {} of size {}", given, dim_, size()));
+      offset_ += (given < 0 ? given + size() : given) * stride();
+      ++dim_;
+      return;
+    }
+    const Tensor index = array_index(item);
+    if (index.dtype() != DType::Bool) {
+      push(size(), stride(), index.to(DType::I64));
+      ++dim_;
+      return;
+    }
+    WEFT_CHECK_INDEX(index.dim() > 0, "index: a 0-d bool does not index a tensor; use where or a slice");
+    const std::vector<Tensor> positions = true_positions(index);
+    for (int64_t d = 0; d < index.dim(); ++d) {
+      WEFT_CHECK_INDEX(index.size(d) == size(),
+                       fmt::format("index: the mask {} does not match dimension {} of {}", describe(index), dim_, describe(tensor_)));
+      push(size(), stride(), positions[static_cast<size_t>(d)]);
+      ++dim_;
+    }
+  }
+
+  const Tensor& tensor_;
+  Shape shape_;
+  Strides strides_;
+  std::vector<Tensor> arrays_;
+  int64_t offset_;
+  size_t dim_ = 0;
+};
+
+}  // namespace
+
+Tensor get_item(const Tensor& tensor, nb::handle index) {
+  Selection selection = Selector(tensor, index).finish();
+  return selection.has_arrays ? index_get(selection.view, selection.arrays) : selection.view;
+}
+
+void set_item(const Tensor& tensor, nb::handle index, nb::handle value) {
+  const Selection selection = Selector(tensor, index).finish();
+  Tensor source;
+  if (const auto scalar = scalar_of_python(value)) source = tensor_from_data(value, std::nullopt);
+  else source = as_tensor(value, std::nullopt);
+  WEFT_CHECK_TYPE(!is_complex(source.dtype()) || is_complex(tensor.dtype()),
+                  fmt::format("index assignment: a complex value does not fit {}", describe(tensor)));
+  if (selection.has_arrays) index_set(selection.view, selection.arrays, source);
+  else selection.view.copy_from(source);
+}
+
+}  // namespace weft::python

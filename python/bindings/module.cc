@@ -1,0 +1,78 @@
+#include <nanobind/stl/string.h>
+
+#include "bindings.h"
+#include "op_arguments.h"
+#include "runtime/log.h"
+#include "weft/allocator.h"
+#include "weft/env.h"
+#include "weft/error.h"
+#include "weft/parallel.h"
+
+// Sources in src/capture are compiled into this module; they add what they have to it here, last, when Tensor
+// and the operators are bound.
+namespace weft::capture {
+__attribute__((weak)) void register_bindings(PyObject* module);
+}
+
+namespace weft::python {
+
+PyObject* exception_type(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Value: return PyExc_ValueError;
+    case ErrorKind::Type: return PyExc_TypeError;
+    case ErrorKind::Index: return PyExc_IndexError;
+    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
+    case ErrorKind::Memory: return PyExc_MemoryError;
+    case ErrorKind::Runtime:
+    case ErrorKind::Internal: break;
+  }
+  return PyExc_RuntimeError;
+}
+
+namespace {
+
+nb::dict allocator_dict() {
+  const AllocatorStats stats = allocator_stats();
+  nb::dict result;
+  result["allocated"] = stats.allocated;
+  result["peak_allocated"] = stats.peak_allocated;
+  result["cached"] = stats.cached;
+  result["num_requests"] = stats.num_requests;
+  result["num_reused"] = stats.num_reused;
+  result["limit"] = allocator_limit();
+  return result;
+}
+
+}  // namespace
+
+}  // namespace weft::python
+
+NB_MODULE(_C, m) {
+  using namespace weft;
+  using namespace weft::python;
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const Error& error) {
+      PyErr_SetString(exception_type(error.kind()), error.what());
+    }
+  });
+  // Tensors may outlive the module's dictionary at exit; that is not a leak worth a message.
+  nb::set_leak_warnings(false);
+  env::warn_unknown();
+
+  bind_dtypes(m);
+  bind_tensor(m);
+  bind_creation(m);
+  bind_operators(m);
+
+  m.attr("__version__") = WEFT_VERSION_STRING;
+  m.def("set_num_threads", &set_num_threads, nb::arg("n"), "Number of threads that one operation uses, at least 1.");
+  m.def("get_num_threads", &get_num_threads);
+  m.def("set_logs", [](const std::string& channels) { log::set_logs(channels); }, nb::arg("channels"),
+        "Switches log channels on, as WEFT_LOGS: set_logs('output_code,graph_breaks').");
+  m.def("allocator_stats", &allocator_dict, "Bytes and counts of the recycling allocator.");
+  m.def("empty_cache", &empty_allocator_cache, "Returns the blocks kept for reuse to the system.");
+
+  if (capture::register_bindings) capture::register_bindings(m.ptr());
+}

@@ -1,0 +1,220 @@
+#include "op_arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/error.h"
+
+namespace weft::python {
+
+namespace {
+
+using ops::Attr;
+using ops::OpDef;
+using ops::Param;
+
+// Other names of parameters, as NumPy and PyTorch have them.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"axis", "dim"}, {"keepdims", "keepdim"}, {"axes", "dims"}, {"input", "x"}, {"self", "x"}, {"other", "y"},
+};
+
+const char* expected(Param::Type type) {
+  switch (type) {
+    case Param::Type::Tensor: return "a Tensor, an array or a number";
+    case Param::Type::TensorList: return "a sequence of Tensors";
+    case Param::Type::Bool: return "a bool";
+    case Param::Type::Int: return "an int";
+    case Param::Type::Float: return "a float";
+    case Param::Type::Scalar: return "a number";
+    case Param::Type::String: return "a str";
+    case Param::Type::DType: return "a dtype";
+    case Param::Type::Device: return "a device";
+    case Param::Type::IntList: return "an int or a sequence of ints";
+  }
+  return "";
+}
+
+[[noreturn]] void bad_argument(const OpDef& op, const Param& param, PyObject* value) {
+  throw_error(ErrorKind::Type, fmt::format("{}: argument '{}' must be {}{}, got {}\n  {}{}", op.name, param.name,
+                                           expected(param.type), param.optional ? " or None" : "",
+                                           Py_TYPE(value)->tp_name, op.name, op.schema));
+}
+
+[[noreturn]] void bad_call(const OpDef& op, const std::string& what) {
+  throw_error(ErrorKind::Type, fmt::format("{}: {}\n  {}{}", op.name, what, op.name, op.schema));
+}
+
+std::optional<size_t> find_param(const OpDef& op, std::string_view name) {
+  const auto find = [&](std::string_view wanted) -> std::optional<size_t> {
+    for (size_t i = 0; i < op.params.size(); ++i) {
+      if (op.params[i].name == wanted) return i;
+    }
+    return std::nullopt;
+  };
+  if (const auto found = find(name)) return found;
+  for (const auto& [alias, real] : kAliases) {
+    if (name == alias) {
+      if (const auto found = find(real)) return found;
+    }
+    if (name == real) {
+      if (const auto found = find(alias)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_tensor_param(const Param& param) {
+  return param.type == Param::Type::Tensor || param.type == Param::Type::TensorList;
+}
+
+Tensor tensor_argument(const OpDef& op, const Param& param, PyObject* value) {
+  if (const Tensor* tensor = tensor_of_python(value)) return *tensor;
+  const bool array_like = (PyObject_CheckBuffer(value) && !PyBytes_Check(value) && !PyByteArray_Check(value)) ||
+                          PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value);
+  if (!array_like) bad_argument(op, param, value);
+  return as_tensor(value, std::nullopt);
+}
+
+void push_operands(const OpDef& op, const Param& param, PyObject* value, std::vector<ops::Operand>& operands) {
+  if (param.optional && value == Py_None) {
+    operands.push_back(Tensor());
+    return;
+  }
+  if (param.type == Param::Type::TensorList) {
+    if (!PySequence_Check(value) || PyUnicode_Check(value)) bad_argument(op, param, value);
+    for (nb::handle item : nb::borrow<nb::object>(value)) operands.push_back(tensor_argument(op, param, item.ptr()));
+    return;
+  }
+  if (!tensor_of_python(value) && takes_scalars(op)) {
+    if (const auto scalar = scalar_of_python(value)) {
+      operands.push_back(*scalar);
+      return;
+    }
+  }
+  operands.push_back(tensor_argument(op, param, value));
+}
+
+std::optional<int64_t> integer(PyObject* value) {
+  if (!PyIndex_Check(value)) return std::nullopt;
+  const Py_ssize_t result = PyNumber_AsSsize_t(value, PyExc_OverflowError);
+  if (result == -1 && PyErr_Occurred()) nb::raise_python_error();
+  return result;
+}
+
+Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
+  if (value == Py_None) {
+    if (!param.optional && !std::holds_alternative<std::monostate>(param.default_value)) bad_argument(op, param, value);
+    if (param.optional || param.has_default) return std::monostate{};
+    bad_argument(op, param, value);
+  }
+  switch (param.type) {
+    case Param::Type::Bool:
+      if (!PyBool_Check(value) && !PyLong_Check(value)) break;
+      return PyObject_IsTrue(value) == 1;
+    case Param::Type::Int:
+      if (const auto result = integer(value)) return Sym(*result);
+      break;
+    case Param::Type::Float:
+      if (const auto scalar = scalar_of_python(value); scalar && !scalar->is_complex()) return scalar->to_double();
+      break;
+    case Param::Type::Scalar:
+      if (const auto scalar = scalar_of_python(value)) return *scalar;
+      if (const Tensor* tensor = tensor_of_python(value); tensor && tensor->dim() == 0) return tensor->item();
+      break;
+    case Param::Type::String:
+      if (PyUnicode_Check(value)) return std::string(nb::borrow<nb::str>(value).c_str());
+      break;
+    case Param::Type::DType: return dtype_of_python(value);
+    case Param::Type::Device: return device_of_python(value);
+    case Param::Type::IntList: {
+      SymShape list;
+      if (const auto single = integer(value); single && !PyObject_HasAttrString(value, "__len__")) {
+        list.push_back(*single);
+        return list;
+      }
+      if (!PySequence_Check(value) || PyUnicode_Check(value)) break;
+      for (nb::handle item : nb::borrow<nb::object>(value)) {
+        const auto element = integer(item.ptr());
+        if (!element) bad_argument(op, param, item.ptr());
+        list.push_back(*element);
+      }
+      return list;
+    }
+    case Param::Type::Tensor:
+    case Param::Type::TensorList: break;
+  }
+  bad_argument(op, param, value);
+}
+
+// Arguments by parameter: borrowed, null where absent.
+class Matcher {
+ public:
+  Matcher(const OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords, PyObject** out)
+      : op_(op), values_(op.params.size(), nullptr) {
+    positional(args, nargs);
+    const size_t count = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
+    for (size_t i = 0; i < count; ++i) keyword(PyTuple_GET_ITEM(keywords, i), args[nargs + i], out);
+  }
+  PyObject* operator[](size_t i) const { return values_[i]; }
+
+ private:
+  void positional(PyObject* const* args, size_t nargs) {
+    size_t i = 0;
+    for (size_t p = 0; p < op_.params.size() && i < nargs && !op_.params[p].keyword_only; ++p) {
+      // Sizes and axes may be given one by one: x.permute(2, 0, 1), weft.zeros(2, 3).
+      if (op_.params[p].type == Param::Type::IntList && nargs - i > 1 && all_integers(args + i, nargs - i)) {
+        collected_ = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(nargs - i)));
+        for (size_t j = i; j < nargs; ++j) PyTuple_SET_ITEM(collected_.ptr(), static_cast<Py_ssize_t>(j - i), Py_NewRef(args[j]));
+        values_[p] = collected_.ptr();
+        return;
+      }
+      values_[p] = args[i++];
+    }
+    if (i < nargs) bad_call(op_, fmt::format("expected at most {} positional arguments, got {}", i, nargs));
+  }
+
+  static bool all_integers(PyObject* const* args, size_t count) {
+    return std::all_of(args, args + count, [](PyObject* arg) { return PyLong_Check(arg) && !PyBool_Check(arg); });
+  }
+
+  void keyword(PyObject* key, PyObject* value, PyObject** out) {
+    const std::string_view name = nb::borrow<nb::str>(key).c_str();
+    const auto index = find_param(op_, name);
+    if (!index) {
+      if (out && name == "out") {
+        if (value != Py_None) *out = value;
+        return;
+      }
+      bad_call(op_, fmt::format("unexpected keyword argument '{}'", name));
+    }
+    if (values_[*index]) bad_call(op_, fmt::format("argument '{}' is given twice", op_.params[*index].name));
+    values_[*index] = value;
+  }
+
+  const OpDef& op_;
+  std::vector<PyObject*> values_;
+  nb::object collected_;
+};
+
+}  // namespace
+
+bool takes_scalars(const OpDef& op) { return op.kind == ops::OpKind::Pointwise; }
+
+OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords, PyObject** out) {
+  const Matcher matched(op, args, nargs, keywords, out);
+  OpArguments result;
+  for (size_t i = 0; i < op.params.size(); ++i) {
+    const Param& param = op.params[i];
+    PyObject* value = matched[i];
+    if (!value && !param.has_default && !param.optional) bad_call(op, fmt::format("missing argument '{}'", param.name));
+    if (is_tensor_param(param)) {
+      push_operands(op, param, value ? value : Py_None, result.operands);
+    } else {
+      result.attrs.set(param.name, value ? attribute(op, param, value) : param.default_value);
+    }
+  }
+  return result;
+}
+
+}  // namespace weft::python

@@ -1,0 +1,22 @@
+// Python arguments of an operator call, matched with its schema.
+#pragma once
+
+#include "bindings.h"
+
+namespace weft::python {
+
+struct OpArguments {
+  std::vector<ops::Operand> operands;  // the Tensor parameters, lists flattened
+  ops::Attrs attrs;                    // all others, defaults filled in
+};
+
+// True for operators whose tensor operands may be numbers and are promoted together.
+bool takes_scalars(const ops::OpDef& op);
+
+// TypeError naming the operator, the parameter, what is expected and what came. `out` receives the argument of
+// that name of operators that do not declare one (null where `out` is not allowed).
+OpArguments parse_arguments(const ops::OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords, PyObject** out);
+
+PyObject* exception_type(ErrorKind kind);
+
+}  // namespace weft::python

@@ -1,0 +1,243 @@
+// The operator table as Python: every operator is one object, the function weft.<name> and the Tensor method.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bindings.h"
+#include "op_arguments.h"
+#include "structmember.h"
+#include "weft/error.h"
+
+namespace weft::python {
+
+namespace {
+
+using ops::OpDef;
+using ops::OpKind;
+
+// How a call through an operator object differs from the plain function.
+enum class CallStyle : uint8_t {
+  Function,   // weft.add(x, y), x.add(y)
+  Operator,   // x + y: NotImplemented for operands that are no arrays
+  Reflected,  // y + x
+  InPlace,    // x += y, x.add_(y)
+};
+
+struct OperatorObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  const OpDef* op;
+  PyObject* name;
+  CallStyle style;
+};
+
+PyTypeObject* g_operator_type = nullptr;
+
+// Elements from which on the interpreter's lock is released while an operator runs.
+constexpr int64_t kReleaseLock = 1 << 14;
+
+std::vector<Tensor> run(const OpDef& op, const OpArguments& arguments) {
+  int64_t elements = 0;
+  for (const auto& operand : arguments.operands) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined()) elements += tensor->numel();
+  }
+  PyThreadState* state = elements >= kReleaseLock ? PyEval_SaveThread() : nullptr;
+  struct Restore {
+    PyThreadState* state;
+    ~Restore() {
+      if (state) PyEval_RestoreThread(state);
+    }
+  } restore{state};
+  if (takes_scalars(op)) return {ops::invoke(op, arguments.operands, arguments.attrs, Promotion::Torch)};
+  ops::OpArgs args;
+  for (const auto& operand : arguments.operands) args.tensors.push_back(std::get<Tensor>(operand));
+  args.attrs = arguments.attrs;
+  return ops::call(op, std::move(args));
+}
+
+void store(const OpDef& op, const Tensor& target, const Tensor& result) {
+  const auto kind = [](DType dtype) {
+    const DTypeKind k = info(dtype).kind;
+    return k == DTypeKind::Unsigned ? DTypeKind::Signed : k;
+  };
+  WEFT_CHECK_TYPE(kind(result.dtype()) <= kind(target.dtype()),
+                  fmt::format("{}: the result type {} cannot be stored in the target {}", op.name, name(result.dtype()), describe(target)));
+  WEFT_CHECK(result.shape() == target.shape(),
+             fmt::format("{}: the result {} does not have the shape of the target {}", op.name, describe(result), describe(target)));
+  target.copy_from(result);
+}
+
+nb::object wrap(const OpDef& op, const std::vector<Tensor>& results) {
+  if (op.num_outputs == 1) return to_python(results.at(0));
+  nb::list list;
+  for (const Tensor& result : results) list.append(to_python(result));
+  return nb::tuple(list);
+}
+
+bool is_operand(PyObject* object) {
+  return tensor_of_python(object) || PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) ||
+         (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
+}
+
+nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs, PyObject* keywords) {
+  const OpDef& op = *self.op;
+  if (self.style == CallStyle::Function) {
+    PyObject* out = nullptr;
+    const OpArguments arguments = parse_arguments(op, args, nargs, keywords, &out);
+    const std::vector<Tensor> results = run(op, arguments);
+    if (!out) return wrap(op, results);
+    const Tensor* target = tensor_of_python(out);
+    WEFT_CHECK_TYPE(target && op.num_outputs == 1, fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
+    store(op, *target, results.at(0));
+    return nb::borrow(out);
+  }
+  for (size_t i = 0; i < nargs; ++i) {
+    if (self.style != CallStyle::InPlace && !is_operand(args[i])) return nb::borrow(Py_NotImplemented);
+  }
+  PyObject* swapped[] = {nargs == 2 ? args[1] : nullptr, nargs == 2 ? args[0] : nullptr};
+  if (self.style == CallStyle::Reflected) args = swapped;
+  const std::vector<Tensor> results = run(op, parse_arguments(op, args, nargs, keywords, nullptr));
+  if (self.style != CallStyle::InPlace) return wrap(op, results);
+  store(op, *tensor_of_python(args[0]), results.at(0));
+  return nb::borrow(args[0]);
+}
+
+PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywords) {
+  const auto& self = *reinterpret_cast<OperatorObject*>(callable);
+  const auto fail = [](PyObject* type, const char* message) {
+    PyErr_SetString(type, message);
+    return nullptr;
+  };
+  try {
+    return call(self, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+    return nullptr;
+  } catch (const Error& error) {
+    return fail(exception_type(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    return fail(PyExc_RuntimeError, error.what());
+  }
+}
+
+PyObject* get_doc(PyObject* self, void*) {
+  const OpDef& op = *reinterpret_cast<OperatorObject*>(self)->op;
+  return PyUnicode_FromString(fmt::format("{}{}\n\n{}", op.name, op.schema, op.doc).c_str());
+}
+PyObject* get_name(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<OperatorObject*>(self)->name); }
+PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("weft"); }
+PyObject* get_schema(PyObject* self, void*) {
+  return PyUnicode_FromString(reinterpret_cast<OperatorObject*>(self)->op->schema.c_str());
+}
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("<weft operator %U>", reinterpret_cast<OperatorObject*>(self)->name);
+}
+// As a class attribute, the operator is a method.
+PyObject* bind_to(PyObject* self, PyObject* object, PyObject*) {
+  if (!object || object == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, object);
+}
+// Pickled by name, as functions are.
+PyObject* reduce(PyObject* self, PyObject*) { return Py_NewRef(reinterpret_cast<OperatorObject*>(self)->name); }
+
+PyGetSetDef kAttributes[] = {
+    {"__doc__", get_doc, nullptr, nullptr, nullptr},        {"__name__", get_name, nullptr, nullptr, nullptr},
+    {"__qualname__", get_name, nullptr, nullptr, nullptr},  {"__module__", get_module, nullptr, nullptr, nullptr},
+    {"schema", get_schema, nullptr, nullptr, nullptr},      {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMethodDef kMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMemberDef kMembers[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+PyType_Slot kSlots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
+    {Py_tp_getset, kAttributes},
+    {Py_tp_members, kMembers},
+    {Py_tp_methods, kMethods},
+    {0, nullptr},
+};
+PyType_Spec kSpec = {"weft.Operator", sizeof(OperatorObject), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                         Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                     kSlots};
+
+// Operator objects live as long as the process.
+nb::object make_operator(const OpDef& op, const std::string& name, CallStyle style = CallStyle::Function) {
+  OperatorObject* object = PyObject_New(OperatorObject, g_operator_type);
+  if (!object) nb::raise_python_error();
+  object->vectorcall = &vectorcall;
+  object->op = &op;
+  object->name = PyUnicode_InternFromString(name.c_str());
+  object->style = style;
+  return nb::steal(reinterpret_cast<PyObject*>(object));
+}
+
+struct Dunder {
+  const char* name;      // "add" for __add__, __radd__, __iadd__
+  const char* operator_; // in the operator table
+  bool binary_number;    // has a reflected and an in-place form
+};
+constexpr Dunder kDunders[] = {
+    {"add", "add", true},           {"sub", "sub", true},           {"mul", "mul", true},
+    {"truediv", "div", true},       {"floordiv", "floor_divide", true}, {"mod", "remainder", true},
+    {"pow", "pow", true},           {"matmul", "matmul", true},     {"and", "bitwise_and", true},
+    {"or", "bitwise_or", true},     {"xor", "bitwise_xor", true},   {"lshift", "bitwise_left_shift", true},
+    {"rshift", "bitwise_right_shift", true},
+    {"eq", "eq", false},            {"ne", "ne", false},            {"lt", "lt", false},
+    {"le", "le", false},            {"gt", "gt", false},            {"ge", "ge", false},
+    {"neg", "neg", false},          {"pos", "positive", false},     {"abs", "abs", false},
+    {"invert", "bitwise_not", false},
+};
+
+// An operator whose first operand is a tensor is a method of it, under its own name and those the table adds.
+std::vector<std::string> method_names(const OpDef& op, const std::string& name) {
+  std::vector<std::string> names;
+  if (!op.params.empty() && op.params[0].type == ops::Param::Type::Tensor && name[0] != '_') names.push_back(name);
+  for (const std::string& method : op.methods) names.push_back(method.empty() ? name : method);
+  return names;
+}
+
+}  // namespace
+
+const OpDef* operator_of_python(nb::handle object) {
+  if (Py_TYPE(object.ptr()) != g_operator_type) return nullptr;
+  return reinterpret_cast<OperatorObject*>(object.ptr())->op;
+}
+
+void bind_operators(nb::module_& m) {
+  g_operator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kSpec));
+  if (!g_operator_type) nb::raise_python_error();
+  m.attr("Operator") = nb::borrow(reinterpret_cast<PyObject*>(g_operator_type));
+  nb::object tensor = m.attr("Tensor");
+  for (const auto& [name, op] : ops::all_ops()) {
+    const nb::object function = make_operator(*op, name);
+    // A dtype of the same name stays: weft.float is one in PyTorch too.
+    if (name[0] != '_' && !nb::hasattr(m, name.c_str())) m.attr(name.c_str()) = function;
+    for (const std::string& method : method_names(*op, name)) {
+      if (!nb::hasattr(tensor, method.c_str())) tensor.attr(method.c_str()) = make_operator(*op, method);
+      if (op->kind == OpKind::Pointwise && method.back() != '_') {
+        tensor.attr((method + "_").c_str()) = make_operator(*op, method + "_", CallStyle::InPlace);
+      }
+    }
+  }
+  for (const Dunder& dunder : kDunders) {
+    const OpDef* op = ops::find_op(dunder.operator_);
+    if (!op) continue;
+    const auto set = [&](const char* prefix, CallStyle style) {
+      const std::string name = fmt::format("__{}{}__", prefix, dunder.name);
+      tensor.attr(name.c_str()) = make_operator(*op, name, style);
+    };
+    set("", CallStyle::Operator);
+    if (!dunder.binary_number) continue;
+    set("r", CallStyle::Reflected);
+    set("i", CallStyle::InPlace);
+  }
+}
+
+}  // namespace weft::python

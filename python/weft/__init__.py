@@ -1,0 +1,36 @@
+"""weft compiles array programs: `weft.compile` makes one fused, vectorized, parallel loop of a NumPy function.
+
+Importing this module is cheap: NumPy is imported when an array is first asked for, the compiler and LLVM when
+something is first compiled.
+"""
+
+import importlib as _importlib
+
+from . import _C
+
+# Tensor, dtype, device, the dtypes, the operators and the runtime's functions.
+globals().update({name: value for name, value in vars(_C).items() if not name.startswith("_")})
+
+__version__ = _C.__version__
+
+
+def _rebuild_tensor(dtype, shape, device, data):
+    """What pickles of tensors call: a Python function, because pickle finds it by its name."""
+    return _C._rebuild_tensor(dtype, shape, device, data)
+
+
+# Where each lazily imported name is found.
+_LAZY = {"compile": "weft.compiler", "compiler": None}
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module 'weft' has no attribute '{name}'")
+    module = _importlib.import_module(_LAZY[name] or f"weft.{name}")
+    value = getattr(module, name) if _LAZY[name] else module
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})

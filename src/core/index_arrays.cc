@@ -1,0 +1,160 @@
+#include "core/index_arrays.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "core/copy.h"
+#include "weft/error.h"
+#include "weft/parallel.h"
+
+namespace weft {
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+
+// An indexing operation resolved to one offset per index position and the dimensions that stay whole.
+struct Plan {
+  Shape index_shape;             // of the broadcast indices
+  std::vector<int64_t> offsets;  // in elements, C order over index_shape
+  Shape rest_shape;              // dimensions without an index
+  Strides rest_strides;
+  size_t num_before = 0;  // how many of them precede the index dimensions in the result
+
+  Shape result_shape() const {
+    Shape shape = rest_shape;
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(num_before), index_shape.begin(), index_shape.end());
+    return shape;
+  }
+};
+
+Shape broadcast(const std::vector<Tensor>& indices) {
+  Shape shape;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) continue;
+    if (index.dim() > static_cast<int64_t>(shape.size())) {
+      shape.insert(shape.begin(), static_cast<size_t>(index.dim()) - shape.size(), 1);
+    }
+    for (int64_t d = 1; d <= index.dim(); ++d) {
+      int64_t& size = shape[shape.size() - static_cast<size_t>(d)];
+      const int64_t other = index.size(-d);
+      WEFT_CHECK_INDEX(size == other || size == 1 || other == 1,
+                       fmt::format("index: shapes of the index arrays do not broadcast: {} against {}", str(shape),
+                                   str(index.shape())));
+      if (size == 1) size = other;
+    }
+  }
+  return shape;
+}
+
+Plan make_plan(const Tensor& x, const std::vector<Tensor>& indices) {
+  WEFT_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= x.dim(),
+                   fmt::format("index: {} indices for {}", indices.size(), describe(x)));
+  Plan plan;
+  plan.index_shape = broadcast(indices);
+  plan.offsets.assign(static_cast<size_t>(numel(plan.index_shape)), 0);
+  int64_t first = -1, last = -1, count = 0;
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    const size_t axis = static_cast<size_t>(d);
+    if (axis >= indices.size() || !indices[axis].defined()) {
+      plan.rest_shape.push_back(x.shape()[axis]);
+      plan.rest_strides.push_back(x.strides()[axis]);
+      continue;
+    }
+    if (first < 0) first = d;
+    last = d;
+    ++count;
+    Tensor index = Tensor::empty(plan.index_shape, DType::I64);
+    index.copy_from(indices[axis]);
+    const int64_t size = x.shape()[axis], stride = x.strides()[axis];
+    const int64_t* values = index.data_as<int64_t>();
+    for (size_t i = 0; i < plan.offsets.size(); ++i) {
+      const int64_t value = values[i];
+      if (value < -size || value >= size) {
+        throw_error(ErrorKind::Index, fmt::format("index: {} is out of range for dimension {} of size {}", value, d, size));
+      }
+      plan.offsets[i] += (value < 0 ? value + size : value) * stride;
+    }
+  }
+  const bool neighbours = last - first + 1 == count;
+  plan.num_before = neighbours && first > 0 ? static_cast<size_t>(first) : 0;
+  return plan;
+}
+
+// Strides of a dense result's whole dimensions, and the step from one index position to the next.
+struct DenseLayout {
+  DenseLayout(const Plan& plan, const Tensor& dense) {
+    const size_t index_begin = plan.num_before, index_end = index_begin + plan.index_shape.size();
+    for (size_t d = 0; d < dense.strides().size(); ++d) {
+      if (d < index_begin || d >= index_end) rest_strides.push_back(dense.strides()[d]);
+    }
+    if (index_end > index_begin) step = dense.strides()[index_end - 1];
+  }
+  Strides rest_strides;
+  int64_t step = 0;
+};
+
+}  // namespace
+
+Tensor index_get(const Tensor& x, const std::vector<Tensor>& indices) {
+  const Plan plan = make_plan(x, indices);
+  const Tensor result = Tensor::empty(plan.result_shape(), x.dtype());
+  if (result.numel() == 0) return result;
+  const DenseLayout layout(plan, result);
+  const int64_t size = itemsize(x.dtype()), each = std::max<int64_t>(1, numel(plan.rest_shape));
+  char *from = x.data_as<char>(), *to = result.data_as<char>();
+  parallel_for(0, static_cast<int64_t>(plan.offsets.size()), std::max<int64_t>(1, kGrain / each),
+               [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      char* to_here = to + i * layout.step * size;
+      char* from_here = from + plan.offsets[static_cast<size_t>(i)] * size;
+      if (plan.rest_shape.empty()) std::memcpy(to_here, from_here, static_cast<size_t>(size));
+      else copy_strided({to_here, x.dtype(), layout.rest_strides}, {from_here, x.dtype(), plan.rest_strides}, plan.rest_shape);
+    }
+  });
+  return result;
+}
+
+void index_set(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values) {
+  WEFT_CHECK(!x.storage()->read_only(), fmt::format("index assignment: the target {} is read-only", describe(x)));
+  const Plan plan = make_plan(x, indices);
+  const Tensor dense = Tensor::empty(plan.result_shape(), x.dtype());
+  dense.copy_from(values);
+  if (dense.numel() == 0) return;
+  const DenseLayout layout(plan, dense);
+  const int64_t size = itemsize(x.dtype());
+  char *to = x.data_as<char>(), *from = dense.data_as<char>();
+  // Serial: an element named twice keeps the last value.
+  for (size_t i = 0; i < plan.offsets.size(); ++i) {
+    char* to_here = to + plan.offsets[i] * size;
+    char* from_here = from + static_cast<int64_t>(i) * layout.step * size;
+    if (plan.rest_shape.empty()) std::memcpy(to_here, from_here, static_cast<size_t>(size));
+    else copy_strided({to_here, x.dtype(), plan.rest_strides}, {from_here, x.dtype(), layout.rest_strides}, plan.rest_shape);
+  }
+}
+
+std::vector<Tensor> true_positions(const Tensor& mask) {
+  WEFT_CHECK_TYPE(mask.dtype() == DType::Bool, fmt::format("nonzero: expected bool, got {}", describe(mask)));
+  const Tensor dense = mask.contiguous();
+  const bool* values = dense.data_as<bool>();
+  const int64_t total = mask.numel();
+  int64_t count = 0;
+  for (int64_t i = 0; i < total; ++i) count += values[i];
+  std::vector<Tensor> positions;
+  for (int64_t d = 0; d < mask.dim(); ++d) positions.push_back(Tensor::empty({count}, DType::I64));
+  int64_t n = 0;
+  for (int64_t i = 0; i < total; ++i) {
+    if (!values[i]) continue;
+    int64_t flat = i;
+    for (size_t d = positions.size(); d-- > 0;) {
+      const int64_t size = mask.shape()[d];
+      positions[d].data_as<int64_t>()[n] = flat % size;
+      flat /= size;
+    }
+    ++n;
+  }
+  return positions;
+}
+
+}  // namespace weft

@@ -1,0 +1,19 @@
+// Indexing with arrays of integers, as x[i, :, j] in NumPy and PyTorch.
+#pragma once
+
+#include <vector>
+
+#include "weft/tensor.h"
+
+namespace weft {
+
+// indices[d] selects along dimension d (int64, broadcast against each other, negative ones count from the end) or
+// is undefined for all of it; there may be fewer indices than dimensions. The dimensions of the broadcast
+// indices stand where the indexed ones stood if these were neighbours, else first. IndexError out of range.
+Tensor index_get(const Tensor& x, const std::vector<Tensor>& indices);
+// x[indices] = values, broadcast and converted; where an element is named twice, the last value stays.
+void index_set(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values);
+// The positions where a bool tensor is true: one int64 tensor per dimension, in C order.
+std::vector<Tensor> true_positions(const Tensor& mask);
+
+}  // namespace weft
