@@ -159,6 +159,8 @@ std::vector<std::string> kernel_flags() {
       "-std=c++20", "-O2", "-w",
       // Rounding as in the eager kernels.
       "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
+      // Integers wrap.
+      "-fwrapv",
       // No system header, no C++ runtime.
       "-ffreestanding", "-nostdinc", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
       // Small position-independent code.

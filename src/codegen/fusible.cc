@@ -1,0 +1,74 @@
+// Which nodes a kernel can hold, and what they cost.
+#include <set>
+
+#include "codegen/lower.h"
+#include "codegen/print_expr.h"
+#include "codegen/views.h"
+
+namespace weft::codegen {
+namespace {
+
+scalar::Expr expression_of(const ir::Node& node) {
+  std::vector<scalar::Expr> args;
+  for (const ir::Value* input : node.inputs)
+    if (input) args.push_back(scalar::Expr::arg(static_cast<int>(args.size()), compute_dtype(input->tensor().dtype)));
+  return node.op->semantics(args, node.attrs);
+}
+
+bool all_printable(const scalar::Expr& expression, std::set<const scalar::ExprNode*>& seen) {
+  if (!seen.insert(expression.get()).second) return true;
+  const scalar::ExprNode& node = expression.node();
+  if (is_complex(node.dtype)) return false;
+  DType operand = node.args.empty() ? node.dtype : node.args.back().dtype();
+  if (!is_printable(node.prim, operand)) return false;
+  for (const scalar::Expr& arg : node.args)
+    if (!all_printable(arg, seen)) return false;
+  return true;
+}
+
+double cost(const scalar::Expr& expression, std::set<const scalar::ExprNode*>& seen) {
+  using scalar::Prim;
+  if (!seen.insert(expression.get()).second) return 0;
+  const scalar::ExprNode& node = expression.node();
+  double total = node.prim >= Prim::Exp ? 20 : node.prim == Prim::Div || node.prim == Prim::Sqrt ? 4 : 1;
+  for (const scalar::Expr& arg : node.args) total += cost(arg, seen);
+  return total;
+}
+
+bool is_symbolic(const ops::Attr& attr) {
+  const Sym* sym = std::get_if<Sym>(&attr);
+  return sym && !sym->is_constant();
+}
+
+}  // namespace
+
+bool is_fusible(const ir::Node& node) {
+  if (node.kind == ir::NodeKind::Constant)  // one number: printed
+    return node.constant.numel() == 1 && !is_complex(node.constant.dtype());
+  if (node.kind != ir::NodeKind::Op || node.outputs.size() != 1) return false;
+  for (const ir::Value* input : node.inputs)
+    if (input && is_complex(input->tensor().dtype) && node.op->kind != ops::OpKind::View) return false;
+  if (is_complex(node.output()->tensor().dtype)) return false;
+  switch (node.op->kind) {
+    case ops::OpKind::View: return is_index_view(node);
+    case ops::OpKind::Reduction: return node.op->reduce != ops::ReduceOp::None;
+    case ops::OpKind::Creation:
+      if (!node.is("full") && !node.is("iota")) return false;
+      for (const auto& [name, attr] : node.attrs.items())
+        if (name != "shape" && name != "size" && name != "end" && is_symbolic(attr)) return false;
+      return true;
+    case ops::OpKind::Pointwise: {
+      if (!node.op->semantics) return false;
+      std::set<const scalar::ExprNode*> seen;
+      return all_printable(expression_of(node), seen);
+    }
+    default: return false;
+  }
+}
+
+double pointwise_cost(const ir::Node& node) {
+  std::set<const scalar::ExprNode*> seen;
+  return cost(expression_of(node), seen);
+}
+
+}  // namespace weft::codegen

@@ -1,0 +1,80 @@
+// From a fusion group to a loop nest.
+//
+// Values are evaluated at an index: a stored value is loaded, a view changes the index, a pointwise operator
+// becomes its scalar expression over its operands evaluated at theirs, a reduction becomes a loop in the scope
+// its own index belongs to. Which loops there are at the outside follows from the group's roots.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/loop_nest.h"
+
+namespace weft::codegen {
+
+// What a kernel can rely on: values in memory, and their strides in elements.
+struct Memory {
+  std::map<const ir::Value*, SymShape> strides;
+  bool holds(const ir::Value* value) const { return strides.count(value) != 0; }
+};
+SymShape contiguous_sym_strides(const SymShape& shape);
+
+// Values written by one kernel; all of one shape.
+struct FusionGroup {
+  std::vector<ir::Value*> roots;
+};
+
+struct LowerOptions {
+  int vector_bytes = 64;
+  bool streamed = false;  // what is written is not read again
+};
+
+// How the outer dimensions of a group become loops.
+struct OuterLoops {
+  std::vector<std::vector<size_t>> groups;  // dimensions merged into each loop, outermost first
+  bool rows = false;                        // no lanes along the last loop: reductions inside have them
+};
+
+// True if the node can be part of a kernel.
+bool is_fusible(const ir::Node& node);
+// Cost of one element of a pointwise node, in additions.
+double pointwise_cost(const ir::Node& node);
+// Reductions over at most this many elements are unrolled.
+bool is_unrolled(const ir::Node& node);
+// Number of elements reduced, per result.
+Sym reduction_extent(const ir::Node& node);
+// Index of a reduction's operand: `inner`, in order of the reduced dimensions, put into the result's index.
+std::vector<Index> reduction_operand_index(const ir::Node& node, const std::vector<Index>& index,
+                                           const std::vector<Index>& inner);
+
+// A read of memory, or a reduction met, while walking from a root; for fusion decisions.
+struct Visit {
+  const ir::Value* value;
+  Index address;                // of a read
+  bool is_reduction = false;
+  std::set<int> loops;          // loops the reduction's result depends on
+  std::vector<int> enclosing;   // loops open around it, outermost first
+};
+
+// Walks what `value` at `index` is computed from.
+class Walk {
+ public:
+  Walk(IndexSpace& space, const Memory& memory, const std::set<const ir::Value*>* inside = nullptr)
+      : space_(space), memory_(memory), inside_(inside) {}
+  // False where an address is not affine.
+  bool run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing);
+  std::vector<Visit> visits;
+
+ private:
+  IndexSpace& space_;
+  const Memory& memory_;
+  const std::set<const ir::Value*>* inside_;  // stored values that are computed here, not loaded
+  std::set<std::string> seen_;
+};
+
+LoopNest lower(const FusionGroup& group, const Memory& memory, const LowerOptions& options);
+
+}  // namespace weft::codegen

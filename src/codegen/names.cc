@@ -1,0 +1,122 @@
+#include "codegen/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "codegen/views.h"
+
+namespace weft::codegen {
+namespace {
+
+bool is_loaded(const ir::Value* value, const Memory& memory, const std::vector<ir::Value*>& roots) {
+  return memory.holds(value) && std::find(roots.begin(), roots.end(), value) == roots.end();
+}
+
+void collect_names(const ir::Value* value, const Memory& memory, const std::vector<ir::Value*>& roots,
+                   std::vector<std::string>& names) {
+  constexpr size_t kMaxNames = 5;
+  if (names.size() >= kMaxNames || !value->def || is_loaded(value, memory, roots)) return;
+  const ir::Node& node = *value->def;
+  if (node.op && !is_index_view(node) && !node.is("cast") && (names.empty() || names.back() != node.op->name))
+    names.push_back(node.op->name);
+  // The operand with most to say.
+  for (const ir::Value* input : node.inputs)
+    if (input && !is_loaded(input, memory, roots)) return collect_names(input, memory, roots, names);
+}
+
+std::string operand_name(const ir::Value* value) {
+  return value->name.empty() ? fmt::format("%{}", value->id) : value->name;
+}
+
+std::string expression(const ir::Value* value, const Memory& memory, const std::vector<ir::Value*>& roots,
+                       const ir::Value* top, int depth) {
+  constexpr int kMaxDepth = 8;
+  if (!value->def || (value != top && memory.holds(value))) return operand_name(value);
+  if (depth > kMaxDepth) return "…";
+  const ir::Node& node = *value->def;
+  if (node.kind == ir::NodeKind::Constant) return node.constant.item().str();
+  std::vector<std::string> args;
+  for (const ir::Value* input : node.inputs)
+    if (input) args.push_back(expression(input, memory, roots, top, depth + 1));
+  if (is_index_view(node) || node.is("cast")) return args[0];
+  static const std::map<std::string, const char*, std::less<>> kInfix = {
+      {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}};
+  if (auto found = kInfix.find(node.op->name); found != kInfix.end() && args.size() == 2)
+    return fmt::format("({} {} {})", args[0], found->second, args[1]);
+  std::string result = node.op->name + "(";
+  for (size_t i = 0; i < args.size(); ++i) result += (i ? ", " : "") + args[i];
+  if (node.op->kind == ops::OpKind::Reduction) {
+    result += ", dim=[";
+    std::vector<size_t> dims = reduced_dims(node);
+    for (size_t i = 0; i < dims.size(); ++i) result += fmt::format("{}{}", i ? ", " : "", dims[i]);
+    result += "]";
+  }
+  return result + ")";
+}
+
+void collect_lines(const ir::Value* value, const Memory& memory, const std::vector<ir::Value*>& roots,
+                   std::vector<std::string>& lines, std::set<const ir::Value*>& seen) {
+  if (!value->def || is_loaded(value, memory, roots) || !seen.insert(value).second) return;
+  for (const ir::Value* input : value->def->inputs)
+    if (input) collect_lines(input, memory, roots, lines, seen);
+  std::string line = value->def->location.str();
+  if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+}
+
+}  // namespace
+
+std::string kernel_name(const std::vector<ir::Value*>& roots, const Memory& memory) {
+  std::vector<std::string> names;
+  collect_names(roots.back(), memory, roots, names);
+  std::string result;
+  for (const std::string& name : names) result += (result.empty() ? "" : "_") + name;
+  return result.empty() ? "copy" : result;
+}
+
+std::vector<std::string> kernel_comments(const std::vector<ir::Value*>& roots, const Memory& memory) {
+  constexpr size_t kMaxLength = 100;
+  std::vector<std::string> comments;
+  for (const ir::Value* root : roots) {
+    std::string text = expression(root, memory, roots, root, 0);
+    if (text.size() > 2 && text.front() == '(' && text.back() == ')' && roots.size() == 1) text = text.substr(1, text.size() - 2);
+    if (text.size() > kMaxLength) text = text.substr(0, kMaxLength) + " …";
+    comments.push_back(text);
+  }
+  std::vector<std::string> lines;
+  std::set<const ir::Value*> seen;
+  for (const ir::Value* root : roots) collect_lines(root, memory, roots, lines, seen);
+  if (!lines.empty()) {
+    std::string text = "from ";
+    for (size_t i = 0; i < lines.size() && i < 4; ++i) text += (i ? ", " : "") + lines[i];
+    comments.push_back(text);
+  }
+  return comments;
+}
+
+std::string buffer_name(const ir::Value& value, const std::vector<Buffer>& taken, bool is_output) {
+  std::string base;
+  for (char c : value.name) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = is_output ? "out" : "in";
+  static const std::set<std::string> kReserved = {
+      "arrays", "symbols", "functions", "parallel_for", "lanes", "begin", "end", "i", "j", "k", "l", "m", "n", "o", "p",
+      "int", "long", "double", "float", "char", "bool", "auto", "const", "for", "if", "else", "return", "new", "delete",
+      "this", "class", "struct", "template", "typename", "void", "short", "unsigned", "signed", "operator", "default",
+      "switch", "case", "while", "do", "union", "enum", "using", "static", "inline", "register", "public", "private",
+      "protected", "and", "or", "not", "xor", "try", "catch", "throw", "goto", "break", "continue", "export", "extern",
+      "floor", "ceil", "trunc", "any", "all", "select", "convert", "splat", "vec", "plain", "same", "full", "partial",
+      "stored", "every", "minimum", "maximum", "fmin", "fmax", "parallel", "vectorized", "row", "chunk", "chunks", "c"};
+  auto free = [&](const std::string& name) {
+    return !kReserved.count(name) &&
+           std::none_of(taken.begin(), taken.end(), [&](const Buffer& b) { return b.name == name; });
+  };
+  if (!value.name.empty() && free(base)) return base;
+  for (int number = value.name.empty() && !is_output ? 0 : 1;; ++number) {
+    std::string name = fmt::format("{}{}", base, number);
+    if (is_output && number == 1 && value.name.empty() && free("out")) return "out";
+    if (free(name)) return name;
+  }
+}
+
+}  // namespace weft::codegen

@@ -1,0 +1,275 @@
+#include "codegen/plan.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "ir/symbols.h"
+#include "ops/tracer.h"
+#include "passes/fuse.h"
+#include "codegen/views.h"
+#include "runtime/log.h"
+#include "weft/env.h"
+#include "weft/parallel.h"
+
+namespace weft::codegen {
+
+Shape PlannedShape::evaluate(const std::vector<int64_t>& symbols) const {
+  if (is_constant) return known;
+  Shape shape(sizes.size());
+  for (size_t d = 0; d < sizes.size(); ++d) shape[d] = sizes[d].evaluate(symbols);
+  return shape;
+}
+
+namespace {
+
+PlannedShape planned_shape(const SymShape& sizes) {
+  PlannedShape shape;
+  shape.sizes = sizes;
+  shape.is_constant = true;
+  for (const Sym& size : sizes) shape.is_constant = shape.is_constant && size.is_constant();
+  if (shape.is_constant)
+    for (const Sym& size : sizes) shape.known.push_back(size.constant());
+  return shape;
+}
+
+bool has_symbols(const ops::Attrs& attrs) {
+  for (const auto& [name, attr] : attrs.items()) {
+    if (const Sym* sym = std::get_if<Sym>(&attr); sym && !sym->is_constant()) return true;
+    if (const SymShape* shape = std::get_if<SymShape>(&attr); shape && !ir::is_constant(*shape)) return true;
+  }
+  return false;
+}
+
+bool is_contiguous(const Shape& shape, const Strides& strides) {
+  int64_t expected = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] != 1 && strides[d] != expected) return false;
+    expected *= shape[d];
+  }
+  return true;
+}
+
+int vector_bytes_of(const CompileOptions& options) {
+  return options.vector_bytes > 0 ? options.vector_bytes : runtime::host_vector_bytes();
+}
+
+}  // namespace
+
+// Builds a Plan.
+class Planner {
+ public:
+  Planner(Plan& plan, const CompileOptions& options) : plan_(plan), graph_(*plan.graph_), options_(options) {}
+
+  void run() {
+    for (const ir::Value* input : graph_.inputs()) slot_of(input);
+    find_symbols();
+    std::vector<SymShape> strides;
+    for (const Strides& known : plan_.input_strides_) strides.emplace_back(known.begin(), known.end());
+    fusion_ = passes::fuse(graph_, strides);
+    for (const std::string& note : fusion_.notes) log::write(log::Channel::Fusion, fmt::format("{}: {}", graph_.name, note));
+    for (const passes::FusionStep& step : fusion_.steps) {
+      if (step.node)
+        add_call(*step.node);
+      else
+        add_kernel(step.group);
+    }
+    for (const ir::Value* output : graph_.outputs()) plan_.output_slots_.push_back(slot_of(output));
+    for (const ir::WriteBack& write : graph_.write_backs) plan_.write_backs_.emplace_back(write.input, slot_of(write.value));
+    find_last_uses();
+    plan_.num_slots_ = static_cast<int>(slots_.size());
+    if (log::enabled(log::Channel::Schedule)) log::write(log::Channel::Schedule, plan_.describe());
+  }
+
+ private:
+  Plan& plan_;
+  const ir::Graph& graph_;
+  const CompileOptions& options_;
+  passes::FusionPlan fusion_;
+  std::map<const ir::Value*, int> slots_;
+  std::set<std::string> kernel_names_;
+
+  int slot_of(const ir::Value* value) { return slots_.try_emplace(value, static_cast<int>(slots_.size())).first->second; }
+
+  void find_symbols() {
+    std::set<int> wanted;
+    for (int i = 0; i < graph_.env().num_symbols(); ++i) wanted.insert(i);
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      const SymShape& shape = graph_.inputs()[i]->tensor().shape;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        const SymNode* node = shape[d].node();
+        if (node && node->op == SymOp::Symbol && wanted.erase(node->symbol)) plan_.symbol_sources_.push_back({node->symbol, i, d});
+      }
+    }
+    plan_.bind_with_graph_ = !wanted.empty();
+  }
+
+  void add_kernel(const FusionGroup& group) {
+    LowerOptions lower_options;
+    lower_options.vector_bytes = vector_bytes_of(options_);
+    lower_options.streamed = streamed(group);
+    LoopNest nest = lower(group, fusion_.memory, lower_options);
+    std::string base = nest.name;
+    for (int number = 2; !kernel_names_.insert(nest.name).second; ++number) nest.name = fmt::format("{}_{}", base, number);
+    PrintedKernel printed = print_cpp(nest);
+    if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + printed.body);
+    log::dump(nest.name + ".cc", printed.source);
+    runtime::LoadedKernel loaded = runtime::load_kernel({nest.name, printed.source}, options_.toolchain);
+
+    PlanStep step;
+    step.kernel = reinterpret_cast<KernelFn>(loaded.module->symbol(nest.name));
+    step.functions = printed.functions;
+    step.description = fmt::format("kernel {}:", nest.name);
+    for (const std::string& comment : nest.comments) step.description += " " + comment + ";";
+    for (const Buffer& buffer : nest.buffers) {
+      step.arrays.push_back(slot_of(buffer.value));
+      if (buffer.written)
+        step.outputs.push_back({slot_of(buffer.value), buffer.dtype, planned_shape(buffer.value->tensor().shape)});
+    }
+    plan_.modules_.push_back(loaded.module);
+    plan_.kernels_.push_back({nest.name, printed.body, loaded.compile_ms, std::string_view(loaded.origin) != "compiled"});
+    plan_.steps_.push_back(std::move(step));
+  }
+
+  // True if what the kernel writes is not read again by the plan, so that it need not stay in the caches.
+  bool streamed(const FusionGroup& group) {
+    for (const ir::Value* root : group.roots)
+      for (const ir::Use& use : root->uses)
+        if (use.user) return false;
+    return true;
+  }
+
+  void add_call(const ir::Node& node) {
+    if (node.kind == ir::NodeKind::Constant) {
+      plan_.constants_.emplace_back(slot_of(node.output()), node.constant.contiguous());
+      return;
+    }
+    if (node.kind != ir::NodeKind::Op)
+      throw_error(ErrorKind::NotImplemented, fmt::format("{}: '{}' is not compiled", graph_.name, node.kind_name()));
+    PlanStep step;
+    step.node = &node;
+    step.attrs = ir::without_annotations(node.attrs);
+    for (const ir::Value* input : node.inputs) step.inputs.push_back(input ? slot_of(input) : -1);
+    for (const ir::Value* output : node.outputs) step.results.push_back(slot_of(output));
+    step.keeps_views = is_index_view(node);
+    step.description = fmt::format("call {}{}", node.op->name, node.location.str().empty() ? "" : "  # " + node.location.str());
+    plan_.steps_.push_back(std::move(step));
+  }
+
+  // Slots are emptied after the last step that uses them; inputs and results stay.
+  void find_last_uses() {
+    std::set<int> kept(plan_.output_slots_.begin(), plan_.output_slots_.end());
+    for (const auto& [input, slot] : plan_.write_backs_) kept.insert(slot);
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) kept.insert(slot_of(graph_.inputs()[i]));
+    for (const auto& [slot, tensor] : plan_.constants_) kept.insert(slot);
+    std::set<int> seen;
+    for (size_t s = plan_.steps_.size(); s-- > 0;) {
+      PlanStep& step = plan_.steps_[s];
+      std::vector<int> used = step.arrays;
+      used.insert(used.end(), step.inputs.begin(), step.inputs.end());
+      used.insert(used.end(), step.results.begin(), step.results.end());
+      for (int slot : used)
+        if (slot >= 0 && !kept.count(slot) && seen.insert(slot).second) step.released.push_back(slot);
+    }
+  }
+};
+
+Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides, const CompileOptions& options)
+    : graph_(std::move(graph)), input_strides_(std::move(input_strides)) {
+  input_strides_.resize(graph_->inputs().size());
+  Planner(*this, options).run();
+}
+
+bool Plan::accepts(const std::vector<Tensor>& inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorImpl& impl = *inputs[i].impl();
+    if (input_strides_[i].empty() ? !is_contiguous(impl.shape, impl.strides) : input_strides_[i] != impl.strides) return false;
+  }
+  return true;
+}
+
+void Plan::bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const {
+  if (bind_with_graph_) {
+    symbols = ir::bind_symbols(*graph_, inputs);
+    return;
+  }
+  symbols.resize(static_cast<size_t>(graph_->env().num_symbols()));
+  for (const SymbolSource& source : symbol_sources_)
+    symbols[static_cast<size_t>(source.symbol)] = inputs[source.input].shape()[source.dim];
+}
+
+std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
+  std::vector<int64_t> symbols;
+  bind_symbols(inputs, symbols);
+  std::vector<Tensor> slots(static_cast<size_t>(num_slots_));
+  std::copy(inputs.begin(), inputs.end(), slots.begin());
+  for (const auto& [slot, tensor] : constants_) slots[static_cast<size_t>(slot)] = tensor;
+  for (const PlanStep& step : steps_) {
+    if (step.kernel)
+      run_kernel(step, slots, symbols);
+    else
+      run_call(step, slots, symbols);
+    for (int slot : step.released) slots[static_cast<size_t>(slot)] = Tensor();
+  }
+  std::vector<Tensor> outputs;
+  outputs.reserve(output_slots_.size());
+  for (int slot : output_slots_) outputs.push_back(slots[static_cast<size_t>(slot)]);
+  if (write_backs_.empty()) return outputs;
+
+  // All values are those before any input changes.
+  auto detach = [&](Tensor& tensor) {
+    for (const auto& [input, slot] : write_backs_)
+      if (may_overlap(tensor, inputs[input])) {
+        tensor = tensor.clone();
+        return;
+      }
+  };
+  std::vector<Tensor> sources;
+  for (const auto& [input, slot] : write_backs_) sources.push_back(slots[static_cast<size_t>(slot)]);
+  for (Tensor& source : sources) detach(source);
+  for (Tensor& output : outputs) detach(output);
+  for (size_t i = 0; i < sources.size(); ++i) inputs[write_backs_[i].first].copy_from(sources[i]);
+  return outputs;
+}
+
+void Plan::run_kernel(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const {
+  for (const PlannedOutput& output : step.outputs)
+    slots[static_cast<size_t>(output.slot)] = Tensor::empty(output.shape.evaluate(symbols), output.dtype);
+  constexpr size_t kFew = 32;
+  void* few[kFew];
+  std::vector<void*> many;
+  void** arrays = few;
+  if (step.arrays.size() > kFew) {
+    many.resize(step.arrays.size());
+    arrays = many.data();
+  }
+  for (size_t i = 0; i < step.arrays.size(); ++i) arrays[i] = slots[static_cast<size_t>(step.arrays[i])].data();
+  step.kernel(arrays, symbols.data(), step.functions.data(), reinterpret_cast<void*>(&parallel_for_raw));
+}
+
+void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const {
+  std::vector<Tensor> operands;
+  operands.reserve(step.inputs.size());
+  for (int slot : step.inputs) operands.push_back(slot >= 0 ? slots[static_cast<size_t>(slot)] : Tensor());
+  std::vector<Tensor> results;
+  try {
+    if (const ops::Attr* through = step.node->attrs.find("through"))
+      operands[0] = ops::call1(std::get<std::string>(*through), {operands[0]});
+    results = ops::call(*step.node->op, {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs});
+  } catch (const Error& error) {
+    std::string where = step.node->location.str();
+    if (where.empty()) throw;
+    throw error.with_note("at " + where);
+  }
+  for (size_t i = 0; i < step.results.size(); ++i)
+    slots[static_cast<size_t>(step.results[i])] = step.keeps_views ? results[i] : results[i].contiguous();
+}
+
+std::string Plan::describe() const {
+  std::string text;
+  for (const PlanStep& step : steps_) text += step.description + "\n";
+  return text;
+}
+
+}  // namespace weft::codegen

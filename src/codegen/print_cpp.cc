@@ -1,0 +1,435 @@
+#include "codegen/print_cpp.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "codegen/print_expr.h"
+#include "weft/error.h"
+
+namespace weft::codegen {
+
+std::string_view prelude() {
+  static constexpr char kText[] =
+#include "codegen/prelude.inc"
+      ;
+  return kText;
+}
+
+namespace {
+
+using ops::ReduceOp;
+
+class Printer {
+ public:
+  explicit Printer(const LoopNest& nest) : nest_(nest), expressions_(nest, result_) {}
+
+  PrintedKernel run() {
+    result_.name = nest_.name;
+    indent_ = 1;
+    scope_body(0);
+    std::string text;
+    for (const std::string& comment : nest_.comments) text += "// " + comment + "\n";
+    text += fmt::format(
+        "extern \"C\" void {}(void* const* arrays, const i64* symbols, const void* const* functions,\n"
+        "    ParallelFor parallel_for) {{\n",
+        nest_.name);
+    for (size_t i = 0; i < nest_.buffers.size(); ++i) {
+      const Buffer& buffer = nest_.buffers[i];
+      text += fmt::format("  {0}{1}* {2} = ({0}{1}*)arrays[{3}];\n", buffer.written ? "" : "const ", type_name(buffer.dtype),
+                          buffer.name, i);
+    }
+    for (int symbol : expressions_.symbols()) text += fmt::format("  const i64 s{0} = symbols[{0}];\n", symbol);
+    text += expressions_.function_declarations();
+    result_.body = text + out_ + "}\n";
+    result_.source = std::string(prelude()) + "\n" + result_.body;
+    return std::move(result_);
+  }
+
+ private:
+  const LoopNest& nest_;
+  PrintedKernel result_;
+  ExpressionPrinter expressions_;
+  std::string out_;
+  int indent_ = 0;
+
+  void line(const std::string& text) { out_ += std::string(static_cast<size_t>(indent_) * 2, ' ') + text + "\n"; }
+  void open(const std::string& text) {
+    line(text);
+    ++indent_;
+  }
+  void close(const std::string& text) {
+    --indent_;
+    line(text);
+  }
+
+  std::string sym(Sym s) { return expressions_.sym(s); }
+  std::string loop_name(int loop) const { return nest_.space.atom(loop).name; }
+  std::string loop_extent(int loop) { return sym(nest_.space.atom(loop).extent); }
+
+  void scope_body(ScopeId id) {
+    for (const Statement& statement : nest_.scope(id).statements) {
+      switch (statement.kind) {
+        case Statement::Kind::Let: let(statement.id); break;
+        case Statement::Kind::LoadGroup: load_group(statement.id); break;
+        case Statement::Kind::Child: child(statement.id); break;
+        case Statement::Kind::Update: update(id, static_cast<size_t>(statement.id)); break;
+        case Statement::Kind::Store: store(nest_.scope(id).stores[static_cast<size_t>(statement.id)], id); break;
+      }
+    }
+  }
+
+  void let(NodeId id) {
+    if (expressions_.is_inline(id)) return;
+    std::string value = expressions_.compute(id);
+    line(fmt::format("const auto {} = {};", expressions_.name(id), value));
+  }
+
+  void load_group(int id) {
+    const LoadGroup& group = nest_.groups[static_cast<size_t>(id)];
+    line(fmt::format("const auto {} = lanes.template deinterleave<{}>({});", expressions_.group_name(id), group.stride,
+                     expressions_.pointer(group.buffer, group.base)));
+  }
+
+  // An address with the vector loop's variable at its first lane.
+  void store(const Store& store, ScopeId scope) {
+    int loop = nest_.vector_loop(scope);
+    const Buffer& buffer = nest_.buffers[static_cast<size_t>(store.buffer)];
+    std::string pointer = expressions_.pointer(store.buffer, store.index);
+    if (loop < 0) {
+      std::string value = expressions_.reference(store.value);
+      line(fmt::format("*({}) = to_memory<{}>({});", pointer, type_name(buffer.dtype), value));
+      return;
+    }
+    std::string value = expressions_.vector_reference(store.value, buffer.dtype);
+    Sym stride = nest_.space.coefficient(store.index, loop);
+    if (known_one(stride))
+      line(fmt::format("lanes.{}({}, {});", streams() ? "stream" : "store", pointer, value));
+    else
+      line(fmt::format("lanes.scatter({}, {}, {});", pointer, sym(stride), value));
+  }
+
+  bool streams() const { return nest_.may_stream; }
+
+  void child(ScopeId id) {
+    switch (nest_.scope(id).kind) {
+      case Scope::Kind::Parallel: parallel(id); break;
+      case Scope::Kind::Serial: serial(id); break;
+      case Scope::Kind::VectorReduce: vector_reduce(id); break;
+      case Scope::Kind::ParallelReduce: parallel_reduce(id); break;
+      default: WEFT_ASSERT(false, "unexpected scope");
+    }
+  }
+
+  // ---- map loops ---------------------------------------------------------------------------------------
+  // Positions of nested loops in their flattened range.
+  void unflatten(const std::vector<int>& loops, const std::string& flat) {
+    std::string rest = flat;
+    for (size_t k = loops.size(); k-- > 0;) {
+      std::string name = loop_name(loops[k]);
+      if (k == 0) {
+        if (name != rest) line(fmt::format("const i64 {} = {};", name, rest));
+        return;
+      }
+      std::string extent = loop_extent(loops[k]);
+      line(fmt::format("const i64 {} = {} % {};", name, rest, extent));
+      rest = rest == flat ? fmt::format("{} / {}", flat, extent) : fmt::format("{} / {}", rest, extent);
+    }
+  }
+
+  Sym flat_extent(const std::vector<int>& loops) {
+    Sym extent = 1;
+    for (int loop : loops) extent = extent * nest_.space.atom(loop).extent;
+    return extent;
+  }
+
+  int64_t grain(double cost_per_item) const {
+    constexpr double kTaskNanoseconds = 20000;
+    return std::max<int64_t>(1, static_cast<int64_t>(kTaskNanoseconds / std::max(cost_per_item, 0.01)));
+  }
+
+  // Elements that the reductions inside a scope go through, at the sizes seen at capture.
+  double row_length(ScopeId id) const {
+    int64_t length = 1;
+    for (const Scope& scope : nest_.scopes) {
+      if (scope.parent != id || !scope.is_reduction()) continue;
+      int64_t extent = 1;
+      for (int loop : scope.loops) extent *= std::max<int64_t>(1, nest_.space.atom(loop).extent.hint());
+      length = std::max(length, extent);
+    }
+    return static_cast<double>(length);
+  }
+
+  bool has_reductions(ScopeId id) const {
+    for (const Statement& statement : nest_.scope(id).statements)
+      if (statement.kind == Statement::Kind::Child && nest_.scope(statement.id).is_reduction()) return true;
+    return false;
+  }
+
+  void parallel(ScopeId id) {
+    const Scope& scope = nest_.scope(id);
+    ScopeId vector = -1;
+    for (ScopeId child : scope.children) vector = child;
+    if (vector < 0) {  // no lanes along the outer loops
+      std::string row = scope.loops.size() == 1 ? loop_name(scope.loops[0]) : "row";
+      open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{", sym(flat_extent(scope.loops)),
+                       grain(nest_.cost_per_element * row_length(id))));
+      open(fmt::format("for (i64 {0} = begin; {0} < end; ++{0}) {{", row));
+      unflatten(scope.loops, row);
+      scope_body(id);
+      close("}");
+      close("});");
+      return;
+    }
+    int inner = nest_.scope(vector).loops[0];
+    if (scope.loops.empty()) {
+      open(fmt::format("{}(parallel_for, {}, {}, [=](i64 begin, i64 end) {{", streams() ? "parallel_aligned" : "parallel",
+                       loop_extent(inner), std::max<int64_t>(64, grain(nest_.cost_per_element))));
+      scope_before_vector(id, vector);
+      vector_loop(vector, "begin", "end");
+      close("});");
+      return;
+    }
+    std::string row = scope.loops.size() == 1 ? loop_name(scope.loops[0]) : "row";
+    if (has_reductions(id)) {
+      Sym length = nest_.space.atom(inner).extent;
+      open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{", sym(flat_extent(scope.loops)),
+                       grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(1, length.hint())))));
+      open(fmt::format("for (i64 {0} = begin; {0} < end; ++{0}) {{", row));
+      unflatten(scope.loops, row);
+      scope_before_vector(id, vector);
+      vector_loop(vector, "0", loop_extent(inner));
+      close("}");
+      close("});");
+      return;
+    }
+    open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{",
+                     sym(flat_extent(scope.loops) * nest_.space.atom(inner).extent), grain(nest_.cost_per_element)));
+    open(fmt::format("for_rows(begin, end, {}, [=](i64 {}, i64 {}_begin, i64 {}_end) {{", loop_extent(inner), row,
+                     loop_name(inner), loop_name(inner)));
+    unflatten(scope.loops, row);
+    scope_before_vector(id, vector);
+    vector_loop(vector, loop_name(inner) + "_begin", loop_name(inner) + "_end");
+    close("});");
+    close("});");
+  }
+
+  void scope_before_vector(ScopeId id, ScopeId vector) {
+    for (const Statement& statement : nest_.scope(id).statements) {
+      if (statement.kind == Statement::Kind::Child && statement.id == vector) continue;
+      switch (statement.kind) {
+        case Statement::Kind::Let: let(statement.id); break;
+        case Statement::Kind::Child: child(statement.id); break;
+        default: WEFT_ASSERT(false, "unexpected statement beside a vector loop");
+      }
+    }
+  }
+
+  void vector_loop(ScopeId id, const std::string& begin, const std::string& end) {
+    const Scope& scope = nest_.scope(id);
+    open(fmt::format("vectorized<{}{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes, streams() ? ", true" : "", begin, end,
+                     loop_name(scope.loops[0])));
+    scope_body(id);
+    close("});");
+  }
+
+  // ---- reductions --------------------------------------------------------------------------------------
+  std::string accumulator_name(ScopeId scope, size_t k) { return expressions_.accumulator_name(scope, k); }
+  static bool is_arg(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
+
+  static std::string initial_value(const Accumulator& accumulator) {
+    DType dtype = accumulator.dtype;
+    switch (accumulator.op) {
+      case ReduceOp::Sum:
+      case ReduceOp::Any: return dtype == DType::Bool ? "false" : fmt::format("({})0", type_name(dtype));
+      case ReduceOp::Prod: return fmt::format("({})1", type_name(dtype));
+      case ReduceOp::All: return "true";
+      case ReduceOp::Min:
+      case ReduceOp::ArgMin: return extreme(dtype, true);
+      default: return extreme(dtype, false);
+    }
+  }
+
+  static std::string extreme(DType dtype, bool largest) {
+    if (is_floating(dtype)) return fmt::format("({}){}__builtin_inf()", type_name(dtype), largest ? "" : "-");
+    if (dtype == DType::Bool) return largest ? "true" : "false";
+    int bits = itemsize(dtype) * 8;
+    if (!is_signed(dtype)) return largest ? fmt::format("({})~(u64)0", type_name(dtype)) : fmt::format("({})0", type_name(dtype));
+    std::string lowest = fmt::format("(i64)((u64)1 << 63) >> {}", 64 - bits);
+    return largest ? fmt::format("({})~({})", type_name(dtype), lowest) : fmt::format("({})({})", type_name(dtype), lowest);
+  }
+
+  // Declares the accumulators of a loop; `lanes` > 0: vectors of that many.
+  void declare_accumulators(ScopeId id, int lanes, bool in_lanes) {
+    const Scope& scope = nest_.scope(id);
+    for (size_t k = 0; k < scope.accumulators.size(); ++k) {
+      const Accumulator& accumulator = scope.accumulators[k];
+      std::string value = initial_value(accumulator), zero = "(i64)0";
+      bool vector = lanes > 0 || (in_lanes && nest_.node(accumulator.operand).varying);
+      if (vector) {
+        bool boolean = accumulator.dtype == DType::Bool;
+        std::string type = boolean ? "i8" : type_name(accumulator.dtype);
+        if (boolean) value = value == "true" ? "(i8)-1" : "(i8)0";
+        value = lanes > 0 ? fmt::format("splat<{}, {}>({})", type, lanes, value) : fmt::format("lanes.splat({})", value);
+        zero = lanes > 0 ? fmt::format("splat<i64, {}>(0)", lanes) : "lanes.splat((i64)0)";
+      }
+      line(fmt::format("auto {} = {};", accumulator_name(id, k), value));
+      if (is_arg(accumulator.op)) line(fmt::format("auto {}_at = {};", accumulator_name(id, k), zero));
+    }
+  }
+
+  static std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::string& b) {
+    bool boolean = dtype == DType::Bool;
+    switch (op) {
+      case ReduceOp::Sum: return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("{} + {}", a, b);
+      case ReduceOp::Prod: return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("{} * {}", a, b);
+      case ReduceOp::Any: return fmt::format("mask_or({}, {})", a, b);
+      case ReduceOp::All: return fmt::format("mask_and({}, {})", a, b);
+      case ReduceOp::Max: return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("maximum({}, {})", a, b);
+      default: return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("minimum({}, {})", a, b);
+    }
+  }
+
+  void update(ScopeId id, size_t k) {
+    const Scope& scope = nest_.scope(id);
+    const Accumulator& accumulator = scope.accumulators[k];
+    std::string name = accumulator_name(id, k);
+    bool horizontal = scope.lanes > 1;
+    bool vector = horizontal || nest_.node(accumulator.operand).varying;
+    std::string operand = vector ? expressions_.vector_reference(accumulator.operand, accumulator.dtype)
+                                 : expressions_.reference(accumulator.operand);
+    if (is_arg(accumulator.op)) {
+      std::string suffix = std::string(accumulator.op == ReduceOp::ArgMin ? "min" : "max") + (accumulator.through_root ? "_root" : "");
+      std::string take = fmt::format("displaces_{}({}, {})", suffix, operand, name);
+      if (horizontal) take = fmt::format("lanes.valid({})", take);
+      std::string position = vector ? expressions_.lane_positions(accumulator.position, horizontal ? id : scope.parent, horizontal)
+                                    : expressions_.index(accumulator.position);
+      line(fmt::format("const auto {}_take = {};", name, take));
+      line(fmt::format("{0}_at = select({0}_take, {1}, {0}_at);", name, position));
+      line(fmt::format("{0} = select({0}_take, {1}, {0});", name, operand));
+      return;
+    }
+    std::string next = combined(accumulator.op, accumulator.dtype, name, operand);
+    if (accumulator.dtype == DType::Bool && vector) next = fmt::format("convert<i8>({})", next);
+    if (!vector && is_integral(accumulator.dtype) && itemsize(accumulator.dtype) < 4)
+      next = fmt::format("({})({})", type_name(accumulator.dtype), next);
+    line(fmt::format("{} = {};", name, horizontal ? fmt::format("lanes.keep({}, {})", next, name) : next));
+  }
+
+  void serial(ScopeId id) {
+    const Scope& scope = nest_.scope(id);
+    declare_accumulators(id, 0, true);
+    for (int loop : scope.loops)
+      open(fmt::format("for (i64 {0} = 0; {0} < {1}; ++{0}) {{", loop_name(loop), loop_extent(loop)));
+    scope_body(id);
+    for (size_t k = 0; k < scope.loops.size(); ++k) close("}");
+  }
+
+  // The vector accumulators become numbers, under names with `suffix`.
+  void reduce_lanes(ScopeId id, const std::string& target_prefix, bool declare) {
+    const Scope& scope = nest_.scope(id);
+    for (size_t k = 0; k < scope.accumulators.size(); ++k) {
+      const Accumulator& accumulator = scope.accumulators[k];
+      std::string name = accumulator_name(id, k), target = target_prefix.empty() ? name + "_result" : fmt::format("{}{}", name, target_prefix);
+      std::string type = declare ? "auto " : "";
+      if (is_arg(accumulator.op)) {
+        std::string kind = accumulator.op == ReduceOp::ArgMin ? "min" : "max";
+        line(fmt::format("{0}{1} = {2}[0]; {3}{4} = {2}_at[0];", declare ? type_name(accumulator.dtype) + " " : "", target, name,
+                         declare ? "i64 " : "", at(target)));
+        line(fmt::format("for (int lane = 1; lane < {0}; ++lane) merge_{1}{2}<{3}>({4}, {5}, {6}[lane], {6}_at[lane]);", scope.lanes,
+                         kind, accumulator.through_root ? "_root" : "", type_name(accumulator.dtype), target, at(target), name));
+        continue;
+      }
+      std::string value;
+      if (accumulator.dtype == DType::Bool)
+        value = fmt::format("{}({})", accumulator.op == ReduceOp::Any || accumulator.op == ReduceOp::Sum || accumulator.op == ReduceOp::Max ? "any" : "all", name);
+      else
+        value = fmt::format("reduce_lanes({}, [](auto a, auto b) {{ return {}; }})", name,
+                            itemsize(accumulator.dtype) < 4 && is_integral(accumulator.dtype)
+                                ? fmt::format("(decltype(a))({})", combined(accumulator.op, accumulator.dtype, "a", "b"))
+                                : combined(accumulator.op, accumulator.dtype, "a", "b"));
+      line(fmt::format("{}{} = {};", declare ? "const auto " : "", target, value));
+    }
+  }
+  static std::string at(const std::string& target) {
+    return target.ends_with("]") ? target.substr(0, target.find('[')) + "_at" + target.substr(target.find('[')) : target + "_at";
+  }
+
+  void vector_nest(ScopeId id, size_t first, const std::string& begin, const std::string& end) {
+    const Scope& scope = nest_.scope(id);
+    for (size_t k = first; k + 1 < scope.loops.size(); ++k)
+      open(fmt::format("for (i64 {0} = 0; {0} < {1}; ++{0}) {{", loop_name(scope.loops[k]), loop_extent(scope.loops[k])));
+    open(fmt::format("vectorized<{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes, begin, end, loop_name(scope.loops.back())));
+    scope_body(id);
+    close("});");
+    for (size_t k = first; k + 1 < scope.loops.size(); ++k) close("}");
+  }
+
+  void vector_reduce(ScopeId id) {
+    const Scope& scope = nest_.scope(id);
+    declare_accumulators(id, scope.lanes, false);
+    vector_nest(id, 0, "0", loop_extent(scope.loops.back()));
+    reduce_lanes(id, "", true);
+  }
+
+  // Chunks of a size that does not depend on the number of threads; their results are combined in order.
+  void parallel_reduce(ScopeId id) {
+    const Scope& scope = nest_.scope(id);
+    bool flat = scope.loops.size() == 1;
+    std::vector<int> outer(scope.loops.begin(), scope.loops.end() - 1);
+    Sym count = flat ? nest_.space.atom(scope.loops[0]).extent : flat_extent(outer);
+    std::string prefix = fmt::format("r{}", id);
+    for (size_t k = 0; k < scope.accumulators.size(); ++k) {
+      std::string name = accumulator_name(id, k);
+      line(fmt::format("{} {}_parts[kMaxChunks];", type_name(scope.accumulators[k].dtype), name));
+      if (is_arg(scope.accumulators[k].op)) line(fmt::format("i64 {}_parts_at[kMaxChunks];", name));
+    }
+    line(fmt::format("const Chunks {}_chunks({}, {});", prefix, sym(count), flat ? 16384 : 1));
+    std::string captures = "=";
+    for (size_t k = 0; k < scope.accumulators.size(); ++k) {
+      std::string name = accumulator_name(id, k);
+      captures += fmt::format(", {0}_parts = &{0}_parts[0]", name);
+      if (is_arg(scope.accumulators[k].op)) captures += fmt::format(", {0}_parts_at = &{0}_parts_at[0]", name);
+    }
+    open(fmt::format("parallel(parallel_for, {}_chunks.count, {}_chunks.grain({}), [{}](i64 chunk_begin, i64 chunk_end) {{", prefix, prefix,
+                     flat ? grain(nest_.cost_per_element)
+                          : grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(1, nest_.space.atom(scope.loops.back()).extent.hint()))),
+                     captures));
+    open("for (i64 chunk = chunk_begin; chunk < chunk_end; ++chunk) {");
+    declare_accumulators(id, scope.lanes, false);
+    if (flat) {
+      vector_nest(id, 0, fmt::format("{}_chunks.begin(chunk)", prefix), fmt::format("{}_chunks.end(chunk)", prefix));
+    } else {
+      std::string row = outer.size() == 1 ? loop_name(outer[0]) : prefix + "_row";
+      open(fmt::format("for (i64 {0} = {1}_chunks.begin(chunk); {0} < {1}_chunks.end(chunk); ++{0}) {{", row, prefix));
+      unflatten(outer, row);
+      vector_nest(id, outer.size(), "0", loop_extent(scope.loops.back()));
+      close("}");
+    }
+    reduce_lanes(id, "_parts[chunk]", false);
+    close("}");
+    close("});");
+    for (size_t k = 0; k < scope.accumulators.size(); ++k) {
+      const Accumulator& accumulator = scope.accumulators[k];
+      std::string name = accumulator_name(id, k);
+      line(fmt::format("{} {}_result = {};", type_name(accumulator.dtype), name, initial_value(accumulator)));
+      std::string loop = fmt::format("for (i64 chunk = 0; chunk < {}_chunks.count; ++chunk)", prefix);
+      if (is_arg(accumulator.op)) {
+        line(fmt::format("i64 {}_result_at = 0;", name));
+        line(fmt::format("{0} merge_{1}{2}<{3}>({4}_result, {4}_result_at, {4}_parts[chunk], {4}_parts_at[chunk]);", loop,
+                         accumulator.op == ReduceOp::ArgMin ? "min" : "max", accumulator.through_root ? "_root" : "",
+                         type_name(accumulator.dtype), name));
+      } else {
+        line(fmt::format("{} {}_result = {};", loop, name,
+                         combined(accumulator.op, accumulator.dtype, name + "_result", name + "_parts[chunk]")));
+      }
+    }
+  }
+};
+
+}  // namespace
+
+PrintedKernel print_cpp(const LoopNest& nest) { return Printer(nest).run(); }
+
+}  // namespace weft::codegen

@@ -1,0 +1,26 @@
+// Prints a loop nest as C++.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/loop_nest.h"
+
+namespace weft::codegen {
+
+struct PrintedKernel {
+  std::string name;
+  std::string source;                  // the prelude included
+  std::string body;                    // without it
+  std::vector<const void*> functions;  // what the kernel's `functions` argument holds
+};
+
+// The signature of every kernel. `symbols` holds the graph's symbols by number.
+using KernelFn = void (*)(void* const* arrays, const int64_t* symbols, const void* const* functions,
+                          void* parallel_for);
+
+PrintedKernel print_cpp(const LoopNest& nest);
+std::string_view prelude();
+
+}  // namespace weft::codegen

@@ -1,0 +1,68 @@
+// Expressions of generated code: values, addresses and sizes as text.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/loop_nest.h"
+
+namespace weft::codegen {
+
+struct PrintedKernel;
+
+std::string type_name(DType dtype);      // "f64", "bool"
+// Type a value of the dtype has in registers: f32 for f16 and bf16.
+std::string register_type(DType dtype);
+// True if the code generator can print the primitive on operands of this dtype.
+bool is_printable(scalar::Prim prim, DType operand);
+
+class ExpressionPrinter {
+ public:
+  ExpressionPrinter(const LoopNest& nest, PrintedKernel& kernel);
+
+  // True for values printed where they are used.
+  bool is_inline(NodeId id) const;
+  // The variable that holds a value that is not inline.
+  std::string name(NodeId id);
+  // The text that computes a value.
+  std::string compute(NodeId id);
+  // A variable, literal, or inline expression (parenthesized where needed).
+  std::string reference(NodeId id);
+  // The same as a vector of the current lanes, of the dtype's register type.
+  std::string vector_reference(NodeId id, DType dtype);
+  std::string index(const Index& index);
+  std::string pointer(int buffer, const Index& index);
+  // Vector of what `index` is on each lane of `scope`.
+  std::string lane_positions(const Index& index, ScopeId scope, bool own_lanes);
+  std::string sym(Sym s);
+  std::string group_name(int group);
+  std::string accumulator_name(ScopeId scope, size_t k);
+
+  const std::set<int>& symbols() const { return symbols_; }
+  std::string function_declarations() const;
+
+ private:
+  const LoopNest& nest_;
+  PrintedKernel& kernel_;
+  std::vector<int> uses_;
+  std::vector<std::string> names_;
+  std::set<std::string> taken_;
+  std::map<int, std::string> group_names_;
+  std::map<std::pair<ScopeId, size_t>, std::string> accumulator_names_;
+  std::set<int> symbols_;
+  std::map<std::string, std::string> functions_;  // variable -> declaration
+  std::vector<std::string> declarations_;
+
+  std::string unique(const std::string& base);
+  std::string load(const KernelNode& node);
+  std::string apply(const KernelNode& node);
+  std::string cast(const KernelNode& node);
+  std::string math_call(const KernelNode& node, const std::vector<std::string>& args);
+  std::string literal(const KernelNode& node);
+  std::string operand(const KernelNode& user, NodeId arg, bool must_be_vector);
+  int lanes_at(ScopeId scope) const;
+};
+
+}  // namespace weft::codegen

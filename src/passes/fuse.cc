@@ -1,0 +1,274 @@
+#include "passes/fuse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "codegen/views.h"
+#include "weft/error.h"
+
+namespace weft::passes {
+namespace {
+
+using codegen::Index;
+using codegen::IndexSpace;
+using codegen::Visit;
+using codegen::Walk;
+
+std::string label(const ir::Value* value) {
+  std::string op = value->def ? std::string(value->def->kind_name()) : "input";
+  return fmt::format("%{} ({})", value->name.empty() ? std::to_string(value->id) : value->name, op);
+}
+
+class Fuser {
+ public:
+  Fuser(const ir::Graph& graph, const std::vector<SymShape>& input_strides) : graph_(graph) {
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const ir::Value* input = graph.inputs()[i];
+      bool known = i < input_strides.size() && input_strides[i].size() == input->tensor().shape.size();
+      plan_.memory.strides[input] = known ? input_strides[i] : codegen::contiguous_sym_strides(input->tensor().shape);
+    }
+  }
+
+  FusionPlan run() {
+    collect_required();
+    constexpr int kMaxRounds = 100;
+    for (int round = 0; round < kMaxRounds && store_what_would_repeat(); ++round) {
+    }
+    make_steps();
+    while (store_what_kernels_share()) make_steps();
+    return std::move(plan_);
+  }
+
+ private:
+  const ir::Graph& graph_;
+  FusionPlan plan_;
+  std::map<const ir::Node*, size_t> order_;
+  std::vector<ir::Node*> nodes_;            // in order
+  std::set<ir::Node*> calls_;               // operator calls and views of stored values that must exist
+  std::vector<ir::Value*> roots_;           // values kernels write, in order
+
+  void store(ir::Value* value, const std::string& why) {
+    if (plan_.memory.holds(value)) return;
+    plan_.memory.strides[value] = codegen::contiguous_sym_strides(value->tensor().shape);
+    if (!calls_.count(value->def)) {
+      auto position = std::find_if(roots_.begin(), roots_.end(),
+                                   [&](ir::Value* other) { return order_[other->def] > order_[value->def]; });
+      roots_.insert(position, value);
+    }
+    if (!why.empty()) plan_.notes.push_back(fmt::format("{} is stored: {}", label(value), why));
+  }
+
+  // The value must exist as a tensor: stored, or a view of what is.
+  void require(ir::Value* value, const std::string& why) {
+    if (!value->def || plan_.memory.holds(value)) return;
+    if (codegen::is_index_view(*value->def)) {
+      calls_.insert(value->def);
+      require(value->def->inputs[0], why);
+      return;
+    }
+    store(value, why);
+  }
+
+  void collect_required() {
+    for (const auto& node : graph_.body().nodes) {
+      order_[node.get()] = nodes_.size();
+      nodes_.push_back(node.get());
+    }
+    for (ir::Node* node : nodes_) {
+      if (codegen::is_fusible(*node)) continue;
+      calls_.insert(node);
+      for (ir::Value* output : node->outputs)
+        plan_.memory.strides[output] = codegen::contiguous_sym_strides(output->tensor().shape);
+      for (ir::Value* input : node->inputs)
+        if (input) require(input, fmt::format("{} is an operator call", node->kind_name()));
+      require_captured(*node, *node);
+    }
+    for (ir::Value* output : graph_.outputs()) require(output, "");
+    for (const ir::WriteBack& write_back : graph_.write_backs) require(write_back.value, "");
+  }
+
+  // Values that the blocks of a control-flow node use from outside.
+  void require_captured(const ir::Node& node, const ir::Node& owner) {
+    for (const auto& block : node.blocks) {
+      for (const auto& inner : block->nodes) {
+        for (ir::Value* input : inner->inputs)
+          if (input) require_if_outer(input, owner);
+        require_captured(*inner, owner);
+      }
+      for (ir::Value* value : block->returns) require_if_outer(value, owner);
+    }
+  }
+  void require_if_outer(ir::Value* value, const ir::Node& owner) {
+    if (value->def && order_.count(value->def)) require(value, fmt::format("used inside {}", owner.kind_name()));
+  }
+
+  std::vector<Visit> walk(ir::Value* root, IndexSpace& space, std::vector<Index>* index) {
+    const SymShape& shape = root->tensor().shape;
+    std::vector<int> loops;
+    index->assign(shape.size(), Index());
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (codegen::known_one(shape[d])) continue;
+      loops.push_back(space.new_loop("i", shape[d]));
+      (*index)[d] = IndexSpace::of(loops.back());
+    }
+    std::set<const ir::Value*> inside = {root};
+    Walk walk(space, plan_.memory, &inside);
+    walk.run(root, *index, loops);
+    return walk.visits;
+  }
+
+  // Why a reduction cannot be evaluated where it is met; "" if it can.
+  static std::string repeats(const Visit& visit, size_t num_outer) {
+    if (codegen::is_unrolled(*visit.value->def)) return "";
+    size_t depends = visit.loops.size();
+    for (size_t k = 0; k < depends; ++k)
+      if (k >= visit.enclosing.size() || !visit.loops.count(visit.enclosing[k]))
+        return "it varies along inner loops only, and would be reduced again for each outer position";
+    constexpr int64_t kShort = 64;
+    Sym extent = codegen::reduction_extent(*visit.value->def);
+    bool is_short = extent.is_constant() && extent.constant() <= kShort;
+    if (depends > num_outer && !is_short) return "it is reduced inside another reduction";
+    return "";
+  }
+
+  bool store_what_would_repeat() {
+    for (ir::Value* root : std::vector<ir::Value*>(roots_)) {
+      IndexSpace space;
+      std::vector<Index> index;
+      std::vector<Visit> visits = walk(root, space, &index);
+      size_t num_outer = 0;
+      for (const Sym& size : root->tensor().shape) num_outer += !codegen::known_one(size);
+      for (const Visit& visit : visits) {
+        if (!visit.is_reduction || visit.value == root) continue;
+        std::string why = repeats(visit, num_outer);
+        if (why.empty()) continue;
+        store(const_cast<ir::Value*>(visit.value), why);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // ---- steps -------------------------------------------------------------------------------------------
+  struct Needs {
+    std::vector<const ir::Value*> reads;
+    std::set<const ir::Value*> elsewhere;  // read at another position than the one written
+  };
+
+  Needs needs_of(ir::Value* root) {
+    IndexSpace space;
+    std::vector<Index> index;
+    std::vector<Visit> visits = walk(root, space, &index);
+    Needs needs;
+    std::string here = space.key(space.flatten(index, root->tensor().shape));
+    for (const Visit& visit : visits) {
+      if (visit.is_reduction) continue;
+      needs.reads.push_back(visit.value);
+      bool same_shape = visit.value->tensor().shape.size() == root->tensor().shape.size();
+      if (!same_shape || space.key(visit.address) != here) needs.elsewhere.insert(visit.value);
+    }
+    return needs;
+  }
+
+  static bool same_shape(const ir::Value* a, const ir::Value* b) {
+    const SymShape &x = a->tensor().shape, &y = b->tensor().shape;
+    if (x.size() != y.size()) return false;
+    for (size_t d = 0; d < x.size(); ++d)
+      if (!sym_known_equal(x[d], y[d])) return false;
+    return true;
+  }
+
+  void make_steps() {
+    plan_.steps.clear();
+    std::map<const ir::Value*, size_t> producer;  // step that makes a value, plus one
+    auto made_by = [&](const ir::Value* value) {
+      auto found = producer.find(value);
+      return found == producer.end() ? size_t{0} : found->second;
+    };
+    std::map<const ir::Value*, Needs> needs;
+    size_t next_root = 0;
+    for (ir::Node* node : nodes_) {
+      for (; next_root < roots_.size() && roots_[next_root]->def == node; ++next_root) {
+        ir::Value* root = roots_[next_root];
+        Needs& need = needs[root] = needs_of(root);
+        size_t joined = plan_.steps.size();
+        for (size_t s = plan_.steps.size(); s-- > 0;) {
+          if (can_join(plan_.steps[s], s, root, need, needs, made_by)) {
+            joined = s;
+            break;
+          }
+        }
+        if (joined == plan_.steps.size()) plan_.steps.emplace_back();
+        plan_.steps[joined].group.roots.push_back(root);
+        producer[root] = joined + 1;
+      }
+      if (!calls_.count(node)) continue;
+      plan_.steps.emplace_back();
+      plan_.steps.back().node = node;
+      for (const ir::Value* output : node->outputs) producer[output] = plan_.steps.size();
+    }
+  }
+
+  template <class MadeBy>
+  bool can_join(const FusionStep& step, size_t number, const ir::Value* root, const Needs& need,
+                std::map<const ir::Value*, Needs>& needs, const MadeBy& made_by) {
+    constexpr size_t kMaxRoots = 8;
+    if (step.node || step.group.roots.size() >= kMaxRoots || !same_shape(step.group.roots[0], root)) return false;
+    bool shares = false;
+    for (const ir::Value* read : need.reads) {
+      if (made_by(read) > number + 1) return false;
+      bool own = std::find(step.group.roots.begin(), step.group.roots.end(), read) != step.group.roots.end();
+      if (own && need.elsewhere.count(read)) return false;
+      shares = shares || own;
+      for (const ir::Value* other : step.group.roots) {
+        const auto& reads = needs[other].reads;
+        shares = shares || std::find(reads.begin(), reads.end(), read) != reads.end();
+      }
+    }
+    return shares;
+  }
+
+  // Reductions and costly values that more than one kernel evaluates are stored.
+  bool store_what_kernels_share() {
+    std::map<const ir::Value*, std::set<size_t>> evaluated_in;
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      std::set<const ir::Value*> inside(plan_.steps[s].group.roots.begin(), plan_.steps[s].group.roots.end());
+      std::set<const ir::Value*> seen;
+      for (const ir::Value* root : plan_.steps[s].group.roots) collect_costly(root, inside, s, evaluated_in, seen);
+    }
+    for (ir::Node* node : nodes_) {
+      for (ir::Value* output : node->outputs) {
+        auto found = evaluated_in.find(output);
+        if (found == evaluated_in.end() || found->second.size() < 2 || plan_.memory.holds(output)) continue;
+        store(output, fmt::format("{} kernels need it", found->second.size()));
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void collect_costly(const ir::Value* value, const std::set<const ir::Value*>& inside, size_t step,
+                      std::map<const ir::Value*, std::set<size_t>>& evaluated_in, std::set<const ir::Value*>& seen) {
+    if (!value->def || !seen.insert(value).second || (plan_.memory.holds(value) && !inside.count(value))) return;
+    if (is_costly(*value->def)) evaluated_in[value].insert(step);
+    for (const ir::Value* input : value->def->inputs)
+      if (input) collect_costly(input, inside, step, evaluated_in, seen);
+  }
+
+  static bool is_costly(const ir::Node& node) {
+    if (!node.op) return false;
+    if (node.op->kind == ops::OpKind::Reduction) return true;
+    if (node.op->kind != ops::OpKind::Pointwise) return false;
+    return codegen::pointwise_cost(node) >= 10;
+  }
+};
+
+}  // namespace
+
+FusionPlan fuse(const ir::Graph& graph, const std::vector<SymShape>& input_strides) {
+  return Fuser(graph, input_strides).run();
+}
+
+}  // namespace weft::passes
