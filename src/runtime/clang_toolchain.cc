@@ -111,6 +111,9 @@ class ClangToolchain final : public Toolchain {
                                     flag_pointers.size(),  shared ? library.c_str() : nullptr};
     WeftClangResult output = {};
     clang.compile(&input, &output);
+    log::write(log::Channel::Cache,
+               fmt::format("clang: {}: {:.1f} ms to IR, {:.1f} ms to machine code, {:.1f} ms linking",
+                           request.name, output.frontend_ms, output.backend_ms, output.link_ms));
     const std::string bytes = output.bytes != nullptr ? std::string(output.bytes, output.size) : "";
     const std::string message = output.message != nullptr ? output.message : "";
     clang.release(&output);
@@ -118,9 +121,6 @@ class ClangToolchain final : public Toolchain {
       throw_error(ErrorKind::Runtime,
                   fmt::format("clang: compiling kernel '{}' failed:\n{}", request.name, message));
     }
-    log::write(log::Channel::Cache,
-               fmt::format("clang: {}: {:.1f} ms to IR, {:.1f} ms to machine code, {:.1f} ms linking",
-                           request.name, output.frontend_ms, output.backend_ms, output.link_ms));
     return bytes;
   }
 };

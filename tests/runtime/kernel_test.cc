@@ -1,5 +1,6 @@
 // Toolchains and the kernel cache.
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,7 @@
 #include "runtime/toolchain.h"
 #include "support.h"
 #include "weft/error.h"
+#include "weft/parallel.h"
 
 namespace weft::runtime {
 namespace {
@@ -302,6 +304,43 @@ TEST_P(Toolchains, MultipliesAndAddsAreNotContracted) {
   EXPECT_EQ(multiply_add(x, x, -1.0), (1.0 + 0x1p-29) - 1.0);
 }
 
+TEST_P(Toolchains, SignalHandlersStayTheApplications) {
+  const auto handler = [](int) {};
+  struct sigaction mine = {}, now = {}, before = {};
+  mine.sa_handler = handler;
+  for (int signal : {SIGINT, SIGTERM, SIGSEGV, SIGPIPE}) {
+    ASSERT_EQ(sigaction(signal, &mine, &before), 0);
+    load_kernel({"signals", returns(100 + signal).source});
+    ASSERT_EQ(sigaction(signal, &before, &now), 0);
+    EXPECT_EQ(now.sa_handler, mine.sa_handler) << signal;
+  }
+}
+
+TEST_P(Toolchains, KernelsCallTheLibrary) {
+  const CompileRequest request{"calls_weft",
+                               "namespace weft { int num_usable_cores(); }\n"
+                               "extern \"C\" int answer() { return weft::num_usable_cores(); }\n"};
+  EXPECT_EQ(answer(load_kernel(request)), num_usable_cores());
+}
+
+TEST_P(Toolchains, ThreadsCompileAtOnce) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 3; ++k) {
+        if (answer(load_kernel(returns(1000 + 10 * i + k))) != 1000 + 10 * i + k) ++wrong;
+      }
+    });
+  }
+  // Children of a process that is compiling compile too.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(in_child([i] { return answer(load_kernel(returns(2000 + i))) == 2000 + i ? 0 : 1; }), 0);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_P(Toolchains, AMissingSymbolIsABugOfOurs) {
   const LoadedKernel kernel = load_kernel(returns(31));
   EXPECT_THAT(error_of([&] { kernel.module->symbol("absent"); }),
@@ -332,6 +371,30 @@ TEST_P(Toolchains, VectorsOfTheMachinesWidth) {
 INSTANTIATE_TEST_SUITE_P(Both, Toolchains, testing::Values("clang", "c++"), [](const auto& info) {
   return std::string(info.param) == "clang" ? "clang" : "cxx";
 });
+
+TEST_F(KernelCache, ToolchainsGiveEqualResults) {
+  std::string why_not;
+  for (const Toolchain* choice : toolchains()) {
+    if (!choice->available(&why_not)) GTEST_SKIP() << why_not;
+  }
+  const CompileRequest request{"polynomial",
+                               "extern \"C\" void polynomial(const float* a, float* out, long n) {\n"
+                               "  for (long i = 0; i < n; ++i) {\n"
+                               "    float x = a[i], y = 0.25f;\n"
+                               "    for (int k = 0; k < 12; ++k) y = y * x + 1.0f / (k + 2);\n"
+                               "    out[i] = __builtin_sqrtf(y * y + x) / (x - 0.3f);\n"
+                               "  }\n"
+                               "}\n"};
+  std::vector<float> in(1000), by_clang(1000), by_cxx(1000);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i) * 0.0031f;
+  using Function = void (*)(const float*, float*, long);
+  for (auto [name, out] : {std::pair("clang", &by_clang), std::pair("c++", &by_cxx)}) {
+    const LoadedKernel kernel = load_kernel(request, name);
+    EXPECT_STREQ(kernel.origin, "compiled") << "each toolchain has entries of its own";
+    reinterpret_cast<Function>(kernel.module->symbol("polynomial"))(in.data(), out->data(), 1000);
+  }
+  EXPECT_EQ(by_clang, by_cxx);
+}
 
 TEST_F(KernelCache, MissingCompiler) {
   const ScopedEnv missing("WEFT_CXX", "/nonexistent/compiler");

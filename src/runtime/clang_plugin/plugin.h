@@ -26,7 +26,6 @@ struct WeftClangResult {
 // Thread-safe. The result is released with weft_clang_release.
 typedef void (*WeftClangCompile)(const struct WeftClangRequest*, struct WeftClangResult*);
 typedef void (*WeftClangRelease)(struct WeftClangResult*);
-typedef const char* (*WeftClangVersion)(void);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,23 @@
+// The two steps of the in-process compiler.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/clang_plugin/plugin.h"
+
+namespace weft::clang_plugin {
+
+struct ObjectCode {
+  std::string bytes;    // empty on failure
+  std::string message;  // diagnostics
+  double frontend_ms = 0, backend_ms = 0;
+};
+
+// C++ to a relocatable object.
+ObjectCode compile_object(const WeftClangRequest& request);
+
+// A relocatable object to a shared object that needs `library` (may be null). Empty on failure.
+std::string link_shared(const std::string& object, const char* library, std::string* message);
+
+}  // namespace weft::clang_plugin

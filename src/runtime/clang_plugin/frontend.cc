@@ -1,0 +1,113 @@
+#include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Basic/TargetInfo.h>
+#include <clang/CodeGen/BackendUtil.h>
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <chrono>
+#include <mutex>
+
+#include "runtime/clang_plugin/compiler.h"
+
+namespace weft::clang_plugin {
+namespace {
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The compiler proper takes other options than its driver, which would search the disk for system headers and
+// libraries that kernels do not use. What is not named here is the same for both, or the default there.
+std::vector<std::string> compiler_arguments(const WeftClangRequest& request) {
+  std::vector<std::string> arguments = {"-triple", llvm::sys::getDefaultTargetTriple(), "-x", "c++"};
+  for (size_t i = 0; i < request.flag_count; ++i) {
+    const std::string flag = request.flags[i];
+    const auto starts = [&](const char* prefix) { return flag.rfind(prefix, 0) == 0; };
+    if (starts("-march=")) {
+      arguments.insert(arguments.end(), {"-target-cpu", flag.substr(7)});
+    } else if (starts("-mprefer-vector-width=")) {
+      arguments.push_back(flag);
+    } else if (starts("-m")) {
+      arguments.insert(arguments.end(), {"-target-feature", "+" + flag.substr(2)});
+    } else if (flag == "-fPIC") {
+      arguments.insert(arguments.end(), {"-mrelocation-model", "pic", "-pic-level", "2"});
+    } else if (flag == "-nostdinc") {
+      arguments.insert(arguments.end(), {"-nostdsysteminc", "-nobuiltininc"});
+    } else if (starts("-std=") || starts("-O") || flag == "-w" || flag == "-ffp-contract=off" ||
+               flag == "-ffreestanding" || flag == "-fno-rtti" || flag == "-fno-threadsafe-statics" ||
+               flag == "-fno-plt" || flag == "-fno-ident") {
+      arguments.push_back(flag);
+    }
+  }
+  arguments.insert(arguments.end(),
+                   {"-vectorize-loops", "-vectorize-slp", "-mframe-pointer=none", "-main-file-name",
+                    std::string(request.name) + ".cc", std::string(request.name) + ".cc"});
+  return arguments;
+}
+
+void initialize_target() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+}
+
+}  // namespace
+
+ObjectCode compile_object(const WeftClangRequest& request) {
+  initialize_target();
+  ObjectCode result;
+  const auto start = std::chrono::steady_clock::now();
+
+  llvm::raw_string_ostream messages(result.message);
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> diagnostic_options(new clang::DiagnosticOptions);
+  diagnostic_options->ShowCarets = true;
+  clang::CompilerInstance compiler;
+  compiler.setVerboseOutputStream(llvm::nulls());  // where "1 error generated." goes
+  compiler.createDiagnostics(new clang::TextDiagnosticPrinter(messages, diagnostic_options.get()));
+
+  const std::vector<std::string> arguments = compiler_arguments(request);
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers,
+                                                 compiler.getDiagnostics())) {
+    return result;
+  }
+  compiler.getFrontendOpts().DisableFree = false;
+  compiler.getCodeGenOpts().DisableFree = false;
+  compiler.getPreprocessorOpts().addRemappedFile(
+      std::string(request.name) + ".cc",
+      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(request.source, request.source_size)).release());
+
+  llvm::LLVMContext context;
+  clang::EmitLLVMOnlyAction action(&context);
+  if (!compiler.ExecuteAction(action)) return result;
+  const std::unique_ptr<llvm::Module> module = action.takeModule();
+  if (module == nullptr) return result;
+  result.frontend_ms = milliseconds_since(start);
+
+  const auto backend_start = std::chrono::steady_clock::now();
+  llvm::SmallString<0> object;
+  clang::EmitBackendOutput(compiler.getDiagnostics(), compiler.getHeaderSearchOpts(),
+                           compiler.getCodeGenOpts(), compiler.getTargetOpts(), compiler.getLangOpts(),
+                           compiler.getTarget().getDataLayoutString(), module.get(), clang::Backend_EmitObj,
+                           compiler.getFileManager().getVirtualFileSystemPtr(),
+                           std::make_unique<llvm::raw_svector_ostream>(object));
+  if (!compiler.getDiagnostics().hasErrorOccurred()) result.bytes.assign(object.data(), object.size());
+  result.backend_ms = milliseconds_since(backend_start);
+  return result;
+}
+
+}  // namespace weft::clang_plugin
