@@ -179,14 +179,14 @@ Tensor Tensor::clone() const {
 
 Tensor Tensor::to(DType to) const {
   if (to == dtype()) return *this;
-  check_not_traced(*this, "to");
+  if (is_traced()) return impl_->trace->cast(*this, to);
   Tensor result = empty(shape(), to, device());
   if (data()) copy_strided({result.data(), to, result.strides()}, {data(), dtype(), strides()}, shape());
   return result;
 }
 
 void Tensor::copy_from(const Tensor& source) const {
-  check_not_traced(*this, "copy_from");
+  if (is_traced()) return impl_->trace->assign(*this, source);
   check_not_traced(source, "copy_from");
   const auto fail = [&](const char* rule) {
     throw_error(ErrorKind::Value, fmt::format("copy_from: {}\n  target: {}   source: {}", rule, describe(*this), describe(source)));

@@ -1,7 +1,11 @@
 // What makes a tensor a traced one: it stands for a value of a graph and has no elements.
 #pragma once
 
+#include "weft/dtype.h"
+
 namespace weft {
+
+class Tensor;
 
 namespace ops {
 struct TensorType;
@@ -14,6 +18,9 @@ class TraceHandle {
   virtual const ops::TensorType& type() const = 0;
   // Pins every symbolic size of type() to its value at capture (sym_specialize).
   virtual void specialize_shape() const;
+  // What Tensor::to and Tensor::copy_from do to a traced tensor: they are recorded.
+  virtual Tensor cast(const Tensor& self, DType dtype) const;
+  virtual void assign(const Tensor& target, const Tensor& source) const;
 };
 
 }  // namespace weft

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <atomic>
 #include <map>
+
+#include "ops/view.h"
 
 namespace weft::ir {
 namespace {
@@ -21,16 +24,22 @@ struct ViewStep {
   TensorType source;  // what the view is taken of
 };
 
+Shape hints(const SymShape& shape) {
+  Shape result;
+  for (const Sym& size : shape) result.push_back(size.hint());
+  return result;
+}
+
 class TracedValue final : public TraceHandle {
  public:
-  TracedValue(const void* owner, std::shared_ptr<Base> base, std::vector<ViewStep> chain, Value* value)
+  TracedValue(uint64_t owner, std::shared_ptr<Base> base, std::vector<ViewStep> chain, Value* value)
       : owner_(owner), base(std::move(base)), chain(std::move(chain)), value(value), generation(this->base->generation),
         type_(value->tensor()) {}
   const TensorType& type() const override { return type_; }
-  const void* owner() const { return owner_; }
+  uint64_t owner() const { return owner_; }
 
  private:
-  const void* owner_;
+  uint64_t owner_;
 
  public:
   std::shared_ptr<Base> base;
@@ -47,28 +56,35 @@ class TracedValue final : public TraceHandle {
 struct GraphTracer::Impl {
   explicit Impl(std::string name) : graph(std::make_unique<Graph>(std::move(name))) {}
 
-  Tensor wrap(Value* value, std::shared_ptr<Base> base, std::vector<ViewStep> chain) {
+  // `strides` are those the array has eagerly: they decide which reshapes are views.
+  Tensor wrap(Value* value, std::shared_ptr<Base> base, std::vector<ViewStep> chain, Strides strides) {
     auto impl = std::make_shared<TensorImpl>();
     const TensorType& type = value->tensor();
     impl->dtype = type.dtype;
     impl->device = type.device;
-    for (const Sym& size : type.shape) impl->shape.push_back(size.hint());
-    impl->strides = contiguous_strides(impl->shape);
-    impl->trace = std::make_shared<TracedValue>(this, std::move(base), std::move(chain), value);
+    impl->shape = hints(type.shape);
+    impl->strides = std::move(strides);
+    impl->trace = std::make_shared<TracedValue>(id, std::move(base), std::move(chain), value);
     return Tensor(std::move(impl));
   }
 
-  Tensor wrap_fresh(Value* value, int input = -1) {
+  Tensor wrap_fresh(Value* value) {
     auto base = std::make_shared<Base>();
     base->current = value;
-    base->input = input;
-    if (input >= 0) input_bases.push_back(base);
-    return wrap(value, std::move(base), {});
+    return wrap(value, std::move(base), {}, contiguous_strides(hints(value->tensor().shape)));
+  }
+
+  Tensor wrap_input(Value* value, Strides strides) {
+    auto base = std::make_shared<Base>();
+    base->current = value;
+    base->input = static_cast<int>(value->index);
+    input_bases.push_back(base);
+    return wrap(value, std::move(base), {}, std::move(strides));
   }
 
   TracedValue& handle(const Tensor& tensor) {
     auto* traced = dynamic_cast<TracedValue*>(tensor.impl()->trace.get());
-    WEFT_CHECK(traced && traced->owner() == this, "a traced tensor is used in another trace than its own");
+    WEFT_CHECK(traced && traced->owner() == id, "a traced tensor is used in another trace than its own");
     return *traced;
   }
 
@@ -99,8 +115,14 @@ struct GraphTracer::Impl {
     return add(ops::get_op(op), std::move(inputs), std::move(attrs));
   }
 
-  Value* invert(const ViewStep& step, Value* old_source, Value* updated);
+  Value* invert(const ViewStep& step, Value* source, Value* updated);
 
+  static uint64_t next_id() {
+    static std::atomic<uint64_t> last = 0;
+    return ++last;
+  }
+
+  const uint64_t id = next_id();
   std::unique_ptr<Graph> graph;
   SourceLocation location;
   std::vector<std::shared_ptr<Base>> input_bases;
@@ -141,33 +163,105 @@ Graph& GraphTracer::graph() { return *impl_->graph; }
 void GraphTracer::set_location(SourceLocation location) { impl_->location = std::move(location); }
 Value* GraphTracer::value_of(const Tensor& tensor) { return impl_->value_of(tensor); }
 
-Tensor GraphTracer::input(TensorType type, std::string name) {
-  Value* value = impl_->graph->add_input(std::move(type), std::move(name));
-  return impl_->wrap_fresh(value, static_cast<int>(value->index));
+std::optional<InputView> GraphTracer::input_view(const Tensor& tensor) const {
+  const TracedValue& traced = impl_->handle(tensor);
+  if (traced.base->input < 0) return std::nullopt;
+  InputView view{static_cast<size_t>(traced.base->input), {}};
+  for (const ViewStep& step : traced.chain) view.steps.emplace_back(step.op, step.attrs);
+  return view;
 }
+
+Tensor GraphTracer::input(TensorType type, std::string name, std::optional<Strides> strides) {
+  Value* value = impl_->graph->add_input(std::move(type), std::move(name));
+  return impl_->wrap_input(value, strides ? std::move(*strides) : contiguous_strides(hints(value->tensor().shape)));
+}
+
+namespace {
+
+// Strides the view has eagerly; none for a reshape that must copy.
+std::optional<Strides> strides_of_view(const OpDef& op, const Attrs& attrs, const Tensor& source,
+                                       const TensorType& result) {
+  const Shape shape = hints(result.shape);
+  const Shape& from = source.impl()->shape;
+  Strides strides = source.impl()->strides;
+  const auto axis = [&](std::string_view name) {
+    const int64_t d = attrs.get_int(name);
+    return static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(from.size()) : d);
+  };
+  if (op.name == "reshape") return ops::view_strides(from, strides, shape);
+  if (op.name == "permute") {
+    Strides permuted;
+    for (int64_t d : attrs.get_ints("dims")) {
+      permuted.push_back(strides[static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(from.size()) : d)]);
+    }
+    return permuted;
+  }
+  if (op.name == "expand") {
+    const size_t added = shape.size() - from.size();
+    Strides expanded(shape.size(), 0);
+    for (size_t d = 0; d < from.size(); ++d) expanded[added + d] = from[d] == shape[added + d] ? strides[d] : 0;
+    return expanded;
+  }
+  if (op.name == "slice") {
+    strides[axis("dim")] *= attrs.get_int("step");
+    return strides;
+  }
+  if (op.name == "diagonal") {
+    const size_t dim1 = axis("dim1"), dim2 = axis("dim2");
+    const int64_t along = strides[dim1] + strides[dim2];
+    strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(std::max(dim1, dim2)));
+    strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(std::min(dim1, dim2)));
+    strides.push_back(along);
+    return strides;
+  }
+  if (op.name == "unfold") {
+    const size_t dim = axis("dim");
+    strides.push_back(strides[dim]);
+    strides[dim] *= attrs.get_int("step");
+    return strides;
+  }
+  throw_error(ErrorKind::NotImplemented, fmt::format("the view operator '{}' cannot be traced", op.name));
+}
+
+}  // namespace
 
 std::vector<Tensor> GraphTracer::record(const ops::OpDef& op, const ops::OpArgs& args) {
   std::vector<Value*> inputs;
   for (const Tensor& tensor : args.tensors) inputs.push_back(impl_->value_of(tensor));
   const Node* node = impl_->graph->add_node(impl_->graph->body(), op, inputs, args.attrs, impl_->location);
-  std::vector<Tensor> results;
-  const bool is_view = op.kind == ops::OpKind::View && args.tensors.size() == 1 && args.tensors[0].is_traced();
-  for (Value* output : node->outputs) {
-    if (is_view && node->outputs.size() == 1) {
-      const TracedValue& source = impl_->handle(args.tensors[0]);
-      std::vector<ViewStep> chain = source.chain;
-      chain.push_back({&op, node->attrs, source.type()});
-      results.push_back(impl_->wrap(output, source.base, std::move(chain)));
-    } else {
-      results.push_back(impl_->wrap_fresh(output));
+  if (op.kind == ops::OpKind::View) {
+    const Tensor& source = args.tensors.at(0);
+    auto strides = strides_of_view(op, node->attrs, source, node->output()->tensor());
+    if (strides) {
+      const TracedValue& traced = impl_->handle(source);
+      std::vector<ViewStep> chain = traced.chain;
+      chain.push_back({&op, node->attrs, traced.type()});
+      return {impl_->wrap(node->output(), traced.base, std::move(chain), std::move(*strides))};
     }
   }
+  std::vector<Tensor> results;
+  for (Value* output : node->outputs) results.push_back(impl_->wrap_fresh(output));
   return results;
 }
 
-// The value of the view's source after the view has become `updated`.
-Value* GraphTracer::Impl::invert(const ViewStep& step, Value*, Value*) {
-  throw_error(ErrorKind::NotImplemented, fmt::format("in-place update through '{}' cannot be traced", step.op->name));
+// What `source` becomes when its view becomes `updated`.
+Value* GraphTracer::Impl::invert(const ViewStep& step, Value* source, Value* updated) {
+  const std::string_view name = step.op->name;
+  if (name == "slice") return add("slice_update", {source, updated}, step.attrs);
+  if (name == "diagonal") return add("diagonal_update", {source, updated}, step.attrs);
+  if (name == "reshape") return add("reshape", {updated}, {{"shape", step.source.shape}});
+  if (name == "permute") {
+    const std::vector<int64_t> dims = step.attrs.get_ints("dims");
+    const auto rank = static_cast<int64_t>(dims.size());
+    SymShape inverse(dims.size());
+    for (int64_t d = 0; d < rank; ++d) {
+      const int64_t from = dims[static_cast<size_t>(d)];
+      inverse[static_cast<size_t>(from < 0 ? from + rank : from)] = d;
+    }
+    return add("permute", {updated}, {{"dims", inverse}});
+  }
+  throw_error(ErrorKind::NotImplemented,
+              fmt::format("an in-place update through '{}' cannot be traced: several elements share memory", name));
 }
 
 void GraphTracer::record_copy(const Tensor& target, const Tensor& source) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -9,18 +11,25 @@
 
 namespace weft::ir {
 
+// A tensor that is an input of the graph, or a chain of views of one: its memory is the caller's.
+struct InputView {
+  size_t input;
+  std::vector<std::pair<const OpDef*, Attrs>> steps;
+};
+
 // While a GraphTracer is active (ops::TracerScope), calls on its tensors grow its graph.
 class GraphTracer final : public ops::Tracer {
  public:
   explicit GraphTracer(std::string name);
   ~GraphTracer() override;
 
-  // A graph input and the traced tensor that stands for it.
-  Tensor input(TensorType type, std::string name = "");
+  // A graph input and the traced tensor that stands for it. Strides: C-contiguous unless given.
+  Tensor input(TensorType type, std::string name = "", std::optional<Strides> strides = {});
   std::vector<Tensor> record(const ops::OpDef& op, const ops::OpArgs& args) override;
   void record_copy(const Tensor& target, const Tensor& source) override;
   // The current SSA value of a traced tensor: a view is derived again if its base has been updated since.
   Value* value_of(const Tensor& tensor);
+  std::optional<InputView> input_view(const Tensor& tensor) const;
   void set_location(SourceLocation location);
 
   Graph& graph();

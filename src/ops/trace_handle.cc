@@ -1,11 +1,21 @@
 #include "core/trace_handle.h"
 
-#include "ops/attrs.h"
+#include "ops/tracer.h"
 
 namespace weft {
 
 void TraceHandle::specialize_shape() const {
   for (const Sym& size : type().shape) sym_specialize(size);
+}
+
+Tensor TraceHandle::cast(const Tensor& self, DType dtype) const {
+  return ops::call1("cast", {self}, {{"dtype", dtype}});
+}
+
+void TraceHandle::assign(const Tensor& target, const Tensor& source) const {
+  ops::Tracer* tracer = ops::current_tracer();
+  WEFT_ASSERT(tracer != nullptr, "copy_from: a traced tensor is used outside its trace");
+  tracer->record_copy(target, source);
 }
 
 }  // namespace weft

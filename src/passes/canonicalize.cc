@@ -83,7 +83,7 @@ Value* simplify_permute(Graph& graph, Node& node) {
 Value* simplify_reshape(Graph& graph, Node& node) {
   if (same_as_operand(node)) return node.inputs[0];
   Value* x = node.inputs[0];
-  if (!is_op(x, "reshape") && !is_op(x, "squeeze") && !is_op(x, "unsqueeze") && !is_op(x, "flatten")) return nullptr;
+  if (!is_op(x, "reshape")) return nullptr;
   return add_like(graph, node, x->def->inputs[0], {{"shape", node.output()->tensor().shape}});
 }
 
@@ -97,8 +97,6 @@ Value* simplify_slice(Graph&, Node& node) {
   const Sym* step = std::get_if<Sym>(&node.attrs.at("step"));
   return step && step->is_constant() && step->constant() == 1 && same_as_operand(node) ? node.inputs[0] : nullptr;
 }
-
-Value* simplify_same_shape_view(Graph&, Node& node) { return same_as_operand(node) ? node.inputs[0] : nullptr; }
 
 // ---- arithmetic ------------------------------------------------------------------------------------------
 
@@ -185,7 +183,6 @@ constexpr NamedRule kRules[] = {
     {"reshape", simplify_reshape},
     {"expand", simplify_expand},
     {"slice", simplify_slice},
-    {"squeeze", simplify_same_shape_view},
     {"add", simplify_add},
     {"sub", simplify_sub},
     {"mul", simplify_mul},
