@@ -3,7 +3,7 @@
 //   graph kmeans[s0=100](%x: f64[s0, 2], %means: i64[2, 2]) {
 //     guard s0 < 4096
 //     %2: f64[2, 2] = cast(%means) {dtype=f64}  # kmeans.py:4
-//     %3: f64[2, 1, 2] = unsqueeze(%2) {dim=1}
+//     %3: f64[2, 1, 2] = reshape(%2) {shape=[2, 1, 2]}
 //     %4: i64[3] = constant {[1, 2, 3]}
 //     %8: f64[], %9: f64[] = if(%c) {
 //       yield %5, %6
@@ -17,11 +17,14 @@
 //     return %5
 //   }
 //   data0: f32[100] = [...]
+//
+// Attributes that have their default are left out.
 #include <fmt/format.h>
 
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/symbols.h"
 #include "ir/text.h"
 #include "weft/detail/visit_dtype.h"
 
@@ -246,15 +249,12 @@ class Printer {
     } else {
       out_ += "(" + operands(node.inputs) + ")";
     }
-    if (!node.attrs.items().empty()) {
-      out_ += " {";
-      const char* separator = "";
-      for (const auto& [attr, value] : node.attrs.items()) {
-        out_ += fmt::format("{}{}={}", separator, attr, attr_text(value));
-        separator = ", ";
-      }
-      out_ += "}";
+    std::string attrs;
+    for (const auto& [attr, value] : node.attrs.items()) {
+      if (is_default(node, attr, value)) continue;
+      attrs += fmt::format("{}{}={}", attrs.empty() ? "" : ", ", attr, attr_text(value));
     }
+    if (!attrs.empty()) out_ += " {" + attrs + "}";
     const std::string where = node.location.str();
     const std::string comment = where.empty() ? "" : "  # " + where;
     if (node.blocks.empty()) {
@@ -273,6 +273,14 @@ class Printer {
       out_ += indent + "  yield" + operands(block.returns, " ") + "\n";
     }
     out_ += indent + "}\n";
+  }
+
+  // What Graph::add_typed_node would fill in.
+  static bool is_default(const Node& node, std::string_view attr, const ops::Attr& value) {
+    const ops::Param* param = node.op->find_param(attr);
+    if (!param) return false;
+    return param->has_default ? same_attr(param->default_value, value)
+                              : param->optional && std::holds_alternative<std::monostate>(value);
   }
 
   std::string constant_text(const Node& node) {

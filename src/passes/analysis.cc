@@ -41,6 +41,9 @@ bool may_replace(const Value* from, const Value* to) {
 
 std::optional<Scalar> uniform_constant(const Value* value) {
   const Node* node = value ? value->def : nullptr;
+  if (node && node->is("full") && !is_complex(value->tensor().dtype)) {
+    return Tensor::scalar(node->attrs.get<Scalar>("value"), value->tensor().dtype).item();
+  }
   if (!node || node->kind != NodeKind::Constant || node->constant.numel() == 0 || node->constant.numel() > 64) {
     return std::nullopt;
   }
@@ -90,6 +93,7 @@ bool non_negative(const Value* value, int depth) {
   if (!node || depth == 0) return false;
   if (node->kind == NodeKind::Constant) return constant_non_negative(node->constant);
   if (node->kind != NodeKind::Op) return false;
+  if (const std::optional<Scalar> scalar = uniform_constant(value)) return scalar->to_double() >= 0;
   --depth;
   const std::string_view name = node->op->name;
   const auto is = [&](std::initializer_list<std::string_view> names) {
@@ -101,15 +105,19 @@ bool non_negative(const Value* value, int depth) {
     // A signed result of an unsigned operand may wrap; a floating one of anything that fits does not.
     return is_floating(dtype) && non_negative(x, depth);
   }
-  if (is({"minimum", "maximum", "amin", "amax", "where", "relu", "clone", "contiguous"})) {
+  if (is({"minimum", "maximum", "amin", "amax", "where", "relu"})) {
     if (name == "relu") return true;
     return all_operands(*node, depth, name == "where" ? 1 : 0);
   }
   // Integers wrap: what follows holds for floating-point numbers only.
   if (!is_floating(dtype)) return false;
-  if (is({"abs", "square", "sqrt", "exp", "exp2", "sigmoid"})) return true;
+  if (is({"abs", "fabs", "square", "sqrt", "exp", "exp2", "sigmoid", "hypot"})) return true;
   if (name == "mul") return x == node->inputs[1] || all_operands(*node, depth);
-  if (is({"add", "div", "sum", "prod", "mean", "cumsum", "hypot"})) return name == "hypot" || all_operands(*node, depth);
+  if (name == "add") {
+    const Scalar& alpha = node->attrs.get<Scalar>("alpha");
+    return !alpha.is_complex() && alpha.to_double() >= 0 && all_operands(*node, depth);
+  }
+  if (is({"true_divide", "sum", "prod", "cumsum"})) return all_operands(*node, depth);
   if (name == "pow") {
     const std::optional<Scalar> exponent = uniform_constant(node->inputs[1]);
     return exponent && exponent->is_float() && exponent->to_double() == 2.0;

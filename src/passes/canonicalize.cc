@@ -120,13 +120,19 @@ bool is_zero_for(const Value* value, double floating_zero) {
   return is_uniform(value, is_floating(value->tensor().dtype) ? floating_zero : 0.0);
 }
 
+// add and sub scale their second operand by alpha.
+bool has_alpha(const Node& node) {
+  const Scalar& alpha = node.attrs.get<Scalar>("alpha");
+  return alpha.is_complex() || alpha.to_double() != 1.0;
+}
+
 Value* simplify_add(Graph&, Node& node) {
-  if (is_complex(node.output()->tensor().dtype)) return nullptr;
+  if (has_alpha(node) || is_complex(node.output()->tensor().dtype)) return nullptr;
   return without_neutral(node, true, [](const Value* value) { return is_zero_for(value, -0.0); });
 }
 
 Value* simplify_sub(Graph&, Node& node) {
-  if (is_complex(node.output()->tensor().dtype)) return nullptr;
+  if (has_alpha(node) || is_complex(node.output()->tensor().dtype)) return nullptr;
   return without_neutral(node, false, [](const Value* value) { return is_zero_for(value, 0.0); });
 }
 
@@ -148,6 +154,11 @@ Value* simplify_pow(Graph& graph, Node& node) {
   if (is_uniform(node.inputs[1], 1.0)) return x;
   if (!is_uniform(node.inputs[1], 2.0)) return nullptr;
   return graph.add_node(*node.parent, ops::get_op("mul"), {x, x}, {}, node.location, &node)->output();
+}
+
+// What these do to real numbers is nothing.
+Value* simplify_real_identity(Graph&, Node& node) {
+  return node.is("positive") || !is_complex(node.inputs[0]->tensor().dtype) ? node.inputs[0] : nullptr;
 }
 
 // f(f(x)) is x.
@@ -186,10 +197,14 @@ constexpr NamedRule kRules[] = {
     {"add", simplify_add},
     {"sub", simplify_sub},
     {"mul", simplify_mul},
-    {"div", simplify_div},
+    {"true_divide", simplify_div},
     {"pow", simplify_pow},
     {"neg", simplify_involution},
     {"bitwise_not", simplify_involution},
+    {"logical_not", simplify_involution},
+    {"positive", simplify_real_identity},
+    {"conj", simplify_real_identity},
+    {"real", simplify_real_identity},
     {"abs", simplify_idempotent},
     {"floor", simplify_idempotent},
     {"ceil", simplify_idempotent},

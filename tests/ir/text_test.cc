@@ -21,7 +21,7 @@ TEST(GraphText, RoundTripsOperatorsAndLocations) {
   expect_round_trip(R"(graph kmeans(%x: f64[8, 2], %means: i64[2, 2]) {
   %2: f64[2, 2] = cast(%means) {dtype=f64}  # kmeans.py:4
   %3: f64[8, 2] = mul(%x, %x)
-  %4: f64[8] = sum(%3) {dim=[1], keepdim=false, dtype=none}  # kmeans.py:5
+  %4: f64[8] = sum(%3) {dim=[1]}  # kmeans.py:5
   %best: i64[1] = argmin(%4) {dim=0, keepdim=true, through="sqrt"}
   return %4, %2
 }

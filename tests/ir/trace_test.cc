@@ -136,9 +136,9 @@ TEST(TraceUpdates, ThroughOneView) {
               return std::vector<Tensor>{};
             }),
             R"(graph f(%x: f64[3, 4]) {
-  %1: f64[2, 4] = slice(%x) {dim=0, start=0, stop=2, step=1}
-  %2: f64[2, 4] = slice(%x) {dim=0, start=1, stop=3, step=1}
-  %3: f64[3, 4] = slice_update(%x, %2) {dim=0, start=0, stop=2, step=1}
+  %1: f64[2, 4] = slice(%x) {dim=0, start=0, stop=2}
+  %2: f64[2, 4] = slice(%x) {dim=0, start=1, stop=3}
+  %3: f64[3, 4] = slice_update(%x, %2) {dim=0, start=0, stop=2}
   write %x = %3
   return
 }
