@@ -1,0 +1,300 @@
+#include "kernels/cpu/blas.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "weft/error.h"
+#include "weft/parallel.h"
+
+namespace weft::kernels {
+namespace {
+
+// CBLAS's constants, fixed by its interface.
+enum Layout { kRowMajor = 101 };
+enum Transpose { kNoTranspose = 111, kTranspose = 112 };
+
+std::atomic<bool> forked{false};
+
+class Blas {
+ public:
+  static Blas& instance() {
+    static Blas blas;
+    return blas;
+  }
+
+  template <class F>
+  F* symbol(const char* name) const {
+    void* address = dlsym(handle_, name);
+    WEFT_ASSERT(address != nullptr, fmt::format("{} lacks '{}'", description_, name));
+    return reinterpret_cast<F*>(address);
+  }
+
+  const char* description() const { return description_.c_str(); }
+
+  // As many threads as parallel_for would use here. OpenMP's pool does not survive fork().
+  void set_threads() {
+    const int wanted = forked || in_parallel_region() ? 1 : get_num_threads();
+    if (set_num_threads_ && threads_.exchange(wanted) != wanted) set_num_threads_(wanted);
+  }
+
+ private:
+  Blas() {
+    pthread_atfork(nullptr, nullptr, [] { forked = true; });
+#if defined(__x86_64__)
+    // Releases before 0.3.22 take newer CPUs for very old ones; the variable is read when the library loads.
+    if (!std::getenv("OPENBLAS_CORETYPE")) {
+      if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+      else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        setenv("OPENBLAS_CORETYPE", "Haswell", 0);
+    }
+#endif
+    std::string reasons;
+    for (const char* name : {"libopenblas.so.0", "libopenblas.so", "libblas.so.3"}) {
+      handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (handle_ && !dlsym(handle_, "cblas_dgemm")) {
+        reasons += fmt::format("\n  {}: no cblas_dgemm", name);
+        dlclose(handle_);
+        handle_ = nullptr;
+      } else if (!handle_) {
+        reasons += fmt::format("\n  {}", dlerror());
+      }
+      if (handle_) {
+        description_ = name;
+        break;
+      }
+    }
+    if (!handle_) {
+      throw_error(
+          ErrorKind::Runtime,
+          "matmul: no BLAS library was found; install OpenBLAS (Debian: libopenblas0-openmp)" + reasons);
+    }
+    if (auto* config = reinterpret_cast<char* (*)()>(dlsym(handle_, "openblas_get_config")))
+      description_ = config();
+    set_num_threads_ = reinterpret_cast<void (*)(int)>(dlsym(handle_, "openblas_set_num_threads"));
+  }
+
+  void* handle_ = nullptr;
+  std::string description_;
+  void (*set_num_threads_)(int) = nullptr;
+  std::atomic<int> threads_{0};
+};
+
+template <class T>
+inline constexpr bool kIsBlasType =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::complex<float>> ||
+    std::is_same_v<T, std::complex<double>>;
+
+template <class T>
+void call_gemm(int m, int n, int k, Transpose trans_a, const T* a, int lda, Transpose trans_b, const T* b,
+               int ldb, T* c) {
+  Blas& blas = Blas::instance();
+  blas.set_threads();
+  const T one(1), zero(0);
+  if constexpr (std::is_floating_point_v<T>) {
+    using Gemm =
+        void(Layout, Transpose, Transpose, int, int, int, T, const T*, int, const T*, int, T, T*, int);
+    static Gemm* const gemm = blas.symbol<Gemm>(std::is_same_v<T, float> ? "cblas_sgemm" : "cblas_dgemm");
+    gemm(kRowMajor, trans_a, trans_b, m, n, k, one, a, lda, b, ldb, zero, c, n);
+  } else {
+    using Gemm = void(Layout, Transpose, Transpose, int, int, int, const void*, const void*, int, const void*,
+                      int, const void*, void*, int);
+    static Gemm* const gemm =
+        blas.symbol<Gemm>(std::is_same_v<T, std::complex<float>> ? "cblas_cgemm" : "cblas_zgemm");
+    gemm(kRowMajor, trans_a, trans_b, m, n, k, &one, a, lda, b, ldb, &zero, c, n);
+  }
+}
+
+// BLAS wants one unit stride and a leading dimension that covers a row.
+template <class T>
+struct BlasOperand {
+  Transpose transpose;
+  const T* data;
+  int leading;
+  std::vector<T> copy;
+
+  BlasOperand(MatrixView<T> view, int64_t rows, int64_t columns) {
+    if ((view.column_stride == 1 || columns == 1) && (view.row_stride >= columns || rows == 1)) {
+      transpose = kNoTranspose, data = view.data;
+      leading = static_cast<int>(std::max<int64_t>(rows == 1 ? columns : view.row_stride, 1));
+    } else if ((view.row_stride == 1 || rows == 1) && (view.column_stride >= rows || columns == 1)) {
+      transpose = kTranspose, data = view.data;
+      leading = static_cast<int>(std::max<int64_t>(columns == 1 ? rows : view.column_stride, 1));
+    } else {
+      copy.resize(static_cast<size_t>(rows * columns));
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+          copy[static_cast<size_t>(i * columns + j)] =
+              view.data[i * view.row_stride + j * view.column_stride];
+      transpose = kNoTranspose, data = copy.data(), leading = static_cast<int>(columns);
+    }
+  }
+};
+
+template <class T>
+struct Accumulator {
+  using type = T;
+};
+template <>
+struct Accumulator<Half> {
+  using type = float;
+};
+template <>
+struct Accumulator<BFloat16> {
+  using type = float;
+};
+
+// Types BLAS does not have: rows in parallel, the inner loop along contiguous columns of b.
+template <class T>
+void plain_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
+  using A = typename Accumulator<T>::type;
+  const int64_t grain = std::max<int64_t>(1, 32 * 1024 / std::max<int64_t>(1, n * k));
+  parallel_for(0, m, grain, [&](int64_t begin, int64_t end) {
+    std::vector<A> row(static_cast<size_t>(n));
+    for (int64_t i = begin; i < end; ++i) {
+      std::fill(row.begin(), row.end(), A(0));
+      for (int64_t p = 0; p < k; ++p) {
+        const A left = static_cast<A>(a.data[i * a.row_stride + p * a.column_stride]);
+        const T* right = b.data + p * b.row_stride;
+        for (int64_t j = 0; j < n; ++j) {
+          const A value = static_cast<A>(right[j * b.column_stride]);
+          A& sum = reinterpret_cast<A*>(row.data())[j];
+          if constexpr (std::is_integral_v<A>) {
+            // Unsigned arithmetic wraps; signed overflow would be undefined.
+            sum = static_cast<A>(static_cast<uint64_t>(sum) +
+                                 static_cast<uint64_t>(left) * static_cast<uint64_t>(value));
+          } else {
+            sum += left * value;
+          }
+        }
+      }
+      for (int64_t j = 0; j < n; ++j) c[i * n + j] = static_cast<T>(row[static_cast<size_t>(j)]);
+    }
+  });
+}
+
+void bool_product(int64_t m, int64_t n, int64_t k, MatrixView<bool> a, MatrixView<bool> b, bool* c) {
+  std::fill(c, c + m * n, false);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t p = 0; p < k; ++p) {
+      if (!a.data[i * a.row_stride + p * a.column_stride]) continue;
+      for (int64_t j = 0; j < n; ++j) c[i * n + j] |= b.data[p * b.row_stride + j * b.column_stride];
+    }
+}
+
+template <class T>
+const char* lapack_name(const char* single, const char* twice) {
+  return std::is_same_v<T, float> ? single : twice;
+}
+
+}  // namespace
+
+template <class T>
+void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
+  if (m == 0 || n == 0) return;
+  if constexpr (std::is_same_v<T, bool>) {
+    bool_product(m, n, k, a, b, c);
+  } else if constexpr (kIsBlasType<T>) {
+    if (k == 0) {
+      std::fill(c, c + m * n, T(0));
+      return;
+    }
+    constexpr int64_t kLargest = int64_t{1} << 31;
+    WEFT_CHECK(m < kLargest && n < kLargest && k < kLargest,
+               "matmul: a dimension is larger than BLAS can take (2^31 - 1)");
+    const BlasOperand<T> left(a, m, k), right(b, k, n);
+    call_gemm<T>(static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), left.transpose, left.data,
+                 left.leading, right.transpose, right.data, right.leading, c);
+  } else {
+    plain_product(m, n, k, a, b, c);
+  }
+}
+
+#define WEFT_INSTANTIATE(NAME, TYPE) \
+  template void matrix_product<TYPE>(int64_t, int64_t, int64_t, MatrixView<TYPE>, MatrixView<TYPE>, TYPE*);
+WEFT_FOR_EACH_DTYPE(WEFT_INSTANTIATE)
+#undef WEFT_INSTANTIATE
+
+template <class T>
+int Lapack<T>::lu(int n, T* a, int* pivots) {
+  using F = void(const int*, const int*, T*, const int*, int*, int*);
+  Blas::instance().set_threads();
+  int info = 0;
+  const int leading = std::max(n, 1);
+  Blas::instance().symbol<F>(lapack_name<T>("sgetrf_", "dgetrf_"))(&n, &n, a, &leading, pivots, &info);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b) {
+  using F = void(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*,
+                 size_t);
+  Blas::instance().set_threads();
+  int info = 0;
+  const int leading = std::max(n, 1);
+  Blas::instance().symbol<F>(lapack_name<T>("sgetrs_", "dgetrs_"))("N", &n, &num_right, lu, &leading, pivots,
+                                                                   b, &leading, &info, 1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::cholesky_lower(int n, T* a) {
+  using F = void(const char*, const int*, T*, const int*, int*, size_t);
+  Blas::instance().set_threads();
+  int info = 0;
+  const int leading = std::max(n, 1);
+  Blas::instance().symbol<F>(lapack_name<T>("spotrf_", "dpotrf_"))("L", &n, a, &leading, &info, 1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::symmetric_eigenvalues(int n, T* a, T* values) {
+  using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*,
+                 int*, size_t, size_t);
+  F* const routine = Blas::instance().symbol<F>(lapack_name<T>("ssyevd_", "dsyevd_"));
+  Blas::instance().set_threads();
+  int info = 0, query = -1, integer_size = 0;
+  const int leading = std::max(n, 1);
+  T size{};
+  routine("N", "L", &n, a, &leading, values, &size, &query, &integer_size, &query, &info, 1, 1);
+  const int work_size = static_cast<int>(size);
+  std::vector<T> work(static_cast<size_t>(std::max(work_size, 1)));
+  std::vector<int> integers(static_cast<size_t>(std::max(integer_size, 1)));
+  routine("N", "L", &n, a, &leading, values, work.data(), &work_size, integers.data(), &integer_size, &info,
+          1, 1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::singular_values(int m, int n, T* a, T* values) {
+  using F = void(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*,
+                 const int*, int*, int*, size_t);
+  F* const routine = Blas::instance().symbol<F>(lapack_name<T>("sgesdd_", "dgesdd_"));
+  Blas::instance().set_threads();
+  int info = 0;
+  const int query = -1, leading = std::max(m, 1), one = 1;
+  T size{}, none{};
+  std::vector<int> integers(static_cast<size_t>(8 * std::max(1, std::min(m, n))));
+  routine("N", &m, &n, a, &leading, values, &none, &one, &none, &one, &size, &query, integers.data(), &info,
+          1);
+  const int work_size = static_cast<int>(size);
+  std::vector<T> work(static_cast<size_t>(std::max(work_size, 1)));
+  routine("N", &m, &n, a, &leading, values, &none, &one, &none, &one, work.data(), &work_size,
+          integers.data(), &info, 1);
+  return info;
+}
+
+template struct Lapack<float>;
+template struct Lapack<double>;
+
+const char* blas_description() { return Blas::instance().description(); }
+
+}  // namespace weft::kernels
