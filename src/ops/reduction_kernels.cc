@@ -68,7 +68,7 @@ void arg_block(void* best, int64_t* best_index, const void* elements, int64_t fi
   for (int64_t i = 0; i < count; ++i) {
     const Number<T> candidate(source[i]), incumbent(value);
     const Number<bool> better = kMax ? candidate > incumbent : candidate < incumbent;
-    if ((better | (isnan(candidate) & ~isnan(incumbent))).value) {
+    if ((~isnan(incumbent) & (better | isnan(candidate))).value) {
       value = source[i];
       index = first_index + i;
     }

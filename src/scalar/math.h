@@ -13,6 +13,7 @@ namespace weft::scalar {
 // ---- transcendental functions: SLEEF's, weft's own, and the standard library's for complex numbers --------
 #define WEFT_DEFINE_UNARY(PRIM, NAME, ACCURACY)                                                       \
   template <class T>                                                                                  \
+    requires is_float_v<T>                                                                            \
   Number<T> NAME(Number<T> a) {                                                                       \
     if constexpr (std::is_same_v<T, float>) return Number<T>(Sleef_finz_##NAME##f1_##ACCURACY##purecfma(a.value)); \
     else return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value));                       \
@@ -27,6 +28,7 @@ namespace weft::scalar {
   }
 #define WEFT_DEFINE_OWN(PRIM, NAME)                                                                   \
   template <class T>                                                                                  \
+    requires is_float_v<T>                                                                            \
   Number<T> NAME(Number<T> a) {                                                                       \
     if constexpr (std::is_same_v<T, float>) return Number<T>(weft_##NAME##f(a.value));                \
     else return Number<T>(weft_##NAME(a.value));                                                      \
@@ -68,6 +70,7 @@ Number<std::complex<R>> pow(Number<std::complex<R>> a, Number<std::complex<R>> b
 
 // ---- exactly rounded functions; rounding leaves integers as they are -------------------------------------------------------------------------
 template <class T>
+  requires (is_float_v<T> || is_complex_v<T>)
 Number<T> sqrt(Number<T> a) {
   return Number<T>(std::sqrt(a.value));
 }
@@ -92,6 +95,7 @@ Number<T> round_even(Number<T> a) {
   else return a;
 }
 template <class T>
+  requires is_float_v<T>
 Number<T> fma(Number<T> a, Number<T> b, Number<T> c) {
   return Number<T>(std::fma(a.value, b.value, c.value));
 }
@@ -124,6 +128,7 @@ constexpr Number<typename real_of<T>::type> imag(Number<T> a) {
   else return Number<T>(T(0));
 }
 template <class T>
+  requires is_float_v<T>
 constexpr Number<std::complex<T>> make_complex(Number<T> re, Number<T> im) {
   return Number<std::complex<T>>(std::complex<T>(re.value, im.value));
 }
@@ -138,6 +143,7 @@ Number<T> copysign(Number<T> a, Number<T> b) {
   return Number<T>(std::copysign(a.value, b.value));
 }
 template <class T>
+  requires is_float_v<T>
 Number<T> nextafter(Number<T> a, Number<T> b) {
   if constexpr (std::is_same_v<T, float>) return Number<T>(weft_nextafterf(a.value, b.value));
   else return Number<T>(weft_nextafter(a.value, b.value));
@@ -147,25 +153,32 @@ Number<T> nextafter(Number<T> a, Number<T> b) {
 // A NaN operand gives NaN; of two equal operands (zeros of either sign) the first.
 template <class T>
 constexpr Number<T> minimum(Number<T> a, Number<T> b) {
-  return ((a <= b) | isnan(a)).value ? a : b;
+  // A complex number that is NaN in its imaginary part only still has an order.
+  if constexpr (is_complex_v<T>) return ((a <= b) & ~isnan(b)).value || isnan(a).value ? a : b;
+  else return ((a <= b) | isnan(a)).value ? a : b;
 }
 template <class T>
 constexpr Number<T> maximum(Number<T> a, Number<T> b) {
-  return ((a >= b) | isnan(a)).value ? a : b;
+  // A complex number that is NaN in its imaginary part only still has an order.
+  if constexpr (is_complex_v<T>) return ((a >= b) & ~isnan(b)).value || isnan(a).value ? a : b;
+  else return ((a >= b) | isnan(a)).value ? a : b;
 }
 // A NaN operand gives the other one.
 template <class T>
 constexpr Number<T> fmin(Number<T> a, Number<T> b) {
-  return ((a <= b) | isnan(b)).value ? a : b;
+  if constexpr (is_complex_v<T>) return ((a <= b) & ~isnan(a)).value || isnan(b).value ? a : b;
+  else return ((a <= b) | isnan(b)).value ? a : b;
 }
 template <class T>
 constexpr Number<T> fmax(Number<T> a, Number<T> b) {
-  return ((a >= b) | isnan(b)).value ? a : b;
+  if constexpr (is_complex_v<T>) return ((a >= b) & ~isnan(a)).value || isnan(b).value ? a : b;
+  else return ((a >= b) | isnan(b)).value ? a : b;
 }
 
 // ---- division with remainder -----------------------------------------------------------------------------
 // Sign of the dividend; integers: zero for a zero divisor.
 template <class T>
+  requires (is_float_v<T> || is_int_v<T>)
 Number<T> rem(Number<T> a, Number<T> b) {
   if constexpr (std::is_same_v<T, float>) {
     return Number<T>(weft_fmodf(a.value, b.value));
@@ -179,6 +192,7 @@ Number<T> rem(Number<T> a, Number<T> b) {
 }
 // Sign of the divisor, a zero result included.
 template <class T>
+  requires (is_float_v<T> || is_int_v<T>)
 Number<T> mod(Number<T> a, Number<T> b) {
   const Number<T> remainder = rem(a, b);
   if constexpr (is_float_v<T>) {
@@ -192,6 +206,7 @@ Number<T> mod(Number<T> a, Number<T> b) {
 }
 // Rounded toward minus infinity. Floating: consistent with mod, as Python's divmod.
 template <class T>
+  requires (is_float_v<T> || is_int_v<T>)
 Number<T> floor_div(Number<T> a, Number<T> b) {
   if constexpr (is_float_v<T>) {
     if (b.value == 0) return a / b;
@@ -213,6 +228,7 @@ Number<T> floor_div(Number<T> a, Number<T> b) {
 // ---- integers ----------------------------------------------------------------------------------------------
 // Counts outside [0, width) shift everything out.
 template <class T>
+  requires is_int_v<T>
 constexpr Number<T> shift_left(Number<T> a, Number<T> b) {
   using U = std::make_unsigned_t<T>;
   return Number<T>(static_cast<U>(b.value) < sizeof(T) * 8
@@ -220,6 +236,7 @@ constexpr Number<T> shift_left(Number<T> a, Number<T> b) {
                        : T(0));
 }
 template <class T>
+  requires is_int_v<T>
 constexpr Number<T> shift_right(Number<T> a, Number<T> b) {
   using U = std::make_unsigned_t<T>;
   if (static_cast<U>(b.value) < sizeof(T) * 8) return Number<T>(static_cast<T>(a.value >> static_cast<U>(b.value)));
@@ -227,6 +244,7 @@ constexpr Number<T> shift_right(Number<T> a, Number<T> b) {
 }
 // Never negative, but for the lowest value of a signed type.
 template <class T>
+  requires is_int_v<T>
 Number<T> gcd(Number<T> a, Number<T> b) {
   a = abs(a);
   b = abs(b);

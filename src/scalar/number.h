@@ -89,7 +89,11 @@ template <class T>
 constexpr Number<T> operator*(Number<T> a, Number<T> b) {
   if constexpr (is_bool_v<T>) return Number<T>(a.value && b.value);
   else if constexpr (is_int_v<T>) return Number<T>(static_cast<T>(wrapping<T>(a.value) * wrapping<T>(b.value)));
-  else return Number<T>(a.value * b.value);
+  else if constexpr (is_complex_v<T>) {
+    // The plain formula, as NumPy has it: no recovery of infinities.
+    return Number<T>(T(a.value.real() * b.value.real() - a.value.imag() * b.value.imag(),
+                       a.value.real() * b.value.imag() + a.value.imag() * b.value.real()));
+  } else return Number<T>(a.value * b.value);
 }
 // Integers: truncated; division by zero gives 0, the lowest value divided by -1 wraps.
 template <class T>
@@ -102,6 +106,16 @@ constexpr Number<T> operator/(Number<T> a, Number<T> b) {
       if (b.value == T(-1)) return Number<T>(static_cast<T>(wrapping<T>(0) - wrapping<T>(a.value)));
     }
     return Number<T>(static_cast<T>(a.value / b.value));
+  } else if constexpr (is_complex_v<T>) {
+    // Smith's algorithm, as NumPy has it.
+    const auto re = b.value.real(), im = b.value.imag();
+    if ((re < 0 ? -re : re) >= (im < 0 ? -im : im)) {
+      if (re == 0 && im == 0) return Number<T>(T(a.value.real() / re, a.value.imag() / re));
+      const auto ratio = im / re, scale = 1 / (re + im * ratio);
+      return Number<T>(T((a.value.real() + a.value.imag() * ratio) * scale, (a.value.imag() - a.value.real() * ratio) * scale));
+    }
+    const auto ratio = re / im, scale = 1 / (im + re * ratio);
+    return Number<T>(T((a.value.real() * ratio + a.value.imag()) * scale, (a.value.imag() * ratio - a.value.real()) * scale));
   } else {
     return Number<T>(a.value / b.value);
   }
@@ -142,13 +156,17 @@ template <class T>
 constexpr Number<bool> operator!=(Number<T> a, Number<T> b) { return Number<bool>(a.value != b.value); }
 
 template <class T>
+  requires std::is_integral_v<T>
 constexpr Number<T> operator&(Number<T> a, Number<T> b) { return Number<T>(static_cast<T>(a.value & b.value)); }
 template <class T>
+  requires std::is_integral_v<T>
 constexpr Number<T> operator|(Number<T> a, Number<T> b) { return Number<T>(static_cast<T>(a.value | b.value)); }
 template <class T>
+  requires std::is_integral_v<T>
 constexpr Number<T> operator^(Number<T> a, Number<T> b) { return Number<T>(static_cast<T>(a.value ^ b.value)); }
 // Logical on bool, bitwise on integers.
 template <class T>
+  requires std::is_integral_v<T>
 constexpr Number<T> operator~(Number<T> a) {
   if constexpr (is_bool_v<T>) return Number<T>(!a.value);
   else return Number<T>(static_cast<T>(~a.value));
