@@ -133,7 +133,15 @@ class GraphBuilder {
 
   bool add_random_node() {
     ir::Value* x = values_[std::max(below(values_.size()), below(values_.size()))];
-    if (below(8) == 0) return add_cast(x);
+    switch (below(20)) {
+      case 0:
+      case 1:
+      case 2: return add_cast(x);
+      case 3: return repeat_node(x);
+      case 4: return add_nearest(x);
+      case 5: x = random_constant(pick(options_.dtypes)); break;
+      default: break;
+    }
     const ops::OpDef& op = *pick(operators_);
     std::vector<ir::Value*> operands;
     ops::Attrs attrs;
@@ -147,6 +155,21 @@ class GraphBuilder {
       operands.push_back(condition ? random_value(DType::Bool) : operands.empty() ? x : random_value(x->tensor().dtype));
     }
     return try_node(op, operands, attrs);
+  }
+
+  // The same computation again.
+  bool repeat_node(const ir::Value* x) {
+    return x->def && x->def->op && try_node(*x->def->op, x->def->inputs, x->def->attrs);
+  }
+
+  // argmin(sqrt(sum(x * x))), which passes look for.
+  bool add_nearest(ir::Value* x) {
+    if (!is_floating(x->tensor().dtype) || x->tensor().shape.size() < 2 || options_.accept) return false;
+    const auto last = [&] { return values_.back(); };
+    return try_node(ops::get_op("mul"), {x, x}, {}) &&
+           try_node(ops::get_op("sum"), {last()}, {{"dim", SymShape{Sym(-1)}}}) &&
+           try_node(ops::get_op("sqrt"), {last()}, {}) &&
+           try_node(ops::get_op(below(2) ? "argmin" : "argmax"), {last()}, {{"dim", Sym(0)}});
   }
 
   bool add_cast(ir::Value* x) {
