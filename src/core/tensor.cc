@@ -109,7 +109,6 @@ int64_t Tensor::size(int64_t d) const {
 }
 
 bool Tensor::is_contiguous() const {
-  if (is_traced()) return true;
   int64_t expected = 1;
   for (size_t d = impl_->shape.size(); d-- > 0;) {
     if (impl_->shape[d] == 0) return true;
@@ -171,7 +170,7 @@ Tensor Tensor::as_strided(Shape shape, Strides strides, int64_t offset) const {
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 
 Tensor Tensor::clone() const {
-  check_not_traced(*this, "clone");
+  if (is_traced()) return impl_->trace->clone(*this);
   Tensor result = empty(shape(), dtype(), device());
   if (data()) copy_strided({result.data(), dtype(), result.strides()}, {data(), dtype(), strides()}, shape());
   return result;

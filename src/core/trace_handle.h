@@ -18,7 +18,8 @@ class TraceHandle {
   virtual const ops::TensorType& type() const = 0;
   // Pins every symbolic size of type() to its value at capture (sym_specialize).
   virtual void specialize_shape() const;
-  // What Tensor::to and Tensor::copy_from do to a traced tensor: they are recorded.
+  // What Tensor::clone, to and copy_from do to a traced tensor: they are recorded.
+  virtual Tensor clone(const Tensor& self) const;
   virtual Tensor cast(const Tensor& self, DType dtype) const;
   virtual void assign(const Tensor& target, const Tensor& source) const;
 };

@@ -106,6 +106,15 @@ std::function<std::vector<Tensor>(const std::vector<Tensor>&)> make_executable(c
   return [&graph](const std::vector<Tensor>& arguments) { return ir::interpret(graph, arguments); };
 }
 
+// The name as generated code and the graph's text can have it.
+std::string identifier(std::string name) {
+  for (char& c : name) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!word) c = '_';
+  }
+  return name.empty() || (name[0] >= '0' && name[0] <= '9') ? "function_" + name : name;
+}
+
 }  // namespace
 
 std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& function,
@@ -113,7 +122,7 @@ std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& f
                                      const CompileOptions& options) {
   history.note(arguments);
   auto variant = std::make_shared<Variant>();
-  ir::GraphTracer tracer(options.name);
+  ir::GraphTracer tracer(identifier(options.name));
   std::vector<Tensor> traced;
   std::map<int64_t, Sym> symbols;
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -102,11 +102,24 @@ class Interpreter {
       args.tensors.at(0) = ops::call1(std::get<std::string>(*through), {args.tensors.at(0)});
     }
     try {
-      return ops::call(*node.op, std::move(args));
+      const std::vector<Tensor> operands = args.tensors;
+      std::vector<Tensor> results = ops::call(*node.op, std::move(args));
+      if (node.op->kind == ops::OpKind::Pointwise) make_fresh(results[0], operands);
+      return results;
     } catch (const Error& error) {
       const std::string where = node.location.str();
       if (where.empty()) throw;
       throw error.with_note("at " + where);
+    }
+  }
+
+  // Only views share memory with their operand; an eager cast to the same dtype does, too.
+  static void make_fresh(Tensor& result, const std::vector<Tensor>& operands) {
+    for (const Tensor& operand : operands) {
+      if (operand.defined() && operand.storage() == result.storage()) {
+        result = result.clone();
+        return;
+      }
     }
   }
 

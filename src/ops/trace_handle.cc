@@ -8,6 +8,9 @@ void TraceHandle::specialize_shape() const {
   for (const Sym& size : type().shape) sym_specialize(size);
 }
 
+// A cast to the dtype it has: a pointwise operator, whose result is fresh memory.
+Tensor TraceHandle::clone(const Tensor& self) const { return cast(self, self.dtype()); }
+
 Tensor TraceHandle::cast(const Tensor& self, DType dtype) const {
   return ops::call1("cast", {self}, {{"dtype", dtype}});
 }

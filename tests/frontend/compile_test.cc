@@ -132,6 +132,21 @@ TEST(Compile, AnUpdatedArgumentReturnedIsTheArgument) {
   EXPECT_EQ(elements(x), (std::vector<double>{0, 2, 4}));
 }
 
+TEST(Compile, ClonesAreFresh) {
+  const auto compiled = compile([](Tensor x) {
+    const Tensor copy = x.clone();
+    x.copy_from(twice(x));
+    return std::pair(copy, x.contiguous());
+  });
+  const Tensor x = iota(3);
+  const auto [copy, same] = compiled(x);
+  EXPECT_EQ(elements(copy), (std::vector<double>{0, 1, 2}));
+  EXPECT_NE(copy.data(), x.data());
+  EXPECT_EQ(same.data(), x.data());
+  const Tensor strided = iota(6).as_strided({3}, {2}, 0);
+  EXPECT_NE(compile([](Tensor t) { return t.contiguous(); })(strided).data(), strided.data());
+}
+
 TEST(Compile, ReadingElementsFallsBackToThePlainCall) {
   const auto function = [](Tensor x) { return x.at(0) > 0 ? twice(x) : x; };
   const auto compiled = compile(function);
@@ -152,6 +167,12 @@ TEST(Compile, ErrorsOfTheFunctionAreItsOwn) {
   }
   EXPECT_EQ(compiled.num_variants(), 0u);
   EXPECT_THROW(compile(twice, {.mode = "fast"}), Error);
+}
+
+TEST(Compile, AnyNameWill) {
+  const auto compiled = compile(twice, {.name = "2 times: x"});
+  compiled(iota(3));
+  EXPECT_THAT(compiled.explain(), HasSubstr("graph function_2_times__x("));
 }
 
 TEST(Compile, NestsInAnotherTrace) {

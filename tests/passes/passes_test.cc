@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/analysis.h"
+#include "runtime/log.h"
 #include "weft/error.h"
 
 namespace weft::passes {
@@ -347,6 +348,18 @@ TEST(Pipeline, KMeansKeepsOneRootFreeArgmin) {
   return %10
 }
 )");
+}
+
+TEST(Pipeline, LogsEachPass) {
+  const auto graph = ir::parse_graph("graph f(%x: f32[4]) {\n  %1: f32[4] = neg(%x)\n  %2: f32[4] = neg(%x)\n  return %1\n}\n");
+  log::set_logs("passes");
+  testing::internal::CaptureStderr();
+  run_pipeline(*graph);
+  const std::string text = testing::internal::GetCapturedStderr();
+  log::set_logs("");
+  EXPECT_THAT(text, HasSubstr("f captured\ngraph f(%x: f32[4]) {"));
+  EXPECT_THAT(text, testing::ContainsRegex("f canonicalize: [0-9]+ us \\(unchanged\\)"));
+  EXPECT_THAT(text, testing::ContainsRegex("f cse: [0-9]+ us\ngraph f"));
 }
 
 TEST(Pipeline, PassesHaveNames) {
