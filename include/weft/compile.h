@@ -51,7 +51,7 @@ class CompiledFunction {
   std::vector<Tensor> operator()(const std::vector<Tensor>& arguments) const;
   // Specializations made so far, those that are plain calls included.
   size_t num_variants() const;
-  // Each variant's guards and graph, as text.
+  // Each variant's guards, graph and kernels, as text.
   std::string explain() const;
 
  private:

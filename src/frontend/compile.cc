@@ -98,8 +98,13 @@ std::string CompiledFunction::explain() const {
   std::string text;
   for (size_t i = 0; i < impl_->variants.size(); ++i) {
     const Variant& variant = *impl_->variants[i];
-    text += fmt::format("{} specialization {}\n{}{}", impl_->options.name, i + 1, variant.guards.str(),
-                        variant.executable ? variant.graph->str() : "called as it is: " + variant.why_plain + "\n");
+    text += fmt::format("{} specialization {}\n{}", impl_->options.name, i + 1, variant.guards.str());
+    if (!variant.compiled) {
+      text += fmt::format("called as it is: {}\n", variant.why_plain);
+      continue;
+    }
+    text += variant.graph->str() + variant.compiled->describe() + "\n";
+    for (const codegen::KernelInfo& kernel : variant.compiled->kernels()) text += kernel.source + "\n";
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 
 #include "ir/symbols.h"
@@ -26,7 +27,7 @@ void DimensionHistory::note(const std::vector<Tensor>& arguments) {
 }
 
 bool Variant::can_run(const std::vector<Tensor>& arguments) const {
-  if (!executable) return false;
+  if (!compiled) return false;
   for (size_t written_argument : written) {
     const Tensor& target = arguments[written_argument];
     if (target.storage()->read_only()) return false;
@@ -38,7 +39,7 @@ bool Variant::can_run(const std::vector<Tensor>& arguments) const {
 }
 
 std::vector<Tensor> Variant::run(const std::vector<Tensor>& arguments) const {
-  std::vector<Tensor> computed = executable(arguments);
+  std::vector<Tensor> computed = compiled->run(arguments);
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (const OutputSource& output : outputs) {
@@ -102,8 +103,12 @@ void record(Variant& variant, ir::GraphTracer& tracer, const detail::CompiledFun
   for (const ir::WriteBack& write : variant.graph->write_backs) variant.written.push_back(write.input);
 }
 
-std::function<std::vector<Tensor>(const std::vector<Tensor>&)> make_executable(const ir::Graph& graph) {
-  return [&graph](const std::vector<Tensor>& arguments) { return ir::interpret(graph, arguments); };
+std::shared_ptr<codegen::CompiledGraph> compile_graph(const ir::Graph& graph, const std::vector<Tensor>& arguments) {
+  codegen::CompileOptions options;
+  for (const Tensor& argument : arguments) {
+    options.input_strides.push_back(argument.is_contiguous() ? Strides() : argument.strides());
+  }
+  return codegen::compile(graph.clone(), options);
 }
 
 // The name as generated code and the graph's text can have it.
@@ -132,7 +137,6 @@ std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& f
   }
   try {
     record(*variant, tracer, function, traced);
-    variant->executable = make_executable(*variant->graph);
   } catch (const Error& error) {
     if (options.fullgraph) throw;
     // Either the function's own error, which the plain call raises again, or something a trace cannot hold.
@@ -141,9 +145,18 @@ std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& f
                              error.kind() == ErrorKind::Index;
     if (variant->is_user_error) return variant;
     log::write(log::Channel::GraphBreaks, fmt::format("{} is called as it is: {}", options.name, error.what()));
-    if (!variant->graph) variant->graph = tracer.finish({});
+    variant->graph = tracer.finish({});
+    variant->guards = Guards(*variant->graph, arguments);
+    return variant;
   }
   variant->guards = Guards(*variant->graph, arguments);
+  try {
+    variant->compiled = compile_graph(*variant->graph, arguments);
+  } catch (const Error& error) {
+    if (options.fullgraph) throw;
+    variant->why_plain = error.what();
+    log::warning(fmt::format("weft::compile: {} runs operator by operator: {}", options.name, error.what()));
+  }
   return variant;
 }
 

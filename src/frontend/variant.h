@@ -1,12 +1,13 @@
 // One specialization of a traced function: guards, graph, and what to hand back.
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "codegen/compiled_graph.h"
 #include "frontend/guards.h"
 #include "ir/trace.h"
 #include "weft/compile.h"
@@ -38,7 +39,7 @@ struct OutputSource {
 struct Variant {
   Guards guards;
   std::unique_ptr<ir::Graph> graph;  // as traced; owns the symbols of the guards
-  std::function<std::vector<Tensor>(const std::vector<Tensor>&)> executable;  // null: call the function as it is
+  std::shared_ptr<codegen::CompiledGraph> compiled;  // null: call the function as it is
   std::string why_plain;
   bool is_user_error = false;  // the function raised a ValueError, TypeError or IndexError: do not keep this
   std::vector<OutputSource> outputs;

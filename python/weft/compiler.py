@@ -1,0 +1,111 @@
+"""weft.compile and the tools to look into it."""
+
+import dataclasses
+import functools
+
+from . import _C
+
+__all__ = ["compile", "explain", "reset", "stats"]
+
+_MODES = ("default", "reduce-overhead", "max-autotune")
+
+
+def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
+    """The function `fn`, compiled: a callable that gives what fn gives, array programs in it as fused loops.
+
+    The first call with arguments of a new kind captures and compiles; later calls check guards and run. What
+    cannot be captured is performed by Python, in order.
+
+    fullgraph: raise, showing the line, where one graph cannot hold the whole function.
+    dynamic:   None: a size or number that changes becomes symbolic on its second value; True: at once; False: never.
+    mode:      "default", "reduce-overhead" or "max-autotune".
+
+    Without fn, a decorator. raises: TypeError unless fn is callable; ValueError for an unknown mode.
+    """
+    if fn is None:
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, mode=mode)
+    if not callable(fn):
+        raise TypeError(f"weft.compile: expected a callable, got {type(fn).__name__}")
+    if mode not in _MODES:
+        raise ValueError(f"weft.compile: expected mode to be one of {', '.join(_MODES)}, got {mode!r}")
+    if isinstance(fn, _C._CompiledFunction):
+        fn = fn.__wrapped__
+    compiled = _C._make_callable(fn, fullgraph, dynamic, mode)
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        if hasattr(fn, name):
+            setattr(compiled, name, getattr(fn, name))
+    return compiled
+
+
+def reset():
+    """Forgets every capture of every compiled function, and the counters of stats()."""
+    _C._reset()
+
+
+def stats():
+    """Counters since the start or reset(): calls, captures, graphs, breaks, recompiles, kernels, eager_calls, runs."""
+    return _C._stats()
+
+
+@dataclasses.dataclass
+class Break:
+    """A place where a graph ended and Python performed an operation."""
+
+    reason: str
+    file: str
+    line: int
+    source: str
+
+    def __str__(self):
+        return f"{self.file}:{self.line}: {self.reason}\n    {self.source}"
+
+
+@dataclasses.dataclass
+class Explanation:
+    """What compiling a function for some arguments gave."""
+
+    result: object
+    graphs: list  # text of each graph
+    breaks: list
+    guards: list  # one list of lines per segment
+    kernels: list  # dicts: name, source, compile_ms, from_cache
+    variants: int
+    capture_ms: float
+    compile_ms: float
+    run_ms: float
+
+    def __str__(self):
+        lines = [
+            f"{len(self.graphs)} graphs, {len(self.breaks)} breaks, {len(self.kernels)} kernels, {self.variants} segments; "
+            f"capture {self.capture_ms:.2f} ms, compile {self.compile_ms:.2f} ms, run {self.run_ms:.2f} ms"
+        ]
+        lines += [f"break {i}: {entry}" for i, entry in enumerate(self.breaks)]
+        lines += [f"graph {i}:\n{text}" for i, text in enumerate(self.graphs)]
+        lines += [f"kernel {kernel['name']}" for kernel in self.kernels]
+        lines += [f"guard: {guard}" for guards in self.guards for guard in guards]
+        return "\n".join(lines)
+
+
+def explain(fn, **options):
+    """A function of fn's arguments that calls fn, freshly compiled, and gives an Explanation."""
+    fn = getattr(fn, "__wrapped__", fn) if isinstance(fn, _C._CompiledFunction) else fn
+
+    def call(*args, **kwargs):
+        compiled = compile(fn, **options)
+        result = compiled(*args, **kwargs)
+        report = _C._report(compiled)
+        return Explanation(
+            result=result,
+            graphs=[entry["graph"] for entry in report if entry["has_graph"]],
+            breaks=[
+                Break(entry["reason"], entry["file"], entry["line"], entry["source"]) for entry in report if not entry["returns"]
+            ],
+            guards=[entry["guards"] for entry in report],
+            kernels=[kernel for entry in report for kernel in entry["kernels"]],
+            variants=len(report),
+            capture_ms=sum(entry["capture_ms"] for entry in report),
+            compile_ms=sum(entry["compile_ms"] for entry in report),
+            run_ms=sum(entry["run_ms"] for entry in report),
+        )
+
+    return call

@@ -1,0 +1,520 @@
+// Python's builtin functions, math and operator, on abstract values.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "capture/concrete.h"
+#include "capture/evaluator.h"
+#include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
+
+namespace weft::capture {
+
+int find_key(Evaluator& ev, const V& dict, const V& key);
+V dict_key(Evaluator& ev, const V& key);
+void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value);
+
+namespace {
+
+void expect(const CallArgs& args, size_t low, size_t high) {
+  if (!args.keywords.empty() || args.args.size() < low || args.args.size() > high)
+    graph_break("a call with arguments that capture does not know");
+}
+
+Ref as_tuple(Evaluator& ev, const std::vector<V>& args) {
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
+  for (size_t i = 0; i < args.size(); ++i) {
+    Ref item = ev.constant(args[i]);
+    if (!item && args[i]->kind == Kind::SymInt) item = int_value(sym_specialize(args[i]->sym))->object;
+    if (!item) graph_break("a call whose arguments are not known");
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item.release());
+  }
+  return tuple;
+}
+
+// Calls a function without side effects on constants.
+V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args) {
+  Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());
+  for (const auto& [key, value] : args.keywords) {
+    Ref object = ev.constant(value);
+    if (!object) graph_break("a call whose arguments are not known");
+    PyDict_SetItemString(keywords.get(), key.c_str(), object.get());
+  }
+  Ref owner = checked(PyImport_ImportModule(module)), function = checked(PyObject_GetAttrString(owner.get(), name));
+  return const_value(checked(PyObject_Call(function.get(), tuple.get(), keywords.get())));
+}
+
+V builtin_len(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  const V& value = ev.realize(args.args[0]);
+  if (value->kind == Kind::Array) {
+    if (value->tensor.dim() == 0) graph_break("len() of a 0-d array");
+    return sym_value(ops::sym_shape(value->tensor)[0]);
+  }
+  if (value->is_const()) {
+    const Py_ssize_t length = PyObject_Length(value->object.get());
+    if (length < 0) throw PythonError{};
+    return int_value(length);
+  }
+  if (value->kind == Kind::Iter || value->kind == Kind::Instance) graph_break("len() of an object");
+  return int_value(static_cast<int64_t>(ev.elements(value).size()));
+}
+
+V builtin_range(Evaluator& ev, CallArgs& args) { return fold(ev, "builtins", "range", args); }
+
+V builtin_enumerate(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "iterable, start");
+  V it = make_value(Kind::Iter);
+  it->iter = IterKind::Enumerate;
+  it->index = bound[1] ? ev.to_int(bound[1], "start") : 0;
+  it->items = {ev.iterator(bound[0])};
+  return it;
+}
+
+V builtin_zip(Evaluator& ev, CallArgs& args) {
+  if (!args.keywords.empty()) graph_break("zip() with keyword arguments");
+  V it = make_value(Kind::Iter);
+  it->iter = IterKind::Zip;
+  if (args.args.empty()) return ev.iterator(tuple_value({}));
+  for (const V& arg : args.args) it->items.push_back(ev.iterator(arg));
+  return it;
+}
+
+V builtin_reversed(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  std::vector<V> items = ev.elements(args.args[0]);
+  return ev.iterator(tuple_value({items.rbegin(), items.rend()}));
+}
+
+V builtin_iter(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  return ev.iterator(args.args[0]);
+}
+
+V builtin_next(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 2);
+  if (ev.realize(args.args[0])->kind != Kind::Iter) graph_break("next() of an unknown iterator");
+  V item = ev.next(args.args[0]);
+  if (item) return item;
+  if (args.args.size() == 2) return args.args[1];
+  graph_break("StopIteration");
+}
+
+V builtin_tuple(Evaluator& ev, CallArgs& args) {
+  expect(args, 0, 1);
+  return tuple_value(args.args.empty() ? std::vector<V>{} : ev.elements(args.args[0]));
+}
+
+V builtin_list(Evaluator& ev, CallArgs& args) {
+  expect(args, 0, 1);
+  return list_value(args.args.empty() ? std::vector<V>{} : ev.elements(args.args[0]));
+}
+
+V builtin_dict(Evaluator& ev, CallArgs& args) {
+  if (args.args.size() > 1) graph_break("dict() with several arguments");
+  V dict = make_value(Kind::Dict);
+  if (!args.args.empty()) {
+    const V& from = ev.realize(args.args[0]);
+    if (from->kind == Kind::Dict) {
+      dict->keys = from->keys;
+      dict->items = from->items;
+    } else {
+      for (const V& pair : ev.elements(from)) {
+        std::vector<V> parts = ev.elements(pair);
+        if (parts.size() != 2) graph_break("dict() from other than pairs");
+        set_dict_item(ev, dict, parts[0], parts[1]);
+      }
+    }
+  }
+  for (const auto& [key, value] : args.keywords) set_dict_item(ev, dict, str_value(key), value);
+  return dict;
+}
+
+V builtin_sum(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "iterable, start");
+  V total = bound[1] ? bound[1] : int_value(0);
+  for (const V& item : ev.elements(bound[0])) total = ev.binary(0, total, item);
+  return total;
+}
+
+template <int kCompare>
+V builtin_extreme(Evaluator& ev, CallArgs& args) {
+  if (!args.keywords.empty() || args.args.empty()) graph_break("min() or max() with keyword arguments");
+  std::vector<V> items = args.args.size() == 1 ? ev.elements(args.args[0]) : args.args;
+  if (items.empty()) graph_break("min() or max() of nothing");
+  V best = items[0];
+  for (size_t i = 1; i < items.size(); ++i) {
+    V better = ev.compare(kCompare, items[i], best);
+    if (ev.truth(better)) best = items[i];
+  }
+  return best;
+}
+
+V builtin_abs(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  const V& value = ev.realize(args.args[0]);
+  if (value->kind == Kind::Array) return numpy_pointwise(ev, "abs", {value});
+  if (value->kind == Kind::SymInt) return sym_value(sym_max(value->sym, -value->sym));
+  if (value->kind == Kind::Scalar && value->weak == WeakKind::Float) {
+    V result = make_value(Kind::Scalar);
+    result->tensor = ops::call1("abs", {value->tensor});
+    return result;
+  }
+  return fold(ev, "builtins", "abs", args);
+}
+
+V data_scalar(Tensor tensor, WeakKind weak) {
+  V result = make_value(Kind::Scalar);
+  result->weak = weak;
+  result->tensor = std::move(tensor);
+  return result;
+}
+
+V single_element(Evaluator& ev, const V& array, DType dtype, WeakKind weak) {
+  Tensor tensor = array->tensor;
+  for (Sym size : ops::sym_shape(tensor))
+    if (!size.is_constant() || size.constant() != 1) graph_break("a conversion of an array to a number");
+  if (tensor.dim() > 0) graph_break("a conversion of an array to a number");
+  if (is_complex(tensor.dtype()) && !is_complex(dtype)) graph_break("a conversion of a complex number");
+  (void)ev;
+  return data_scalar(cast_to(tensor, dtype), weak);
+}
+
+V builtin_float(Evaluator& ev, CallArgs& args) {
+  expect(args, 0, 1);
+  if (args.args.empty()) return const_value(checked(PyFloat_FromDouble(0)));
+  const V& value = ev.realize(args.args[0]);
+  if (value->kind == Kind::Array) return single_element(ev, value, DType::F64, WeakKind::Float);
+  if (value->kind == Kind::Scalar && value->weak != WeakKind::Complex)
+    return data_scalar(cast_to(value->tensor, DType::F64), WeakKind::Float);
+  return fold(ev, "builtins", "float", args);
+}
+
+V builtin_int(Evaluator& ev, CallArgs& args) {
+  expect(args, 0, 2);
+  if (args.args.size() == 1) {
+    const V& value = ev.realize(args.args[0]);
+    if (value->kind == Kind::SymInt) return value;
+    if (value->kind == Kind::Array && (is_integral(value->tensor.dtype()) || value->tensor.dtype() == DType::Bool) &&
+        value->tensor.dtype() != DType::U64)
+      return single_element(ev, value, DType::I64, WeakKind::Int);
+    if (value->kind == Kind::Array || value->kind == Kind::Scalar) graph_break("int() of a computed number");
+  }
+  return fold(ev, "builtins", "int", args);
+}
+
+V builtin_bool(Evaluator& ev, CallArgs& args) {
+  expect(args, 0, 1);
+  if (args.args.empty()) return bool_value(false);
+  const V& value = ev.realize(args.args[0]);
+  if (value->kind == Kind::Array && value->tensor.dim() == 0) return single_element(ev, value, DType::Bool, WeakKind::Bool);
+  return bool_value(ev.truth(value));
+}
+
+V builtin_str(Evaluator& ev, CallArgs& args) { return fold(ev, "builtins", "str", args); }
+
+V builtin_isinstance(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  PyTypeObject* type = ev.python_type(args.args[0]);
+  Ref classes = ev.constant(args.args[1]);
+  if (!type || !classes) graph_break("isinstance() of an unknown object");
+  std::vector<PyObject*> candidates;
+  if (PyTuple_Check(classes.get()))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes.get()); ++i) candidates.push_back(PyTuple_GET_ITEM(classes.get(), i));
+  else candidates.push_back(classes.get());
+  for (PyObject* candidate : candidates) {
+    if (!PyType_Check(candidate)) graph_break("isinstance() with an unknown class");
+    if (Py_TYPE(candidate) != &PyType_Type) {
+      // Abstract base classes answer for types.
+      const int result = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), candidate);
+      if (result < 0) throw PythonError{};
+      if (result) return bool_value(true);
+    } else if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(candidate))) {
+      return bool_value(true);
+    }
+  }
+  return bool_value(false);
+}
+
+V builtin_type(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  PyTypeObject* type = ev.python_type(args.args[0]);
+  if (!type) graph_break("type() of an unknown object");
+  return const_value(Ref::borrow(reinterpret_cast<PyObject*>(type)));
+}
+
+V builtin_callable(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  const V& value = ev.realize(args.args[0]);
+  if (value->kind == Kind::Function || value->kind == Kind::Method || value->kind == Kind::Bound) return bool_value(true);
+  PyTypeObject* type = ev.python_type(value);
+  if (!type) graph_break("callable() of an unknown object");
+  return bool_value(type->tp_call != nullptr);
+}
+
+V builtin_getattr(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 3);
+  Ref name = ev.constant(args.args[1]);
+  if (!name || !PyUnicode_Check(name.get())) graph_break("getattr() with an unknown name");
+  PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
+  if (args.args.size() == 3 && !ev.has_attribute(args.args[0], name.get())) return args.args[2];
+  return ev.attribute(args.args[0], name.get());
+}
+
+V builtin_hasattr(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  Ref name = ev.constant(args.args[1]);
+  if (!name || !PyUnicode_Check(name.get())) graph_break("hasattr() with an unknown name");
+  return bool_value(ev.has_attribute(args.args[0], name.get()));
+}
+
+V builtin_setattr(Evaluator& ev, CallArgs& args) {
+  expect(args, 3, 3);
+  Ref name = ev.constant(args.args[1]);
+  if (!name || !PyUnicode_Check(name.get())) graph_break("setattr() with an unknown name");
+  PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
+  ev.store_attribute(args.args[0], name.get(), args.args[2]);
+  return none_value();
+}
+
+template <bool kAll>
+V builtin_quantifier(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  for (const V& item : ev.elements(args.args[0]))
+    if (ev.truth(item) != kAll) return bool_value(!kAll);
+  return bool_value(kAll);
+}
+
+V builtin_slice(Evaluator& ev, CallArgs& args) {
+  (void)ev;
+  expect(args, 1, 3);
+  V slice = make_value(Kind::Slice);
+  if (args.args.size() == 1) slice->items = {none_value(), args.args[0], none_value()};
+  else slice->items = {args.args[0], args.args[1], args.args.size() == 3 ? args.args[2] : none_value()};
+  return slice;
+}
+
+V builtin_pow(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  return ev.binary(8, args.args[0], args.args[1]);
+}
+
+V builtin_round(Evaluator& ev, CallArgs& args) { return fold(ev, "builtins", "round", args); }
+V builtin_divmod(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  V quotient = ev.binary(2, args.args[0], args.args[1]);
+  return tuple_value({quotient, ev.binary(6, args.args[0], args.args[1])});
+}
+V builtin_sorted(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  V items = tuple_value(ev.elements(args.args[0]));
+  CallArgs constant;
+  constant.args = {items};
+  Ref sorted = fold(ev, "builtins", "sorted", constant)->object;
+  std::vector<V> result;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(sorted.get()); ++i)
+    result.push_back(const_value(Ref::borrow(PyList_GET_ITEM(sorted.get(), i))));
+  return list_value(std::move(result));
+}
+
+#define WEFT_MATH(NAME) \
+  V math_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "math", #NAME, args); }
+#define WEFT_FOR_EACH_MATH(X)                                                                                       \
+  X(sqrt) X(exp) X(log) X(log2) X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2)   \
+  X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) \
+  X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb) X(isclose)
+WEFT_FOR_EACH_MATH(WEFT_MATH)
+#undef WEFT_MATH
+
+template <int kOp>
+V operator_binary(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  return ev.binary(kOp, args.args[0], args.args[1]);
+}
+template <int kOp>
+V operator_compare(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  return ev.compare(kOp, args.args[0], args.args[1]);
+}
+V operator_getitem(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  return ev.subscript(args.args[0], args.args[1]);
+}
+V operator_neg(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  return ev.unary(Op::Negative, args.args[0]);
+}
+V operator_index(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  if (!ev.is_int(args.args[0])) graph_break("operator.index() of a computed number");
+  return args.args[0];
+}
+
+V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& args) {
+  if (name == "append") {
+    expect(args, 1, 1);
+    ev.mark_dirty(list);
+    list->items.push_back(args.args[0]);
+    return none_value();
+  }
+  if (name == "extend") {
+    expect(args, 1, 1);
+    std::vector<V> items = ev.elements(args.args[0]);
+    ev.mark_dirty(list);
+    list->items.insert(list->items.end(), items.begin(), items.end());
+    return none_value();
+  }
+  if (name == "insert") {
+    expect(args, 2, 2);
+    const auto length = static_cast<int64_t>(list->items.size());
+    int64_t at = ev.to_int(args.args[0], "index");
+    if (at < 0) at = std::max<int64_t>(0, at + length);
+    ev.mark_dirty(list);
+    list->items.insert(list->items.begin() + std::min(at, length), args.args[1]);
+    return none_value();
+  }
+  if (name == "pop") {
+    expect(args, 0, 1);
+    const auto length = static_cast<int64_t>(list->items.size());
+    int64_t at = args.args.empty() ? length - 1 : ev.to_int(args.args[0], "index");
+    if (at < 0) at += length;
+    if (at < 0 || at >= length) graph_break("pop from a list out of range");
+    ev.mark_dirty(list);
+    V item = list->items[static_cast<size_t>(at)];
+    list->items.erase(list->items.begin() + at);
+    return item;
+  }
+  if (name == "clear") {
+    expect(args, 0, 0);
+    ev.mark_dirty(list);
+    list->items.clear();
+    return none_value();
+  }
+  if (name == "reverse") {
+    expect(args, 0, 0);
+    ev.mark_dirty(list);
+    std::reverse(list->items.begin(), list->items.end());
+    return none_value();
+  }
+  if (name == "copy") {
+    expect(args, 0, 0);
+    return list_value(list->items);
+  }
+  graph_break(fmt::format("a call of list.{}", name));
+}
+
+V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& args) {
+  if (name == "keys" || name == "values" || name == "items") {
+    expect(args, 0, 0);
+    V view = make_value(Kind::DictView);
+    view->items = {dict};
+    view->name = name;
+    return view;
+  }
+  if (name == "get" || name == "pop" || name == "setdefault") {
+    expect(args, 1, 2);
+    const int at = find_key(ev, dict, dict_key(ev, args.args[0]));
+    V fallback = args.args.size() == 2 ? args.args[1] : none_value();
+    if (at < 0) {
+      if (name == "pop" && args.args.size() == 1) graph_break("a missing key");
+      if (name == "setdefault") set_dict_item(ev, dict, args.args[0], fallback);
+      return fallback;
+    }
+    V item = dict->items[static_cast<size_t>(at)];
+    if (name == "pop") {
+      ev.mark_dirty(dict);
+      dict->keys.erase(dict->keys.begin() + at);
+      dict->items.erase(dict->items.begin() + at);
+    }
+    return item;
+  }
+  if (name == "update") {
+    if (args.args.size() > 1) graph_break("dict.update() with several arguments");
+    if (!args.args.empty()) {
+      const V& from = ev.realize(args.args[0]);
+      if (from->kind != Kind::Dict) graph_break("dict.update() from another object");
+      for (size_t i = 0; i < from->keys.size(); ++i) set_dict_item(ev, dict, from->keys[i], from->items[i]);
+    }
+    for (const auto& [key, value] : args.keywords) set_dict_item(ev, dict, str_value(key), value);
+    return none_value();
+  }
+  if (name == "copy") {
+    expect(args, 0, 0);
+    V copy = make_value(Kind::Dict);
+    copy->keys = dict->keys;
+    copy->items = dict->items;
+    return copy;
+  }
+  graph_break(fmt::format("a call of dict.{}", name));
+}
+
+}  // namespace
+
+V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args) {
+  if (self->kind == Kind::List) return list_method(ev, self, name, args);
+  if (self->kind == Kind::Dict) return dict_method(ev, self, name, args);
+  if (self->kind == Kind::Tuple && (name == "index" || name == "count")) {
+    expect(args, 1, 1);
+    int64_t count = 0;
+    for (size_t i = 0; i < self->items.size(); ++i) {
+      if (!ev.equal(self->items[i], args.args[0])) continue;
+      if (name == "index") return int_value(static_cast<int64_t>(i));
+      ++count;
+    }
+    if (name == "count") return int_value(count);
+  }
+  // Methods of immutable constants have no side effects.
+  if (self->is_const()) {
+    PyObject* object = self->object.get();
+    if (PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+        PyTuple_CheckExact(object) || PyBytes_CheckExact(object)) {
+      if (name == "join" && args.args.size() == 1) args.args = {tuple_value(ev.elements(args.args[0]))};
+      Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());
+      for (const auto& [key, value] : args.keywords) {
+        Ref constant = ev.constant(value);
+        if (!constant) graph_break("a call whose arguments are not known");
+        PyDict_SetItemString(keywords.get(), key.c_str(), constant.get());
+      }
+      Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
+      Ref result = checked(PyObject_Call(method.get(), tuple.get(), keywords.get()));
+      if (PyList_CheckExact(result.get())) {
+        std::vector<V> items;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result.get()); ++i)
+          items.push_back(const_value(Ref::borrow(PyList_GET_ITEM(result.get(), i))));
+        return list_value(std::move(items));
+      }
+      return const_value(result);
+    }
+    Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
+    graph_break(fmt::format("a call of {}", callable_name(method.get())));
+  }
+  graph_break(fmt::format("a call of the method '{}'", name));
+}
+
+void register_builtins() {
+  const std::pair<const char*, Lowering> functions[] = {
+      {"len", builtin_len}, {"range", builtin_range}, {"enumerate", builtin_enumerate}, {"zip", builtin_zip},
+      {"reversed", builtin_reversed}, {"iter", builtin_iter}, {"next", builtin_next}, {"tuple", builtin_tuple},
+      {"list", builtin_list}, {"dict", builtin_dict}, {"sum", builtin_sum}, {"min", builtin_extreme<Py_LT>},
+      {"max", builtin_extreme<Py_GT>}, {"abs", builtin_abs}, {"float", builtin_float}, {"int", builtin_int},
+      {"bool", builtin_bool}, {"str", builtin_str}, {"isinstance", builtin_isinstance}, {"type", builtin_type},
+      {"callable", builtin_callable}, {"getattr", builtin_getattr}, {"hasattr", builtin_hasattr},
+      {"setattr", builtin_setattr}, {"all", builtin_quantifier<true>}, {"any", builtin_quantifier<false>},
+      {"slice", builtin_slice}, {"pow", builtin_pow}, {"round", builtin_round}, {"divmod", builtin_divmod},
+      {"sorted", builtin_sorted}};
+  for (const auto& [name, lowering] : functions) register_lowering((std::string("builtins.") + name).c_str(), lowering);
+#define WEFT_MATH(NAME) register_lowering("math." #NAME, math_##NAME);
+  WEFT_FOR_EACH_MATH(WEFT_MATH)
+#undef WEFT_MATH
+  const std::pair<const char*, Lowering> operators[] = {
+      {"add", operator_binary<0>}, {"sub", operator_binary<10>}, {"mul", operator_binary<5>},
+      {"truediv", operator_binary<11>}, {"floordiv", operator_binary<2>}, {"mod", operator_binary<6>},
+      {"pow", operator_binary<8>}, {"matmul", operator_binary<4>}, {"and_", operator_binary<1>},
+      {"or_", operator_binary<7>}, {"xor", operator_binary<12>}, {"lt", operator_compare<Py_LT>},
+      {"le", operator_compare<Py_LE>}, {"gt", operator_compare<Py_GT>}, {"ge", operator_compare<Py_GE>},
+      {"eq", operator_compare<Py_EQ>}, {"ne", operator_compare<Py_NE>}, {"getitem", operator_getitem},
+      {"neg", operator_neg}, {"index", operator_index}};
+  for (const auto& [name, lowering] : operators) register_lowering((std::string("operator.") + name).c_str(), lowering);
+}
+
+}  // namespace weft::capture

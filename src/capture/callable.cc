@@ -1,0 +1,177 @@
+// The object weft.compile returns, and the module functions behind weft.compiler.
+#define WEFT_IMPORT_NUMPY
+#include "capture/numpy_api.h"
+
+#include <structmember.h>
+
+#include "capture/numpy_names.h"
+#include "capture/segments.h"
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+namespace {
+
+struct Callable {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* dict;
+  PyObject* weak_references;
+  PyObject* function;
+  CompiledFunction* compiled;
+};
+
+// NumPy is imported when something is first compiled.
+bool ensure_ready() {
+  static bool ready = false;
+  if (ready) return true;
+  if (_import_array() < 0) return false;
+  register_builtins();
+  register_numpy_ufuncs();
+  register_numpy_reductions();
+  register_numpy_shapes();
+  ready = true;
+  return true;
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  auto* callable = reinterpret_cast<Callable*>(self);
+  try {
+    return callable->compiled->call(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames).release();
+  } catch (const PythonError&) {
+  } catch (const Error& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+// The function itself, for WEFT_DISABLE_COMPILE=1.
+PyObject* call_plain(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return PyObject_Vectorcall(reinterpret_cast<Callable*>(self)->function, args, nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* callable = reinterpret_cast<Callable*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(callable->dict);
+  Py_VISIT(callable->function);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  auto* callable = reinterpret_cast<Callable*>(self);
+  Py_CLEAR(callable->dict);
+  Py_CLEAR(callable->function);
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  auto* callable = reinterpret_cast<Callable*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (callable->weak_references) PyObject_ClearWeakRefs(self);
+  if (callable->compiled) callable->compiled->reset();
+  delete callable->compiled;
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("<weft.compile of %R>", reinterpret_cast<Callable*>(self)->function);
+}
+
+PyMemberDef kMembers[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weak_references), READONLY, nullptr},
+    {"__wrapped__", T_OBJECT, offsetof(Callable, function), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyGetSetDef kGetSet[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyType_Slot kSlots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                        {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                        {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                        {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                        {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)},
+                        {Py_tp_repr, reinterpret_cast<void*>(represent)},
+                        {Py_tp_members, kMembers},
+                        {Py_tp_getset, kGetSet},
+                        {0, nullptr}};
+
+PyType_Spec kSpec = {"weft._C.CompiledFunction", sizeof(Callable), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, kSlots};
+
+PyTypeObject* callable_type = nullptr;
+
+// make_callable(function, fullgraph, dynamic, mode)
+PyObject* make_callable(PyObject*, PyObject* args) {
+  PyObject *function, *dynamic;
+  int fullgraph = 0;
+  const char* mode = nullptr;
+  if (!PyArg_ParseTuple(args, "OpOs", &function, &fullgraph, &dynamic, &mode)) return nullptr;
+  if (!ensure_ready()) return nullptr;
+  auto* callable = reinterpret_cast<Callable*>(callable_type->tp_alloc(callable_type, 0));
+  if (!callable) return nullptr;
+  Settings settings;
+  settings.fullgraph = fullgraph != 0;
+  settings.mode = mode;
+  settings.dynamic = dynamic == Py_None ? Settings::Dynamic::Auto
+                     : PyObject_IsTrue(dynamic) ? Settings::Dynamic::Always : Settings::Dynamic::Never;
+  callable->vectorcall = env::flag("WEFT_DISABLE_COMPILE") ? call_plain : call;
+  callable->function = Py_NewRef(function);
+  callable->compiled = new CompiledFunction(Ref::borrow(function), settings);
+  return reinterpret_cast<PyObject*>(callable);
+}
+
+PyObject* report(PyObject*, PyObject* object) {
+  if (Py_TYPE(object) != callable_type) {
+    PyErr_SetString(PyExc_TypeError, "expected a function that weft.compile returned");
+    return nullptr;
+  }
+  try {
+    return reinterpret_cast<Callable*>(object)->compiled->report().release();
+  } catch (const PythonError&) {
+    return nullptr;
+  }
+}
+
+PyObject* reset(PyObject*, PyObject*) {
+  reset_all();
+  Py_RETURN_NONE;
+}
+
+PyObject* stats(PyObject*, PyObject*) {
+  const Counters& c = counters();
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "calls", c.calls, "captures", c.captures, "graphs", c.graphs,
+                       "breaks", c.breaks, "recompiles", c.recompiles, "kernels", c.kernels, "eager_calls", c.eager_calls,
+                       "runs", c.runs);
+}
+
+PyMethodDef kFunctions[] = {
+    {"_make_callable", make_callable, METH_VARARGS, nullptr},
+    {"_report", report, METH_O, nullptr},
+    {"_reset", reset, METH_NOARGS, nullptr},
+    {"_stats", stats, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void register_bindings(PyObject* module) {
+  callable_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kSpec));
+  if (!callable_type) throw PythonError{};
+  PyModule_AddFunctions(module, kFunctions);
+  PyModule_AddObjectRef(module, "_CompiledFunction", reinterpret_cast<PyObject*>(callable_type));
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,303 @@
+// Names, attributes, jumps, exceptions and calls, performed for real.
+#include "capture/concrete.h"
+
+namespace weft::capture {
+
+namespace {
+
+PyObject* name_of(const Frame& frame, const Instruction& in) {
+  return frame.code->names[static_cast<size_t>(in.arg)].get();
+}
+
+[[noreturn]] void raise_unbound(const Frame& frame, int slot) {
+  const bool free = slot >= frame.code->num_locals - frame.code->num_free;
+  if (free)
+    PyErr_Format(PyExc_NameError, "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
+                 frame.code->local_names[static_cast<size_t>(slot)].get());
+  else
+    PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
+                 frame.code->local_names[static_cast<size_t>(slot)].get());
+  throw PythonError{};
+}
+
+Ref load_global(const Frame& frame, PyObject* name) {
+  PyObject* value = PyDict_GetItemWithError(frame.globals.get(), name);
+  if (!value && !PyErr_Occurred()) value = PyDict_GetItemWithError(frame.builtins.get(), name);
+  if (!value) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+    throw PythonError{};
+  }
+  return Ref::borrow(value);
+}
+
+Ref load_super(Frame& frame, PyObject* name) {
+  Ref self = pop(frame), type = pop(frame), super = pop(frame);
+  PyObject* args[] = {type.get(), self.get()};
+  Ref proxy = checked(PyObject_Vectorcall(super.get(), args, 2, nullptr));
+  return checked(PyObject_GetAttr(proxy.get(), name));
+}
+
+bool step_cells(Frame& frame, const Instruction& in) {
+  const auto slot = static_cast<size_t>(in.arg);
+  switch (in.op) {
+    case Op::MakeCell: frame.locals[slot] = checked(PyCell_New(frame.locals[slot].get())); return true;
+    case Op::LoadDeref: {
+      PyObject* value = PyCell_GET(frame.locals[slot].get());
+      if (!value) raise_unbound(frame, in.arg);
+      push(frame, Ref::borrow(value));
+      return true;
+    }
+    case Op::StoreDeref: check(PyCell_Set(frame.locals[slot].get(), pop(frame).get())); return true;
+    case Op::DeleteDeref:
+      if (!PyCell_GET(frame.locals[slot].get())) raise_unbound(frame, in.arg);
+      check(PyCell_Set(frame.locals[slot].get(), nullptr));
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool step_names(Frame& frame, const Instruction& in) {
+  const auto slot = static_cast<size_t>(in.arg);
+  switch (in.op) {
+    case Op::LoadConst: push(frame, frame.code->constants[slot]); return true;
+    case Op::LoadFast:
+      if (!frame.locals[slot]) raise_unbound(frame, in.arg);
+      push(frame, frame.locals[slot]);
+      return true;
+    case Op::LoadFastAndClear: push(frame, std::exchange(frame.locals[slot], Ref())); return true;
+    case Op::StoreFast: frame.locals[slot] = pop(frame); return true;
+    case Op::DeleteFast:
+      if (!frame.locals[slot]) raise_unbound(frame, in.arg);
+      frame.locals[slot] = Ref();
+      return true;
+    case Op::LoadGlobal: push(frame, load_global(frame, name_of(frame, in))); return true;
+    case Op::StoreGlobal: check(PyDict_SetItem(frame.globals.get(), name_of(frame, in), pop(frame).get())); return true;
+    case Op::DeleteGlobal:
+      if (PyDict_DelItem(frame.globals.get(), name_of(frame, in)) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_KeyError))
+          PyErr_Format(PyExc_NameError, "name '%U' is not defined", name_of(frame, in));
+        throw PythonError{};
+      }
+      return true;
+    case Op::LoadAttr: push(frame, checked(PyObject_GetAttr(pop(frame).get(), name_of(frame, in)))); return true;
+    case Op::LoadMethod: {
+      Ref owner = pop(frame), method = checked(PyObject_GetAttr(owner.get(), name_of(frame, in)));
+      push(frame, Ref());
+      push(frame, method);
+      return true;
+    }
+    case Op::StoreAttr: {
+      Ref owner = pop(frame), value = pop(frame);
+      check(PyObject_SetAttr(owner.get(), name_of(frame, in), value.get()));
+      return true;
+    }
+    case Op::DeleteAttr: check(PyObject_SetAttr(pop(frame).get(), name_of(frame, in), nullptr)); return true;
+    case Op::LoadSuperAttr: push(frame, load_super(frame, name_of(frame, in))); return true;
+    case Op::LoadSuperMethod: {
+      Ref method = load_super(frame, name_of(frame, in));
+      push(frame, Ref());
+      push(frame, method);
+      return true;
+    }
+    case Op::ImportName: {
+      Ref from_list = pop(frame), level = pop(frame);
+      PyObject* name = name_of(frame, in);
+      const long depth = PyLong_AsLong(level.get());
+      push(frame, checked(PyImport_ImportModuleLevelObject(name, frame.globals.get(), nullptr, from_list.get(),
+                                                           static_cast<int>(depth))));
+      return true;
+    }
+    case Op::ImportFrom: {
+      PyObject* module = peek(frame, 1).get();
+      Ref value = Ref::steal(PyObject_GetAttr(module, name_of(frame, in)));
+      if (!value) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ImportError, "cannot import name '%U'", name_of(frame, in));
+        throw PythonError{};
+      }
+      push(frame, value);
+      return true;
+    }
+    case Op::LoadAssertionError: push(frame, Ref::borrow(PyExc_AssertionError)); return true;
+    case Op::LoadBuildClass: {
+      PyObject* build = PyDict_GetItemString(frame.builtins.get(), "__build_class__");
+      if (!build) {
+        PyErr_SetString(PyExc_NameError, "__build_class__ not found");
+        throw PythonError{};
+      }
+      push(frame, Ref::borrow(build));
+      return true;
+    }
+    default: return step_cells(frame, in);
+  }
+}
+
+namespace {
+
+bool truth(PyObject* value) {
+  const int result = PyObject_IsTrue(value);
+  check(result);
+  return result != 0;
+}
+
+// `raise`, `raise X` and `raise X from Y`: leaves the exception set and throws.
+[[noreturn]] void raise_exception(Frame& frame, int count) {
+  if (count == 0) {
+    Ref current = Ref::steal(PyErr_GetHandledException());
+    if (!current || current.get() == Py_None) PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
+    else PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(current.get())), current.get());
+    throw PythonError{};
+  }
+  Ref cause = count == 2 ? pop(frame) : Ref(), exception = pop(frame);
+  if (PyExceptionClass_Check(exception.get())) exception = checked(PyObject_CallNoArgs(exception.get()));
+  if (!PyExceptionInstance_Check(exception.get())) {
+    PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
+    throw PythonError{};
+  }
+  if (cause) {
+    if (PyExceptionClass_Check(cause.get())) cause = checked(PyObject_CallNoArgs(cause.get()));
+    if (cause.get() == Py_None) {
+      PyException_SetCause(exception.get(), nullptr);
+    } else if (PyExceptionInstance_Check(cause.get())) {
+      PyException_SetCause(exception.get(), cause.release());
+    } else {
+      PyErr_SetString(PyExc_TypeError, "exception causes must derive from BaseException");
+      throw PythonError{};
+    }
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+  throw PythonError{};
+}
+
+bool step_exceptions(Frame& frame, const Instruction& in) {
+  switch (in.op) {
+    case Op::Raise: raise_exception(frame, in.arg);
+    case Op::Reraise: {
+      Ref exception = pop(frame);
+#if PY_VERSION_HEX >= 0x030C0000
+      PyErr_SetRaisedException(exception.release());
+#else
+      PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get()))), Py_NewRef(exception.get()),
+                    PyException_GetTraceback(exception.get()));
+#endif
+      throw PythonError{};
+    }
+    case Op::PushExcInfo: {
+      Ref exception = pop(frame), previous = Ref::steal(PyErr_GetHandledException());
+      push(frame, previous ? previous : Ref::borrow(Py_None));
+      PyErr_SetHandledException(exception.get());
+      push(frame, exception);
+      return true;
+    }
+    case Op::PopExcept: {
+      Ref previous = pop(frame);
+      PyErr_SetHandledException(previous.get() == Py_None ? nullptr : previous.get());
+      return true;
+    }
+    case Op::CheckExcMatch: {
+      Ref type = pop(frame);
+      const int matches = PyErr_GivenExceptionMatches(peek(frame, 1).get(), type.get());
+      push(frame, Ref::borrow(matches ? Py_True : Py_False));
+      return true;
+    }
+    case Op::WithExceptStart: {
+      PyObject *exception = peek(frame, 1).get(), *exit = peek(frame, 4).get();
+      Ref traceback = Ref::steal(PyException_GetTraceback(exception));
+      PyObject* args[] = {reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
+                          traceback ? traceback.get() : Py_None};
+      push(frame, checked(PyObject_Vectorcall(exit, args, 3, nullptr)));
+      return true;
+    }
+    case Op::BeforeWith: {
+      Ref manager = pop(frame);
+      Ref enter = Ref::steal(PyObject_GetAttrString(manager.get(), "__enter__"));
+      Ref exit = enter ? Ref::steal(PyObject_GetAttrString(manager.get(), "__exit__")) : Ref();
+      if (!exit) {
+        if (PyErr_ExceptionMatches(PyExc_AttributeError))
+          PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the context manager protocol",
+                       Py_TYPE(manager.get())->tp_name);
+        throw PythonError{};
+      }
+      Ref entered = checked(PyObject_CallNoArgs(enter.get()));
+      push(frame, exit);
+      push(frame, entered);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// Sets frame.ip for jumps; the caller has already moved it to the next instruction.
+bool step_control(Frame& frame, const Instruction& in) {
+  switch (in.op) {
+    case Op::Nop: return true;
+    case Op::PopTop: frame.stack.pop_back(); return true;
+    case Op::PushNull: push(frame, Ref()); return true;
+    case Op::Copy: push(frame, peek(frame, in.arg)); return true;
+    case Op::Swap: std::swap(peek(frame, 1), peek(frame, in.arg)); return true;
+    case Op::Jump: case Op::JumpBack: frame.ip = in.arg; return true;
+    case Op::PopJumpIfTrue:
+      if (truth(pop(frame).get())) frame.ip = in.arg;
+      return true;
+    case Op::PopJumpIfFalse:
+      if (!truth(pop(frame).get())) frame.ip = in.arg;
+      return true;
+    case Op::PopJumpIfNone:
+      if (pop(frame).get() == Py_None) frame.ip = in.arg;
+      return true;
+    case Op::PopJumpIfNotNone:
+      if (pop(frame).get() != Py_None) frame.ip = in.arg;
+      return true;
+    case Op::JumpIfTrueOrPop: case Op::JumpIfFalseOrPop:
+      if (truth(peek(frame, 1).get()) == (in.op == Op::JumpIfTrueOrPop)) frame.ip = in.arg;
+      else frame.stack.pop_back();
+      return true;
+    case Op::GetIter: push(frame, checked(PyObject_GetIter(pop(frame).get()))); return true;
+    case Op::ForIter: {
+      Ref item = Ref::steal(PyIter_Next(peek(frame, 1).get()));
+      if (item) {
+        push(frame, item);
+      } else {
+        if (PyErr_Occurred()) throw PythonError{};
+        frame.stack.pop_back();
+        frame.ip = in.arg;
+      }
+      return true;
+    }
+    default: return step_exceptions(frame, in);
+  }
+}
+
+StepResult step(State& state, Ref& result) {
+  Frame& frame = state.frames.back();
+  const Instruction& in = frame.code->instructions[static_cast<size_t>(frame.ip)];
+  if (in.op == Op::Return) {
+    Ref value = pop(frame);
+    if (frame.on_return == OnReturn::Instance) value = frame.extra;
+    state.frames.pop_back();
+    if (state.frames.empty()) {
+      result = std::move(value);
+      return StepResult::Returned;
+    }
+    push(state.frames.back(), std::move(value));
+    return StepResult::Next;
+  }
+  const int instruction = frame.ip;
+  try {
+    ++frame.ip;
+    if (!step_data(frame, in) && !step_names(frame, in) && !step_control(frame, in) && !step_calls(frame, in)) {
+      PyErr_Format(PyExc_SystemError, "weft cannot perform instruction %s", std::string(op_name(in.op)).c_str());
+      throw PythonError{};
+    }
+  } catch (const PythonError&) {
+    frame.ip = instruction;
+    unwind(state);
+  }
+  return StepResult::Next;
+}
+
+}  // namespace weft::capture

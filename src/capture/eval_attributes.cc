@@ -1,0 +1,210 @@
+// Attributes of modules, classes, instances and builtin values.
+#include <fmt/format.h>
+
+#include "capture/evaluator.h"
+#include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
+
+namespace weft::capture {
+
+namespace {
+
+V bound(const V& self, const std::string& name) {
+  V value = make_value(Kind::Bound);
+  value->items = {self};
+  value->name = name;
+  return value;
+}
+
+V method(const V& self, const V& function) {
+  V value = make_value(Kind::Method);
+  value->items = {self, function};
+  return value;
+}
+
+bool is_data_descriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
+
+}  // namespace
+
+// An entry of the instance's dict, as far as segments may know it; null when it is not there.
+V Evaluator::find_instance_item(const V& owner, PyObject* name) {
+  for (size_t i = 0; i < owner->keys.size(); ++i)
+    if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->items[i];
+  if (!owner->source) return nullptr;
+  Ref dict = Ref::steal(PyObject_GenericGetDict(owner->object.get(), nullptr));
+  if (!dict) {
+    PyErr_Clear();
+    return nullptr;  // a class with slots only
+  }
+  SourceRef dict_source = make_source({.step = Source::Step::InstanceDict, .base = owner->source, .key = {}, .object = {}, .object2 = {}});
+  PyObject* found = PyDict_GetItemWithError(dict.get(), name);
+  if (!found) {
+    variant_->guards.add({.op = GuardOp::DictLacks, .a = variant_->guards.load(dict_source), .object = name},
+                         fmt::format("{} has no '{}' of its own", owner->source->str(), utf8(name)));
+    return nullptr;
+  }
+  V item = lazy_value(found, make_source({.step = Source::Step::DictItem, .base = dict_source, .key = Ref::borrow(name),
+                                          .object = {}, .object2 = {}}));
+  owner->keys.push_back(const_value(Ref::borrow(name)));
+  owner->items.push_back(item);
+  owner->changed.push_back(false);
+  return item;
+}
+
+// `found` in the class's MRO, seen through an instance.
+V Evaluator::class_attribute(const V& owner, PyTypeObject* type, PyObject* name, PyObject* found) {
+  (void)type;
+  if (PyFunction_Check(found)) return method(owner, pinned(found));
+  if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
+    Ref function = checked(PyObject_GetAttrString(found, "__func__"));
+    if (Py_TYPE(found) == &PyStaticMethod_Type) return pinned(function.get());
+    return method(pinned(reinterpret_cast<PyObject*>(owner->object_type)), pinned(function.get()));
+  }
+  if (Py_TYPE(found)->tp_descr_get == nullptr) return pinned(found);
+  graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
+}
+
+V Evaluator::instance_attribute(const V& owner, PyObject* name) {
+  PyTypeObject* type = owner->object_type;
+  if (!owner->source) pin_type(type);
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) return pinned(reinterpret_cast<PyObject*>(type));
+  if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) graph_break("__dict__ of an object");
+  PyObject* found = _PyType_Lookup(type, name);
+  if (found && is_data_descriptor(found)) {
+    if (Py_TYPE(found) == &PyProperty_Type) {
+      Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+      if (!PyFunction_Check(getter.get())) graph_break("a property without a Python getter");
+      pinned(getter.get());
+      CallArgs args;
+      args.args = {owner};
+      enter(getter.get(), std::move(args));
+      return nullptr;
+    }
+    if (Py_TYPE(found) == &PyMemberDescr_Type) {
+      for (size_t i = 0; i < owner->keys.size(); ++i)
+        if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->items[i];
+      if (owner->source) {
+        Ref value = checked(PyObject_GetAttr(owner->object.get(), name));
+        return lazy_value(value.get(), make_source({.step = Source::Step::Attribute, .base = owner->source,
+                                                    .key = Ref::borrow(name), .object = {}, .object2 = {}}));
+      }
+    }
+    graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
+  }
+  if (V item = find_instance_item(owner, name)) return item;
+  if (found) return class_attribute(owner, type, name, found);
+  graph_break(fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name)));
+}
+
+V Evaluator::const_attribute(const V& owner, PyObject* name) {
+  PyObject* object = owner->object.get();
+  if (PyModule_Check(object)) {
+    PyObject* dict = PyModule_GetDict(object);
+    if (PyObject* value = PyDict_GetItemWithError(dict, name))
+      return lazy_value(value, make_source({.step = Source::Step::ModuleAttr, .base = {}, .key = Ref::borrow(name),
+                                            .object = Ref::borrow(dict), .object2 = {}}));
+  }
+  Ref value = checked(PyObject_GetAttr(object, name));
+  PyTypeObject* type = Py_TYPE(object);
+  const bool fixed = (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
+  if (PyType_Check(object)) {
+    auto* self = reinterpret_cast<PyTypeObject*>(object);
+    PyObject* found = _PyType_Lookup(self, name);
+    if ((self->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0) return const_value(value);
+    // A plain class attribute or function: fixed as long as the class is unchanged.
+    if (found && type == &PyType_Type && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_get)) {
+      pin_type(self);
+      return pinned(found);
+    }
+    if (found && Py_TYPE(found) == &PyStaticMethod_Type) {
+      pin_type(self);
+      return pinned(value.get());
+    }
+    if (found && Py_TYPE(found) == &PyClassMethod_Type) {
+      pin_type(self);
+      return method(owner, pinned(checked(PyObject_GetAttrString(found, "__func__")).get()));
+    }
+  } else if (fixed && !PyFunction_Check(object) && !PyModule_Check(object)) {
+    // Attributes of immutable builtin objects (ufuncs, dtypes, strings, numbers) are fixed; methods are new
+    // objects each time.
+    if (PyCallable_Check(value.get()) && !PyType_Check(value.get())) return bound(owner, utf8(name));
+    return const_value(value);
+  }
+  SourceRef base = owner->source ? owner->source : pinned_source(object);
+  return lazy_value(value.get(), make_source({.step = Source::Step::Attribute, .base = base, .key = Ref::borrow(name),
+                                              .object = {}, .object2 = {}}));
+}
+
+V Evaluator::attribute(const V& owner, PyObject* name) {
+  realize(owner);
+  switch (owner->kind) {
+    case Kind::Const: return const_attribute(owner, name);
+    case Kind::Instance: return instance_attribute(owner, name);
+    case Kind::Array: {
+      const std::string text = utf8(name);
+      if (V value = numpy_attribute(*this, owner, text)) return value;
+      if (find_array_method(text)) return bound(owner, text);
+      graph_break(fmt::format("attribute '{}' of an array", text));
+    }
+    case Kind::List: case Kind::Dict: case Kind::Tuple: case Kind::Scalar: case Kind::SymInt: {
+      PyTypeObject* type = python_type(owner);
+      if (type && _PyType_Lookup(type, name)) return bound(owner, utf8(name));
+      break;
+    }
+    case Kind::Slice: {
+      const std::string text = utf8(name);
+      if (text == "start") return owner->items[0];
+      if (text == "stop") return owner->items[1];
+      if (text == "step") return owner->items[2];
+      break;
+    }
+    case Kind::Method:
+      if (utf8(name) == "__self__") return owner->items[0];
+      if (utf8(name) == "__func__") return owner->items[1];
+      break;
+    default: break;
+  }
+  graph_break(fmt::format("attribute '{}' of an object that capture knows nothing of", utf8(name)));
+}
+
+void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value) {
+  realize(owner);
+  if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
+  if (!owner->source) pin_type(owner->object_type);
+  PyObject* found = _PyType_Lookup(owner->object_type, name);
+  if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type)
+    graph_break(fmt::format("assignment to attribute '{}', which a descriptor handles", utf8(name)));
+  size_t at = 0;
+  while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
+  if (at == owner->keys.size()) {
+    owner->keys.push_back(const_value(Ref::borrow(name)));
+    owner->items.push_back(value);
+    owner->changed.push_back(true);
+  }
+  owner->items[at] = value;
+  owner->changed[at] = true;
+  mark_dirty(owner);
+}
+
+bool Evaluator::has_attribute(const V& owner, PyObject* name) {
+  realize(owner);
+  if (owner->kind == Kind::Instance) {
+    if (!owner->source) pin_type(owner->object_type);
+    if (_PyType_Lookup(owner->object_type, name)) return true;
+    static PyObject* hook = PyUnicode_InternFromString("__getattr__");
+    if (_PyType_Lookup(owner->object_type, hook)) graph_break("hasattr of an object with __getattr__");
+    return find_instance_item(owner, name) != nullptr;
+  }
+  if (PyTypeObject* type = python_type(owner); type && owner->kind != Kind::Const && owner->kind != Kind::Opaque)
+    return _PyType_Lookup(type, name) != nullptr;
+  if (owner->is_const()) {
+    PyObject* object = owner->object.get();
+    if (PyObject_HasAttr(object, name)) return true;
+    if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0 && !PyModule_Check(object) && !PyType_Check(object) &&
+        !PyFunction_Check(object))
+      return false;
+  }
+  graph_break("hasattr of an object that capture knows nothing of");
+}
+
+}  // namespace weft::capture

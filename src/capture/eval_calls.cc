@@ -1,0 +1,372 @@
+// Calls: functions that are entered, classes that are instantiated, and callables known by their lowering.
+#include <fmt/format.h>
+
+#include "capture/evaluator.h"
+#include "capture/numpy_api.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr size_t kMaxDepth = 100;
+
+struct Registry {
+  std::unordered_map<PyObject*, Lowering> by_object;
+  std::unordered_map<std::string, Lowering> methods;
+  std::unordered_map<std::string, AttributeLowering> attributes;
+};
+Registry& registry() {
+  static auto& instance = *new Registry;
+  return instance;
+}
+
+}  // namespace
+
+void register_lowering(const char* path, Lowering lowering) {
+  std::string rest = path;
+  const size_t first = rest.find('.');
+  Ref object = Ref::steal(PyImport_ImportModule(rest.substr(0, first).c_str()));
+  rest = rest.substr(first + 1);
+  while (object && !rest.empty()) {
+    const size_t dot = rest.find('.');
+    object = Ref::steal(PyObject_GetAttrString(object.get(), rest.substr(0, dot).c_str()));
+    rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+  }
+  if (!object) {
+    PyErr_Clear();
+    return;
+  }
+  registry().by_object[object.release()] = lowering;  // lives as long as the process
+}
+
+Lowering find_lowering(PyObject* callable) {
+  auto found = registry().by_object.find(callable);
+  return found == registry().by_object.end() ? nullptr : found->second;
+}
+
+void register_array_method(const char* name, Lowering lowering) { registry().methods[name] = lowering; }
+Lowering find_array_method(const std::string& name) {
+  auto found = registry().methods.find(name);
+  return found == registry().methods.end() ? nullptr : found->second;
+}
+void register_array_attribute(const char* name, AttributeLowering lowering) { registry().attributes[name] = lowering; }
+AttributeLowering find_array_attribute(const std::string& name) {
+  auto found = registry().attributes.find(name);
+  return found == registry().attributes.end() ? nullptr : found->second;
+}
+
+std::vector<V> bind_arguments(const CallArgs& args, const char* signature) {
+  std::vector<std::string> names;
+  size_t num_positional = 0;
+  bool keyword_only = false, extra = false;
+  std::string text = signature;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(", ", at), text.size());
+    const std::string name = text.substr(at, end - at);
+    at = end + 2;
+    if (name == "*") keyword_only = true;
+    else if (name == "**") extra = true;
+    else if (!name.empty()) {
+      names.push_back(name);
+      if (!keyword_only) ++num_positional;
+    }
+  }
+  if (args.args.size() > num_positional) graph_break("a call with arguments that capture does not know");
+  std::vector<V> result(names.size());
+  std::copy(args.args.begin(), args.args.end(), result.begin());
+  for (const auto& [key, value] : args.keywords) {
+    const auto found = std::find(names.begin(), names.end(), key);
+    if (found == names.end()) {
+      if (extra) continue;
+      graph_break(fmt::format("a call with the keyword argument '{}', which capture does not know", key));
+    }
+    V& slot = result[static_cast<size_t>(found - names.begin())];
+    if (slot) graph_break("an argument is given twice");
+    slot = value;
+  }
+  return result;
+}
+
+void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
+                     const std::vector<std::pair<std::string, V>>& kwdefaults, CallArgs args) {
+  const Code& code = *frame.code;
+  frame.locals.resize(static_cast<size_t>(code.num_locals));
+  const auto positional = static_cast<size_t>(code.positional);
+  const size_t num_named = positional + static_cast<size_t>(code.keyword_only);
+  for (size_t i = 0; i < std::min(args.args.size(), positional); ++i) frame.locals[i] = args.args[i];
+  if (code.var_args) {
+    std::vector<V> rest;
+    if (args.args.size() > positional) rest.assign(args.args.begin() + static_cast<std::ptrdiff_t>(positional), args.args.end());
+    frame.locals[num_named] = tuple_value(std::move(rest));
+  } else if (args.args.size() > positional) {
+    graph_break(fmt::format("{}() is called with too many arguments", code.name()));
+  }
+  V keywords;
+  if (code.var_keywords) frame.locals[num_named + (code.var_args ? 1 : 0)] = keywords = make_value(Kind::Dict);
+  for (const auto& [name, value] : args.keywords) {
+    size_t slot = static_cast<size_t>(code.positional_only);
+    while (slot < num_named && utf8(code.local_names[slot].get()) != name) ++slot;
+    if (slot < num_named) {
+      if (frame.locals[slot]) graph_break("an argument is given twice");
+      frame.locals[slot] = value;
+    } else if (keywords) {
+      keywords->keys.push_back(str_value(name));
+      keywords->items.push_back(value);
+    } else {
+      graph_break(fmt::format("{}() has no parameter '{}'", code.name(), name));
+    }
+  }
+  for (size_t i = 0; i < num_named; ++i) {
+    if (frame.locals[i]) continue;
+    if (i < positional && i + defaults.size() >= positional) {
+      frame.locals[i] = defaults[i + defaults.size() - positional];
+      continue;
+    }
+    if (i >= positional)
+      for (const auto& [name, value] : kwdefaults)
+        if (name == utf8(code.local_names[i].get())) frame.locals[i] = value;
+    if (!frame.locals[i]) graph_break(fmt::format("{}() is called without an argument", code.name()));
+  }
+}
+
+void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V extra) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
+  if (!code.unsupported.empty()) graph_break(fmt::format("call of {}(): {}", code.name(), code.unsupported));
+  if (frames_.size() >= kMaxDepth) graph_break("calls are nested deeply");
+  Guards& guards = variant_->guards;
+  const int reg = guards.load(pinned_source(object));
+  guards.add({.op = GuardOp::FunctionCode, .a = reg, .object = function->func_code},
+             fmt::format("code of {} is unchanged", code.name()));
+  guards.add({.op = GuardOp::FunctionDefaults, .a = reg, .object = function->func_defaults},
+             fmt::format("defaults of {} are unchanged", code.name()));
+  guards.add({.op = GuardOp::FunctionKwDefaults, .a = reg, .object = function->func_kwdefaults},
+             fmt::format("keyword defaults of {} are unchanged", code.name()));
+  std::vector<V> defaults;
+  for (Py_ssize_t i = 0; function->func_defaults && i < PyTuple_GET_SIZE(function->func_defaults); ++i)
+    defaults.push_back(pinned(PyTuple_GET_ITEM(function->func_defaults, i)));
+  std::vector<std::pair<std::string, V>> kwdefaults;
+  if (function->func_kwdefaults) {
+    PyObject *key, *value;
+    SourceRef base = pinned_source(function->func_kwdefaults);
+    for (Py_ssize_t position = 0; PyDict_Next(function->func_kwdefaults, &position, &key, &value);)
+      kwdefaults.emplace_back(utf8(key), lazy_value(value, make_source({.step = Source::Step::DictItem, .base = base,
+                                                                         .key = Ref::borrow(key), .object = {}, .object2 = {}})));
+  }
+  AbstractFrame frame{&code, Ref::borrow(function->func_globals), Ref::borrow(function->func_builtins), {}, {}, 0,
+                      on_return, std::move(extra)};
+  bind(frame, defaults, kwdefaults, std::move(args));
+  for (int i = 0; i < code.num_free; ++i) {
+    PyObject* cell = PyTuple_GET_ITEM(function->func_closure, i);
+    V value = pinned(cell);
+    frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] = unify(value);
+  }
+  frames_.push_back(std::move(frame));
+}
+
+void Evaluator::enter_made(const V& function, CallArgs args) {
+  const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->object.get()));
+  if (!code.unsupported.empty()) graph_break(fmt::format("call of {}(): {}", code.name(), code.unsupported));
+  if (frames_.size() >= kMaxDepth) graph_break("calls are nested deeply");
+  std::vector<V> defaults;
+  if (function->items[0]) defaults = elements(function->items[0]);
+  std::vector<std::pair<std::string, V>> kwdefaults;
+  if (const V& dict = function->items[1])
+    for (size_t i = 0; i < realize(dict)->keys.size(); ++i)
+      kwdefaults.emplace_back(utf8(dict->keys[i]->object.get()), dict->items[i]);
+  AbstractFrame frame{&code, function->globals, builtins_of(function->globals.get()), {}, {}, 0, OnReturn::Push, nullptr};
+  bind(frame, defaults, kwdefaults, std::move(args));
+  if (code.num_free) {
+    std::vector<V> cells = elements(function->items[3]);
+    for (int i = 0; i < code.num_free; ++i)
+      frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] = cells[static_cast<size_t>(i)];
+  }
+  frames_.push_back(std::move(frame));
+}
+
+V Evaluator::construct(const V& type_value, CallArgs args) {
+  auto* type = reinterpret_cast<PyTypeObject*>(type_value->object.get());
+  static PyObject* init_name = PyUnicode_InternFromString("__init__");
+  const bool plain = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type) == &PyType_Type &&
+                     type->tp_new == PyBaseObject_Type.tp_new && type->tp_getattro == PyObject_GenericGetAttr &&
+                     type->tp_setattro == PyObject_GenericSetAttr && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
+  if (!plain) graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
+  pin_type(type);
+  V instance = make_value(Kind::Instance);
+  instance->object_type = type;
+  PyObject* init = _PyType_Lookup(type, init_name);
+  if (init && PyFunction_Check(init)) {
+    args.args.insert(args.args.begin(), instance);
+    enter(init, std::move(args), OnReturn::Instance, instance);
+    return nullptr;
+  }
+  if (type->tp_init != PyBaseObject_Type.tp_init || !args.args.empty() || !args.keywords.empty())
+    graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
+  return instance;
+}
+
+V Evaluator::call_const(const V& callable, CallArgs args) {
+  PyObject* object = callable->object.get();
+  if (Lowering lowering = find_lowering(object)) return lowering(*this, args);
+  if (PyFunction_Check(object)) {
+    enter(object, std::move(args));
+    return nullptr;
+  }
+  if (PyType_Check(object)) return construct(callable, std::move(args));
+  // Functions behind NumPy's dispatcher are Python functions over others: entered when nothing is known of them.
+  if (std::string_view(Py_TYPE(object)->tp_name) == "numpy._ArrayFunctionDispatcher") {
+    Ref implementation = Ref::steal(PyObject_GetAttrString(object, "_implementation"));
+    if (implementation && PyFunction_Check(implementation.get())) {
+      enter(implementation.get(), std::move(args));
+      return nullptr;
+    }
+    PyErr_Clear();
+  }
+  graph_break(fmt::format("a call of {}", callable_name(object)));
+}
+
+V Evaluator::call_bound(const V& bound, CallArgs args) {
+  const V& self = bound->items[0];
+  if (realize(self)->kind == Kind::Array) {
+    Lowering lowering = find_array_method(bound->name);
+    if (!lowering) graph_break(fmt::format("a call of the array method '{}'", bound->name));
+    args.args.insert(args.args.begin(), self);
+    return lowering(*this, args);
+  }
+  return call_builtin_method(*this, self, bound->name, args);
+}
+
+V Evaluator::call(const V& callable, CallArgs args) {
+  realize(callable);
+  switch (callable->kind) {
+    case Kind::Const: return call_const(callable, std::move(args));
+    case Kind::Method:
+      args.args.insert(args.args.begin(), callable->items[0]);
+      return call(callable->items[1], std::move(args));
+    case Kind::Bound: return call_bound(callable, std::move(args));
+    case Kind::Function:
+      enter_made(callable, std::move(args));
+      return nullptr;
+    case Kind::Instance: {
+      static PyObject* call_name = PyUnicode_InternFromString("__call__");
+      if (!callable->source) pin_type(callable->object_type);
+      PyObject* method = _PyType_Lookup(callable->object_type, call_name);
+      if (method && PyFunction_Check(method)) {
+        args.args.insert(args.args.begin(), callable);
+        enter(method, std::move(args));
+        return nullptr;
+      }
+      break;
+    }
+    case Kind::Opaque: graph_break(fmt::format("a call of {}", callable_name(callable->object.get())));
+    default: break;
+  }
+  graph_break("a call of an object that capture knows nothing of");
+}
+
+bool Evaluator::execute_calls(const Instruction& in) {
+  const size_t depth = frames_.size();
+  // A frame that was entered yields its value on the caller's stack when it returns: the operands are dropped
+  // there now.
+  const auto finish = [&](V result, int operands) {
+    if (result) {
+      drop(operands);
+      push(std::move(result));
+    } else {
+      auto& stack = frames_[depth - 1].stack;
+      stack.resize(stack.size() - static_cast<size_t>(operands));
+    }
+    return true;
+  };
+  switch (in.op) {
+    case Op::Call: case Op::CallKw: {
+      const int names_on_stack = in.op == Op::CallKw ? 1 : 0;
+      Ref names;
+      if (names_on_stack) names = constant(top());
+      else if (in.arg2 >= 0) names = frame().code->constants[static_cast<size_t>(in.arg2)];
+      const int count = in.arg + names_on_stack;
+      V a = top(count + 2), b = top(count + 1);
+      V callable = a ? a : b;
+      CallArgs args;
+      if (a && b) args.args.push_back(b);
+      const int named = names ? static_cast<int>(PyTuple_GET_SIZE(names.get())) : 0;
+      for (int i = 0; i < in.arg; ++i) {
+        V argument = top(count - i);
+        if (i < in.arg - named) args.args.push_back(argument);
+        else args.keywords.emplace_back(utf8(PyTuple_GET_ITEM(names.get(), i - (in.arg - named))), argument);
+      }
+      return finish(call(callable, std::move(args)), count + 2);
+    }
+    case Op::CallEx: {
+      const int keywords = in.arg & 1;
+      V a = top(keywords + 3), b = top(keywords + 2);
+      CallArgs args;
+      if (a && b) args.args.push_back(b);
+      for (const V& argument : elements(top(keywords + 1))) args.args.push_back(argument);
+      if (keywords) {
+        const V dict = realize(top());
+        if (dict->kind != Kind::Dict) graph_break("keyword arguments from an unknown mapping");
+        for (size_t i = 0; i < dict->keys.size(); ++i)
+          args.keywords.emplace_back(to_string(dict->keys[i], "a keyword"), dict->items[i]);
+      }
+      return finish(call(a ? a : b, std::move(args)), keywords + 3);
+    }
+    case Op::LoadAttr: return finish(attribute(top(), name(in)), 1);
+    case Op::LoadMethod: {
+      V value = attribute(top(), name(in));
+      auto& stack = frames_[depth - 1].stack;
+      stack.back() = nullptr;  // the slot of a null below the attribute
+      if (value) push(value);
+      return true;
+    }
+    case Op::StoreAttr:
+      store_attribute(top(1), name(in), top(2));
+      drop(2);
+      return true;
+    case Op::LoadSuperAttr: case Op::LoadSuperMethod: {
+      const V self = realize(top(1)), type = realize(top(2));
+      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type)) || self->kind != Kind::Instance || !type->is_const())
+        graph_break("super()");
+      V value = nullptr;
+      PyObject* mro = self->object_type->tp_mro;
+      bool after = false;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro) && !value; ++i) {
+        PyObject* base = PyTuple_GET_ITEM(mro, i);
+        if (after) {
+          PyObject* found = PyObject_HasAttr(base, name(in)) ? _PyType_Lookup(reinterpret_cast<PyTypeObject*>(base), name(in)) : nullptr;
+          if (found) value = class_attribute(self, reinterpret_cast<PyTypeObject*>(base), name(in), found);
+        }
+        if (base == type->object.get()) after = true;
+      }
+      if (!value) graph_break("an attribute that super() does not have");
+      if (value->kind == Kind::Method && realize(value->items[1])->is_const() == false) graph_break("super()");
+      drop(3);
+      if (in.op == Op::LoadSuperMethod) push(nullptr);
+      push(value);
+      return true;
+    }
+    case Op::MakeFunction: {
+      V function = make_value(Kind::Function);
+      function->object = constant(top());
+      function->globals = frame().globals;
+      function->items.assign(4, nullptr);
+      int at = 2;
+      for (int flag : {3, 2, 1, 0})
+        if (in.arg & 1 << flag) function->items[static_cast<size_t>(flag)] = top(at++);
+      drop(at - 1);
+      push(function);
+      return true;
+    }
+    case Op::SetFunctionAttribute: {
+      const V function = top(1);
+      const int at = in.arg == 1 ? 0 : in.arg == 2 ? 1 : in.arg == 4 ? 2 : 3;
+      function->items[static_cast<size_t>(at)] = top(2);
+      drop(2);
+      push(function);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+}  // namespace weft::capture

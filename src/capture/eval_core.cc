@@ -1,0 +1,239 @@
+// The evaluator's main loop, jumps, names and containers.
+#include <fmt/format.h>
+
+#include "capture/concrete.h"
+#include "capture/evaluator.h"
+#include "capture/numpy_api.h"
+#include "ops/tracer.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr int kMaxTrips = 128;          // of one loop in one segment
+constexpr int kMaxSteps = 200'000;      // instructions in one segment
+
+std::shared_ptr<const std::string> file_of(const Code& code) {
+  static auto& files = *new std::unordered_map<const Code*, std::shared_ptr<const std::string>>;
+  auto& file = files[&code];
+  if (!file) file = std::make_shared<const std::string>(code.file());
+  return file;
+}
+
+}  // namespace
+
+V CallArgs::keyword(std::string_view name) const {
+  for (const auto& [key, value] : keywords)
+    if (key == name) return value;
+  return nullptr;
+}
+
+Evaluator::Evaluator(const State& state, History& history, const Settings& settings)
+    : settings_(settings), history_(history), variant_(std::make_shared<Variant>()),
+      tracer_(utf8(state.frames.back().code->code()->co_name)) {
+  for (size_t f = 0; f < state.frames.size(); ++f) {
+    const Frame& from = state.frames[f];
+    AbstractFrame frame{from.code, from.globals, from.builtins, {}, {}, from.ip, from.on_return, nullptr};
+    const auto lazy = [&](const Ref& object, Source::Step step, size_t index, Ref key) -> V {
+      if (!object) return nullptr;
+      return lazy_value(object.get(), make_source({.step = step, .base = {}, .frame = static_cast<int>(f),
+                                                   .index = static_cast<int>(index), .key = key, .object = {}, .object2 = {}}));
+    };
+    for (size_t i = 0; i < from.locals.size(); ++i)
+      frame.locals.push_back(lazy(from.locals[i], Source::Step::Local, i, from.code->local_names[i]));
+    for (size_t i = 0; i < from.stack.size(); ++i)
+      frame.stack.push_back(lazy(from.stack[i], Source::Step::Stack, i, Ref()));
+    if (from.extra) frame.extra = pinned(from.extra.get());
+    frames_.push_back(std::move(frame));
+  }
+}
+
+std::shared_ptr<Variant> Evaluator::evaluate() {
+  ops::TracerScope scope(&tracer_);
+  std::string reason;
+  while (true) {
+    const size_t depth = frames_.size() - 1;
+    const int at = frame().ip;
+    const Instruction& in = frame().code->instructions[static_cast<size_t>(at)];
+    try {
+      tracer_.set_location({file_of(*frame().code), frame().code->line(at)});
+      if (++steps_taken_ > kMaxSteps) graph_break("the segment is very long");
+      if (in.op == Op::Return) {
+        realize(top());
+        if (frames_.size() == 1) {
+          finish_return(top());
+          return variant_;
+        }
+        execute_return();
+        continue;
+      }
+      frame().ip = at + 1;
+      execute(in);
+      continue;
+    } catch (const GraphBreak& signal) {
+      reason = signal.reason;
+    } catch (const Error& error) {
+      // A user error becomes NumPy's own when the operation is performed for real.
+      reason = error.what();
+    } catch (const PythonError&) {
+      reason = "the operation raises an exception";
+      PyErr_Clear();
+    }
+    frames_.resize(depth + 1);
+    frame().ip = at;
+    finish_break(reason);
+    return variant_;
+  }
+}
+
+void Evaluator::execute_return() {
+  V value = top();
+  if (frame().on_return == OnReturn::Instance) value = frame().extra;
+  frames_.pop_back();
+  push(std::move(value));
+}
+
+void Evaluator::execute(const Instruction& in) {
+  if (execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in)) return;
+  graph_break(fmt::format("instruction {}", op_name(in.op)));
+}
+
+// A loop that goes round too often in one segment gets a segment per iteration.
+void Evaluator::note_backward_jump(int target) {
+  const Code* code = frame().code;
+  if (history_.loop_heads.count({code, target})) graph_break("the next iteration of a loop");
+  const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(code), target);
+  if (++trips_[key] > kMaxTrips && tracer_.graph().body().nodes.size() > 2 * kMaxTrips) {
+    history_.loop_heads.insert({code, target});
+    graph_break("a long loop");
+  }
+}
+
+bool Evaluator::execute_control(const Instruction& in) {
+  switch (in.op) {
+    case Op::Nop: return true;
+    case Op::PopTop: drop(1); return true;
+    case Op::PushNull: push(nullptr); return true;
+    case Op::Copy: push(top(in.arg)); return true;
+    case Op::Swap: std::swap(top(1), top(in.arg)); return true;
+    case Op::Jump: frame().ip = in.arg; return true;
+    case Op::JumpBack:
+      note_backward_jump(in.arg);
+      frame().ip = in.arg;
+      return true;
+    case Op::PopJumpIfTrue: case Op::PopJumpIfFalse: {
+      const bool jumps = truth(top()) == (in.op == Op::PopJumpIfTrue);
+      if (jumps && in.arg < frame().ip) note_backward_jump(in.arg);
+      drop(1);
+      if (jumps) frame().ip = in.arg;
+      return true;
+    }
+    case Op::PopJumpIfNone: case Op::PopJumpIfNotNone: {
+      const bool jumps = is_none(top()) == (in.op == Op::PopJumpIfNone);
+      drop(1);
+      if (jumps) frame().ip = in.arg;
+      return true;
+    }
+    case Op::JumpIfTrueOrPop: case Op::JumpIfFalseOrPop:
+      if (truth(top()) == (in.op == Op::JumpIfTrueOrPop)) frame().ip = in.arg;
+      else drop(1);
+      return true;
+    case Op::GetIter: {
+      V it = iterator(top());
+      drop(1);
+      push(it);
+      return true;
+    }
+    case Op::ForIter: {
+      V item = next(top());
+      if (item) {
+        push(item);
+      } else {
+        drop(1);
+        frame().ip = in.arg;
+      }
+      return true;
+    }
+    default: return false;
+  }
+}
+
+V Evaluator::load_global(PyObject* name) {
+  const std::string key = fmt::format("{} {}", static_cast<const void*>(frame().globals.get()), utf8(name));
+  if (auto found = global_stores_.find(key); found != global_stores_.end()) return found->second.second;
+  PyObject* value = PyDict_GetItemWithError(frame().globals.get(), name);
+  if (!value) value = PyDict_GetItemWithError(frame().builtins.get(), name);
+  if (!value) graph_break(fmt::format("the name '{}' is not defined", utf8(name)));
+  return lazy_value(value, make_source({.step = Source::Step::Global, .base = {}, .key = Ref::borrow(name),
+                                        .object = frame().globals, .object2 = frame().builtins}));
+}
+
+bool Evaluator::execute_names(const Instruction& in) {
+  const auto slot = static_cast<size_t>(in.arg);
+  switch (in.op) {
+    case Op::LoadConst: push(const_value(frame().code->constants[slot])); return true;
+    case Op::LoadFast:
+      if (!frame().locals[slot]) graph_break("an unbound local variable");
+      push(frame().locals[slot]);
+      return true;
+    case Op::LoadFastAndClear: push(std::exchange(frame().locals[slot], nullptr)); return true;
+    case Op::StoreFast:
+      frame().locals[slot] = top();
+      drop(1);
+      return true;
+    case Op::DeleteFast:
+      if (!frame().locals[slot]) graph_break("an unbound local variable");
+      frame().locals[slot] = nullptr;
+      return true;
+    case Op::LoadGlobal: push(load_global(name(in))); return true;
+    case Op::StoreGlobal: {
+      const std::string key = fmt::format("{} {}", static_cast<const void*>(frame().globals.get()), utf8(name(in)));
+      if (!global_stores_.count(key)) global_order_.push_back(key);
+      Ref place = checked(PyTuple_Pack(2, frame().globals.get(), name(in)));
+      global_stores_[key] = {place, top()};
+      drop(1);
+      return true;
+    }
+    case Op::MakeCell: {
+      V cell = make_value(Kind::Cell);
+      cell->items = {frame().locals[slot]};
+      frame().locals[slot] = cell;
+      return true;
+    }
+    case Op::LoadDeref: {
+      const V& cell = realize(frame().locals[slot]);
+      if (cell->kind != Kind::Cell || !cell->items[0]) graph_break("an unbound closure variable");
+      push(cell->items[0]);
+      return true;
+    }
+    case Op::StoreDeref: {
+      const V& cell = realize(frame().locals[slot]);
+      if (cell->kind != Kind::Cell) graph_break("a closure variable without a cell");
+      mark_dirty(cell);
+      cell->items[0] = top();
+      drop(1);
+      return true;
+    }
+    case Op::LoadAssertionError: push(pinned(PyExc_AssertionError)); return true;
+    case Op::ImportName: {
+      // A module that is loaded already: importing it again has no effect.
+      Ref from_list = constant(top(1)), level = constant(top(2));
+      if (!level || PyLong_AsLong(level.get()) != 0) graph_break("a relative import");
+      PyObject* modules = PyImport_GetModuleDict();
+      PyObject* module = PyDict_GetItemWithError(modules, name(in));
+      if (!module || !PyModule_Check(module)) graph_break("an import");
+      if (!from_list || from_list.get() == Py_None) {
+        const std::string full = utf8(name(in));
+        if (full.find('.') != std::string::npos)
+          module = PyDict_GetItemString(modules, full.substr(0, full.find('.')).c_str());
+      }
+      drop(2);
+      push(pinned(module));
+      return true;
+    }
+    case Op::ImportFrom: push(attribute(top(), name(in))); return true;
+    default: return false;
+  }
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,226 @@
+// The end of a segment: the graph's outputs, recipes for what Python sees, and deferred side effects.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "capture/evaluator.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+using BuildOp = BuildStep::Op;
+
+int Evaluator::add_step(BuildStep step, std::vector<V> operands) {
+  for (const V& operand : operands) step.args.push_back(operand ? slot_of(operand) : -1);
+  variant_->steps.push_back(std::move(step));
+  return static_cast<int>(variant_->steps.size()) - 1;
+}
+
+// Slots of built values are numbered from 1'000'000 until the number of registers is final.
+constexpr int kBuilt = 1'000'000;
+
+int Evaluator::slot_of(const V& value) {
+  if (auto found = slots_.find(value.get()); found != slots_.end()) {
+    if (found->second < 0) throw_error(ErrorKind::NotImplemented, "an object that contains itself");
+    return found->second;
+  }
+  kept_values_.push_back(value);
+  // Outside objects are themselves, changed or not.
+  if (value->source) {
+    const int reg = variant_->guards.load(value->source);
+    variant_->held_registers.push_back(reg);
+    return slots_[value.get()] = reg;
+  }
+  slots_[value.get()] = -1;
+  BuildStep step{};
+  std::vector<V> operands;
+  switch (value->kind) {
+    case Kind::Const: case Kind::Lazy: case Kind::Opaque:
+      step.op = BuildOp::Const;
+      step.object = value->object;
+      break;
+    case Kind::Array: case Kind::Scalar:
+      step.op = BuildOp::Output;
+      step.imm = static_cast<int64_t>(outputs_.size());
+      step.is_scalar = value->kind == Kind::Scalar;
+      step.weak = value->weak;
+      step.flavor = value->flavor;
+      step.transpose = value->kind == Kind::Array && value->f_order && value->tensor.dim() > 1 && !value->view_of;
+      {
+        V root = value;
+        while (root->view_of) root = root->view_of;
+        step.root = root->input >= 0 ? -1 : root_numbers_.emplace(root.get(), static_cast<int>(root_numbers_.size())).first->second;
+        kept_values_.push_back(root);
+      }
+      if (step.transpose) {
+        SymShape order;
+        for (int64_t d = value->tensor.dim(); d-- > 0;) order.push_back(Sym(d));
+        outputs_.push_back(ops::call1("permute", {value->tensor}, {{"dims", order}}));
+      } else {
+        outputs_.push_back(value->tensor);
+      }
+      break;
+    case Kind::SymInt:
+      step.op = BuildOp::SymInt;
+      step.sym = value->sym;
+      break;
+    case Kind::Tuple: step.op = BuildOp::Tuple; operands = value->items; break;
+    case Kind::List: step.op = BuildOp::List; operands = value->items; break;
+    case Kind::Dict: case Kind::Instance:
+      step.op = value->kind == Kind::Dict ? BuildOp::Dict : BuildOp::Instance;
+      step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
+      for (size_t i = 0; i < value->keys.size(); ++i) {
+        operands.push_back(value->keys[i]);
+        operands.push_back(value->items[i]);
+      }
+      break;
+    case Kind::Slice: step.op = BuildOp::Slice; operands = value->items; break;
+    case Kind::Function:
+      step.op = BuildOp::Function;
+      step.object = value->object;
+      step.object2 = value->globals;
+      operands = value->items;
+      break;
+    case Kind::Method: step.op = BuildOp::Method; operands = value->items; break;
+    case Kind::Bound: case Kind::DictView:
+      step.op = value->kind == Kind::Bound ? BuildOp::Bound : BuildOp::DictView;
+      step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
+      operands = value->items;
+      break;
+    case Kind::Cell: step.op = BuildOp::Cell; operands = value->items; break;
+    case Kind::Iter:
+      step.imm = value->index;
+      switch (value->iter) {
+        case IterKind::Sequence: case IterKind::Rows: step.op = BuildOp::IterSequence; operands = value->items; break;
+        case IterKind::Range:
+          step.op = BuildOp::IterRange;
+          step.object = value->object;
+          break;
+        case IterKind::Enumerate: step.op = BuildOp::IterEnumerate; operands = value->items; break;
+        case IterKind::Zip: step.op = BuildOp::IterZip; operands = value->items; break;
+      }
+      break;
+  }
+  if (value->kind == Kind::Iter && value->iter == IterKind::Sequence && realize(value->items[0])->kind == Kind::DictView) {
+    graph_break("an iterator over a dict");
+  }
+  for (const V& operand : operands) step.args.push_back(operand ? slot_of(operand) : -1);
+  step.dst = kBuilt + num_built_++;
+  const int slot = step.dst;
+  variant_->steps.push_back(std::move(step));
+  return slots_[value.get()] = slot;
+}
+
+// Lists, dicts, cells and instances that were changed must not be the same object as another one met here.
+void Evaluator::guard_distinct() {
+  Guards& guards = variant_->guards;
+  const auto distinct = [&](const V& a, const V& b, GuardOp op, const char* relation) {
+    if (a == b || !a->source || !b->source || (op == GuardOp::NotSame && Py_TYPE(a->object.get()) != Py_TYPE(b->object.get())))
+      return;
+    guards.add({.op = op, .a = guards.load(a->source), .b = guards.load(b->source)},
+               fmt::format("{} {} {}", a->source->str(), relation, b->source->str()));
+  };
+  for (const V& changed : dirty_)
+    for (const V& other : tracked_) distinct(changed, other, GuardOp::NotSame, "is not");
+  for (int index : mutated_)
+    for (const V& other : inputs_)
+      distinct(inputs_[static_cast<size_t>(index)], other, GuardOp::NoOverlap, "does not share memory with");
+}
+
+void Evaluator::write_effects() {
+  for (size_t k = 0; k < dirty_.size(); ++k) {
+    const V value = dirty_[k];
+    if (value->kind == Kind::Instance) {
+      for (size_t i = 0; i < value->keys.size(); ++i) {
+        if (!value->changed[i]) continue;
+        BuildStep step{};
+        step.op = BuildOp::SetAttribute;
+        step.object = value->keys[i]->object;
+        step.args = {slot_of(value), slot_of(value->items[i])};
+        variant_->steps.push_back(std::move(step));
+      }
+      continue;
+    }
+    BuildStep step{};
+    step.op = value->kind == Kind::List ? BuildOp::SetList : value->kind == Kind::Dict ? BuildOp::SetDict : BuildOp::SetCell;
+    step.args.push_back(slot_of(value));
+    for (size_t i = 0; i < value->items.size(); ++i) {
+      if (value->kind == Kind::Dict) step.args.push_back(slot_of(value->keys[i]));
+      step.args.push_back(value->items[i] ? slot_of(value->items[i]) : -1);
+    }
+    variant_->steps.push_back(std::move(step));
+  }
+  for (const std::string& key : global_order_) {
+    const auto& [place, value] = global_stores_.at(key);
+    BuildStep step{};
+    step.op = BuildOp::SetGlobal;
+    step.object = Ref::borrow(PyTuple_GET_ITEM(place.get(), 0));
+    step.object2 = Ref::borrow(PyTuple_GET_ITEM(place.get(), 1));
+    step.args = {slot_of(value)};
+    variant_->steps.push_back(std::move(step));
+  }
+}
+
+void Evaluator::finish_return(const V& value) {
+  variant_->returns = true;
+  variant_->result = slot_of(value);
+  write_effects();
+  finish_graph();
+}
+
+void Evaluator::finish_break(const std::string& reason) {
+  variant_->break_reason = reason;
+  variant_->break_file = frame().code->file();
+  variant_->break_line = frame().code->line(frame().ip);
+  for (size_t f = 0; f < frames_.size(); ++f) {
+    AbstractFrame& from = frames_[f];
+    FrameRecipe recipe{from.code, from.globals, from.builtins, from.ip, from.on_return, -1, {}, {}};
+    if (from.extra) recipe.extra = slot_of(from.extra);
+    // An outer frame resumes behind its call, whose handler it still needs.
+    for (size_t i = 0; i < from.locals.size(); ++i) {
+      const bool live = from.code->is_live(from.ip, static_cast<int>(i)) ||
+                        (from.ip > 0 && from.code->is_live(from.ip - 1, static_cast<int>(i)) && f + 1 < frames_.size());
+      recipe.locals.push_back(from.locals[i] && live ? slot_of(from.locals[i]) : -1);
+    }
+    for (const V& value : from.stack) recipe.stack.push_back(value ? slot_of(value) : -1);
+    variant_->frames.push_back(std::move(recipe));
+  }
+  write_effects();
+  finish_graph();
+}
+
+void Evaluator::finish_graph() {
+  guard_distinct();
+  Guards& guards = variant_->guards;
+  variant_->graph = tracer_.finish(outputs_);
+  guards.sym_guards(variant_->graph->env());
+  // Built slots follow the registers.
+  std::unordered_map<int, int> number;
+  int next = guards.num_registers();
+  for (BuildStep& step : variant_->steps)
+    if (step.dst >= kBuilt) step.dst = number.emplace(step.dst, next++).first->second;
+  const auto renumber = [&](int& slot) {
+    if (slot >= kBuilt) slot = number.at(slot);
+  };
+  for (BuildStep& step : variant_->steps)
+    for (int& slot : step.args) renumber(slot);
+  renumber(variant_->result);
+  for (FrameRecipe& frame : variant_->frames) {
+    renumber(frame.extra);
+    for (int& slot : frame.locals) renumber(slot);
+    for (int& slot : frame.stack) renumber(slot);
+  }
+  variant_->num_slots = next;
+  for (const GraphInput& input : variant_->inputs)
+    if (input.reg >= 0) variant_->held_registers.push_back(input.reg);
+  for (const auto& node : variant_->graph->body().nodes)
+    if (node->op) ++variant_->num_nodes;
+  if (!outputs_.empty() || !variant_->graph->write_backs.empty()) {
+    const auto start = std::chrono::steady_clock::now();
+    variant_->executable = make_executable(variant_->graph->clone(), settings_.mode, &variant_->kernels);
+    variant_->compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,316 @@
+// Operators, subscripts and iteration, by the kinds of the operands.
+#include <fmt/format.h>
+
+#include "capture/concrete.h"
+#include "capture/evaluator.h"
+#include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
+
+namespace weft::capture {
+
+int find_key(Evaluator& ev, const V& dict, const V& key);
+V dict_key(Evaluator& ev, const V& key);
+void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value);
+
+namespace {
+
+bool is_number(const V& v) {
+  if (v->kind == Kind::Scalar || v->kind == Kind::SymInt) return true;
+  if (!v->is_const()) return false;
+  PyObject* o = v->object.get();
+  return PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o);
+}
+
+// Operations on these have no side effects and depend on nothing else.
+bool is_foldable(PyObject* o) {
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o) ||
+         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyTuple_CheckExact(o) || Py_TYPE(o) == &PyRange_Type ||
+         PyFrozenSet_CheckExact(o) || PyType_Check(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type);
+}
+
+bool is_sequence(const V& v) {
+  return v->kind == Kind::Tuple || v->kind == Kind::List || (v->is_const() && PyTuple_CheckExact(v->object.get()));
+}
+
+V sym_binary(Evaluator& ev, int op, const V& a, const V& b) {
+  const Sym x = ev.to_sym(a, "operand"), y = ev.to_sym(b, "operand");
+  switch (op % 13) {
+    case 0: return sym_value(x + y);
+    case 10: return sym_value(x - y);
+    case 5: return sym_value(x * y);
+    case 2: case 6:
+      if (sym_eq(y, Sym(0))) graph_break("division by zero");
+      return sym_value(op % 13 == 2 ? floor_div(x, y) : floor_mod(x, y));
+    default: break;
+  }
+  return const_value(binary_operation(op, int_value(sym_specialize(x))->object.get(), int_value(sym_specialize(y))->object.get()));
+}
+
+}  // namespace
+
+V Evaluator::binary(int op, const V& a, const V& b) {
+  realize(a);
+  realize(b);
+  const bool in_place = op >= 13;
+  if (a->kind == Kind::Array || b->kind == Kind::Array) {
+    if (!in_place || a->kind != Kind::Array || a->flavor != Flavor::NdArray) return numpy_binary(*this, op % 13, a, b);
+    V result = numpy_binary(*this, op % 13, a, b);
+    // NumPy's in-place operators cast as 'same_kind' allows.
+    const DType from = result->tensor.dtype(), to = a->tensor.dtype();
+    const auto kind = [](DType d) { return info(d).kind == DTypeKind::Unsigned ? DTypeKind::Signed : info(d).kind; };
+    if (kind(from) > kind(to) || (info(from).kind == DTypeKind::Signed && info(to).kind == DTypeKind::Unsigned))
+      graph_break("an in-place operation whose result does not fit the array");
+    assign(*this, a, a->tensor, result);
+    return a;
+  }
+  if (is_int(a) && is_int(b) && (a->kind == Kind::SymInt || b->kind == Kind::SymInt)) return sym_binary(*this, op, a, b);
+  if ((a->kind == Kind::Scalar || b->kind == Kind::Scalar) && is_number(a) && is_number(b))
+    return scalar_binary(*this, op % 13, a, b);
+  if ((a->kind == Kind::SymInt || b->kind == Kind::SymInt) && is_number(a) && is_number(b)) {
+    V x = a->kind == Kind::SymInt ? int_value(sym_specialize(a->sym)) : a;
+    V y = b->kind == Kind::SymInt ? int_value(sym_specialize(b->sym)) : b;
+    return binary(op, x, y);
+  }
+  if (a->is_const() && b->is_const() && is_foldable(a->object.get()) && is_foldable(b->object.get()))
+    return const_value(binary_operation(op, a->object.get(), b->object.get()));
+  if (op % 13 == 0 && is_sequence(a) && is_sequence(b)) {
+    if ((a->kind == Kind::List) != (b->kind == Kind::List)) graph_break("concatenation of different sequences");
+    std::vector<V> items = elements(a), more = elements(b);
+    items.insert(items.end(), more.begin(), more.end());
+    if (a->kind != Kind::List) return tuple_value(std::move(items));
+    if (!in_place) return list_value(std::move(items));
+    mark_dirty(a);
+    a->items = std::move(items);
+    return a;
+  }
+  if (op == 5 && ((is_sequence(a) && is_int(b)) || (is_int(a) && is_sequence(b)))) {
+    const V& sequence = is_sequence(a) ? a : b;
+    const int64_t count = to_int(is_sequence(a) ? b : a, "repetition");
+    std::vector<V> items = elements(sequence), result;
+    if (count * static_cast<int64_t>(items.size()) > 100000) graph_break("a very long sequence");
+    for (int64_t i = 0; i < count; ++i) result.insert(result.end(), items.begin(), items.end());
+    return sequence->kind == Kind::List ? list_value(std::move(result)) : tuple_value(std::move(result));
+  }
+  if (op % 13 == 6 && a->is_const() && PyUnicode_CheckExact(a->object.get())) {
+    if (Ref right = constant(b)) return const_value(binary_operation(6, a->object.get(), right.get()));
+  }
+  graph_break("an operator on objects that capture knows nothing of");
+}
+
+V Evaluator::compare(int op, const V& a, const V& b) {
+  realize(a);
+  realize(b);
+  if (a->kind == Kind::Array || b->kind == Kind::Array) {
+    if (!is_arraylike(a) || !is_arraylike(b)) graph_break("comparison of an array with another object");
+    return numpy_compare(*this, op, a, b);
+  }
+  if (is_int(a) && is_int(b) && (a->kind == Kind::SymInt || b->kind == Kind::SymInt)) {
+    const Sym x = to_sym(a, "operand"), y = to_sym(b, "operand");
+    switch (op) {
+      case Py_LT: return bool_value(sym_lt(x, y));
+      case Py_LE: return bool_value(sym_le(x, y));
+      case Py_GT: return bool_value(sym_gt(x, y));
+      case Py_GE: return bool_value(sym_ge(x, y));
+      case Py_EQ: return bool_value(sym_eq(x, y));
+      default: return bool_value(sym_ne(x, y));
+    }
+  }
+  if ((a->kind == Kind::Scalar || b->kind == Kind::Scalar) && is_number(a) && is_number(b))
+    return scalar_compare(*this, op, a, b);
+  if ((a->kind == Kind::SymInt || b->kind == Kind::SymInt) && is_number(a) && is_number(b)) {
+    V x = a->kind == Kind::SymInt ? int_value(sym_specialize(a->sym)) : a;
+    V y = b->kind == Kind::SymInt ? int_value(sym_specialize(b->sym)) : b;
+    return compare(op, x, y);
+  }
+  if (a->is_const() && b->is_const() && is_foldable(a->object.get()) && is_foldable(b->object.get()))
+    return const_value(checked(PyObject_RichCompare(a->object.get(), b->object.get(), op)));
+  if (op == Py_EQ || op == Py_NE) {
+    if (a->kind == Kind::Instance || b->kind == Kind::Instance) {
+      const V& instance = a->kind == Kind::Instance ? a : b;
+      if (instance->object_type->tp_richcompare != PyBaseObject_Type.tp_richcompare) graph_break("comparison of objects");
+      if (a->kind == Kind::Instance && b->kind != Kind::Instance && !b->is_const()) graph_break("comparison of objects");
+      return bool_value(same_object(a, b) == (op == Py_EQ));
+    }
+    return bool_value(equal(a, b) == (op == Py_EQ));
+  }
+  graph_break("comparison of objects that capture knows nothing of");
+}
+
+V Evaluator::unary(Op op, const V& a) {
+  realize(a);
+  if (a->kind == Kind::Array) return numpy_unary(*this, op, a);
+  if (a->kind == Kind::SymInt) {
+    if (op == Op::Invert) return sym_value(Sym(-1) - a->sym);
+    return sym_value(op == Op::Negative ? -a->sym : a->sym);
+  }
+  if (a->kind == Kind::Scalar && a->weak == WeakKind::Float && op != Op::Invert) {
+    if (op == Op::Positive) return a;
+    V result = make_value(Kind::Scalar);
+    result->weak = a->weak;
+    result->tensor = ops::call1("neg", {a->tensor});
+    return result;
+  }
+  if (a->is_const() && is_foldable(a->object.get())) {
+    PyObject* o = a->object.get();
+    return const_value(checked(op == Op::Negative ? PyNumber_Negative(o) : op == Op::Positive ? PyNumber_Positive(o)
+                                                                                              : PyNumber_Invert(o)));
+  }
+  graph_break("an operator on an object that capture knows nothing of");
+}
+
+V Evaluator::subscript(const V& container, const V& key) {
+  realize(container);
+  realize(key);
+  switch (container->kind) {
+    case Kind::Array: return numpy_subscript(*this, container, key);
+    case Kind::Tuple: case Kind::List: {
+      const auto length = static_cast<int64_t>(container->items.size());
+      if (key->kind == Kind::Slice) {
+        Ref slice = constant(key);
+        Py_ssize_t start, stop, step;
+        if (!slice) graph_break("a slice that is not known");
+        if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) throw PythonError{};
+        const Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
+        std::vector<V> items;
+        for (Py_ssize_t i = 0; i < count; ++i) items.push_back(container->items[static_cast<size_t>(start + i * step)]);
+        return container->kind == Kind::List ? list_value(std::move(items)) : tuple_value(std::move(items));
+      }
+      if (!is_int(key)) graph_break("an index that is not a known int");
+      int64_t index = to_int(key, "index");
+      if (index < 0) index += length;
+      if (index < 0 || index >= length) graph_break("an index out of range");
+      return container->items[static_cast<size_t>(index)];
+    }
+    case Kind::Dict: {
+      const int at = find_key(*this, container, dict_key(*this, key));
+      if (at < 0) graph_break("a missing key");
+      return container->items[static_cast<size_t>(at)];
+    }
+    case Kind::Const: {
+      PyObject* object = container->object.get();
+      Ref index = constant(key);
+      if (!index && key->kind == Kind::SymInt) index = int_value(sym_specialize(key->sym))->object;
+      if (index && is_foldable(object) && !PyType_Check(object)) return const_value(checked(PyObject_GetItem(object, index.get())));
+      break;
+    }
+    case Kind::Instance: {
+      static PyObject* getitem = PyUnicode_InternFromString("__getitem__");
+      PyObject* method = _PyType_Lookup(container->object_type, getitem);
+      if (method && PyFunction_Check(method)) graph_break("__getitem__ of a Python class");
+      break;
+    }
+    default: break;
+  }
+  graph_break("a subscript of an object that capture knows nothing of");
+}
+
+void Evaluator::store_subscript(const V& container, const V& key, const V& value) {
+  realize(container);
+  realize(key);
+  switch (container->kind) {
+    case Kind::Array: return numpy_store(*this, container, key, value);
+    case Kind::List: {
+      if (!is_int(key)) break;
+      const auto length = static_cast<int64_t>(container->items.size());
+      int64_t index = to_int(key, "index");
+      if (index < 0) index += length;
+      if (index < 0 || index >= length) graph_break("an index out of range");
+      mark_dirty(container);
+      container->items[static_cast<size_t>(index)] = value;
+      return;
+    }
+    case Kind::Dict: return set_dict_item(*this, container, key, value);
+    default: break;
+  }
+  graph_break("assignment to an item of an object that capture knows nothing of");
+}
+
+V Evaluator::contains(const V& container, const V& item) {
+  realize(container);
+  if (container->kind == Kind::Dict) return bool_value(find_key(*this, container, dict_key(*this, item)) >= 0);
+  if (container->kind == Kind::Tuple || container->kind == Kind::List) {
+    for (const V& element : container->items)
+      if (same_object(element, item) || equal(element, item)) return bool_value(true);
+    return bool_value(false);
+  }
+  if (container->kind == Kind::Const && is_foldable(container->object.get())) {
+    if (Ref object = constant(item)) {
+      const int found = PySequence_Contains(container->object.get(), object.get());
+      if (found < 0) throw PythonError{};
+      return bool_value(found != 0);
+    }
+    if (PyTuple_CheckExact(container->object.get())) {
+      for (const V& element : elements(container))
+        if (equal(element, item)) return bool_value(true);
+      return bool_value(false);
+    }
+  }
+  graph_break("a membership test that capture knows nothing of");
+}
+
+V Evaluator::iterator(const V& value) {
+  realize(value);
+  if (value->kind == Kind::Iter) return value;
+  V it = make_value(Kind::Iter);
+  if (value->is_const() && Py_TYPE(value->object.get()) == &PyRange_Type) {
+    it->iter = IterKind::Range;
+    it->object = value->object;
+    return it;
+  }
+  if (value->kind == Kind::Array) {
+    if (value->tensor.dim() == 0) graph_break("iteration over a 0-d array");
+    it->iter = IterKind::Rows;
+    it->items = {value};
+    it->length = sym_specialize(ops::sym_shape(value->tensor)[0]);
+    return it;
+  }
+  // A list may grow while it is iterated over; the other sequences are fixed.
+  it->iter = IterKind::Sequence;
+  if (value->kind == Kind::List || value->kind == Kind::Tuple) it->items = {value};
+  else it->items = {tuple_value(elements(value))};
+  return it;
+}
+
+V Evaluator::array_item(const V& array, int64_t index) { return numpy_subscript(*this, array, int_value(index)); }
+
+V Evaluator::next(const V& it) {
+  realize(it);
+  if (it->kind != Kind::Iter) graph_break("an iterator that capture knows nothing of");
+  switch (it->iter) {
+    case IterKind::Sequence: {
+      const V& sequence = it->items[0];
+      if (it->index >= static_cast<int64_t>(sequence->items.size())) return nullptr;
+      return sequence->items[static_cast<size_t>(it->index++)];
+    }
+    case IterKind::Range: {
+      if (it->index >= PyObject_Length(it->object.get())) return nullptr;
+      return const_value(checked(PySequence_GetItem(it->object.get(), it->index++)));
+    }
+    case IterKind::Rows: {
+      if (it->index >= it->length) return nullptr;
+      V row = array_item(it->items[0], it->index);
+      ++it->index;
+      return row;
+    }
+    case IterKind::Enumerate: {
+      V item = next(it->items[0]);
+      if (!item) return nullptr;
+      return tuple_value({int_value(it->index++), item});
+    }
+    case IterKind::Zip: {
+      std::vector<V> items;
+      // Only when all iterators can go on without a break in between.
+      for (const V& part : it->items)
+        if (realize(part)->kind != Kind::Iter) graph_break("zip over an unknown iterator");
+      for (const V& part : it->items) {
+        V item = next(part);
+        if (!item) return nullptr;
+        items.push_back(item);
+      }
+      return tuple_value(std::move(items));
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,196 @@
+// The symbolic evaluator: from a concrete state to one variant of its segment.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/state.h"
+#include "capture/value.h"
+#include "capture/variant.h"
+#include "ir/trace.h"
+#include "ops/registry.h"
+
+namespace weft::capture {
+
+// What weft.compile was called with.
+struct Settings {
+  bool fullgraph = false;
+  enum class Dynamic : uint8_t { Auto, Always, Never } dynamic = Dynamic::Auto;
+  std::string mode = "default";
+};
+
+// What earlier captures at one position have seen: an integer or dimension that changes becomes symbolic.
+struct History {
+  std::unordered_map<std::string, int64_t> seen;
+  std::set<std::string> changing;
+  // True if the number is to be symbolic from now on.
+  bool symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic);
+  // Loop heads (code, instruction) whose iterations are segments of their own.
+  std::set<std::pair<const Code*, int>> loop_heads;
+};
+
+struct AbstractFrame {
+  const Code* code = nullptr;
+  Ref globals, builtins;
+  std::vector<V> locals, stack;
+  int ip = 0;
+  OnReturn on_return = OnReturn::Push;
+  V extra;
+};
+
+struct CallArgs {
+  std::vector<V> args;
+  std::vector<std::pair<std::string, V>> keywords;
+  V keyword(std::string_view name) const;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const State& state, History& history, const Settings& settings);
+  // Evaluates until the outermost frame returns or an instruction has to be performed for real.
+  std::shared_ptr<Variant> evaluate();
+
+  // ---- values (eval_values.cc) ----
+  // Finds out what a lazy value is, adding the guards that make it so. Gives the value back.
+  const V& realize(const V& value);
+  // The Python truth of a value known at capture; breaks for one that depends on data.
+  bool truth(const V& value);
+  // An int known at capture (symbolic ones are specialized); breaks otherwise.
+  int64_t to_int(const V& value, const char* what);
+  // As a size: symbolic ints stay so.
+  Sym to_sym(const V& value, const char* what);
+  bool is_int(const V& value);
+  bool is_none(const V& value) { return realize(value)->is(Py_None); }
+  std::string to_string(const V& value, const char* what);
+  // The elements of a tuple, list, constant sequence, range, dict or the rows of an array; breaks otherwise.
+  std::vector<V> elements(const V& value);
+  bool same_object(const V& a, const V& b);
+  // Python equality of values known at capture; breaks otherwise.
+  bool equal(const V& a, const V& b);
+  // The real object of a value that is known completely (constants and containers of constants), or null.
+  Ref constant(const V& value);
+  V pinned(PyObject* object) { return lazy_value(object, pinned_source(object)); }
+  V type_of(const V& value);
+  // The value's Python type, if known.
+  PyTypeObject* python_type(const V& value);
+  // Attribute found in a class, for an instance of it or the class itself.
+  void mark_dirty(const V& value);
+  void pin_type(PyTypeObject* type);
+
+  // ---- operations ----
+  V binary(int op, const V& a, const V& b);
+  V compare(int op, const V& a, const V& b);
+  V unary(Op op, const V& a);
+  V subscript(const V& container, const V& key);
+  void store_subscript(const V& container, const V& key, const V& value);
+  V contains(const V& container, const V& item);
+  V iterator(const V& value);
+  // The next element, or null when exhausted.
+  V next(const V& iterator);
+  V attribute(const V& owner, PyObject* name);  // null: a frame was pushed that will yield it
+  void store_attribute(const V& owner, PyObject* name, const V& value);
+  bool has_attribute(const V& owner, PyObject* name);
+  // The call's value; null when a frame was pushed that will yield it.
+  V call(const V& callable, CallArgs args);
+
+  // ---- arrays ----
+  ir::GraphTracer& tracer() { return tracer_; }
+  // A traced tensor for an operand: arrays, data scalars, numbers; breaks otherwise.
+  Tensor to_tensor(const V& value);
+  // As a promoted operator's operand: Python numbers stay weak.
+  bool is_arraylike(const V& value);
+  // Before an array is assigned to: it, or the input it is a view of, must be writable and alone.
+  void prepare_mutation(const V& array);
+  // An array argument of the segment, as a graph input.
+  void add_array_input(const V& value);
+
+  AbstractFrame& frame() { return frames_.back(); }
+  V& top(int depth = 1) { return frame().stack[frame().stack.size() - static_cast<size_t>(depth)]; }
+  void drop(int count) { frame().stack.resize(frame().stack.size() - static_cast<size_t>(count)); }
+  void push(V value) { frame().stack.push_back(value && value->kind == Kind::Lazy ? unify(value) : std::move(value)); }
+  // One outside object reached in two ways is one value.
+  V unify(const V& value);
+  PyObject* name(const Instruction& in) { return frame().code->names[static_cast<size_t>(in.arg)].get(); }
+  // Enters a Python function. Breaks when the arguments cannot be bound.
+  void enter(PyObject* function, CallArgs args, OnReturn on_return = OnReturn::Push, V extra = nullptr);
+  void enter_made(const V& function, CallArgs args);
+
+ private:
+  void execute(const Instruction& in);
+  bool execute_data(const Instruction& in);
+  bool execute_names(const Instruction& in);
+  bool execute_control(const Instruction& in);
+  bool execute_calls(const Instruction& in);
+  void execute_return();
+  void unpack(int before, int after, bool starred);
+  void note_backward_jump(int target);
+
+  void realize_object(const V& value);
+  void realize_int(const V& value);
+  void realize_float(const V& value);
+  V load_global(PyObject* name);
+  void bind(AbstractFrame& frame, const std::vector<V>& defaults, const std::vector<std::pair<std::string, V>>& kwdefaults,
+            CallArgs args);
+  V call_const(const V& callable, CallArgs args);
+  V call_bound(const V& bound, CallArgs args);
+  V construct(const V& type, CallArgs args);
+  V instance_attribute(const V& owner, PyObject* name);
+  V class_attribute(const V& owner, PyTypeObject* type, PyObject* name, PyObject* found);
+  V find_instance_item(const V& owner, PyObject* name);
+  V const_attribute(const V& owner, PyObject* name);
+  V array_item(const V& array, int64_t index);
+
+  // ---- end of the segment (eval_finish.cc) ----
+  void finish_return(const V& value);
+  void finish_break(const std::string& reason);
+  void finish_graph();
+  int slot_of(const V& value);
+  int add_step(BuildStep step, std::vector<V> operands = {});
+  void write_effects();
+  void guard_distinct();
+
+  Settings settings_;
+  History& history_;
+  std::shared_ptr<Variant> variant_;
+  ir::GraphTracer tracer_;
+  std::vector<AbstractFrame> frames_;
+  std::unordered_map<PyObject*, V> known_;  // outside objects with identity, by address
+  std::vector<V> tracked_;                  // the same, in the order they were met
+  std::vector<V> dirty_;
+  std::vector<V> inputs_;                   // array inputs
+  std::set<int> mutated_;                   // of them
+  std::unordered_map<std::string, std::pair<Ref, V>> global_stores_;  // by dict and name
+  std::vector<std::string> global_order_;
+  std::unordered_map<const Value*, int> slots_;
+  std::vector<Tensor> outputs_;
+  std::vector<V> kept_values_;
+  std::unordered_map<std::string, int> trips_;  // backward jumps taken, by target
+  std::unordered_map<std::string, V> symbol_inputs_;  // symbolic expression -> 0-d input
+  std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
+  int steps_taken_ = 0;
+  int num_built_ = 0;
+  friend class NumpyLowering;
+};
+
+// Functions known to the evaluator, by identity: NumPy's, builtins, math, operator.
+using Lowering = V (*)(Evaluator&, CallArgs&);
+// `path`: "numpy.linalg.norm", "builtins.len". Objects that this NumPy does not have are passed over.
+void register_lowering(const char* path, Lowering lowering);
+Lowering find_lowering(PyObject* callable);
+// Methods and attributes of arrays and NumPy scalars.
+void register_array_method(const char* name, Lowering lowering);
+Lowering find_array_method(const std::string& name);
+using AttributeLowering = V (*)(Evaluator&, const V&);
+void register_array_attribute(const char* name, AttributeLowering lowering);
+AttributeLowering find_array_attribute(const std::string& name);
+// Methods of list, dict, tuple, str and other builtin values.
+V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args);
+
+// Positional and keyword arguments by a signature such as "a, axis=None, *, keepdims=None"; absent ones are
+// null. Breaks when the arguments do not fit.
+std::vector<V> bind_arguments(const CallArgs& args, const char* signature);
+
+}  // namespace weft::capture

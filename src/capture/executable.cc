@@ -1,0 +1,48 @@
+// What runs a captured graph: compiled code, or the interpreter where nothing can compile.
+#include <fmt/format.h>
+
+#include "capture/variant.h"
+#include "codegen/compiled_graph.h"
+#include "runtime/log.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+namespace {
+
+class Compiled final : public Executable {
+ public:
+  explicit Compiled(std::shared_ptr<codegen::CompiledGraph> graph) : graph_(std::move(graph)) {}
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override { return graph_->run(inputs); }
+
+ private:
+  std::shared_ptr<codegen::CompiledGraph> graph_;
+};
+
+class Interpreted final : public Executable {
+ public:
+  explicit Interpreted(std::unique_ptr<ir::Graph> graph) : graph_(std::move(graph)) {}
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override { return ir::interpret(*graph_, inputs); }
+
+ private:
+  std::unique_ptr<ir::Graph> graph_;
+};
+
+}  // namespace
+
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, const std::string&,
+                                            std::vector<KernelSummary>* kernels) {
+  std::unique_ptr<ir::Graph> original = graph->clone();
+  try {
+    std::shared_ptr<codegen::CompiledGraph> compiled = codegen::compile(std::move(graph));
+    for (const codegen::KernelInfo& kernel : compiled->kernels())
+      kernels->push_back({kernel.name, kernel.source, kernel.compile_ms, kernel.from_cache});
+    return std::make_shared<Compiled>(std::move(compiled));
+  } catch (const Error& error) {
+    log::warning(fmt::format("weft.compile: the graph '{}' cannot be compiled and runs operator by operator: {}",
+                             original->name, error.what()));
+  }
+  return std::make_shared<Interpreted>(std::move(original));
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,120 @@
+#include "capture/numpy_api.h"
+
+#include <cstring>
+
+#include "weft/error.h"
+
+namespace weft::capture {
+
+std::optional<DType> dtype_of_descr(PyArray_Descr* descr) {
+  if (!PyArray_ISNBO(descr->byteorder)) return std::nullopt;
+  switch (descr->type_num) {
+    case NPY_BOOL: return DType::Bool;
+    case NPY_FLOAT16: return DType::F16;
+    case NPY_FLOAT32: return DType::F32;
+    case NPY_FLOAT64: return DType::F64;
+    case NPY_COMPLEX64: return DType::C64;
+    case NPY_COMPLEX128: return DType::C128;
+    default: break;
+  }
+  if (!PyTypeNum_ISINTEGER(descr->type_num)) return std::nullopt;
+  const bool is_unsigned = PyTypeNum_ISUNSIGNED(descr->type_num);
+  switch (PyDataType_ELSIZE(descr)) {
+    case 1: return is_unsigned ? DType::U8 : DType::I8;
+    case 2: return is_unsigned ? DType::U16 : DType::I16;
+    case 4: return is_unsigned ? DType::U32 : DType::I32;
+    case 8: return is_unsigned ? DType::U64 : DType::I64;
+    default: return std::nullopt;
+  }
+}
+
+int type_number(DType dtype) {
+  switch (dtype) {
+    case DType::Bool: return NPY_BOOL;
+    case DType::U8: return NPY_UINT8;
+    case DType::I8: return NPY_INT8;
+    case DType::U16: return NPY_UINT16;
+    case DType::I16: return NPY_INT16;
+    case DType::U32: return NPY_UINT32;
+    case DType::I32: return NPY_INT32;
+    case DType::U64: return NPY_UINT64;
+    case DType::I64: return NPY_INT64;
+    case DType::F16: return NPY_FLOAT16;
+    case DType::BF16: return -1;
+    case DType::F32: return NPY_FLOAT32;
+    case DType::F64: return NPY_FLOAT64;
+    case DType::C64: return NPY_COMPLEX64;
+    case DType::C128: return NPY_COMPLEX128;
+  }
+  return -1;
+}
+
+Tensor borrow_array(PyArrayObject* array) {
+  const int ndim = PyArray_NDIM(array);
+  const auto itemsize = static_cast<int64_t>(PyArray_ITEMSIZE(array));
+  const DType dtype = *dtype_of_descr(PyArray_DESCR(array));
+  Shape shape(static_cast<size_t>(ndim));
+  Strides strides(static_cast<size_t>(ndim));
+  int64_t low = 0, high = itemsize;  // extent in bytes around the first element
+  bool empty = false;
+  for (int d = 0; d < ndim; ++d) {
+    const auto size = static_cast<int64_t>(PyArray_DIM(array, d)), stride = static_cast<int64_t>(PyArray_STRIDE(array, d));
+    shape[static_cast<size_t>(d)] = size;
+    strides[static_cast<size_t>(d)] = stride / itemsize;
+    if (size == 0) empty = true;
+    else (stride < 0 ? low : high) += (size - 1) * stride;
+  }
+  if (empty) low = high = 0;
+  auto storage = Storage::wrap(PyArray_BYTES(array) + low, static_cast<size_t>(high - low), nullptr,
+                               !PyArray_ISWRITEABLE(array));
+  return Tensor(std::move(storage), dtype, std::move(shape), std::move(strides), -low / itemsize);
+}
+
+namespace {
+
+constexpr int64_t kCopyLimit = 1024;  // bytes: below, NumPy's own small-block cache is faster than a capsule
+
+void release_storage(PyObject* capsule) {
+  delete static_cast<std::shared_ptr<Storage>*>(PyCapsule_GetPointer(capsule, nullptr));
+}
+
+}  // namespace
+
+Ref make_array(const Tensor& tensor, PyObject* base) {
+  const int type = type_number(tensor.dtype());
+  WEFT_CHECK_TYPE(type >= 0, "a bfloat16 result has no NumPy array");
+  const auto ndim = static_cast<int>(tensor.dim());
+  npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+  const int64_t itemsize = weft::itemsize(tensor.dtype());
+  for (int d = 0; d < ndim; ++d) {
+    shape[d] = tensor.shape()[static_cast<size_t>(d)];
+    strides[d] = tensor.strides()[static_cast<size_t>(d)] * itemsize;
+  }
+  const int64_t nbytes = tensor.numel() * itemsize;
+  if (!base && nbytes <= kCopyLimit && tensor.is_contiguous()) {
+    Ref result = checked(PyArray_EMPTY(ndim, shape, type, 0));
+    if (nbytes > 0) std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.get())), tensor.data(), static_cast<size_t>(nbytes));
+    return result;
+  }
+  Ref result = checked(PyArray_New(&PyArray_Type, ndim, shape, type, strides, tensor.data(), 0,
+                                   tensor.storage()->read_only() ? 0 : NPY_ARRAY_WRITEABLE, nullptr));
+  auto* array = reinterpret_cast<PyArrayObject*>(result.get());
+  PyArray_UpdateFlags(array, NPY_ARRAY_UPDATE_ALL);
+  PyObject* owner = base ? Py_NewRef(base)
+                         : PyCapsule_New(new std::shared_ptr<Storage>(tensor.storage()), nullptr, release_storage);
+  if (!owner || PyArray_SetBaseObject(array, owner) < 0) throw PythonError{};
+  return result;
+}
+
+Ref make_numpy_scalar(const Tensor& tensor) {
+  Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(tensor.dtype()))));
+  return checked(PyArray_Scalar(tensor.data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+}
+
+Tensor scalar_tensor(PyObject* scalar, DType dtype) {
+  Tensor result = Tensor::empty({}, dtype);
+  PyArray_ScalarAsCtype(scalar, result.data());
+  return result;
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,159 @@
+// Subscripts of arrays: integers, slices, None and Ellipsis become views; assignment goes through them.
+#include <fmt/format.h>
+
+#include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+namespace {
+
+struct Indexed {
+  Tensor tensor;
+  bool is_view = true;
+  bool all_integers = true;  // NumPy gives a scalar
+};
+
+Tensor reshape(const Tensor& tensor, SymShape shape) {
+  return ops::call1("reshape", {tensor}, {{"shape", std::move(shape)}});
+}
+
+// One bound of a slice over `size` elements, clipped as Python does for a positive step.
+Sym clip_bound(Evaluator& ev, const V& bound, Sym size, Sym missing) {
+  if (ev.is_none(bound)) return missing;
+  Sym value = ev.to_sym(bound, "a bound of a slice");
+  if (sym_lt(value, Sym(0))) {
+    value = value + size;
+    if (sym_lt(value, Sym(0))) value = Sym(0);
+  }
+  if (sym_lt(size, value)) value = size;
+  return value;
+}
+
+Tensor take_slice(Evaluator& ev, const Tensor& tensor, int64_t dim, const V& slice) {
+  const Sym size = ops::sym_shape(tensor)[static_cast<size_t>(dim)];
+  const V &start = slice->items[0], &stop = slice->items[1], &step = slice->items[2];
+  const int64_t stride = ev.is_none(step) ? 1 : ev.to_int(step, "the step of a slice");
+  if (stride == 0) graph_break("a slice with step zero");
+  Sym begin, end;
+  if (stride > 0) {
+    begin = clip_bound(ev, start, size, Sym(0));
+    end = clip_bound(ev, stop, size, size);
+    if (sym_lt(end, begin)) end = begin;
+  } else {
+    // Known sizes only: Python's own arithmetic.
+    Py_ssize_t first = 0, last = 0;
+    const int64_t length = sym_specialize(size);
+    first = ev.is_none(start) ? length - 1 : static_cast<Py_ssize_t>(ev.to_int(start, "a bound of a slice"));
+    last = ev.is_none(stop) ? -length - 1 : static_cast<Py_ssize_t>(ev.to_int(stop, "a bound of a slice"));
+    const Py_ssize_t count = PySlice_AdjustIndices(length, &first, &last, stride);
+    // The same elements as a forward slice, reversed.
+    const int64_t low = count > 0 ? first + (count - 1) * stride : 0, high = count > 0 ? first + 1 : 0;
+    Tensor forward = ops::call1("slice", {tensor}, {{"dim", Sym(dim)}, {"start", Sym(low)}, {"stop", Sym(high)}, {"step", Sym(-stride)}});
+    return ops::call1("flip", {forward}, {{"dims", SymShape{Sym(dim)}}});
+  }
+  if (stride == 1 && sym_known_equal(begin, Sym(0)) && sym_known_equal(end, size)) return tensor;
+  return ops::call1("slice", {tensor}, {{"dim", Sym(dim)}, {"start", begin}, {"stop", end}, {"step", Sym(stride)}});
+}
+
+Indexed index(Evaluator& ev, const V& array, const V& key) {
+  std::vector<V> parts = ev.realize(key)->kind == Kind::Tuple ? key->items : std::vector<V>{key};
+  if (key->is_const() && PyTuple_CheckExact(key->object.get())) parts = ev.elements(key);
+  int64_t consumed = 0;
+  bool has_ellipsis = false;
+  for (const V& part : parts) {
+    ev.realize(part);
+    if (part->is(Py_Ellipsis)) {
+      if (has_ellipsis) graph_break("two ellipses in a subscript");
+      has_ellipsis = true;
+    } else if (!part->is(Py_None)) {
+      ++consumed;
+      const bool simple = part->kind == Kind::Slice || part->kind == Kind::SymInt ||
+                          (part->is_const() && (PySlice_Check(part->object.get()) || PyLong_CheckExact(part->object.get())));
+      if (!simple) graph_break("a subscript with an array");
+    }
+  }
+  Indexed result{array->tensor};
+  if (consumed > array->tensor.dim()) graph_break("too many indices");
+  if (!has_ellipsis && consumed < array->tensor.dim()) {
+    parts.push_back(const_value(Ref::borrow(Py_Ellipsis)));
+    has_ellipsis = false;
+    result.all_integers = false;
+  }
+  if (has_ellipsis) result.all_integers = false;
+  const int64_t rest = array->tensor.dim() - consumed;
+  Tensor& tensor = result.tensor;
+  int64_t dim = 0;
+  for (const V& part : parts) {
+    if (part->is(Py_Ellipsis)) {
+      dim += rest;
+    } else if (part->is(Py_None)) {
+      SymShape shape = ops::sym_shape(tensor);
+      shape.insert(shape.begin() + dim, Sym(1));
+      tensor = reshape(tensor, std::move(shape));
+      ++dim;
+      result.all_integers = false;
+    } else if (part->kind == Kind::Slice || (part->is_const() && PySlice_Check(part->object.get()))) {
+      V slice = part;
+      if (part->is_const()) {
+        auto* object = reinterpret_cast<PySliceObject*>(part->object.get());
+        slice = make_value(Kind::Slice);
+        slice->items = {const_value(Ref::borrow(object->start)), const_value(Ref::borrow(object->stop)), const_value(Ref::borrow(object->step))};
+      }
+      tensor = take_slice(ev, tensor, dim++, slice);
+      result.all_integers = false;
+    } else {
+      const Sym size = ops::sym_shape(tensor)[static_cast<size_t>(dim)];
+      Sym at = ev.to_sym(part, "an index");
+      if (sym_lt(at, Sym(0))) at = at + size;
+      if (sym_lt(at, Sym(0)) || sym_ge(at, size)) graph_break("an index out of bounds");
+      tensor = ops::call1("slice", {tensor}, {{"dim", Sym(dim)}, {"start", at}, {"stop", at + Sym(1)}, {"step", Sym(1)}});
+      SymShape shape = ops::sym_shape(tensor);
+      shape.erase(shape.begin() + dim);
+      tensor = reshape(tensor, std::move(shape));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
+  // A boolean mask or index arrays: kernels of their own.
+  Indexed result = index(ev, array, key);
+  if (result.all_integers) return array_value(result.tensor, Flavor::NumpyScalar);
+  V value = array_value(result.tensor);
+  value->view_of = array;
+  value->f_order = array->f_order && value->tensor.dim() == array->tensor.dim();
+  return value;
+}
+
+void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source) {
+  ev.prepare_mutation(target);
+  Tensor value;
+  if (ev.realize(source)->kind == Kind::Array) value = source->tensor;
+  else value = as_tensor(ev, source);
+  if (is_complex(value.dtype()) && !is_complex(view.dtype())) graph_break("assignment of complex numbers to a real array");
+  // Leading dimensions of size one are dropped, as NumPy's assignment does.
+  SymShape shape = ops::sym_shape(value);
+  const size_t wanted = static_cast<size_t>(view.dim());
+  while (shape.size() > wanted && shape[0].is_constant() && shape[0].constant() == 1) {
+    shape.erase(shape.begin());
+    value = reshape(value, shape);
+  }
+  const SymShape into = ops::sym_shape(view);
+  const SymShape both = ops::broadcast_shapes("assignment", std::vector<SymShape>{shape, into});
+  if (both.size() != into.size()) graph_break("assignment of an array with more dimensions");
+  for (size_t i = 0; i < into.size(); ++i)
+    if (!sym_eq(both[i], into[i])) graph_break("assignment of a larger array");
+  ev.tracer().record_copy(view, value);
+}
+
+void numpy_store(Evaluator& ev, const V& array, const V& key, const V& value) {
+  if (array->flavor != Flavor::NdArray) graph_break("assignment to an item of a scalar");
+  Indexed target = index(ev, array, key);
+  assign(ev, array, target.tensor, value);
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,38 @@
+// What NumPy's operators, functions and methods mean as operator calls; by family in numpy_*.cc.
+#pragma once
+
+#include "capture/evaluator.h"
+
+namespace weft::capture {
+
+// Pointwise operator on arrays and Python numbers with NumPy's promotion. The result is a NumPy scalar where
+// NumPy gives one (all operands 0-d), laid out as NumPy does.
+V numpy_pointwise(Evaluator& ev, std::string_view op, const std::vector<V>& operands);
+V numpy_binary(Evaluator& ev, int op, const V& a, const V& b);  // op: NB_*
+V numpy_compare(Evaluator& ev, int op, const V& a, const V& b);
+V numpy_unary(Evaluator& ev, Op op, const V& a);
+V numpy_subscript(Evaluator& ev, const V& array, const V& key);
+void numpy_store(Evaluator& ev, const V& array, const V& key, const V& value);
+V numpy_attribute(Evaluator& ev, const V& array, const std::string& name);  // null: no such attribute here
+
+// Arithmetic between Python numbers that depend on data, or between them and constants.
+V scalar_binary(Evaluator& ev, int op, const V& a, const V& b);
+V scalar_compare(Evaluator& ev, int op, const V& a, const V& b);
+
+// The value's traced tensor with its own dtype; Python numbers and nested lists become arrays as asarray makes them.
+Tensor as_tensor(Evaluator& ev, const V& value);
+// Whether NumPy would give a scalar instead of a 0-d array.
+V array_or_scalar(Tensor tensor);
+DType to_dtype(Evaluator& ev, const V& value, const char* what);
+std::vector<int64_t> to_axes(Evaluator& ev, const V& axis, int64_t ndim, const char* op);  // None: all
+SymShape to_shape(Evaluator& ev, const V& shape, const char* what);
+Tensor cast_to(const Tensor& tensor, DType dtype);
+// Assigns in place, as target[...] = source.
+void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source);
+
+void register_numpy_ufuncs();
+void register_numpy_reductions();
+void register_numpy_shapes();
+void register_builtins();
+
+}  // namespace weft::capture

@@ -1,0 +1,307 @@
+// NumPy's operators and ufuncs: promotion, scalars instead of 0-d arrays, memory order.
+#include <fmt/format.h>
+
+#include "capture/concrete.h"
+#include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+namespace {
+
+std::optional<Scalar> scalar_of(PyObject* o) {
+  if (PyBool_Check(o)) return Scalar(o == Py_True);
+  if (PyLong_CheckExact(o)) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) graph_break("an int that does not fit 64 bits");
+    return Scalar(static_cast<int64_t>(value));
+  }
+  if (PyFloat_CheckExact(o)) return Scalar(PyFloat_AS_DOUBLE(o));
+  if (PyComplex_CheckExact(o)) return Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
+  return std::nullopt;
+}
+
+Scalar weak_placeholder(WeakKind kind) {
+  switch (kind) {
+    case WeakKind::Bool: return Scalar(true);
+    case WeakKind::Int: return Scalar(int64_t{1});
+    case WeakKind::Float: return Scalar(1.0);
+    case WeakKind::Complex: return Scalar(std::complex<double>(1, 0));
+  }
+  return Scalar(1.0);
+}
+
+// NB_* numbers 0 to 12.
+constexpr std::string_view kBinaryNames[] = {"add", "bitwise_and", "floor_divide", "left_shift", "matmul", "mul",
+                                             "remainder", "bitwise_or", "pow", "right_shift", "sub", "true_divide",
+                                             "bitwise_xor"};
+constexpr std::string_view kCompareNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+
+}  // namespace
+
+V array_or_scalar(Tensor tensor) {
+  const Flavor flavor = tensor.dim() == 0 ? Flavor::NumpyScalar : Flavor::NdArray;
+  return array_value(std::move(tensor), flavor);
+}
+
+Tensor cast_to(const Tensor& tensor, DType dtype) {
+  return tensor.dtype() == dtype ? tensor : ops::call1("cast", {tensor}, {{"dtype", dtype}});
+}
+
+bool Evaluator::is_arraylike(const V& value) {
+  realize(value);
+  switch (value->kind) {
+    case Kind::Array: case Kind::Scalar: case Kind::SymInt: return true;
+    case Kind::Const: {
+      PyObject* o = value->object.get();
+      return PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
+    }
+    default: return false;
+  }
+}
+
+Tensor Evaluator::to_tensor(const V& value) {
+  realize(value);
+  if (value->kind == Kind::Array || value->kind == Kind::Scalar) return value->tensor;
+  if (value->kind == Kind::SymInt) {
+    V& input = symbol_inputs_[value->sym.str()];
+    if (!input) {
+      input = make_value(Kind::Scalar);
+      input->weak = WeakKind::Int;
+      input->tensor = tracer_.input({DType::I64, {}, {}});
+      variant_->inputs.push_back({GraphInput::Type::Sym, -1, DType::I64, value->sym});
+    }
+    return input->tensor;
+  }
+  if (value->is_const()) {
+    if (const auto scalar = scalar_of(value->object.get())) {
+      const DType dtype = scalar->is_bool() ? DType::Bool : scalar->is_int() ? DType::I64 : scalar->is_float() ? DType::F64 : DType::C128;
+      return Tensor::scalar(*scalar, dtype);
+    }
+  }
+  graph_break("an operand that is not an array or a number");
+}
+
+Tensor as_tensor(Evaluator& ev, const V& value) {
+  ev.realize(value);
+  if (ev.is_arraylike(value)) return ev.to_tensor(value);
+  if (value->kind == Kind::List || value->kind == Kind::Tuple || value->kind == Kind::Const) {
+    // A list of numbers becomes a constant; one with arrays in it is stacked.
+    std::vector<V> items = ev.elements(value);
+    Ref list = checked(PyList_New(0));
+    const std::function<Ref(const V&)> plain = [&](const V& v) -> Ref {
+      if (ev.realize(v)->kind == Kind::List || v->kind == Kind::Tuple) {
+        Ref result = checked(PyList_New(0));
+        for (const V& item : v->items) {
+          Ref object = plain(item);
+          if (!object) return Ref();
+          PyList_Append(result.get(), object.get());
+        }
+        return result;
+      }
+      return ev.constant(v);
+    };
+    if (Ref object = plain(value)) {
+      Ref array = checked(PyArray_FromAny(object.get(), nullptr, 0, 0, NPY_ARRAY_DEFAULT, nullptr));
+      auto* np = reinterpret_cast<PyArrayObject*>(array.get());
+      if (!dtype_of_descr(PyArray_DESCR(np))) graph_break("an array of objects");
+      return borrow_array(np).clone();
+    }
+    std::vector<Tensor> parts;
+    DType dtype = DType::Bool;
+    for (const V& item : items) {
+      parts.push_back(as_tensor(ev, item));
+      dtype = promote_types(dtype, parts.back().dtype(), Promotion::NumPy);
+    }
+    for (Tensor& part : parts) part = cast_to(part, dtype);
+    return ops::call1("stack", parts, {{"dim", Sym(0)}});
+  }
+  graph_break("an operand that is not an array or a number");
+}
+
+V numpy_pointwise(Evaluator& ev, std::string_view name, const std::vector<V>& values) {
+  const ops::OpDef& op = ops::get_op(name);
+  std::vector<ops::Operand> operands;
+  std::vector<std::pair<size_t, Tensor>> weak;
+  bool any_f = false, any_c = false;
+  for (const V& value : values) {
+    ev.realize(value);
+    if (value->kind == Kind::Array) {
+      if (value->tensor.dim() > 1) (value->f_order ? any_f : any_c) = true;
+      operands.emplace_back(value->tensor);
+    } else if (value->kind == Kind::Scalar || value->kind == Kind::SymInt) {
+      weak.emplace_back(operands.size(), ev.to_tensor(value));
+      operands.emplace_back(weak_placeholder(value->kind == Kind::SymInt ? WeakKind::Int : value->weak));
+    } else if (value->is_const()) {
+      const auto scalar = scalar_of(value->object.get());
+      if (!scalar) graph_break("an operand that is not an array or a number");
+      operands.emplace_back(*scalar);
+    } else {
+      Tensor tensor = as_tensor(ev, value);
+      if (tensor.dim() > 1) any_c = true;
+      operands.emplace_back(std::move(tensor));
+    }
+  }
+  if (!weak.empty()) {
+    const ops::PromotedTypes types = ops::promoted_types(op, operands, Promotion::NumPy);
+    for (auto& [index, tensor] : weak) operands[index] = cast_to(tensor, types.compute);
+  }
+  V result = array_or_scalar(ops::invoke(op, operands, {}, Promotion::NumPy));
+  result->f_order = any_f && !any_c;
+  return result;
+}
+
+V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
+  const auto supported = [&](const V& v) {
+    return ev.is_arraylike(v) || v->kind == Kind::List || (v->kind == Kind::Tuple);
+  };
+  if (!supported(a) || !supported(b)) graph_break("an operator on an array and another object");
+  if (op == 4) {
+    Tensor x = ev.to_tensor(a), y = ev.to_tensor(b);
+    const DType dtype = promote_types(x.dtype(), y.dtype(), Promotion::NumPy);
+    return array_or_scalar(ops::call1("matmul", {cast_to(x, dtype), cast_to(y, dtype)}));
+  }
+  if (op == 8 && a->kind == Kind::Array && b->is_const() && !is_integral(a->tensor.dtype()) && a->tensor.dtype() != DType::Bool) {
+    // NumPy computes these powers by other functions.
+    PyObject* exponent = b->object.get();
+    const double value = PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0;
+    PyErr_Clear();
+    if (value == 2) return numpy_pointwise(ev, "mul", {a, a});
+    if (value == 0.5) return numpy_pointwise(ev, "sqrt", {a});
+  }
+  return numpy_pointwise(ev, kBinaryNames[op], {a, b});
+}
+
+V numpy_compare(Evaluator& ev, int op, const V& a, const V& b) { return numpy_pointwise(ev, kCompareNames[op], {a, b}); }
+
+V numpy_unary(Evaluator& ev, Op op, const V& a) {
+  if (op == Op::Negative) return numpy_pointwise(ev, "neg", {a});
+  if (op == Op::Positive) return numpy_pointwise(ev, "positive", {a});
+  return numpy_pointwise(ev, "bitwise_not", {a});
+}
+
+V scalar_binary(Evaluator& ev, int op, const V& a, const V& b) {
+  const auto is_float = [](const V& v) {
+    return v->kind == Kind::Scalar ? v->weak == WeakKind::Float : v->is_const() && PyFloat_CheckExact(v->object.get());
+  };
+  const auto is_plain = [&](const V& v) {
+    return is_float(v) || (v->is_const() && PyLong_CheckExact(v->object.get()));
+  };
+  if (!is_plain(a) || !is_plain(b)) graph_break("arithmetic on computed numbers");
+  if (op == 11) {
+    // Division by zero is an error.
+    if (!b->is_const() || PyFloat_AsDouble(b->object.get()) == 0) graph_break("division by a computed number");
+  } else if (op != 0 && op != 5 && op != 10) {
+    graph_break("arithmetic on computed numbers");
+  }
+  const auto number = [&](const V& v) { return cast_to(ev.to_tensor(v), DType::F64); };
+  V result = make_value(Kind::Scalar);
+  result->tensor = ops::call1(kBinaryNames[op], {number(a), number(b)});
+  return result;
+}
+
+V scalar_compare(Evaluator& ev, int op, const V& a, const V& b) {
+  V result = make_value(Kind::Scalar);
+  result->weak = WeakKind::Bool;
+  Tensor x = ev.to_tensor(a), y = ev.to_tensor(b);
+  if (x.dtype() != y.dtype()) graph_break("comparison of computed numbers");
+  result->tensor = ops::call1(kCompareNames[op], {x, y});
+  return result;
+}
+
+DType to_dtype(Evaluator& ev, const V& value, const char* what) {
+  Ref object = ev.constant(value);
+  if (!object) graph_break(fmt::format("{} that is not known", what));
+  PyArray_Descr* descr = nullptr;
+  if (!PyArray_DescrConverter(object.get(), &descr)) throw PythonError{};
+  Ref keep = Ref::steal(reinterpret_cast<PyObject*>(descr));
+  const auto dtype = dtype_of_descr(descr);
+  if (!dtype) graph_break(fmt::format("the dtype {}", short_repr(keep.get())));
+  return *dtype;
+}
+
+namespace {
+
+
+// NumPy's names of ufuncs and the operators'.
+constexpr std::pair<const char*, const char*> kUfuncs[] = {
+    {"add", "add"}, {"subtract", "sub"}, {"multiply", "mul"}, {"divide", "true_divide"}, {"true_divide", "true_divide"},
+    {"floor_divide", "floor_divide"}, {"remainder", "remainder"}, {"mod", "remainder"}, {"fmod", "fmod"},
+    {"power", "pow"}, {"negative", "neg"}, {"positive", "positive"}, {"absolute", "abs"}, {"abs", "abs"}, {"fabs", "fabs"},
+    {"sqrt", "sqrt"}, {"square", "square"}, {"cbrt", "cbrt"}, {"exp", "exp"}, {"exp2", "exp2"}, {"expm1", "expm1"},
+    {"log", "log"}, {"log2", "log2"}, {"log10", "log10"}, {"log1p", "log1p"}, {"sin", "sin"}, {"cos", "cos"},
+    {"tan", "tan"}, {"arcsin", "asin"}, {"arccos", "acos"}, {"arctan", "atan"}, {"sinh", "sinh"}, {"cosh", "cosh"},
+    {"tanh", "tanh"}, {"arcsinh", "asinh"}, {"arccosh", "acosh"}, {"arctanh", "atanh"}, {"arctan2", "atan2"},
+    {"hypot", "hypot"}, {"maximum", "maximum"}, {"minimum", "minimum"}, {"fmax", "fmax"}, {"fmin", "fmin"},
+    {"floor", "floor"}, {"ceil", "ceil"}, {"trunc", "trunc"}, {"rint", "rint"}, {"sign", "sign"},
+    {"signbit", "signbit"}, {"isnan", "isnan"}, {"isinf", "isinf"}, {"isfinite", "isfinite"}, {"copysign", "copysign"},
+    {"logaddexp", "logaddexp"}, {"logaddexp2", "logaddexp2"}, {"heaviside", "heaviside"}, {"deg2rad", "deg2rad"},
+    {"radians", "deg2rad"}, {"rad2deg", "rad2deg"}, {"degrees", "rad2deg"}, {"gcd", "gcd"}, {"lcm", "lcm"},
+    {"bitwise_and", "bitwise_and"}, {"bitwise_or", "bitwise_or"}, {"bitwise_xor", "bitwise_xor"},
+    {"invert", "bitwise_not"}, {"bitwise_not", "bitwise_not"}, {"left_shift", "left_shift"},
+    {"right_shift", "right_shift"}, {"logical_and", "logical_and"}, {"logical_or", "logical_or"},
+    {"logical_xor", "logical_xor"}, {"logical_not", "logical_not"}, {"equal", "eq"}, {"not_equal", "ne"},
+    {"less", "lt"}, {"less_equal", "le"}, {"greater", "gt"}, {"greater_equal", "ge"}, {"conjugate", "conj"},
+    {"conj", "conj"},
+};
+
+template <size_t kIndex>
+V ufunc(Evaluator& ev, CallArgs& args) {
+
+  const char* op = kUfuncs[kIndex].second;
+  const auto num_operands = static_cast<size_t>(ops::get_op(op).params.size());
+  V out, dtype;
+  for (const auto& [key, value] : args.keywords) {
+    if (key == "out") {
+      out = value;
+      if (ev.realize(out)->kind == Kind::Tuple && out->items.size() == 1) out = out->items[0];
+      if (ev.is_none(out)) out = nullptr;
+    } else if (key == "dtype") {
+      if (!ev.is_none(value)) dtype = value;
+    } else if (key == "where" && ev.realize(value)->is(Py_True)) {
+    } else {
+      graph_break(fmt::format("a ufunc with the argument '{}'", key));
+    }
+  }
+  std::vector<V> operands = args.args;
+  if (operands.size() == num_operands + 1 && !out) {
+    out = operands.back();
+    operands.pop_back();
+    if (ev.is_none(out)) out = nullptr;
+  }
+  if (operands.size() != num_operands) graph_break("a ufunc with another number of operands");
+  bool any_array = false;
+  for (V& operand : operands) {
+    ev.realize(operand);
+    any_array |= operand->kind == Kind::Array;
+    if (dtype) operand = array_value(cast_to(as_tensor(ev, operand), to_dtype(ev, dtype, "dtype")));
+  }
+  V result;
+  if (op == std::string_view("pow")) result = numpy_binary(ev, 8, operands[0], operands[1]);
+  else if (!any_array && !dtype) {
+    // Python numbers only: as arrays of their default dtypes.
+    for (V& operand : operands) operand = array_value(as_tensor(ev, operand));
+    result = numpy_pointwise(ev, op, operands);
+  } else {
+    result = numpy_pointwise(ev, op, operands);
+  }
+  if (!out) return result;
+  if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray) graph_break("out= that is not an array");
+  if (info(result->tensor.dtype()).kind > info(out->tensor.dtype()).kind) graph_break("out= of a smaller kind");
+  if (!(str(ops::sym_shape(result->tensor)) == str(ops::sym_shape(out->tensor)))) graph_break("out= of another shape");
+  assign(ev, out, out->tensor, result);
+  return out;
+}
+
+template <size_t... I>
+void register_ufuncs(std::index_sequence<I...>) {
+  (register_lowering((std::string("numpy.") + kUfuncs[I].first).c_str(), ufunc<I>), ...);
+}
+
+}  // namespace
+
+void register_numpy_ufuncs() { register_ufuncs(std::make_index_sequence<std::size(kUfuncs)>{}); }
+
+}  // namespace weft::capture

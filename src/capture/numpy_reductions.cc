@@ -1,0 +1,221 @@
+// NumPy's reductions.
+#include <fmt/format.h>
+
+#include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+std::vector<int64_t> to_axes(Evaluator& ev, const V& axis, int64_t ndim, const char* op) {
+  std::vector<int64_t> axes;
+  if (!axis || ev.is_none(axis)) {
+    for (int64_t d = 0; d < ndim; ++d) axes.push_back(d);
+    return axes;
+  }
+  const bool many = axis->kind == Kind::Tuple || (axis->is_const() && PyTuple_CheckExact(axis->object.get()));
+  for (const V& item : many ? ev.elements(axis) : std::vector<V>{axis})
+    axes.push_back(ops::normalize_dim(op, ev.to_int(item, "axis"), ndim));
+  return axes;
+}
+
+namespace {
+
+struct Reduction {
+  V array;
+  Tensor tensor;
+  std::vector<int64_t> axes;
+  bool keepdims = false, all = false;
+  V dtype, out;
+  Sym count() const {
+    Sym n(1);
+    for (int64_t axis : axes) n = n * ops::sym_shape(tensor)[static_cast<size_t>(axis)];
+    return n;
+  }
+};
+
+constexpr const char* kSignature = "a, axis, dtype, out, keepdims, initial, where";
+constexpr const char* kShortSignature = "a, axis, out, keepdims, initial, where";
+constexpr const char* kVarSignature = "a, axis, dtype, out, ddof, keepdims, *, where, mean, correction";
+
+bool given(Evaluator& ev, const V& value) {
+  if (!value) return false;
+  ev.realize(value);
+  // np._NoValue stands for an argument that was not given.
+  return !(value->object && std::string_view(Py_TYPE(value->object.get())->tp_name) == "numpy._NoValueType");
+}
+
+Reduction parse(Evaluator& ev, CallArgs& args, const char* signature, const char* op, std::vector<V>* rest = nullptr) {
+  std::vector<V> bound = bind_arguments(args, signature);
+  if (!bound[0]) graph_break("a reduction of nothing");
+  const bool has_dtype = signature != kShortSignature, is_var = signature == kVarSignature;
+  size_t next = has_dtype ? 3 : 2;
+  Reduction r;
+  r.array = bound[0];
+  r.tensor = as_tensor(ev, bound[0]);
+  const V axis = given(ev, bound[1]) ? bound[1] : nullptr;
+  r.axes = to_axes(ev, axis, r.tensor.dim(), op);
+  r.all = !axis || ev.is_none(axis);
+  if (has_dtype && given(ev, bound[2]) && !ev.is_none(bound[2])) r.dtype = bound[2];
+  if (given(ev, bound[next]) && !ev.is_none(bound[next])) graph_break("a reduction with out=");
+  if (is_var) ++next;
+  if (given(ev, bound[next + 1])) r.keepdims = ev.truth(bound[next + 1]);
+  for (size_t i = next + 2; i < bound.size(); ++i)
+    if (given(ev, bound[i]) && !ev.is_none(bound[i]) && !bound[i]->is(Py_True)) graph_break("a reduction with initial= or where=");
+  if (rest) *rest = bound;
+  return r;
+}
+
+SymShape dims(const std::vector<int64_t>& axes) { return SymShape(axes.begin(), axes.end()); }
+
+Tensor reduce(const Reduction& r, std::string_view op, const Tensor& tensor) {
+  if (r.axes.empty()) graph_break("a reduction over no axis");
+  return ops::call1(op, {tensor}, {{"dim", dims(r.axes)}, {"keepdim", r.keepdims}});
+}
+
+// Results of the accumulating reductions: integers widen to 64 bits.
+DType sum_dtype(DType d) {
+  if (d == DType::Bool || (is_integral(d) && is_signed(d))) return DType::I64;
+  return is_integral(d) ? DType::U64 : d;
+}
+
+template <bool kProduct>
+V sum(Evaluator& ev, CallArgs& args) {
+  Reduction r = parse(ev, args, kSignature, kProduct ? "prod" : "sum");
+  const DType dtype = r.dtype ? to_dtype(ev, r.dtype, "dtype") : sum_dtype(r.tensor.dtype());
+  if (r.tensor.dim() == 0) return array_or_scalar(cast_to(r.tensor, dtype));
+  return array_or_scalar(reduce(r, kProduct ? "prod" : "sum", cast_to(r.tensor, dtype)));
+}
+
+template <bool kMax>
+V extreme(Evaluator& ev, CallArgs& args) {
+  Reduction r = parse(ev, args, kShortSignature, kMax ? "max" : "min");
+  if (r.tensor.dim() == 0) return array_or_scalar(r.tensor);
+  return array_or_scalar(reduce(r, kMax ? "amax" : "amin", r.tensor));
+}
+
+template <bool kAll>
+V quantifier(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, axis, out, keepdims, *, where");
+  Reduction r = parse(ev, args, kShortSignature, kAll ? "all" : "any");
+  if (r.tensor.dim() == 0) return array_or_scalar(cast_to(r.tensor, DType::Bool));
+  return array_or_scalar(reduce(r, kAll ? "all" : "any", r.tensor));
+}
+
+Tensor divide(Evaluator& ev, const Tensor& x, Sym count) {
+  return numpy_pointwise(ev, "true_divide", {array_value(x), sym_value(count)})->tensor;
+}
+
+Tensor mean_of(Evaluator& ev, Reduction r, DType compute) {
+  Tensor total = reduce(r, "sum", cast_to(r.tensor, compute));
+  return divide(ev, total, r.count());
+}
+
+V mean(Evaluator& ev, CallArgs& args) {
+  Reduction r = parse(ev, args, kSignature, "mean");
+  if (sym_eq(r.count(), Sym(0))) graph_break("the mean of nothing");
+  DType result = r.dtype ? to_dtype(ev, r.dtype, "dtype") : is_inexact(r.tensor.dtype()) ? r.tensor.dtype() : DType::F64;
+  // NumPy adds up half precision in single.
+  const DType compute = result == DType::F16 && !r.dtype ? DType::F32 : result;
+  if (r.tensor.dim() == 0) return array_or_scalar(cast_to(r.tensor, result));
+  return array_or_scalar(cast_to(mean_of(ev, r, compute), result));
+}
+
+template <bool kRoot>
+V variance(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound;
+  Reduction r = parse(ev, args, kVarSignature, kRoot ? "std" : "var", &bound);
+  if (is_complex(r.tensor.dtype()) || r.tensor.dtype() == DType::F16 || r.tensor.dim() == 0) graph_break("a variance of this dtype");
+  const DType dtype = r.dtype ? to_dtype(ev, r.dtype, "dtype") : is_inexact(r.tensor.dtype()) ? r.tensor.dtype() : DType::F64;
+  const int64_t ddof = given(ev, bound[4]) ? ev.to_int(bound[4], "ddof") : 0;
+  const Sym count = r.count();
+  if (sym_le(count, Sym(ddof))) graph_break("a variance of too few elements");
+  Reduction kept = r;
+  kept.keepdims = true;
+  const V x = array_value(cast_to(r.tensor, dtype));
+  const V centered = numpy_pointwise(ev, "sub", {x, array_value(mean_of(ev, kept, dtype))});
+  Tensor total = reduce(r, "sum", numpy_pointwise(ev, "mul", {centered, centered})->tensor);
+  V result = array_or_scalar(divide(ev, total, count - Sym(ddof)));
+  return kRoot ? numpy_pointwise(ev, "sqrt", {result}) : result;
+}
+
+template <bool kMax>
+V arg_extreme(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, axis, out, *, keepdims");
+  Tensor tensor = as_tensor(ev, bound[0]);
+  if (bound[2] && !ev.is_none(bound[2])) graph_break("argmin() with out=");
+  const bool keepdims = given(ev, bound[3]) && ev.truth(bound[3]);
+  const char* op = kMax ? "argmax" : "argmin";
+  for (Sym size : ops::sym_shape(tensor))
+    if (sym_eq(size, Sym(0))) graph_break("argmin() of an empty array");
+  ops::Attrs attrs{{"keepdim", keepdims}};
+  if (bound[1] && !ev.is_none(bound[1]))
+    attrs.set("dim", Sym(ops::normalize_dim(op, ev.to_int(bound[1], "axis"), tensor.dim())));
+  else attrs.set("dim", ops::Attr{});
+  return array_or_scalar(ops::call1(op, {tensor}, attrs));
+}
+
+V count_nonzero(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, axis, *, keepdims");
+  CallArgs sum_args;
+  V mask = numpy_pointwise(ev, "ne", {array_value(as_tensor(ev, bound[0])), int_value(0)});
+  sum_args.args = {mask};
+  if (bound[1]) sum_args.keywords.emplace_back("axis", bound[1]);
+  if (bound[2]) sum_args.keywords.emplace_back("keepdims", bound[2]);
+  const bool python_int = (!bound[1] || ev.is_none(bound[1])) && !(bound[2] && ev.truth(bound[2]));
+  V result = sum<false>(ev, sum_args);
+  if (!python_int) return result;
+  return result;
+}
+
+// Vector norms; the default of matrices is the same sum over both axes.
+V norm(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "x, ord, axis, keepdims");
+  Tensor x = as_tensor(ev, bound[0]);
+  if (!is_inexact(x.dtype())) x = cast_to(x, DType::F64);
+  if (is_complex(x.dtype()) || x.dtype() == DType::F16) graph_break("the norm of this dtype");
+  const bool keepdims = bound[3] && ev.truth(bound[3]);
+  const bool no_axis = !bound[2] || ev.is_none(bound[2]);
+  std::vector<int64_t> axes = to_axes(ev, bound[2], x.dim(), "norm");
+  double order = 2;
+  const bool no_order = !bound[1] || ev.is_none(bound[1]);
+  if (!no_order) {
+    Ref object = ev.constant(bound[1]);
+    if (!object || !(PyFloat_Check(object.get()) || PyLong_Check(object.get()))) graph_break("the order of a norm");
+    order = PyFloat_AsDouble(object.get());
+    if (no_axis ? x.dim() != 1 : axes.size() != 1) graph_break("a matrix norm");
+  }
+  if (x.dim() == 0) graph_break("the norm of a number");
+  const bool flatten = no_axis && !keepdims && x.dim() > 1;
+  if (flatten) graph_break("the norm of a whole matrix");
+  const V value = array_value(x);
+  Reduction r;
+  r.tensor = x;
+  r.axes = axes;
+  r.keepdims = keepdims;
+  if (order == 2) {
+    Tensor squares = numpy_pointwise(ev, "mul", {value, value})->tensor;
+    return numpy_pointwise(ev, "sqrt", {array_or_scalar(reduce(r, "sum", squares))});
+  }
+  const V magnitude = numpy_pointwise(ev, "abs", {value});
+  if (order == 1) return array_or_scalar(reduce(r, "sum", magnitude->tensor));
+  if (std::isinf(order)) return array_or_scalar(reduce(r, order > 0 ? "amax" : "amin", magnitude->tensor));
+  graph_break("a norm of this order");
+}
+
+}  // namespace
+
+void register_numpy_reductions() {
+  const std::pair<const char*, Lowering> functions[] = {
+      {"sum", sum<false>}, {"prod", sum<true>}, {"max", extreme<true>}, {"amax", extreme<true>}, {"min", extreme<false>},
+      {"amin", extreme<false>}, {"all", quantifier<true>}, {"any", quantifier<false>}, {"mean", mean},
+      {"var", variance<false>}, {"std", variance<true>}, {"argmax", arg_extreme<true>}, {"argmin", arg_extreme<false>},
+      {"count_nonzero", count_nonzero}, {"linalg.norm", norm}};
+  for (const auto& [name, lowering] : functions) register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  for (const auto& [name, lowering] : functions)
+    if (name != std::string_view("amax") && name != std::string_view("amin") && name != std::string_view("count_nonzero") &&
+        name != std::string_view("linalg.norm"))
+      register_array_method(name, lowering);
+}
+
+}  // namespace weft::capture

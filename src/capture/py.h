@@ -1,0 +1,66 @@
+// Owned references and errors of the Python C API.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <string>
+#include <utility>
+
+namespace weft::capture {
+
+// An owned reference to a Python object, possibly null.
+class Ref {
+ public:
+  Ref() = default;
+  Ref(const Ref& other) : object_(other.object_) { Py_XINCREF(object_); }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  static Ref steal(PyObject* object) {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  static Ref borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return steal(object);
+  }
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  PyObject* new_reference() const { return Py_XNewRef(object_); }
+  explicit operator bool() const { return object_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) { return a.object_ == b.object_; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// Thrown while the Python error indicator is set.
+struct PythonError {};
+
+// Takes a new reference from the C API; throws PythonError when it is null.
+inline Ref checked(PyObject* object) {
+  if (!object) throw PythonError{};
+  return Ref::steal(object);
+}
+
+inline std::string utf8(PyObject* text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : nullptr;
+  if (!data) {
+    PyErr_Clear();
+    return "?";
+  }
+  return std::string(data, static_cast<size_t>(size));
+}
+
+// repr() cut to a length that fits a log line; never raises.
+std::string short_repr(PyObject* object, size_t limit = 60);
+// "module.qualname" of a callable, or its type's name; never raises.
+std::string callable_name(PyObject* object);
+
+}  // namespace weft::capture

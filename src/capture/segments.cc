@@ -1,0 +1,242 @@
+#include "capture/segments.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <set>
+
+#include "runtime/log.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::set<CompiledFunction*>& all_functions() {
+  static auto& functions = *new std::set<CompiledFunction*>;
+  return functions;
+}
+
+std::string key_of(const State& state) {
+  std::string key;
+  key.reserve(state.frames.size() * 24);
+  const auto add = [&](const void* data, size_t size) { key.append(static_cast<const char*>(data), size); };
+  for (const Frame& frame : state.frames) {
+    const void* parts[] = {frame.code, frame.globals.get(), frame.extra.get()};
+    add(parts, sizeof parts);
+    const int numbers[] = {frame.ip, static_cast<int>(frame.on_return), static_cast<int>(frame.stack.size())};
+    add(numbers, sizeof numbers);
+    uint64_t bound = 0;
+    for (size_t i = 0; i < frame.locals.size(); ++i) bound = bound * 2 + (frame.locals[i] ? 1 : 0) + (bound >> 63);
+    for (const Ref& value : frame.stack) bound = bound * 2 + (value ? 1 : 0) + (bound >> 63);
+    add(&bound, sizeof bound);
+  }
+  return key;
+}
+
+std::string source_line(const std::string& file, int line) {
+  Ref linecache = Ref::steal(PyImport_ImportModule("linecache"));
+  Ref text = linecache ? Ref::steal(PyObject_CallMethod(linecache.get(), "getline", "si", file.c_str(), line)) : Ref();
+  PyErr_Clear();
+  std::string result = text ? utf8(text.get()) : "";
+  const size_t from = result.find_first_not_of(" \t\n");
+  if (from == std::string::npos) return "";
+  return result.substr(from, result.find_last_not_of(" \t\n") - from + 1);
+}
+
+// The iteration step, jump and exception instructions whose real execution is followed by more of the same.
+bool concrete_only(Op op) {
+  switch (op) {
+    case Op::PushExcInfo: case Op::PopExcept: case Op::CheckExcMatch: case Op::Reraise: case Op::Raise:
+    case Op::WithExceptStart: case Op::LoadBuildClass: case Op::BuildSet: case Op::SetAdd: case Op::SetUpdate:
+    case Op::MatchClass: case Op::MatchKeys:
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Counters& counters() {
+  static Counters instance;
+  return instance;
+}
+
+void reset_all() {
+  for (CompiledFunction* function : all_functions()) function->reset();
+  counters() = Counters{};
+}
+
+void CompiledFunction::reset() {
+  segments_.clear();
+  captured_.clear();
+  root_ = nullptr;
+  root_code_ = nullptr;
+  warned_ = false;
+  all_functions().erase(this);
+}
+
+Segment& CompiledFunction::segment(const State& state) {
+  auto& entry = segments_[key_of(state)];
+  if (!entry) entry = std::make_unique<Segment>();
+  return *entry;
+}
+
+std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State& state) {
+  if (!segment.variants.empty()) {
+    ++counters().recompiles;
+    if (log::enabled(log::Channel::Recompiles)) {
+      const Frame& frame = state.frames.back();
+      log::write(log::Channel::Recompiles,
+                 fmt::format("{} ({}:{}): {} does not hold", frame.code->name(), frame.code->file(), frame.code->line(frame.ip),
+                             segment.variants.back()->guards.explain_failure(state.frames)));
+    }
+  }
+  const auto start = Clock::now();
+  // Breaks are decided on a real state, whose exceptions (of a handler being run) stay as they are.
+  std::shared_ptr<Variant> variant = Evaluator(state, segment.history, settings_).evaluate();
+  variant->capture_ms = milliseconds_since(start) - variant->compile_ms;
+  ++counters().captures;
+  if (variant->executable) ++counters().graphs;
+  counters().kernels += static_cast<int64_t>(variant->kernels.size());
+  if (!variant->returns) {
+    const std::string place = fmt::format("{}:{}", variant->break_file, variant->break_line);
+    const std::string line = source_line(variant->break_file, variant->break_line);
+    if (settings_.fullgraph) {
+      PyErr_SetString(PyExc_RuntimeError, fmt::format("weft.compile(fullgraph=True): {}\n  at {}\n    {}", variant->break_reason,
+                                                      place, line).c_str());
+      throw PythonError{};
+    }
+    if (log::enabled(log::Channel::GraphBreaks))
+      log::write(log::Channel::GraphBreaks, fmt::format("{}: {}\n    {}", place, variant->break_reason, line));
+  }
+  if (log::enabled(log::Channel::Guards))
+    for (const std::string& guard : variant->guards.describe()) log::write(log::Channel::Guards, guard);
+  segment.variants.push_back(variant);
+  captured_.push_back(variant);
+  return variant;
+}
+
+Ref CompiledFunction::run(State state) {
+  Registers registers;
+  while (true) {
+    Segment& here = state.frames.size() == 1 && state.frames[0].ip == 0 && root_ ? *root_ : segment(state);
+    if (here.given_up) return run_concretely(state);
+    std::shared_ptr<Variant> variant;
+    for (size_t i = 0; i < here.variants.size(); ++i) {
+      if (!here.variants[i]->guards.check(state.frames, registers)) continue;
+      variant = here.variants[i];
+      if (i > 0) std::swap(here.variants[i], here.variants[i - 1]);
+      break;
+    }
+    if (!variant) {
+      if (here.variants.size() >= kMaxVariants) {
+        here.given_up = true;
+        const Frame& frame = state.frames.back();
+        if (!warned_)
+          log::warning(fmt::format("weft.compile: {} was compiled {} times at {}:{} and still meets other arguments; it runs "
+                                   "uncompiled from there (WEFT_LOGS=recompiles says why)",
+                                   frame.code->name(), kMaxVariants, frame.code->file(), frame.code->line(frame.ip)));
+        warned_ = true;
+        continue;
+      }
+      variant = capture(here, state);
+      if (!variant->guards.check(state.frames, registers)) {
+        // The state does not satisfy guards made from it (an object that compares unequal to itself).
+        here.variants.pop_back();
+        return run_concretely(state);
+      }
+    }
+    const auto start = Clock::now();
+    Ref result = variant->run(registers, state);
+    variant->run_ms = milliseconds_since(start);
+    ++variant->runs;
+    ++counters().runs;
+    if (variant->returns) return result;
+    ++counters().breaks;
+    Ref returned;
+    do {
+      if (step(state, returned) == StepResult::Returned) return returned;
+    } while (concrete_only(state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op));
+  }
+}
+
+Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnames) {
+  ++counters().calls;
+  auto* function = reinterpret_cast<PyFunctionObject*>(function_.get());
+  const Code* code = PyFunction_Check(function_.get()) ? &decode(reinterpret_cast<PyCodeObject*>(function->func_code)) : nullptr;
+  if (!code || !code->unsupported.empty()) {
+    if (root_code_ != code || !warned_) {
+      const std::string why = code ? code->unsupported : "it has no Python code";
+      if (settings_.fullgraph) {
+        PyErr_SetString(PyExc_RuntimeError, fmt::format("weft.compile(fullgraph=True): {} cannot be captured: {}",
+                                                        callable_name(function_.get()), why).c_str());
+        throw PythonError{};
+      }
+      log::write(log::Channel::GraphBreaks, fmt::format("{} is called as it is: {}", callable_name(function_.get()), why));
+      warned_ = true;
+      root_code_ = code;
+    }
+    ++counters().eager_calls;
+    return checked(PyObject_Vectorcall(function_.get(), args, num_args, kwnames));
+  }
+  State state;
+  state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));
+  if (root_code_ != code) {
+    root_code_ = code;
+    root_ = &segment(state);
+    all_functions().insert(this);
+  }
+  return run(std::move(state));
+}
+
+namespace {
+
+void put(PyObject* dict, const char* key, Ref value) {
+  if (PyDict_SetItemString(dict, key, value.get()) < 0) throw PythonError{};
+}
+Ref text(const std::string& value) { return checked(PyUnicode_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size()))); }
+Ref number(double value) { return checked(PyFloat_FromDouble(value)); }
+
+}  // namespace
+
+Ref CompiledFunction::report() const {
+  Ref list = checked(PyList_New(0));
+  for (const auto& variant : captured_) {
+    Ref entry = checked(PyDict_New());
+    put(entry.get(), "graph", text(variant->graph->str()));
+    put(entry.get(), "num_nodes", checked(PyLong_FromLong(variant->num_nodes)));
+    put(entry.get(), "has_graph", Ref::borrow(variant->executable ? Py_True : Py_False));
+    put(entry.get(), "returns", Ref::borrow(variant->returns ? Py_True : Py_False));
+    put(entry.get(), "reason", text(variant->break_reason));
+    put(entry.get(), "file", text(variant->break_file));
+    put(entry.get(), "line", checked(PyLong_FromLong(variant->break_line)));
+    put(entry.get(), "source", text(variant->returns ? "" : source_line(variant->break_file, variant->break_line)));
+    put(entry.get(), "capture_ms", number(variant->capture_ms));
+    put(entry.get(), "compile_ms", number(variant->compile_ms));
+    put(entry.get(), "run_ms", number(variant->run_ms));
+    put(entry.get(), "runs", checked(PyLong_FromLongLong(variant->runs)));
+    Ref guards = checked(PyList_New(0));
+    for (const std::string& guard : variant->guards.describe()) PyList_Append(guards.get(), text(guard).get());
+    put(entry.get(), "guards", guards);
+    Ref kernels = checked(PyList_New(0));
+    for (const KernelSummary& kernel : variant->kernels) {
+      Ref one = checked(PyDict_New());
+      put(one.get(), "name", text(kernel.name));
+      put(one.get(), "source", text(kernel.source));
+      put(one.get(), "compile_ms", number(kernel.compile_ms));
+      put(one.get(), "from_cache", Ref::borrow(kernel.from_cache ? Py_True : Py_False));
+      PyList_Append(kernels.get(), one.get());
+    }
+    put(entry.get(), "kernels", kernels);
+    PyList_Append(list.get(), entry.get());
+  }
+  return list;
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,55 @@
+// Positions and their variants, and the loop that runs a call through them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/evaluator.h"
+
+namespace weft::capture {
+
+constexpr size_t kMaxVariants = 8;
+
+// A chain of code positions; where evaluation can go on.
+struct Segment {
+  std::vector<std::shared_ptr<Variant>> variants;
+  History history;
+  bool given_up = false;  // too many variants: the rest of the call runs as it is
+};
+
+struct Counters {
+  int64_t calls = 0, captures = 0, graphs = 0, breaks = 0, recompiles = 0, kernels = 0, eager_calls = 0, runs = 0;
+};
+Counters& counters();
+
+// Everything weft.compile keeps for one function.
+class CompiledFunction {
+ public:
+  CompiledFunction(Ref function, Settings settings) : function_(std::move(function)), settings_(std::move(settings)) {}
+  // Throws PythonError.
+  Ref call(PyObject* const* args, size_t num_args, PyObject* kwnames);
+  void reset();
+  PyObject* function() const { return function_.get(); }
+  // For explain(): a dict of lists.
+  Ref report() const;
+
+ private:
+  Ref run(State state);
+  Segment& segment(const State& state);
+  std::shared_ptr<Variant> capture(Segment& segment, const State& state);
+
+  Ref function_;
+  Settings settings_;
+  std::unordered_map<std::string, std::unique_ptr<Segment>> segments_;
+  const Code* root_code_ = nullptr;
+  Segment* root_ = nullptr;
+  std::vector<std::shared_ptr<Variant>> captured_;  // in order
+  bool warned_ = false;
+};
+
+// Forgets all captures of all functions.
+void reset_all();
+
+}  // namespace weft::capture

@@ -1,0 +1,175 @@
+#include "capture/state.h"
+
+#include <frameobject.h>
+
+#include <algorithm>
+
+namespace weft::capture {
+
+Ref builtins_of(PyObject* globals) {
+  PyObject* builtins = PyDict_GetItemString(globals, "__builtins__");
+  if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
+  if (!builtins) builtins = PyEval_GetBuiltins();
+  return Ref::borrow(builtins);
+}
+
+namespace {
+
+// Calls the function itself for its TypeError: a call that cannot be bound has no other effect.
+[[noreturn]] void raise_binding_error(PyObject* function, PyObject* const* args, size_t num_args, PyObject* kwnames) {
+  const size_t total = num_args + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+  Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(num_args)));
+  for (size_t i = 0; i < num_args; ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i]));
+  Ref keywords;
+  if (kwnames) {
+    keywords = checked(PyDict_New());
+    for (size_t i = num_args; i < total; ++i)
+      if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - num_args)), args[i]) < 0)
+        throw PythonError{};
+  }
+  Ref result = Ref::steal(PyObject_Call(function, positional.get(), keywords.get()));
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "the call's arguments cannot be bound");
+  throw PythonError{};
+}
+
+int find_name(const Code& code, int from, int to, PyObject* name) {
+  for (int i = from; i < to; ++i)
+    if (code.local_names[static_cast<size_t>(i)].get() == name) return i;
+  for (int i = from; i < to; ++i)
+    if (PyUnicode_Compare(code.local_names[static_cast<size_t>(i)].get(), name) == 0) return i;
+  return -1;
+}
+
+}  // namespace
+
+Frame make_frame(PyObject* callable, PyObject* const* args, size_t num_args, PyObject* kwnames) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(callable);
+  const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
+  Frame frame;
+  frame.code = &code;
+  frame.globals = Ref::borrow(function->func_globals);
+  frame.builtins = Ref::borrow(function->func_builtins);
+  frame.locals.resize(static_cast<size_t>(code.num_locals));
+  const int num_named = code.positional + code.keyword_only;
+  const auto given = static_cast<int>(num_args);
+  for (int i = 0; i < std::min(given, code.positional); ++i)
+    frame.locals[static_cast<size_t>(i)] = Ref::borrow(args[i]);
+  if (code.var_args) {
+    Ref rest = checked(PyTuple_New(std::max(0, given - code.positional)));
+    for (int i = code.positional; i < given; ++i) PyTuple_SET_ITEM(rest.get(), i - code.positional, Py_NewRef(args[i]));
+    frame.locals[static_cast<size_t>(num_named)] = rest;
+  } else if (given > code.positional) {
+    raise_binding_error(callable, args, num_args, kwnames);
+  }
+  Ref keywords;
+  if (code.var_keywords) {
+    keywords = checked(PyDict_New());
+    frame.locals[static_cast<size_t>(num_named + (code.var_args ? 1 : 0))] = keywords;
+  }
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, i);
+    PyObject* value = args[num_args + static_cast<size_t>(i)];
+    const int slot = find_name(code, code.positional_only, num_named, name);
+    if (slot >= 0) {
+      if (frame.locals[static_cast<size_t>(slot)]) raise_binding_error(callable, args, num_args, kwnames);
+      frame.locals[static_cast<size_t>(slot)] = Ref::borrow(value);
+    } else if (keywords) {
+      if (PyDict_SetItem(keywords.get(), name, value) < 0) throw PythonError{};
+    } else {
+      raise_binding_error(callable, args, num_args, kwnames);
+    }
+  }
+  if (given < num_named) {
+    const auto num_defaults = function->func_defaults ? static_cast<int>(PyTuple_GET_SIZE(function->func_defaults)) : 0;
+    for (int i = given; i < num_named; ++i) {
+      Ref& local = frame.locals[static_cast<size_t>(i)];
+      if (local) continue;
+      PyObject* value = nullptr;
+      if (i < code.positional) {
+        const int k = i - (code.positional - num_defaults);
+        if (k >= 0) value = PyTuple_GET_ITEM(function->func_defaults, k);
+      } else if (function->func_kwdefaults) {
+        value = PyDict_GetItemWithError(function->func_kwdefaults, code.local_names[static_cast<size_t>(i)].get());
+      }
+      if (!value) raise_binding_error(callable, args, num_args, kwnames);
+      local = Ref::borrow(value);
+    }
+  }
+  for (int i = 0; i < code.num_free; ++i)
+    frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] =
+        Ref::borrow(PyTuple_GET_ITEM(function->func_closure, i));
+  return frame;
+}
+
+namespace {
+
+// The exception that is set gets a traceback entry for the frame's current line.
+void add_traceback(const Frame& frame, int instruction) {
+#if PY_VERSION_HEX >= 0x030C0000
+  Ref exception = Ref::steal(PyErr_GetRaisedException());
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+#endif
+  PyCodeObject* code =
+      PyCode_NewEmpty(frame.code->file().c_str(), utf8(frame.code->code()->co_name).c_str(), frame.code->line(instruction));
+  PyFrameObject* python_frame =
+      code ? PyFrame_New(PyThreadState_Get(), code, frame.globals.get(), nullptr) : nullptr;
+  PyErr_Clear();
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(exception.release());
+#else
+  PyErr_Restore(type, value, traceback);
+#endif
+  if (python_frame) PyTraceBack_Here(python_frame);
+  Py_XDECREF(python_frame);
+  Py_XDECREF(code);
+}
+
+Ref take_exception() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return Ref::steal(PyErr_GetRaisedException());
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return Ref::steal(value);
+#endif
+}
+
+}  // namespace
+
+void unwind(State& state) {
+  bool innermost = true;
+  while (!state.frames.empty()) {
+    Frame& frame = state.frames.back();
+    // An outer frame's ip is already behind its call.
+    const int instruction = innermost ? frame.ip : frame.ip - 1;
+    innermost = false;
+    const Instruction& in = frame.code->instructions[static_cast<size_t>(instruction)];
+    if (in.op != Op::Reraise) add_traceback(frame, instruction);
+    if (const Handler* handler = frame.code->find_handler(in.offset)) {
+      frame.stack.resize(static_cast<size_t>(handler->depth));
+      if (handler->push_lasti) frame.stack.push_back(checked(PyLong_FromLong(in.offset)));
+      frame.stack.push_back(take_exception());
+      frame.ip = handler->target;
+      return;
+    }
+    state.frames.pop_back();
+  }
+  throw PythonError{};
+}
+
+Ref run_concretely(State& state) {
+  Ref result;
+  while (step(state, result) != StepResult::Returned) {
+    if (PyErr_CheckSignals() < 0) unwind(state);
+  }
+  return result;
+}
+
+}  // namespace weft::capture

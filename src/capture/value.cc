@@ -1,0 +1,110 @@
+#include "capture/value.h"
+
+#include <fmt/format.h>
+
+namespace weft::capture {
+
+std::string short_repr(PyObject* object, size_t limit) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref text = Ref::steal(PyObject_Repr(object));
+  std::string result = text ? utf8(text.get()) : std::string(Py_TYPE(object)->tp_name) + " object";
+  PyErr_Restore(type, value, traceback);
+  for (char& c : result)
+    if (c == '\n') c = ' ';
+  if (result.size() > limit) result = result.substr(0, limit - 3) + "...";
+  return result;
+}
+
+std::string callable_name(PyObject* object) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref module = Ref::steal(PyObject_GetAttrString(object, "__module__"));
+  Ref name = Ref::steal(PyObject_GetAttrString(object, "__qualname__"));
+  if (!name) name = Ref::steal(PyObject_GetAttrString(object, "__name__"));
+  PyErr_Clear();
+  std::string result = name && PyUnicode_Check(name.get()) ? utf8(name.get()) : Py_TYPE(object)->tp_name;
+  if (module && PyUnicode_Check(module.get()) && utf8(module.get()) != "builtins")
+    result = utf8(module.get()) + "." + result;
+  PyErr_Restore(type, value, traceback);
+  return result;
+}
+
+std::string Source::str() const {
+  const auto address = [](const Ref& ref) { return fmt::format("{}", static_cast<const void*>(ref.get())); };
+  switch (step) {
+    case Step::Local: return fmt::format("local[{}].{}", frame, key ? utf8(key.get()) : std::to_string(index));
+    case Step::Stack: return fmt::format("stack[{}][{}]", frame, index);
+    case Step::Pinned: return fmt::format("<{}>", address(object));
+    case Step::Global: return fmt::format("global<{}>.{}", address(object), utf8(key.get()));
+    case Step::ModuleAttr: return fmt::format("module<{}>.{}", address(object), utf8(key.get()));
+    case Step::Attribute: return fmt::format("{}.{}", base->str(), utf8(key.get()));
+    case Step::InstanceDict: return base->str() + ".__dict__";
+    case Step::DictItem: return fmt::format("{}[{}]", base->str(), short_repr(key.get(), 200));
+    case Step::TupleItem: case Step::ListItem: return fmt::format("{}[{}]", base->str(), index);
+    case Step::CellContents: return base->str() + ".cell_contents";
+    case Step::MethodSelf: return base->str() + ".__self__";
+  }
+  return "?";
+}
+
+SourceRef make_source(Source source) { return std::make_shared<const Source>(std::move(source)); }
+SourceRef pinned_source(PyObject* object) {
+  return make_source({.step = Source::Step::Pinned, .base = {}, .key = {}, .object = Ref::borrow(object), .object2 = {}});
+}
+
+V make_value(Kind kind) {
+  V value = std::make_shared<Value>();
+  value->kind = kind;
+  return value;
+}
+
+V const_value(Ref object) {
+  V value = make_value(Kind::Const);
+  value->object = std::move(object);
+  return value;
+}
+
+V lazy_value(PyObject* object, SourceRef source) {
+  V value = make_value(Kind::Lazy);
+  value->object = Ref::borrow(object);
+  value->source = std::move(source);
+  return value;
+}
+
+V tuple_value(std::vector<V> items) {
+  V value = make_value(Kind::Tuple);
+  value->items = std::move(items);
+  return value;
+}
+
+V list_value(std::vector<V> items) {
+  V value = make_value(Kind::List);
+  value->items = std::move(items);
+  return value;
+}
+
+V int_value(int64_t value) { return const_value(checked(PyLong_FromLongLong(value))); }
+V none_value() { return const_value(Ref::borrow(Py_None)); }
+V bool_value(bool value) { return const_value(Ref::borrow(value ? Py_True : Py_False)); }
+V str_value(const std::string& text) {
+  return const_value(checked(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()))));
+}
+
+V array_value(Tensor tensor, Flavor flavor) {
+  V value = make_value(Kind::Array);
+  value->tensor = std::move(tensor);
+  value->flavor = flavor;
+  return value;
+}
+
+V sym_value(Sym sym) {
+  if (sym.is_constant()) return int_value(sym.constant());
+  V value = make_value(Kind::SymInt);
+  value->sym = sym;
+  return value;
+}
+
+void graph_break(std::string reason) { throw GraphBreak{std::move(reason)}; }
+
+}  // namespace weft::capture

@@ -1,0 +1,112 @@
+// What the symbolic evaluator knows about a Python object: the abstract values.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/py.h"
+#include "weft/sym.h"
+#include "weft/tensor.h"
+
+namespace weft::capture {
+
+// Where a real object is found in the state a segment starts from; a chain of steps. Guards follow it.
+struct Source;
+using SourceRef = std::shared_ptr<const Source>;
+struct Source {
+  enum class Step : uint8_t {
+    Local,         // slot `index` of frame `frame`
+    Stack,         // position `index` of frame `frame`'s stack
+    Pinned,        // the object itself, held by the guard
+    Global,        // `key` in the dict `object`, or else in the builtins `object2`
+    ModuleAttr,    // `key` in the module dict `object`
+    Attribute,     // getattr(base, key)
+    InstanceDict,  // base.__dict__
+    DictItem,      // base[key] of a dict
+    TupleItem, ListItem,  // base[index]
+    CellContents,
+    MethodSelf,
+  };
+  Step step;
+  SourceRef base;
+  int frame = 0, index = 0;
+  Ref key, object, object2;
+  std::string str() const;  // unique among the sources of one segment
+};
+SourceRef make_source(Source source);
+SourceRef pinned_source(PyObject* object);
+
+enum class Kind : uint8_t {
+  Lazy,      // a real object nothing has been asked of yet
+  Const,     // a real object whose identity or immutable value is known (literal, or pinned by a guard)
+  Array,     // an array being computed: `tensor`, `flavor`
+  Scalar,    // a Python bool, int or float that depends on data: 0-d `tensor`, `weak`
+  SymInt,    // a Python int that is an expression over sizes: `sym`
+  Tuple, List,
+  Dict,      // keys are Const
+  Slice,     // items: start, stop, step
+  Function,  // made inside: object = code, globals; items: defaults, kwdefaults, annotations, closure
+  Method,    // items: self, function
+  Bound,     // method `name` of the builtin or array value items[0]
+  DictView,  // items[0].name(), name = keys, values or items
+  Cell,      // items[0]: contents or null
+  Iter,
+  Instance,  // of a plain Python class `object_type`; attributes in keys/items as far as known
+  Opaque,    // a real object that no operation is known for
+};
+
+enum class Flavor : uint8_t { NdArray, NumpyScalar, Tensor };
+enum class IterKind : uint8_t { Sequence, Range, Rows, Enumerate, Zip };
+
+struct Value;
+using V = std::shared_ptr<Value>;
+
+struct Value {
+  Kind kind = Kind::Opaque;
+  Ref object;        // the real object where there is one
+  SourceRef source;  // where it comes from; null for literals and what was made inside
+  bool dirty = false;  // an outside object was changed: written back at the end of the segment
+
+  Tensor tensor;
+  Flavor flavor = Flavor::NdArray;
+  WeakKind weak = WeakKind::Float;
+  int input = -1;      // graph input this array is
+  V view_of;           // the array whose memory this one is a view of
+  bool f_order = false;  // NumPy would lay the result out in Fortran order
+  Sym sym;
+
+  std::vector<V> items;
+  std::vector<V> keys;
+  Ref globals;               // Function
+  std::string name;          // Bound, DictView
+  PyTypeObject* object_type = nullptr;  // Instance
+  std::vector<bool> changed;            // Instance: which attributes were assigned
+  IterKind iter = IterKind::Sequence;
+  int64_t index = 0;         // Iter: position, or the next count of enumerate
+  int64_t length = 0;        // Iter over rows
+
+  bool is_const() const { return kind == Kind::Const; }
+  bool is(PyObject* o) const { return kind == Kind::Const && object.get() == o; }
+};
+
+V make_value(Kind kind);
+V const_value(Ref object);
+V lazy_value(PyObject* object, SourceRef source);
+V tuple_value(std::vector<V> items);
+V list_value(std::vector<V> items);
+V int_value(int64_t value);
+V none_value();
+V bool_value(bool value);
+V str_value(const std::string& text);
+V array_value(Tensor tensor, Flavor flavor = Flavor::NdArray);
+V sym_value(Sym sym);
+
+// Thrown by the evaluator's handlers before they change anything: the segment ends before the instruction,
+// which is then performed for real.
+struct GraphBreak {
+  std::string reason;
+};
+[[noreturn]] void graph_break(std::string reason);
+
+}  // namespace weft::capture

@@ -1,0 +1,256 @@
+#include "capture/variant.h"
+
+#include "capture/numpy_api.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+namespace {
+
+using Op = BuildStep::Op;
+
+class Builder {
+ public:
+  Builder(const Variant& variant, Registers& registers, const std::vector<Tensor>& inputs,
+          const std::vector<Tensor>& outputs)
+      : variant_(variant), registers_(registers), inputs_(inputs), outputs_(outputs),
+        num_registers_(static_cast<size_t>(variant.guards.num_registers())),
+        built_(static_cast<size_t>(variant.num_slots) - num_registers_) {}
+
+  PyObject* slot(int index) const {
+    if (index < 0) return nullptr;
+    const auto i = static_cast<size_t>(index);
+    return i < num_registers_ ? registers_.values[i] : built_[i - num_registers_].get();
+  }
+
+  void perform(const BuildStep& s) {
+    if (s.op >= Op::SetList) return perform_effect(s);
+    built_[static_cast<size_t>(s.dst) - num_registers_] = build(s);
+  }
+
+ private:
+  Ref build(const BuildStep& s) {
+    switch (s.op) {
+      case Op::Const: return s.object;
+      case Op::Output: return output(s);
+      case Op::SymInt: return checked(PyLong_FromLongLong(s.sym.evaluate(registers_.symbols)));
+      case Op::Tuple: return tuple(s.args);
+      case Op::List: {
+        Ref list = checked(PyList_New(static_cast<Py_ssize_t>(s.args.size())));
+        for (size_t i = 0; i < s.args.size(); ++i)
+          PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Py_NewRef(slot(s.args[i])));
+        return list;
+      }
+      case Op::Dict: {
+        Ref dict = checked(PyDict_New());
+        fill(dict.get(), s.args);
+        return dict;
+      }
+      case Op::Slice: return checked(PySlice_New(slot(s.args[0]), slot(s.args[1]), slot(s.args[2])));
+      case Op::Function: return function(s);
+      case Op::Method: return checked(PyMethod_New(slot(s.args[1]), slot(s.args[0])));
+      case Op::Bound: return checked(PyObject_GetAttr(slot(s.args[0]), s.object.get()));
+      case Op::DictView: return checked(PyObject_CallMethodNoArgs(slot(s.args[0]), s.object.get()));
+      case Op::Cell: return checked(PyCell_New(slot(s.args[0])));
+      case Op::IterSequence: {
+        Ref iterator = checked(PyObject_GetIter(slot(s.args[0])));
+        if (s.imm > 0) checked(PyObject_CallMethod(iterator.get(), "__setstate__", "L", static_cast<long long>(s.imm)));
+        return iterator;
+      }
+      case Op::IterRange: {
+        // The rest of the range: its iterators keep no other state.
+        Ref start = checked(PyLong_FromLongLong(s.imm)), rest = checked(PySlice_New(start.get(), nullptr, nullptr));
+        return checked(PyObject_GetIter(checked(PyObject_GetItem(s.object.get(), rest.get())).get()));
+      }
+      case Op::IterEnumerate:
+        return checked(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyEnum_Type), "OL", slot(s.args[0]),
+                                             static_cast<long long>(s.imm)));
+      case Op::IterZip:
+        return checked(PyObject_CallObject(reinterpret_cast<PyObject*>(&PyZip_Type), tuple(s.args).get()));
+      case Op::Instance: {
+        auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
+        Ref empty = checked(PyTuple_New(0)), instance = checked(PyBaseObject_Type.tp_new(type, empty.get(), nullptr));
+        for (size_t i = 0; i < s.args.size(); i += 2)
+          if (PyObject_GenericSetAttr(instance.get(), slot(s.args[i]), slot(s.args[i + 1])) < 0) throw PythonError{};
+        return instance;
+      }
+      default: break;
+    }
+    throw_error(ErrorKind::Internal, "unknown build step");
+  }
+
+  void perform_effect(const BuildStep& s) {
+    switch (s.op) {
+      case Op::SetList: {
+        PyObject* list = slot(s.args[0]);
+        Ref items = checked(PyList_New(static_cast<Py_ssize_t>(s.args.size() - 1)));
+        for (size_t i = 1; i < s.args.size(); ++i)
+          PyList_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i - 1), Py_NewRef(slot(s.args[i])));
+        if (PyList_SetSlice(list, 0, PyList_GET_SIZE(list), items.get()) < 0) throw PythonError{};
+        break;
+      }
+      case Op::SetDict: {
+        PyObject* dict = slot(s.args[0]);
+        PyDict_Clear(dict);
+        fill(dict, std::vector<int>(s.args.begin() + 1, s.args.end()));
+        break;
+      }
+      case Op::SetAttribute:
+        if (PyObject_GenericSetAttr(slot(s.args[0]), s.object.get(), slot(s.args[1])) < 0) throw PythonError{};
+        break;
+      case Op::SetCell: PyCell_Set(slot(s.args[0]), slot(s.args[1])); break;
+      case Op::SetGlobal:
+        if (PyDict_SetItem(s.object.get(), s.object2.get(), slot(s.args[0])) < 0) throw PythonError{};
+        break;
+      default: break;
+    }
+  }
+
+  Ref tuple(const std::vector<int>& slots) {
+    Ref result = checked(PyTuple_New(static_cast<Py_ssize_t>(slots.size())));
+    for (size_t i = 0; i < slots.size(); ++i)
+      PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), Py_NewRef(slot(slots[i])));
+    return result;
+  }
+
+  void fill(PyObject* dict, const std::vector<int>& slots) {
+    for (size_t i = 0; i < slots.size(); i += 2)
+      if (PyDict_SetItem(dict, slot(slots[i]), slot(slots[i + 1])) < 0) throw PythonError{};
+  }
+
+  Ref function(const BuildStep& s) {
+    Ref result = checked(PyFunction_New(s.object.get(), s.object2.get()));
+    auto* function = reinterpret_cast<PyFunctionObject*>(result.get());
+    if (PyObject* defaults = slot(s.args[0])) PyFunction_SetDefaults(result.get(), defaults);
+    if (PyObject* defaults = slot(s.args[1])) PyFunction_SetKwDefaults(result.get(), defaults);
+    if (PyObject* annotations = slot(s.args[2])) Py_XSETREF(function->func_annotations, Py_NewRef(annotations));
+    if (PyObject* closure = slot(s.args[3])) PyFunction_SetClosure(result.get(), closure);
+    return result;
+  }
+
+  // The array whose memory the tensor is a view of, if it is one of the inputs.
+  PyObject* base_of(const Tensor& tensor) const {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].storage() == tensor.storage())
+        return variant_.inputs[i].type == GraphInput::Type::Array ? slot(variant_.inputs[i].reg) : nullptr;
+    return nullptr;
+  }
+
+  // The graph may compute one value for what are different arrays to Python.
+  bool shares_memory(const Tensor& tensor, int root) {
+    const Storage* storage = tensor.storage().get();
+    if (base_of(tensor)) return true;
+    for (const auto& [other, owner] : given_)
+      if (other == storage) return owner != root;
+    given_.emplace_back(storage, root);
+    return false;
+  }
+
+  Ref output(const BuildStep& s) {
+    const Tensor& tensor = outputs_[static_cast<size_t>(s.imm)];
+    if (s.is_scalar) {
+      const Scalar value = tensor.item();
+      if (s.weak == WeakKind::Bool) return Ref::borrow(value.to_bool() ? Py_True : Py_False);
+      if (s.weak == WeakKind::Int) return checked(PyLong_FromLongLong(value.to_int()));
+      if (s.weak == WeakKind::Float) return checked(PyFloat_FromDouble(value.to_double()));
+      const std::complex<double> z = value.to_complex();
+      return checked(PyComplex_FromDoubles(z.real(), z.imag()));
+    }
+    if (s.flavor == Flavor::NumpyScalar) return make_numpy_scalar(tensor);
+    if (s.transpose) {
+      Ref transposed = make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
+      return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(transposed.get()), nullptr));
+    }
+    if (s.root < 0) return make_array(tensor, base_of(tensor));
+    return make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor, nullptr);
+  }
+
+  const Variant& variant_;
+  Registers& registers_;
+  const std::vector<Tensor>& inputs_;
+  const std::vector<Tensor>& outputs_;
+  size_t num_registers_;
+  std::vector<Ref> built_;
+  std::vector<std::pair<const Storage*, int>> given_;  // memory of results, and their roots
+};
+
+Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<int64_t>& symbols) {
+  switch (input.type) {
+    case GraphInput::Type::Sym: return Tensor::scalar(Scalar(input.sym.evaluate(symbols)), DType::I64);
+    case GraphInput::Type::Array: return borrow_array(reinterpret_cast<PyArrayObject*>(object));
+    case GraphInput::Type::NumpyScalar: return scalar_tensor(object, input.dtype);
+    case GraphInput::Type::Float: return Tensor::scalar(PyFloat_AS_DOUBLE(object), DType::F64);
+    case GraphInput::Type::Int: return Tensor::scalar(Scalar(static_cast<int64_t>(PyLong_AsLongLong(object))), DType::I64);
+  }
+  return {};
+}
+
+PyObject* python_error(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Value: return PyExc_ValueError;
+    case ErrorKind::Type: return PyExc_TypeError;
+    case ErrorKind::Index: return PyExc_IndexError;
+    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
+    case ErrorKind::Memory: return PyExc_MemoryError;
+    case ErrorKind::Runtime: case ErrorKind::Internal: break;
+  }
+  return PyExc_RuntimeError;
+}
+
+// Below this many elements in all inputs, giving up the interpreter lock costs more than it gives others.
+constexpr int64_t kReleaseLimit = 1 << 14;
+
+std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Tensor>& inputs) {
+  int64_t elements = 0;
+  for (const Tensor& input : inputs) elements += input.numel();
+  PyThreadState* thread = elements >= kReleaseLimit ? PyEval_SaveThread() : nullptr;
+  try {
+    std::vector<Tensor> outputs = executable.run(inputs);
+    if (thread) PyEval_RestoreThread(thread);
+    return outputs;
+  } catch (const Error& error) {
+    if (thread) PyEval_RestoreThread(thread);
+    PyErr_SetString(python_error(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    if (thread) PyEval_RestoreThread(thread);
+    PyErr_NoMemory();
+  }
+  throw PythonError{};
+}
+
+}  // namespace
+
+Ref Variant::run(Registers& registers, State& state) const {
+  std::vector<Ref> held;
+  held.reserve(held_registers.size());
+  for (int reg : held_registers) held.push_back(Ref::borrow(registers.values[static_cast<size_t>(reg)]));
+  std::vector<Tensor> tensors, outputs;
+  if (executable) {
+    tensors.reserve(inputs.size());
+    for (const GraphInput& input : inputs)
+      tensors.push_back(make_input(input, input.reg < 0 ? nullptr : registers.values[static_cast<size_t>(input.reg)],
+                                   registers.symbols));
+    outputs = run_graph(*executable, tensors);
+  }
+  Builder builder(*this, registers, tensors, outputs);
+  for (const BuildStep& step : steps) builder.perform(step);
+  if (returns) return Ref::borrow(builder.slot(result));
+  State next;
+  next.frames.resize(frames.size());
+  for (size_t f = 0; f < frames.size(); ++f) {
+    const FrameRecipe& recipe = frames[f];
+    Frame& frame = next.frames[f];
+    frame.code = recipe.code;
+    frame.globals = recipe.globals;
+    frame.builtins = recipe.builtins;
+    frame.ip = recipe.ip;
+    frame.on_return = recipe.on_return;
+    frame.extra = Ref::borrow(builder.slot(recipe.extra));
+    for (int slot : recipe.locals) frame.locals.push_back(Ref::borrow(builder.slot(slot)));
+    for (int slot : recipe.stack) frame.stack.push_back(Ref::borrow(builder.slot(slot)));
+  }
+  state = std::move(next);
+  return Ref();
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,93 @@
+// One compiled version of a segment: guards, a graph, and how to rebuild Python's state from its outputs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/guards.h"
+#include "capture/state.h"
+#include "ir/graph.h"
+
+namespace weft::capture {
+
+// Rebuilds one object or performs one deferred side effect. Operands and results are slots: first the guards'
+// registers, then the results of steps.
+struct BuildStep {
+  enum class Op : uint8_t {
+    Const, Output, SymInt, Tuple, List, Dict, Slice, Function, Method, Bound, DictView, Cell,
+    IterSequence, IterRange, IterEnumerate, IterZip, Instance,
+    SetList, SetDict, SetAttribute, SetCell, SetGlobal,
+  };
+  Op op;
+  int dst = -1;
+  std::vector<int> args;  // -1: null
+  Ref object, object2;
+  int64_t imm = 0;
+  Sym sym;
+  Flavor flavor = Flavor::NdArray;
+  WeakKind weak = WeakKind::Float;
+  bool is_scalar = false;  // Output: a Python bool, int or float
+  bool transpose = false;  // Output: NumPy's result is in Fortran order
+  int root = -1;           // Output: arrays of one root may share memory, others must not; -1: an input's
+};
+
+struct GraphInput {
+  enum class Type : uint8_t { Array, NumpyScalar, Float, Int, Sym } type;
+  int reg;  // -1 for Sym
+  DType dtype;
+  Sym sym = {};  // the value of an expression over sizes
+};
+
+struct FrameRecipe {
+  const Code* code;
+  Ref globals, builtins;
+  int ip;
+  OnReturn on_return;
+  int extra = -1;
+  std::vector<int> locals, stack;  // slots
+};
+
+// Something that runs a graph: compiled, or the reference interpreter where nothing can compile.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual std::vector<Tensor> run(const std::vector<Tensor>& inputs) const = 0;
+};
+
+struct KernelSummary {
+  std::string name, source;
+  double compile_ms = 0;
+  bool from_cache = false;
+};
+// Compiles the graph; logs and interprets when nothing can compile.
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, const std::string& mode,
+                                            std::vector<KernelSummary>* kernels);
+
+class Variant {
+ public:
+  Guards guards;
+  std::unique_ptr<ir::Graph> graph;         // as captured; owns the symbols of guards and recipes
+  std::shared_ptr<Executable> executable;   // null when there is nothing to compute
+  std::vector<GraphInput> inputs;
+  std::vector<int> held_registers;          // kept alive while the graph runs
+  std::vector<BuildStep> steps;
+  int num_slots = 0;                        // registers included
+  bool returns = false;
+  int result = -1;                          // slot, when it returns
+  std::vector<FrameRecipe> frames;          // the state at the break otherwise
+
+  // For people.
+  std::string break_reason, break_file;
+  int break_line = 0;
+  int num_nodes = 0;
+  std::vector<KernelSummary> kernels;
+  double capture_ms = 0, compile_ms = 0;
+  mutable double run_ms = 0;
+  mutable int64_t runs = 0;
+
+  // The guards have passed and filled `registers`. Gives the returned value, or null after replacing `state`.
+  Ref run(Registers& registers, State& state) const;
+};
+
+}  // namespace weft::capture
