@@ -1,0 +1,225 @@
+#include "runtime/ceiling_loops.h"
+
+#include <cstring>
+
+#include "runtime/toolchain.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace weft::runtime {
+namespace {
+
+bool has(const char* feature) {
+  for (const std::string& name : host_cpu_features()) {
+    if (name == feature) return true;
+  }
+  return false;
+}
+
+// Keeps a value alive without storing it.
+template <typename T>
+void use(const T& value) {
+  __asm__ volatile("" : : "m"(value) : "memory");
+}
+
+constexpr int kChains = 12;  // independent results: covers latency 4 x 2 units, fits the registers
+
+}  // namespace
+
+void copy_bytes(char* out, const char* in, int64_t bytes) {
+  // A plain loop: memcpy may choose non-temporal stores by itself.
+  typedef char vec __attribute__((vector_size(32), may_alias));
+  for (int64_t i = 0; i < bytes; i += 64) {
+    const vec a = *reinterpret_cast<const vec*>(in + i), b = *reinterpret_cast<const vec*>(in + i + 32);
+    *reinterpret_cast<vec*>(out + i) = a;
+    *reinterpret_cast<vec*>(out + i + 32) = b;
+  }
+}
+
+#if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__)
+
+namespace {
+
+__attribute__((target("avx512f"))) void read_512(const char* in, int64_t bytes) {
+  __m512i sum[8] = {};
+  for (int64_t i = 0; i < bytes; i += 512) {
+    for (int k = 0; k < 8; ++k) {
+      _mm_prefetch(in + i + 64 * k + 1024, _MM_HINT_T0);
+      sum[k] = _mm512_xor_si512(sum[k], _mm512_load_si512(in + i + 64 * k));
+    }
+  }
+  for (const __m512i& part : sum) use(part);
+}
+
+__attribute__((target("avx512f"))) void copy_streaming_512(char* out, const char* in, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) {
+    _mm_prefetch(in + i + 1024, _MM_HINT_T0);
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(out + i), _mm512_load_si512(in + i));
+  }
+  _mm_sfence();
+}
+
+__attribute__((target("avx512f"))) double float32_512(int64_t iterations) {
+  __m512 sum[kChains];
+  for (int k = 0; k < kChains; ++k) sum[k] = _mm512_set1_ps(static_cast<float>(k));
+  const __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(0.001f);
+  for (int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kChains; ++k) sum[k] = _mm512_fmadd_ps(sum[k], a, b);
+  }
+  for (const __m512& part : sum) use(part);
+  return 2.0 * 16 * kChains;
+}
+
+__attribute__((target("avx512f"))) double float64_512(int64_t iterations) {
+  __m512d sum[kChains];
+  for (int k = 0; k < kChains; ++k) sum[k] = _mm512_set1_pd(k);
+  const __m512d a = _mm512_set1_pd(0.999), b = _mm512_set1_pd(0.001);
+  for (int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kChains; ++k) sum[k] = _mm512_fmadd_pd(sum[k], a, b);
+  }
+  for (const __m512d& part : sum) use(part);
+  return 2.0 * 8 * kChains;
+}
+
+__attribute__((target("avx512f,avx512vl,avx512bw,avx512bf16"))) double bfloat16_512(int64_t iterations) {
+  __m512 sum[kChains];
+  for (int k = 0; k < kChains; ++k) sum[k] = _mm512_set1_ps(static_cast<float>(k));
+  const __m512bh a = _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.5f), _mm512_set1_ps(0.25f));
+  for (int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kChains; ++k) sum[k] = _mm512_dpbf16_ps(sum[k], a, a);
+  }
+  for (const __m512& part : sum) use(part);
+  return 2.0 * 32 * kChains;
+}
+
+__attribute__((target("avx512f,avx512vnni"))) double int8_512(int64_t iterations) {
+  __m512i sum[kChains];
+  for (int k = 0; k < kChains; ++k) sum[k] = _mm512_set1_epi32(k);
+  const __m512i a = _mm512_set1_epi32(0x01020304), b = _mm512_set1_epi32(0x01ff01ff);
+  for (int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kChains; ++k) sum[k] = _mm512_dpbusd_epi32(sum[k], a, b);
+  }
+  for (const __m512i& part : sum) use(part);
+  return 2.0 * 64 * kChains;
+}
+
+double float32_256(int64_t iterations) {
+  __m256 sum[kChains];
+  for (int k = 0; k < kChains; ++k) sum[k] = _mm256_set1_ps(static_cast<float>(k));
+  const __m256 a = _mm256_set1_ps(0.999f), b = _mm256_set1_ps(0.001f);
+  for (int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kChains; ++k) sum[k] = _mm256_fmadd_ps(sum[k], a, b);
+  }
+  for (const __m256& part : sum) use(part);
+  return 2.0 * 8 * kChains;
+}
+
+double float64_256(int64_t iterations) {
+  __m256d sum[kChains];
+  for (int k = 0; k < kChains; ++k) sum[k] = _mm256_set1_pd(k);
+  const __m256d a = _mm256_set1_pd(0.999), b = _mm256_set1_pd(0.001);
+  for (int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kChains; ++k) sum[k] = _mm256_fmadd_pd(sum[k], a, b);
+  }
+  for (const __m256d& part : sum) use(part);
+  return 2.0 * 4 * kChains;
+}
+
+__attribute__((target("avxvnni"))) double int8_256(int64_t iterations) {
+  __m256i sum[kChains];
+  for (int k = 0; k < kChains; ++k) sum[k] = _mm256_set1_epi32(k);
+  const __m256i a = _mm256_set1_epi32(0x01020304), b = _mm256_set1_epi32(0x01ff01ff);
+  for (int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kChains; ++k) sum[k] = _mm256_dpbusd_avx_epi32(sum[k], a, b);
+  }
+  for (const __m256i& part : sum) use(part);
+  return 2.0 * 32 * kChains;
+}
+
+}  // namespace
+
+void read_bytes(const char* in, int64_t bytes) {
+  static const bool wide = has("avx512f");
+  if (wide) return read_512(in, bytes);
+  __m256i sum[8] = {};
+  for (int64_t i = 0; i < bytes; i += 256) {
+    for (int k = 0; k < 8; ++k) {
+      sum[k] = _mm256_xor_si256(sum[k], _mm256_load_si256(reinterpret_cast<const __m256i*>(in + i + 32 * k)));
+    }
+  }
+  for (const __m256i& part : sum) use(part);
+}
+
+void copy_bytes_streaming(char* out, const char* in, int64_t bytes) {
+  static const bool wide = has("avx512f");
+  if (wide) return copy_streaming_512(out, in, bytes);
+  for (int64_t i = 0; i < bytes; i += 32) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i),
+                        _mm256_load_si256(reinterpret_cast<const __m256i*>(in + i)));
+  }
+  _mm_sfence();
+}
+
+double multiply_add_float32(int64_t iterations) {
+  return has("avx512f") ? float32_512(iterations) : float32_256(iterations);
+}
+
+double multiply_add_float64(int64_t iterations) {
+  return has("avx512f") ? float64_512(iterations) : float64_256(iterations);
+}
+
+double dot_bfloat16(int64_t iterations) { return has("avx512bf16") ? bfloat16_512(iterations) : 0; }
+
+double dot_int8(int64_t iterations) {
+  return has("avx512vnni") ? int8_512(iterations) : has("avxvnni") ? int8_256(iterations) : 0;
+}
+
+#else
+
+void read_bytes(const char* in, int64_t bytes) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < bytes; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, in + i, 8);
+    sum ^= word;
+  }
+  use(sum);
+}
+
+void copy_bytes_streaming(char* out, const char* in, int64_t bytes) { copy_bytes(out, in, bytes); }
+
+namespace {
+
+template <typename T>
+double multiply_add(int64_t iterations) {
+  typedef T vec __attribute__((vector_size(16)));
+  vec sum[kChains] = {};
+  for (int64_t i = 0; i < iterations; ++i) {
+    for (int k = 0; k < kChains; ++k) {
+      for (size_t lane = 0; lane < 16 / sizeof(T); ++lane)
+        sum[k][lane] = __builtin_fma(sum[k][lane], T(0.999), T(0.001));
+    }
+  }
+  for (const vec& part : sum) use(part);
+  return 2.0 * (16 / sizeof(T)) * kChains;
+}
+
+}  // namespace
+
+double multiply_add_float32(int64_t iterations) { return multiply_add<float>(iterations); }
+double multiply_add_float64(int64_t iterations) { return multiply_add<double>(iterations); }
+double dot_bfloat16(int64_t) { return 0; }
+double dot_int8(int64_t) { return 0; }
+
+#endif
+
+}  // namespace weft::runtime
