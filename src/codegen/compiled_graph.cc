@@ -45,7 +45,8 @@ class CompiledGraphImpl final : public CompiledGraph {
       bool fits = impl.dtype == type.dtype && impl.shape.size() == type.shape.size();
       for (size_t d = 0; fits && d < type.shape.size(); ++d)
         fits = !type.shape[d].is_constant() || type.shape[d].constant() == impl.shape[d];
-      WEFT_CHECK(fits, fmt::format("{}: input {}: expected {}, got {}", graph_->name, i, type.str(), weft::describe(inputs[i])));
+      WEFT_CHECK(fits, fmt::format("{}: input {}: expected {}, got {}", graph_->name, i, type.str(),
+                                   weft::describe(inputs[i])));
     }
   }
 
@@ -57,7 +58,8 @@ class CompiledGraphImpl final : public CompiledGraph {
         if (other->accepts(inputs)) plan = other;
       if (!plan && others_.size() < kMaxPlans) {
         std::vector<Strides> strides;
-        for (const Tensor& input : inputs) strides.push_back(input.is_contiguous() ? Strides() : input.strides());
+        for (const Tensor& input : inputs)
+          strides.push_back(input.is_contiguous() ? Strides() : input.strides());
         plan = std::make_shared<Plan>(graph_, strides, options_);
         others_.push_back(plan);
       }

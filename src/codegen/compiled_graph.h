@@ -15,8 +15,8 @@ struct CompileOptions {
   std::string toolchain;
   // Preferred vector width in bytes; 0 = the machine's.
   int vector_bytes = 0;
-  // Strides (in elements) of the inputs the first call will bring, to compile for these at once; an empty entry
-  // or an empty list means C-contiguous. Other layouts are compiled for when they come.
+  // Strides (in elements) of the inputs the first call will bring, to compile for these at once; an empty
+  // entry or an empty list means C-contiguous. Other layouts are compiled for when they come.
   std::vector<Strides> input_strides;
 };
 

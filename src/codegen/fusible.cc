@@ -11,7 +11,8 @@ namespace {
 scalar::Expr expression_of(const ir::Node& node) {
   std::vector<scalar::Expr> args;
   for (const ir::Value* input : node.inputs)
-    if (input) args.push_back(scalar::Expr::arg(static_cast<int>(args.size()), compute_dtype(input->tensor().dtype)));
+    if (input)
+      args.push_back(scalar::Expr::arg(static_cast<int>(args.size()), compute_dtype(input->tensor().dtype)));
   return node.op->semantics(args, node.attrs);
 }
 

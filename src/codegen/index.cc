@@ -120,12 +120,14 @@ bool IndexSpace::within(const Index& a, Sym bound) {
 int IndexSpace::find_or_add(Atom::Kind kind, const Index& inner, Sym divisor) {
   std::string wanted = key(inner);
   for (size_t i = 0; i < atoms_.size(); ++i)
-    if (atoms_[i].kind == kind && sym_known_equal(atoms_[i].divisor, divisor) && key(atoms_[i].inner) == wanted)
+    if (atoms_[i].kind == kind && sym_known_equal(atoms_[i].divisor, divisor) &&
+        key(atoms_[i].inner) == wanted)
       return static_cast<int>(i);
   Sym extent = divisor;
   if (kind == Atom::Kind::Quotient) {
     Sym largest = inner.constant;
-    for (const auto& [id, coefficient] : inner.terms) largest = largest + coefficient * (atom(id).extent - Sym(1));
+    for (const auto& [id, coefficient] : inner.terms)
+      largest = largest + coefficient * (atom(id).extent - Sym(1));
     extent = floor_div(largest, divisor) + Sym(1);
   }
   atoms_.push_back({kind, "", extent, -1, inner, divisor});

@@ -1,8 +1,9 @@
-// Index arithmetic of loop nests: affine combinations of loop variables with (possibly symbolic) coefficients.
+// Index arithmetic of loop nests: affine combinations of loop variables with (possibly symbolic)
+// coefficients.
 //
 // Views turn an index of their result into an index of their operand, so a chain of views between a loop and
-// the memory it reads folds into one affine address. What is not affine (splitting a merged dimension) is kept
-// as a quotient or remainder atom, and most of these cancel when the address is formed.
+// the memory it reads folds into one affine address. What is not affine (splitting a merged dimension) is
+// kept as a quotient or remainder atom, and most of these cancel when the address is formed.
 #pragma once
 
 #include <set>

@@ -19,7 +19,8 @@ bool LoopNest::encloses(ScopeId outer, ScopeId inner) const {
 int LoopNest::vector_loop(ScopeId id) const {
   for (; id >= 0; id = scope(id).parent) {
     const Scope& s = scope(id);
-    if (s.kind == Scope::Kind::Vector || s.kind == Scope::Kind::VectorReduce || s.kind == Scope::Kind::ParallelReduce)
+    if (s.kind == Scope::Kind::Vector || s.kind == Scope::Kind::VectorReduce ||
+        s.kind == Scope::Kind::ParallelReduce)
       return s.lanes > 1 ? s.loops.back() : -1;
   }
   return -1;
@@ -47,10 +48,12 @@ void find_load_groups(LoopNest& nest) {
     int64_t s = stride.constant(), offset = node.index.constant.constant();
     Index base = node.index;
     base.constant = Sym(offset / s * s);
-    std::string key = std::to_string(node.scope) + "/" + std::to_string(node.buffer) + "/" + nest.space.key(base);
+    std::string key =
+        std::to_string(node.scope) + "/" + std::to_string(node.buffer) + "/" + nest.space.key(base);
     Partial& entry = partial[key];
     if (entry.group.members.empty()) {
-      entry.group = {node.buffer, base, static_cast<int>(s), node.scope, std::vector<NodeId>(static_cast<size_t>(s), -1)};
+      entry.group = {node.buffer, base, static_cast<int>(s), node.scope,
+                     std::vector<NodeId>(static_cast<size_t>(s), -1)};
     }
     NodeId& member = entry.group.members[static_cast<size_t>(offset % s)];
     if (member < 0) ++entry.found;
@@ -58,7 +61,8 @@ void find_load_groups(LoopNest& nest) {
   }
   for (auto& [key, entry] : partial) {
     if (entry.found != entry.group.stride) continue;
-    for (NodeId member : entry.group.members) nest.group_of[static_cast<size_t>(member)] = static_cast<int>(nest.groups.size());
+    for (NodeId member : entry.group.members)
+      nest.group_of[static_cast<size_t>(member)] = static_cast<int>(nest.groups.size());
     nest.groups.push_back(entry.group);
   }
 }
@@ -66,7 +70,10 @@ void find_load_groups(LoopNest& nest) {
 class Scheduler {
  public:
   explicit Scheduler(LoopNest& nest)
-      : nest_(nest), node_done_(nest.nodes.size()), scope_done_(nest.scopes.size()), group_done_(nest.groups.size()) {}
+      : nest_(nest),
+        node_done_(nest.nodes.size()),
+        scope_done_(nest.scopes.size()),
+        group_done_(nest.groups.size()) {}
 
   void visit_scope(ScopeId id) {
     if (scope_done_[static_cast<size_t>(id)]) return;
@@ -84,7 +91,9 @@ class Scheduler {
   }
 
  private:
-  void append(ScopeId scope, Statement::Kind kind, int id) { nest_.scope(scope).statements.push_back({kind, id}); }
+  void append(ScopeId scope, Statement::Kind kind, int id) {
+    nest_.scope(scope).statements.push_back({kind, id});
+  }
 
   void visit_node(NodeId id) {
     if (node_done_[static_cast<size_t>(id)]) return;

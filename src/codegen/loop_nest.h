@@ -21,11 +21,11 @@ using ScopeId = int;
 struct KernelNode {
   enum class Kind : uint8_t {
     Constant,
-    Load,          // buffer[index]
-    Position,      // the value of `index`, an integer
-    Apply,         // prim(args)
-    Reduced,       // result of accumulator `accumulator` of the loop `loop`; part 1 is the position (argmin)
-    Take,          // argmin/argmax over few candidates: does candidate args[0] displace best args[1]?
+    Load,      // buffer[index]
+    Position,  // the value of `index`, an integer
+    Apply,     // prim(args)
+    Reduced,   // result of accumulator `accumulator` of the loop `loop`; part 1 is the position (argmin)
+    Take,      // argmin/argmax over few candidates: does candidate args[0] displace best args[1]?
   };
   Kind kind;
   DType dtype;  // of the value held: f16 and bf16 are held in float registers, rounded
@@ -45,9 +45,9 @@ struct KernelNode {
 
 struct Accumulator {
   ops::ReduceOp op;
-  DType dtype;       // of the accumulator
+  DType dtype;  // of the accumulator
   NodeId operand;
-  Index position;    // argmin, argmax: flat position in the reduced dimensions
+  Index position;  // argmin, argmax: flat position in the reduced dimensions
   bool through_root = false;
 };
 
@@ -78,8 +78,8 @@ struct Scope {
   int lanes = 1;
   std::vector<Accumulator> accumulators;
   std::vector<Store> stores;
-  std::vector<ScopeId> children;       // map scopes, in order
-  std::vector<Statement> statements;   // filled by schedule()
+  std::vector<ScopeId> children;      // map scopes, in order
+  std::vector<Statement> statements;  // filled by schedule()
   std::map<std::string, NodeId> nodes;
   std::vector<const ir::Value*> hosted;  // reductions evaluated in this loop
   bool is_reduction() const { return kind >= Kind::Serial; }

@@ -56,8 +56,8 @@ class Lowering {
 
   // ---- outer loops -------------------------------------------------------------------------------------
   // Index of the roots for a partition of their dimensions into loops.
-  std::vector<Index> index_for(IndexSpace& space, const SymShape& shape, const std::vector<std::vector<size_t>>& groups,
-                               std::vector<int>* loops) {
+  std::vector<Index> index_for(IndexSpace& space, const SymShape& shape,
+                               const std::vector<std::vector<size_t>>& groups, std::vector<int>* loops) {
     std::vector<Index> index(shape.size());
     size_t number = 0;
     for (const auto& dims : groups) {
@@ -188,11 +188,13 @@ class Lowering {
     node.kind = KernelNode::Kind::Constant;
     node.dtype = dtype;
     node.value = value;
-    return add_node(node, fmt::format("const {} {} {}", short_name(dtype), value.str(), static_cast<int>(value.kind())));
+    return add_node(
+        node, fmt::format("const {} {} {}", short_name(dtype), value.str(), static_cast<int>(value.kind())));
   }
 
   NodeId position(const Index& index) {
-    if (index.is_constant() && index.constant.is_constant()) return constant(Scalar(index.constant.constant()), DType::I64);
+    if (index.is_constant() && index.constant.is_constant())
+      return constant(Scalar(index.constant.constant()), DType::I64);
     KernelNode node;
     node.kind = KernelNode::Kind::Position;
     node.dtype = DType::I64;
@@ -203,8 +205,9 @@ class Lowering {
   }
 
   NodeId apply(KernelNode node) {
-    std::string key = fmt::format("apply {} {} {} {}{}", static_cast<int>(node.kind), static_cast<int>(node.prim),
-                                  short_name(node.dtype), node.through_root, node.largest);
+    std::string key =
+        fmt::format("apply {} {} {} {}{}", static_cast<int>(node.kind), static_cast<int>(node.prim),
+                    short_name(node.dtype), node.through_root, node.largest);
     int best = -1;
     for (NodeId arg : node.args) {
       const KernelNode& a = nest_.node(arg);
@@ -301,7 +304,8 @@ class Lowering {
     if (node.is("full")) return constant(creation_scalar(node, "value"), dtype);
     DType compute = compute_dtype(dtype);
     NodeId at = cast(compute, position(index[0]));
-    NodeId step = constant(creation_scalar(node, "step"), compute), start = constant(creation_scalar(node, "start"), compute);
+    NodeId step = constant(creation_scalar(node, "step"), compute),
+           start = constant(creation_scalar(node, "start"), compute);
     NodeId result = apply(Prim::Add, compute, {start, apply(Prim::Mul, compute, {at, step})});
     return cast(dtype, result);
   }
@@ -372,7 +376,8 @@ class Lowering {
     std::vector<NodeId> candidates;
     for (int64_t k = 0; k < count; ++k) {
       std::vector<Index> inner = nest_.space.unflatten(Index(k), extents);
-      candidates.push_back(cast(dtype, evaluate(node.inputs[0], reduction_operand_index(node, index, inner))));
+      candidates.push_back(
+          cast(dtype, evaluate(node.inputs[0], reduction_operand_index(node, index, inner))));
     }
     if (is_arg_reduction(node.op->reduce)) return unrolled_argmin(node, std::move(candidates));
     NodeId result = candidates[0];
@@ -408,7 +413,8 @@ class Lowering {
       take.largest = node.op->reduce == ReduceOp::ArgMax;
       NodeId taken = apply(take);
       DType dtype = nest_.node(best).dtype;
-      best_index = apply(Prim::Select, DType::I64, {taken, constant(Scalar(static_cast<int64_t>(k)), DType::I64), best_index});
+      best_index = apply(Prim::Select, DType::I64,
+                         {taken, constant(Scalar(static_cast<int64_t>(k)), DType::I64), best_index});
       if (k + 1 < candidates.size()) best = apply(Prim::Select, dtype, {taken, candidates[k], best});
     }
     return best_index;
@@ -437,7 +443,8 @@ class Lowering {
     if (known_nonnegative_.count(id)) return true;
     if (node.kind == KernelNode::Kind::Constant) return node.value.to_double() >= 0;
     if (node.kind == KernelNode::Kind::Reduced) {
-      const Accumulator& accumulator = nest_.scope(node.loop).accumulators[static_cast<size_t>(node.accumulator)];
+      const Accumulator& accumulator =
+          nest_.scope(node.loop).accumulators[static_cast<size_t>(node.accumulator)];
       return !is_arg_reduction(accumulator.op) && is_nonnegative(accumulator.operand);
     }
     if (node.kind != KernelNode::Kind::Apply) return false;
@@ -461,7 +468,8 @@ class Lowering {
     std::set<const ir::Value*> below;
     bool loaded = memory_.holds(value) && !inside_.count(value);
     if (!loaded && value->def) {
-      if (value->def->op && value->def->op->kind == ops::OpKind::Reduction && !is_unrolled(*value->def)) below.insert(value);
+      if (value->def->op && value->def->op->kind == ops::OpKind::Reduction && !is_unrolled(*value->def))
+        below.insert(value);
       for (const ir::Value* input : value->def->inputs) {
         if (!input) continue;
         const auto& more = reductions_below(input);
@@ -502,7 +510,8 @@ class Lowering {
   }
 
   // A loop of `base` that runs over the same extents and whose results the reduction does not need.
-  ScopeId find_loop(ScopeId base, Scope::Kind kind, const std::vector<SymShape>& groups, const ir::Node& node) {
+  ScopeId find_loop(ScopeId base, Scope::Kind kind, const std::vector<SymShape>& groups,
+                    const ir::Node& node) {
     const auto& needed = reductions_below(node.inputs[0]);
     for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
       const Scope& scope = nest_.scope(id);
@@ -526,7 +535,8 @@ class Lowering {
       scope.kind = kind;
       scope.lanes = kind == Scope::Kind::Serial ? 1 : 2;
       for (const SymShape& part : groups)
-        scope.loops.push_back(nest_.space.new_loop(fmt::format("r{}", num_reduction_loops_++), product(part)));
+        scope.loops.push_back(
+            nest_.space.new_loop(fmt::format("r{}", num_reduction_loops_++), product(part)));
       loop = add_scope(base, scope);
     }
     nest_.scope(loop).hosted.push_back(value);
@@ -537,7 +547,8 @@ class Lowering {
       for (const Index& i : nest_.space.unflatten(IndexSpace::of(atom), groups[g])) inner.push_back(i);
       flat = nest_.space.add(nest_.space.scale(flat, nest_.space.atom(atom).extent), IndexSpace::of(atom));
     }
-    NodeId operand = cast(accumulator_dtype(node), evaluate(node.inputs[0], reduction_operand_index(node, index, inner)));
+    NodeId operand =
+        cast(accumulator_dtype(node), evaluate(node.inputs[0], reduction_operand_index(node, index, inner)));
     if (is_arg_reduction(node.op->reduce)) operand = through(node, operand);
 
     Accumulator accumulator{node.op->reduce, accumulator_dtype(node), operand, flat, false};
@@ -570,12 +581,14 @@ class Lowering {
       int widest = 0, widest_any = 1;
       for (const KernelNode& node : nest_.nodes) {
         if (!node.varying || !nest_.encloses(id, node.scope)) continue;
-        int size = node.kind == KernelNode::Kind::Load ? itemsize(node.dtype) : itemsize(compute_dtype(node.dtype));
+        int size =
+            node.kind == KernelNode::Kind::Load ? itemsize(node.dtype) : itemsize(compute_dtype(node.dtype));
         if (is_floating(node.dtype)) size = std::max(size, itemsize(compute_dtype(node.dtype)));
         widest_any = std::max(widest_any, size);
-        bool bookkeeping = node.dtype == DType::I64 && (node.kind == KernelNode::Kind::Reduced ||
-                                                        node.kind == KernelNode::Kind::Position ||
-                                                        (node.kind == KernelNode::Kind::Apply && node.prim == Prim::Select));
+        bool bookkeeping =
+            node.dtype == DType::I64 &&
+            (node.kind == KernelNode::Kind::Reduced || node.kind == KernelNode::Kind::Position ||
+             (node.kind == KernelNode::Kind::Apply && node.prim == Prim::Select));
         if (!bookkeeping && !(node.kind == KernelNode::Kind::Apply && node.prim == Prim::Cast))
           widest = std::max(widest, size);
       }
@@ -585,8 +598,8 @@ class Lowering {
     }
   }
 
-  // Large enough that nothing of it would be found in the caches later. Only stores that fill whole cache lines,
-  // aligned, bypass the caches: one flat loop.
+  // Large enough that nothing of it would be found in the caches later. Only stores that fill whole cache
+  // lines, aligned, bypass the caches: one flat loop.
   bool writes_much() {
     constexpr int64_t kManyBytes = 16 << 20;
     if (innermost_ == 0 || nest_.scope(innermost_).kind != Scope::Kind::Vector) return false;
@@ -609,9 +622,11 @@ class Lowering {
       if (node.kind == KernelNode::Kind::Load) bytes += itemsize(node.dtype);
     }
     for (const Scope& scope : nest_.scopes) {
-      for (const Store& store : scope.stores) bytes += itemsize(nest_.buffers[static_cast<size_t>(store.buffer)].dtype);
+      for (const Store& store : scope.stores)
+        bytes += itemsize(nest_.buffers[static_cast<size_t>(store.buffer)].dtype);
       if (scope.kind == Scope::Kind::Serial)
-        for (int loop : scope.loops) operations *= static_cast<double>(std::max<int64_t>(1, nest_.space.atom(loop).extent.hint()));
+        for (int loop : scope.loops)
+          operations *= static_cast<double>(std::max<int64_t>(1, nest_.space.atom(loop).extent.hint()));
     }
     constexpr double kNanosecondsPerOperation = 0.4, kNanosecondsPerByte = 0.05;
     nest_.cost_per_element = std::max(operations * kNanosecondsPerOperation, bytes * kNanosecondsPerByte);

@@ -1,8 +1,8 @@
 // From a fusion group to a loop nest.
 //
 // Values are evaluated at an index: a stored value is loaded, a view changes the index, a pointwise operator
-// becomes its scalar expression over its operands evaluated at theirs, a reduction becomes a loop in the scope
-// its own index belongs to. Which loops there are at the outside follows from the group's roots.
+// becomes its scalar expression over its operands evaluated at theirs, a reduction becomes a loop in the
+// scope its own index belongs to. Which loops there are at the outside follows from the group's roots.
 #pragma once
 
 #include <functional>
@@ -53,10 +53,10 @@ std::vector<Index> reduction_operand_index(const ir::Node& node, const std::vect
 // A read of memory, or a reduction met, while walking from a root; for fusion decisions.
 struct Visit {
   const ir::Value* value;
-  Index address;                // of a read
+  Index address;  // of a read
   bool is_reduction = false;
-  std::set<int> loops;          // loops the reduction's result depends on
-  std::vector<int> enclosing;   // loops open around it, outermost first
+  std::set<int> loops;         // loops the reduction's result depends on
+  std::vector<int> enclosing;  // loops open around it, outermost first
 };
 
 // Walks what `value` at `index` is computed from.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "codegen/print_cpp.h"
 #include "codegen/views.h"
 
 namespace weft::codegen {
@@ -34,7 +35,7 @@ std::string expression(const ir::Value* value, const Memory& memory, const std::
                        const ir::Value* top, int depth) {
   constexpr int kMaxDepth = 8;
   if (!value->def || (value != top && memory.holds(value))) return operand_name(value);
-  if (depth > kMaxDepth) return "…";
+  if (depth > kMaxDepth) return "...";
   const ir::Node& node = *value->def;
   if (node.kind == ir::NodeKind::Constant) return node.constant.item().str();
   std::vector<std::string> args;
@@ -42,7 +43,8 @@ std::string expression(const ir::Value* value, const Memory& memory, const std::
     if (input) args.push_back(expression(input, memory, roots, top, depth + 1));
   if (is_index_view(node) || node.is("cast")) return args[0];
   static const std::map<std::string, const char*, std::less<>> kInfix = {
-      {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}};
+      {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"},
+      {"lt", "<"},  {"le", "<="}, {"gt", ">"},  {"ge", ">="}};
   if (auto found = kInfix.find(node.op->name); found != kInfix.end() && args.size() == 2)
     return fmt::format("({} {} {})", args[0], found->second, args[1]);
   std::string result = node.op->name + "(";
@@ -72,7 +74,10 @@ std::string kernel_name(const std::vector<ir::Value*>& roots, const Memory& memo
   collect_names(roots.back(), memory, roots, names);
   std::string result;
   for (const std::string& name : names) result += (result.empty() ? "" : "_") + name;
-  return result.empty() ? "copy" : result;
+  if (result.empty()) result = "copy";
+  // One word may be a function of the prelude or of the C library.
+  bool taken = names.size() < 2 || prelude().find(" " + result + "(") != std::string_view::npos;
+  return taken ? result + "_kernel" : result;
 }
 
 std::vector<std::string> kernel_comments(const std::vector<ir::Value*>& roots, const Memory& memory) {
@@ -80,8 +85,9 @@ std::vector<std::string> kernel_comments(const std::vector<ir::Value*>& roots, c
   std::vector<std::string> comments;
   for (const ir::Value* root : roots) {
     std::string text = expression(root, memory, roots, root, 0);
-    if (text.size() > 2 && text.front() == '(' && text.back() == ')' && roots.size() == 1) text = text.substr(1, text.size() - 2);
-    if (text.size() > kMaxLength) text = text.substr(0, kMaxLength) + " …";
+    if (text.size() > 2 && text.front() == '(' && text.back() == ')' && roots.size() == 1)
+      text = text.substr(1, text.size() - 2);
+    if (text.size() > kMaxLength) text = text.substr(0, kMaxLength) + " ...";
     comments.push_back(text);
   }
   std::vector<std::string> lines;
@@ -99,14 +105,29 @@ std::string buffer_name(const ir::Value& value, const std::vector<Buffer>& taken
   std::string base;
   for (char c : value.name) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = is_output ? "out" : "in";
-  static const std::set<std::string> kReserved = {
-      "arrays", "symbols", "functions", "parallel_for", "lanes", "begin", "end", "i", "j", "k", "l", "m", "n", "o", "p",
-      "int", "long", "double", "float", "char", "bool", "auto", "const", "for", "if", "else", "return", "new", "delete",
-      "this", "class", "struct", "template", "typename", "void", "short", "unsigned", "signed", "operator", "default",
-      "switch", "case", "while", "do", "union", "enum", "using", "static", "inline", "register", "public", "private",
-      "protected", "and", "or", "not", "xor", "try", "catch", "throw", "goto", "break", "continue", "export", "extern",
-      "floor", "ceil", "trunc", "any", "all", "select", "convert", "splat", "vec", "plain", "same", "full", "partial",
-      "stored", "every", "minimum", "maximum", "fmin", "fmax", "parallel", "vectorized", "row", "chunk", "chunks", "c"};
+  static const std::set<std::string> kReserved = {"arrays",    "symbols",    "functions", "parallel_for",
+                                                  "lanes",     "begin",      "end",       "i",
+                                                  "j",         "k",          "l",         "m",
+                                                  "n",         "o",          "p",         "int",
+                                                  "long",      "double",     "float",     "char",
+                                                  "bool",      "auto",       "const",     "for",
+                                                  "if",        "else",       "return",    "new",
+                                                  "delete",    "this",       "class",     "struct",
+                                                  "template",  "typename",   "void",      "short",
+                                                  "unsigned",  "signed",     "operator",  "default",
+                                                  "switch",    "case",       "while",     "do",
+                                                  "union",     "enum",       "using",     "static",
+                                                  "inline",    "register",   "public",    "private",
+                                                  "protected", "and",        "or",        "not",
+                                                  "xor",       "try",        "catch",     "throw",
+                                                  "goto",      "break",      "continue",  "export",
+                                                  "extern",    "floor",      "ceil",      "trunc",
+                                                  "any",       "all",        "select",    "convert",
+                                                  "splat",     "vec",        "plain",     "same",
+                                                  "full",      "partial",    "stored",    "every",
+                                                  "minimum",   "maximum",    "fmin",      "fmax",
+                                                  "parallel",  "vectorized", "row",       "chunk",
+                                                  "chunks",    "c"};
   auto free = [&](const std::string& name) {
     return !kReserved.count(name) &&
            std::none_of(taken.begin(), taken.end(), [&](const Buffer& b) { return b.name == name; });

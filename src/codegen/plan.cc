@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "codegen/views.h"
 #include "ir/symbols.h"
 #include "ops/tracer.h"
 #include "passes/fuse.h"
-#include "codegen/views.h"
 #include "runtime/log.h"
 #include "weft/env.h"
 #include "weft/parallel.h"
@@ -68,7 +68,8 @@ class Planner {
     std::vector<SymShape> strides;
     for (const Strides& known : plan_.input_strides_) strides.emplace_back(known.begin(), known.end());
     fusion_ = passes::fuse(graph_, strides);
-    for (const std::string& note : fusion_.notes) log::write(log::Channel::Fusion, fmt::format("{}: {}", graph_.name, note));
+    for (const std::string& note : fusion_.notes)
+      log::write(log::Channel::Fusion, fmt::format("{}: {}", graph_.name, note));
     for (const passes::FusionStep& step : fusion_.steps) {
       if (step.node)
         add_call(*step.node);
@@ -76,7 +77,8 @@ class Planner {
         add_kernel(step.group);
     }
     for (const ir::Value* output : graph_.outputs()) plan_.output_slots_.push_back(slot_of(output));
-    for (const ir::WriteBack& write : graph_.write_backs) plan_.write_backs_.emplace_back(write.input, slot_of(write.value));
+    for (const ir::WriteBack& write : graph_.write_backs)
+      plan_.write_backs_.emplace_back(write.input, slot_of(write.value));
     find_last_uses();
     plan_.num_slots_ = static_cast<int>(slots_.size());
     if (log::enabled(log::Channel::Schedule)) log::write(log::Channel::Schedule, plan_.describe());
@@ -90,7 +92,9 @@ class Planner {
   std::map<const ir::Value*, int> slots_;
   std::set<std::string> kernel_names_;
 
-  int slot_of(const ir::Value* value) { return slots_.try_emplace(value, static_cast<int>(slots_.size())).first->second; }
+  int slot_of(const ir::Value* value) {
+    return slots_.try_emplace(value, static_cast<int>(slots_.size())).first->second;
+  }
 
   void find_symbols() {
     std::set<int> wanted;
@@ -99,7 +103,8 @@ class Planner {
       const SymShape& shape = graph_.inputs()[i]->tensor().shape;
       for (size_t d = 0; d < shape.size(); ++d) {
         const SymNode* node = shape[d].node();
-        if (node && node->op == SymOp::Symbol && wanted.erase(node->symbol)) plan_.symbol_sources_.push_back({node->symbol, i, d});
+        if (node && node->op == SymOp::Symbol && wanted.erase(node->symbol))
+          plan_.symbol_sources_.push_back({node->symbol, i, d});
       }
     }
     plan_.bind_with_graph_ = !wanted.empty();
@@ -111,7 +116,8 @@ class Planner {
     lower_options.streamed = streamed(group);
     LoopNest nest = lower(group, fusion_.memory, lower_options);
     std::string base = nest.name;
-    for (int number = 2; !kernel_names_.insert(nest.name).second; ++number) nest.name = fmt::format("{}_{}", base, number);
+    for (int number = 2; !kernel_names_.insert(nest.name).second; ++number)
+      nest.name = fmt::format("{}_{}", base, number);
     PrintedKernel printed = print_cpp(nest);
     if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + printed.body);
     log::dump(nest.name + ".cc", printed.source);
@@ -125,10 +131,12 @@ class Planner {
     for (const Buffer& buffer : nest.buffers) {
       step.arrays.push_back(slot_of(buffer.value));
       if (buffer.written)
-        step.outputs.push_back({slot_of(buffer.value), buffer.dtype, planned_shape(buffer.value->tensor().shape)});
+        step.outputs.push_back(
+            {slot_of(buffer.value), buffer.dtype, planned_shape(buffer.value->tensor().shape)});
     }
     plan_.modules_.push_back(loaded.module);
-    plan_.kernels_.push_back({nest.name, printed.body, loaded.compile_ms, std::string_view(loaded.origin) != "compiled"});
+    plan_.kernels_.push_back(
+        {nest.name, printed.body, loaded.compile_ms, std::string_view(loaded.origin) != "compiled"});
     plan_.steps_.push_back(std::move(step));
   }
 
@@ -146,14 +154,16 @@ class Planner {
       return;
     }
     if (node.kind != ir::NodeKind::Op)
-      throw_error(ErrorKind::NotImplemented, fmt::format("{}: '{}' is not compiled", graph_.name, node.kind_name()));
+      throw_error(ErrorKind::NotImplemented,
+                  fmt::format("{}: '{}' is not compiled", graph_.name, node.kind_name()));
     PlanStep step;
     step.node = &node;
     step.attrs = ir::without_annotations(node.attrs);
     for (const ir::Value* input : node.inputs) step.inputs.push_back(input ? slot_of(input) : -1);
     for (const ir::Value* output : node.outputs) step.results.push_back(slot_of(output));
     step.keeps_views = is_index_view(node);
-    step.description = fmt::format("call {}{}", node.op->name, node.location.str().empty() ? "" : "  # " + node.location.str());
+    step.description = fmt::format("call {}{}", node.op->name,
+                                   node.location.str().empty() ? "" : "  # " + node.location.str());
     plan_.steps_.push_back(std::move(step));
   }
 
@@ -175,7 +185,8 @@ class Planner {
   }
 };
 
-Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides, const CompileOptions& options)
+Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
+           const CompileOptions& options)
     : graph_(std::move(graph)), input_strides_(std::move(input_strides)) {
   input_strides_.resize(graph_->inputs().size());
   Planner(*this, options).run();
@@ -184,7 +195,9 @@ Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_st
 bool Plan::accepts(const std::vector<Tensor>& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorImpl& impl = *inputs[i].impl();
-    if (input_strides_[i].empty() ? !is_contiguous(impl.shape, impl.strides) : input_strides_[i] != impl.strides) return false;
+    if (input_strides_[i].empty() ? !is_contiguous(impl.shape, impl.strides)
+                                  : input_strides_[i] != impl.strides)
+      return false;
   }
   return true;
 }
@@ -233,7 +246,8 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
   return outputs;
 }
 
-void Plan::run_kernel(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const {
+void Plan::run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
+                      const std::vector<int64_t>& symbols) const {
   for (const PlannedOutput& output : step.outputs)
     slots[static_cast<size_t>(output.slot)] = Tensor::empty(output.shape.evaluate(symbols), output.dtype);
   constexpr size_t kFew = 32;
@@ -244,11 +258,13 @@ void Plan::run_kernel(const PlanStep& step, std::vector<Tensor>& slots, const st
     many.resize(step.arrays.size());
     arrays = many.data();
   }
-  for (size_t i = 0; i < step.arrays.size(); ++i) arrays[i] = slots[static_cast<size_t>(step.arrays[i])].data();
+  for (size_t i = 0; i < step.arrays.size(); ++i)
+    arrays[i] = slots[static_cast<size_t>(step.arrays[i])].data();
   step.kernel(arrays, symbols.data(), step.functions.data(), reinterpret_cast<void*>(&parallel_for_raw));
 }
 
-void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const {
+void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots,
+                    const std::vector<int64_t>& symbols) const {
   std::vector<Tensor> operands;
   operands.reserve(step.inputs.size());
   for (int slot : step.inputs) operands.push_back(slot >= 0 ? slots[static_cast<size_t>(slot)] : Tensor());
@@ -256,7 +272,8 @@ void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots, const std:
   try {
     if (const ops::Attr* through = step.node->attrs.find("through"))
       operands[0] = ops::call1(std::get<std::string>(*through), {operands[0]});
-    results = ops::call(*step.node->op, {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs});
+    results = ops::call(*step.node->op,
+                        {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs});
   } catch (const Error& error) {
     std::string where = step.node->location.str();
     if (where.empty()) throw;

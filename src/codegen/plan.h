@@ -35,11 +35,11 @@ struct PlanStep {
   // … or an operator call.
   const ir::Node* node = nullptr;
   ops::Attrs attrs;
-  std::vector<int> inputs;             // -1: absent
+  std::vector<int> inputs;  // -1: absent
   std::vector<int> results;
-  bool keeps_views = false;            // a view: its result need not be contiguous
+  bool keeps_views = false;  // a view: its result need not be contiguous
 
-  std::vector<int> released;           // slots whose last use this is
+  std::vector<int> released;  // slots whose last use this is
   std::string description;
 };
 
@@ -52,7 +52,8 @@ struct SymbolSource {
 class Plan {
  public:
   // `input_strides`: known strides of the inputs; empty shapes mean contiguous.
-  Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides, const CompileOptions& options);
+  Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
+       const CompileOptions& options);
 
   bool accepts(const std::vector<Tensor>& inputs) const;
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const;
@@ -74,7 +75,8 @@ class Plan {
   std::vector<std::shared_ptr<const runtime::Module>> modules_;
 
   void bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const;
-  void run_kernel(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
+  void run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
+                  const std::vector<int64_t>& symbols) const;
   void run_call(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
   friend class Planner;
 };

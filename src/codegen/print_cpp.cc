@@ -37,10 +37,11 @@ class Printer {
         nest_.name);
     for (size_t i = 0; i < nest_.buffers.size(); ++i) {
       const Buffer& buffer = nest_.buffers[i];
-      text += fmt::format("  {0}{1}* {2} = ({0}{1}*)arrays[{3}];\n", buffer.written ? "" : "const ", type_name(buffer.dtype),
-                          buffer.name, i);
+      text += fmt::format("  {0}{1}* {2} = ({0}{1}*)arrays[{3}];\n", buffer.written ? "" : "const ",
+                          type_name(buffer.dtype), buffer.name, i);
     }
-    for (int symbol : expressions_.symbols()) text += fmt::format("  const i64 s{0} = symbols[{0}];\n", symbol);
+    for (int symbol : expressions_.symbols())
+      text += fmt::format("  const i64 s{0} = symbols[{0}];\n", symbol);
     text += expressions_.function_declarations();
     result_.body = text + out_ + "}\n";
     result_.source = std::string(prelude()) + "\n" + result_.body;
@@ -54,7 +55,9 @@ class Printer {
   std::string out_;
   int indent_ = 0;
 
-  void line(const std::string& text) { out_ += std::string(static_cast<size_t>(indent_) * 2, ' ') + text + "\n"; }
+  void line(const std::string& text) {
+    out_ += std::string(static_cast<size_t>(indent_) * 2, ' ') + text + "\n";
+  }
   void open(const std::string& text) {
     line(text);
     ++indent_;
@@ -75,7 +78,9 @@ class Printer {
         case Statement::Kind::LoadGroup: load_group(statement.id); break;
         case Statement::Kind::Child: child(statement.id); break;
         case Statement::Kind::Update: update(id, static_cast<size_t>(statement.id)); break;
-        case Statement::Kind::Store: store(nest_.scope(id).stores[static_cast<size_t>(statement.id)], id); break;
+        case Statement::Kind::Store:
+          store(nest_.scope(id).stores[static_cast<size_t>(statement.id)], id);
+          break;
       }
     }
   }
@@ -88,8 +93,8 @@ class Printer {
 
   void load_group(int id) {
     const LoadGroup& group = nest_.groups[static_cast<size_t>(id)];
-    line(fmt::format("const auto {} = lanes.template deinterleave<{}>({});", expressions_.group_name(id), group.stride,
-                     expressions_.pointer(group.buffer, group.base)));
+    line(fmt::format("const auto {} = lanes.template deinterleave<{}>({});", expressions_.group_name(id),
+                     group.stride, expressions_.pointer(group.buffer, group.base)));
   }
 
   // An address with the vector loop's variable at its first lane.
@@ -99,7 +104,10 @@ class Printer {
     std::string pointer = expressions_.pointer(store.buffer, store.index);
     if (loop < 0) {
       std::string value = expressions_.reference(store.value);
-      line(fmt::format("*({}) = to_memory<{}>({});", pointer, type_name(buffer.dtype), value));
+      std::string target = fmt::format("{}[{}]", buffer.name, expressions_.index(store.index));
+      bool half = buffer.dtype == DType::F16 || buffer.dtype == DType::BF16;
+      line(fmt::format("{} = {};", target,
+                       half ? fmt::format("to_memory<{}>({})", type_name(buffer.dtype), value) : value));
       return;
     }
     std::string value = expressions_.vector_reference(store.value, buffer.dtype);
@@ -173,8 +181,8 @@ class Printer {
     for (ScopeId child : scope.children) vector = child;
     if (vector < 0) {  // no lanes along the outer loops
       std::string row = scope.loops.size() == 1 ? loop_name(scope.loops[0]) : "row";
-      open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{", sym(flat_extent(scope.loops)),
-                       grain(nest_.cost_per_element * row_length(id))));
+      open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{",
+                       sym(flat_extent(scope.loops)), grain(nest_.cost_per_element * row_length(id))));
       open(fmt::format("for (i64 {0} = begin; {0} < end; ++{0}) {{", row));
       unflatten(scope.loops, row);
       scope_body(id);
@@ -184,8 +192,9 @@ class Printer {
     }
     int inner = nest_.scope(vector).loops[0];
     if (scope.loops.empty()) {
-      open(fmt::format("{}(parallel_for, {}, {}, [=](i64 begin, i64 end) {{", streams() ? "parallel_aligned" : "parallel",
-                       loop_extent(inner), std::max<int64_t>(64, grain(nest_.cost_per_element))));
+      open(fmt::format("{}(parallel_for, {}, {}, [=](i64 begin, i64 end) {{",
+                       streams() ? "parallel_aligned" : "parallel", loop_extent(inner),
+                       std::max<int64_t>(64, grain(nest_.cost_per_element))));
       scope_before_vector(id, vector);
       vector_loop(vector, "begin", "end");
       close("});");
@@ -194,8 +203,9 @@ class Printer {
     std::string row = scope.loops.size() == 1 ? loop_name(scope.loops[0]) : "row";
     if (has_reductions(id)) {
       Sym length = nest_.space.atom(inner).extent;
-      open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{", sym(flat_extent(scope.loops)),
-                       grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(1, length.hint())))));
+      open(fmt::format(
+          "parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{", sym(flat_extent(scope.loops)),
+          grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(1, length.hint())))));
       open(fmt::format("for (i64 {0} = begin; {0} < end; ++{0}) {{", row));
       unflatten(scope.loops, row);
       scope_before_vector(id, vector);
@@ -205,9 +215,10 @@ class Printer {
       return;
     }
     open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{",
-                     sym(flat_extent(scope.loops) * nest_.space.atom(inner).extent), grain(nest_.cost_per_element)));
-    open(fmt::format("for_rows(begin, end, {}, [=](i64 {}, i64 {}_begin, i64 {}_end) {{", loop_extent(inner), row,
-                     loop_name(inner), loop_name(inner)));
+                     sym(flat_extent(scope.loops) * nest_.space.atom(inner).extent),
+                     grain(nest_.cost_per_element)));
+    open(fmt::format("for_rows(begin, end, {}, [=](i64 {}, i64 {}_begin, i64 {}_end) {{", loop_extent(inner),
+                     row, loop_name(inner), loop_name(inner)));
     unflatten(scope.loops, row);
     scope_before_vector(id, vector);
     vector_loop(vector, loop_name(inner) + "_begin", loop_name(inner) + "_end");
@@ -228,8 +239,8 @@ class Printer {
 
   void vector_loop(ScopeId id, const std::string& begin, const std::string& end) {
     const Scope& scope = nest_.scope(id);
-    open(fmt::format("vectorized<{}{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes, streams() ? ", true" : "", begin, end,
-                     loop_name(scope.loops[0])));
+    open(fmt::format("vectorized<{}{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes,
+                     streams() ? ", true" : "", begin, end, loop_name(scope.loops[0])));
     scope_body(id);
     close("});");
   }
@@ -255,9 +266,11 @@ class Printer {
     if (is_floating(dtype)) return fmt::format("({}){}__builtin_inf()", type_name(dtype), largest ? "" : "-");
     if (dtype == DType::Bool) return largest ? "true" : "false";
     int bits = itemsize(dtype) * 8;
-    if (!is_signed(dtype)) return largest ? fmt::format("({})~(u64)0", type_name(dtype)) : fmt::format("({})0", type_name(dtype));
+    if (!is_signed(dtype))
+      return largest ? fmt::format("({})~(u64)0", type_name(dtype)) : fmt::format("({})0", type_name(dtype));
     std::string lowest = fmt::format("(i64)((u64)1 << 63) >> {}", 64 - bits);
-    return largest ? fmt::format("({})~({})", type_name(dtype), lowest) : fmt::format("({})({})", type_name(dtype), lowest);
+    return largest ? fmt::format("({})~({})", type_name(dtype), lowest)
+                   : fmt::format("({})({})", type_name(dtype), lowest);
   }
 
   // Declares the accumulators of a loop; `lanes` > 0: vectors of that many.
@@ -271,7 +284,8 @@ class Printer {
         bool boolean = accumulator.dtype == DType::Bool;
         std::string type = boolean ? "i8" : type_name(accumulator.dtype);
         if (boolean) value = value == "true" ? "(i8)-1" : "(i8)0";
-        value = lanes > 0 ? fmt::format("splat<{}, {}>({})", type, lanes, value) : fmt::format("lanes.splat({})", value);
+        value = lanes > 0 ? fmt::format("splat<{}, {}>({})", type, lanes, value)
+                          : fmt::format("lanes.splat({})", value);
         zero = lanes > 0 ? fmt::format("splat<i64, {}>(0)", lanes) : "lanes.splat((i64)0)";
       }
       line(fmt::format("auto {} = {};", accumulator_name(id, k), value));
@@ -282,11 +296,14 @@ class Printer {
   static std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::string& b) {
     bool boolean = dtype == DType::Bool;
     switch (op) {
-      case ReduceOp::Sum: return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("{} + {}", a, b);
-      case ReduceOp::Prod: return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("{} * {}", a, b);
+      case ReduceOp::Sum:
+        return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("{} + {}", a, b);
+      case ReduceOp::Prod:
+        return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("{} * {}", a, b);
       case ReduceOp::Any: return fmt::format("mask_or({}, {})", a, b);
       case ReduceOp::All: return fmt::format("mask_and({}, {})", a, b);
-      case ReduceOp::Max: return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("maximum({}, {})", a, b);
+      case ReduceOp::Max:
+        return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("maximum({}, {})", a, b);
       default: return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("minimum({}, {})", a, b);
     }
   }
@@ -300,10 +317,12 @@ class Printer {
     std::string operand = vector ? expressions_.vector_reference(accumulator.operand, accumulator.dtype)
                                  : expressions_.reference(accumulator.operand);
     if (is_arg(accumulator.op)) {
-      std::string suffix = std::string(accumulator.op == ReduceOp::ArgMin ? "min" : "max") + (accumulator.through_root ? "_root" : "");
+      std::string suffix = std::string(accumulator.op == ReduceOp::ArgMin ? "min" : "max") +
+                           (accumulator.through_root ? "_root" : "");
       std::string take = fmt::format("displaces_{}({}, {})", suffix, operand, name);
       if (horizontal) take = fmt::format("lanes.valid({})", take);
-      std::string position = vector ? expressions_.lane_positions(accumulator.position, horizontal ? id : scope.parent, horizontal)
+      std::string position = vector ? expressions_.lane_positions(accumulator.position,
+                                                                  horizontal ? id : scope.parent, horizontal)
                                     : expressions_.index(accumulator.position);
       line(fmt::format("const auto {}_take = {};", name, take));
       line(fmt::format("{0}_at = select({0}_take, {1}, {0}_at);", name, position));
@@ -331,36 +350,51 @@ class Printer {
     const Scope& scope = nest_.scope(id);
     for (size_t k = 0; k < scope.accumulators.size(); ++k) {
       const Accumulator& accumulator = scope.accumulators[k];
-      std::string name = accumulator_name(id, k), target = target_prefix.empty() ? name + "_result" : fmt::format("{}{}", name, target_prefix);
+      std::string name = accumulator_name(id, k), target = target_prefix.empty()
+                                                               ? name + "_result"
+                                                               : fmt::format("{}{}", name, target_prefix);
       std::string type = declare ? "auto " : "";
       if (is_arg(accumulator.op)) {
         std::string kind = accumulator.op == ReduceOp::ArgMin ? "min" : "max";
-        line(fmt::format("{0}{1} = {2}[0]; {3}{4} = {2}_at[0];", declare ? type_name(accumulator.dtype) + " " : "", target, name,
+        line(fmt::format("{0}{1} = {2}[0]; {3}{4} = {2}_at[0];",
+                         declare ? type_name(accumulator.dtype) + " " : "", target, name,
                          declare ? "i64 " : "", at(target)));
-        line(fmt::format("for (int lane = 1; lane < {0}; ++lane) merge_{1}{2}<{3}>({4}, {5}, {6}[lane], {6}_at[lane]);", scope.lanes,
-                         kind, accumulator.through_root ? "_root" : "", type_name(accumulator.dtype), target, at(target), name));
+        line(fmt::format(
+            "for (int lane = 1; lane < {0}; ++lane) merge_{1}{2}<{3}>({4}, {5}, {6}[lane], {6}_at[lane]);",
+            scope.lanes, kind, accumulator.through_root ? "_root" : "", type_name(accumulator.dtype), target,
+            at(target), name));
         continue;
       }
       std::string value;
       if (accumulator.dtype == DType::Bool)
-        value = fmt::format("{}({})", accumulator.op == ReduceOp::Any || accumulator.op == ReduceOp::Sum || accumulator.op == ReduceOp::Max ? "any" : "all", name);
+        value = fmt::format("{}({})",
+                            accumulator.op == ReduceOp::Any || accumulator.op == ReduceOp::Sum ||
+                                    accumulator.op == ReduceOp::Max
+                                ? "any"
+                                : "all",
+                            name);
       else
-        value = fmt::format("reduce_lanes({}, [](auto a, auto b) {{ return {}; }})", name,
-                            itemsize(accumulator.dtype) < 4 && is_integral(accumulator.dtype)
-                                ? fmt::format("(decltype(a))({})", combined(accumulator.op, accumulator.dtype, "a", "b"))
-                                : combined(accumulator.op, accumulator.dtype, "a", "b"));
+        value = fmt::format(
+            "reduce_lanes({}, [](auto a, auto b) {{ return {}; }})", name,
+            itemsize(accumulator.dtype) < 4 && is_integral(accumulator.dtype)
+                ? fmt::format("(decltype(a))({})", combined(accumulator.op, accumulator.dtype, "a", "b"))
+                : combined(accumulator.op, accumulator.dtype, "a", "b"));
       line(fmt::format("{}{} = {};", declare ? "const auto " : "", target, value));
     }
   }
   static std::string at(const std::string& target) {
-    return target.ends_with("]") ? target.substr(0, target.find('[')) + "_at" + target.substr(target.find('[')) : target + "_at";
+    return target.ends_with("]")
+               ? target.substr(0, target.find('[')) + "_at" + target.substr(target.find('['))
+               : target + "_at";
   }
 
   void vector_nest(ScopeId id, size_t first, const std::string& begin, const std::string& end) {
     const Scope& scope = nest_.scope(id);
     for (size_t k = first; k + 1 < scope.loops.size(); ++k)
-      open(fmt::format("for (i64 {0} = 0; {0} < {1}; ++{0}) {{", loop_name(scope.loops[k]), loop_extent(scope.loops[k])));
-    open(fmt::format("vectorized<{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes, begin, end, loop_name(scope.loops.back())));
+      open(fmt::format("for (i64 {0} = 0; {0} < {1}; ++{0}) {{", loop_name(scope.loops[k]),
+                       loop_extent(scope.loops[k])));
+    open(fmt::format("vectorized<{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes, begin, end,
+                     loop_name(scope.loops.back())));
     scope_body(id);
     close("});");
     for (size_t k = first; k + 1 < scope.loops.size(); ++k) close("}");
@@ -390,19 +424,26 @@ class Printer {
     for (size_t k = 0; k < scope.accumulators.size(); ++k) {
       std::string name = accumulator_name(id, k);
       captures += fmt::format(", {0}_parts = &{0}_parts[0]", name);
-      if (is_arg(scope.accumulators[k].op)) captures += fmt::format(", {0}_parts_at = &{0}_parts_at[0]", name);
+      if (is_arg(scope.accumulators[k].op))
+        captures += fmt::format(", {0}_parts_at = &{0}_parts_at[0]", name);
     }
-    open(fmt::format("parallel(parallel_for, {}_chunks.count, {}_chunks.grain({}), [{}](i64 chunk_begin, i64 chunk_end) {{", prefix, prefix,
-                     flat ? grain(nest_.cost_per_element)
-                          : grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(1, nest_.space.atom(scope.loops.back()).extent.hint()))),
-                     captures));
+    open(fmt::format(
+        "parallel(parallel_for, {}_chunks.count, {}_chunks.grain({}), [{}](i64 chunk_begin, i64 chunk_end) "
+        "{{",
+        prefix, prefix,
+        flat ? grain(nest_.cost_per_element)
+             : grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(
+                                                  1, nest_.space.atom(scope.loops.back()).extent.hint()))),
+        captures));
     open("for (i64 chunk = chunk_begin; chunk < chunk_end; ++chunk) {");
     declare_accumulators(id, scope.lanes, false);
     if (flat) {
-      vector_nest(id, 0, fmt::format("{}_chunks.begin(chunk)", prefix), fmt::format("{}_chunks.end(chunk)", prefix));
+      vector_nest(id, 0, fmt::format("{}_chunks.begin(chunk)", prefix),
+                  fmt::format("{}_chunks.end(chunk)", prefix));
     } else {
       std::string row = outer.size() == 1 ? loop_name(outer[0]) : prefix + "_row";
-      open(fmt::format("for (i64 {0} = {1}_chunks.begin(chunk); {0} < {1}_chunks.end(chunk); ++{0}) {{", row, prefix));
+      open(fmt::format("for (i64 {0} = {1}_chunks.begin(chunk); {0} < {1}_chunks.end(chunk); ++{0}) {{", row,
+                       prefix));
       unflatten(outer, row);
       vector_nest(id, outer.size(), "0", loop_extent(scope.loops.back()));
       close("}");
@@ -417,12 +458,14 @@ class Printer {
       std::string loop = fmt::format("for (i64 chunk = 0; chunk < {}_chunks.count; ++chunk)", prefix);
       if (is_arg(accumulator.op)) {
         line(fmt::format("i64 {}_result_at = 0;", name));
-        line(fmt::format("{0} merge_{1}{2}<{3}>({4}_result, {4}_result_at, {4}_parts[chunk], {4}_parts_at[chunk]);", loop,
-                         accumulator.op == ReduceOp::ArgMin ? "min" : "max", accumulator.through_root ? "_root" : "",
-                         type_name(accumulator.dtype), name));
+        line(fmt::format(
+            "{0} merge_{1}{2}<{3}>({4}_result, {4}_result_at, {4}_parts[chunk], {4}_parts_at[chunk]);", loop,
+            accumulator.op == ReduceOp::ArgMin ? "min" : "max", accumulator.through_root ? "_root" : "",
+            type_name(accumulator.dtype), name));
       } else {
-        line(fmt::format("{} {}_result = {};", loop, name,
-                         combined(accumulator.op, accumulator.dtype, name + "_result", name + "_parts[chunk]")));
+        line(fmt::format(
+            "{} {}_result = {};", loop, name,
+            combined(accumulator.op, accumulator.dtype, name + "_result", name + "_parts[chunk]")));
       }
     }
   }

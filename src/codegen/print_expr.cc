@@ -82,6 +82,31 @@ const char* mask_function(Prim prim) {
   }
 }
 
+// What a value is called in generated code.
+std::string value_name(Prim prim) {
+  switch (prim) {
+    case Prim::Add: return "total";
+    case Prim::Sub: return "difference";
+    case Prim::Mul: return "product";
+    case Prim::Div: return "quotient";
+    case Prim::Sqrt: return "root";
+    case Prim::Min: return "smaller";
+    case Prim::Max: return "larger";
+    case Prim::Select: return "chosen";
+    case Prim::Cast: return "converted";
+    case Prim::Eq:
+    case Prim::Ne:
+    case Prim::Lt:
+    case Prim::Le:
+    case Prim::IsNan:
+    case Prim::And:
+    case Prim::Or:
+    case Prim::Xor:
+    case Prim::Not: return "condition";
+    default: return std::string(scalar::prim_name(prim)) + "_value";
+  }
+}
+
 bool parenthesized(const std::string& text) {
   // A call, name or literal stands alone.
   int depth = 0;
@@ -100,9 +125,12 @@ std::string wrap(const std::string& text) { return parenthesized(text) ? text : 
 bool is_printable(Prim prim, DType operand) {
   if (is_complex(operand)) return false;
   if (prim == Prim::Arg || prim == Prim::Const || prim == Prim::Cast || prim == Prim::Select) return true;
-  if (operand == DType::Bool) return mask_function(prim) || prim == Prim::Not || prim == Prim::Eq || prim == Prim::Lt || prim == Prim::Le;
+  if (operand == DType::Bool)
+    return mask_function(prim) || prim == Prim::Not || prim == Prim::Eq || prim == Prim::Lt ||
+           prim == Prim::Le;
   if (prim == Prim::FloorDiv || prim == Prim::Mod) return is_integral(operand);
-  if (infix(prim, operand) || prelude_function(prim, operand) || prim == Prim::Neg || prim == Prim::Not) return true;
+  if (infix(prim, operand) || prelude_function(prim, operand) || prim == Prim::Neg || prim == Prim::Not)
+    return true;
   return is_floating(operand) && scalar::math_function(prim, compute_dtype(operand), 0).has_value();
 }
 
@@ -122,7 +150,9 @@ ExpressionPrinter::ExpressionPrinter(const LoopNest& nest, PrintedKernel& kernel
     }
   }
   for (const Buffer& buffer : nest.buffers) taken_.insert(buffer.name);
-  for (const char* reserved : {"begin", "end", "lanes", "row", "chunk", "out", "symbols", "arrays", "functions"}) taken_.insert(reserved);
+  for (const char* reserved :
+       {"begin", "end", "lanes", "row", "chunk", "out", "symbols", "arrays", "functions"})
+    taken_.insert(reserved);
 }
 
 std::string ExpressionPrinter::unique(const std::string& base) {
@@ -138,7 +168,8 @@ bool ExpressionPrinter::is_inline(NodeId id) const {
   if (node.kind == KernelNode::Kind::Load) return true;
   int weight = 0;
   for (NodeId arg : node.args)
-    if (is_inline(arg) && nest_.node(arg).kind == KernelNode::Kind::Apply) weight += 1 + static_cast<int>(nest_.node(arg).args.size());
+    if (is_inline(arg) && nest_.node(arg).kind == KernelNode::Kind::Apply)
+      weight += 1 + static_cast<int>(nest_.node(arg).args.size());
   return weight <= 3;
 }
 
@@ -147,12 +178,24 @@ std::string ExpressionPrinter::name(NodeId id) {
   if (!name.empty()) return name;
   const KernelNode& node = nest_.node(id);
   switch (node.kind) {
-    case KernelNode::Kind::Load: name = unique(nest_.buffers[static_cast<size_t>(node.buffer)].name + "_at"); break;
-    case KernelNode::Kind::Take: name = unique("nearer"); break;
+    case KernelNode::Kind::Load: name = unique(load_name(node)); break;
+    case KernelNode::Kind::Take: name = unique(node.largest ? "farther" : "nearer"); break;
     case KernelNode::Kind::Position: name = unique("position"); break;
-    default: name = unique(std::string(scalar::prim_name(node.prim)) + "_v"); break;
+    default: {
+      const KernelNode& first = nest_.node(node.args[0]);
+      bool converted = node.prim == Prim::Cast && first.kind == KernelNode::Kind::Load;
+      name = unique(converted ? load_name(first) : value_name(node.prim));
+    }
   }
   return name;
+}
+
+// "means_3" for an element known at compile time, "means_at" otherwise.
+std::string ExpressionPrinter::load_name(const KernelNode& node) const {
+  const std::string& buffer = nest_.buffers[static_cast<size_t>(node.buffer)].name;
+  bool fixed =
+      node.index.is_constant() && node.index.constant.is_constant() && node.index.constant.constant() >= 0;
+  return fixed ? fmt::format("{}_{}", buffer, node.index.constant.constant()) : buffer + "_at";
 }
 
 std::string ExpressionPrinter::reference(NodeId id) {
@@ -182,8 +225,12 @@ int ExpressionPrinter::lanes_at(ScopeId id) const {
 std::string ExpressionPrinter::vector_reference(NodeId id, DType dtype) {
   std::string text = reference(id);
   if (nest_.node(id).varying) return text;
-  if (dtype == DType::Bool) return fmt::format("lanes.splat((bool)({}))", text);
-  return fmt::format("lanes.splat(({})({}))", register_type(dtype), text);
+  if (nest_.node(id).kind == KernelNode::Kind::Constant)
+    return fmt::format("lanes.splat({})", typed_literal(nest_.node(id), dtype));
+  if (dtype == DType::Bool) return fmt::format("lanes.splat((bool){})", wrap(text));
+  if (compute_dtype(nest_.node(id).dtype) == compute_dtype(dtype) && !is_integral(dtype))
+    return fmt::format("lanes.splat({})", text);
+  return fmt::format("lanes.splat(({}){})", register_type(dtype), wrap(text));
 }
 
 // Operand of a vector operation: infix operators take numbers as they are, functions want vectors.
@@ -196,10 +243,13 @@ std::string ExpressionPrinter::compute(NodeId id) {
   const KernelNode& node = nest_.node(id);
   switch (node.kind) {
     case KernelNode::Kind::Load: return load(node);
-    case KernelNode::Kind::Position: return node.varying ? lane_positions(node.index, node.scope, true) : index(node.index);
+    case KernelNode::Kind::Position:
+      return node.varying ? lane_positions(node.index, node.scope, true) : index(node.index);
     case KernelNode::Kind::Take: {
-      std::string function = fmt::format("displaces_{}{}", node.largest ? "max" : "min", node.through_root ? "_root" : "");
-      return fmt::format("{}({}, {})", function, operand(node, node.args[0], true), operand(node, node.args[1], true));
+      std::string function =
+          fmt::format("displaces_{}{}", node.largest ? "max" : "min", node.through_root ? "_root" : "");
+      return fmt::format("{}({}, {})", function, operand(node, node.args[0], true),
+                         operand(node, node.args[1], true));
     }
     default: return apply(node);
   }
@@ -207,13 +257,19 @@ std::string ExpressionPrinter::compute(NodeId id) {
 
 std::string ExpressionPrinter::load(const KernelNode& node) {
   std::string at = pointer(node.buffer, node.index);
-  if (!node.varying) return fmt::format("to_register({}[{}])", nest_.buffers[static_cast<size_t>(node.buffer)].name, index(node.index));
+  if (!node.varying) {
+    std::string element =
+        fmt::format("{}[{}]", nest_.buffers[static_cast<size_t>(node.buffer)].name, index(node.index));
+    return node.dtype == DType::F16 || node.dtype == DType::BF16 ? fmt::format("to_register({})", element)
+                                                                 : element;
+  }
   int loop = nest_.vector_loop(node.scope);
   const std::string& buffer = nest_.buffers[static_cast<size_t>(node.buffer)].name;
   if (nest_.space.is_nonlinear_in(node.index, loop)) {
     const std::string& variable = nest_.space.atom(loop).name;
-    return fmt::format("lanes.gather_at({0}, [&, {1}_0 = {1}](i64 lane) {{ const i64 {1} = {1}_0 + lane; return {2}; }})", buffer, variable,
-                       index(node.index));
+    return fmt::format(
+        "lanes.gather_at({0}, [&, {1}_0 = {1}](i64 lane) {{ const i64 {1} = {1}_0 + lane; return {2}; }})",
+        buffer, variable, index(node.index));
   }
   Sym stride = nest_.space.coefficient(node.index, loop);
   if (known_one(stride)) return fmt::format("lanes.load({})", at);
@@ -225,8 +281,10 @@ std::string ExpressionPrinter::cast(const KernelNode& node) {
   DType from = nest_.node(arg).dtype, to = node.dtype;
   std::string text = reference(arg);
   if (to == DType::Bool) return fmt::format("{} != 0", wrap(text));
-  if (from == DType::Bool) text = fmt::format("from_bool<{}>({})", register_type(to), text);
-  else if (compute_dtype(from) != compute_dtype(to)) text = fmt::format("convert<{}>({})", register_type(to), text);
+  if (from == DType::Bool)
+    text = fmt::format("from_bool<{}>({})", register_type(to), text);
+  else if (compute_dtype(from) != compute_dtype(to))
+    text = fmt::format("convert<{}>({})", register_type(to), text);
   if (from == DType::Bool) return text;
   if (to == DType::F16) return fmt::format("round_f16({})", text);
   if (to == DType::BF16) return fmt::format("round_bf16({})", text);
@@ -240,14 +298,19 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
     std::string condition = reference(node.args[0]);
     if (dtype == DType::Bool) {
       std::string a = operand(node, node.args[1], true), b = operand(node, node.args[2], true);
-      return fmt::format("mask_or(mask_and({0}, {1}), mask_and(mask_not({0}), {2}))", operand(node, node.args[0], true), a, b);
+      return fmt::format("mask_or(mask_and({0}, {1}), mask_and(mask_not({0}), {2}))",
+                         operand(node, node.args[0], true), a, b);
     }
-    if (!node.varying) return fmt::format("{} ? {} : {}", wrap(condition), wrap(reference(node.args[1])), wrap(reference(node.args[2])));
-    return fmt::format("select({}, {}, {})", condition, vector_reference(node.args[1], dtype), vector_reference(node.args[2], dtype));
+    if (!node.varying)
+      return fmt::format("{} ? {} : {}", wrap(condition), wrap(reference(node.args[1])),
+                         wrap(reference(node.args[2])));
+    return fmt::format("select({}, {}, {})", condition, vector_reference(node.args[1], dtype),
+                       vector_reference(node.args[2], dtype));
   }
   std::vector<std::string> args;
   if (dtype == DType::Bool) {
-    if (node.prim == Prim::Not || node.prim == Prim::Neg) return fmt::format("mask_not({})", reference(node.args[0]));
+    if (node.prim == Prim::Not || node.prim == Prim::Neg)
+      return fmt::format("mask_not({})", reference(node.args[0]));
     const char* function = mask_function(node.prim);
     for (NodeId arg : node.args) args.push_back(operand(node, arg, true));
     if (function) return fmt::format("{}({}, {})", function, args[0], args[1]);
@@ -261,8 +324,10 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
   }
   if (const char* op = infix(node.prim, dtype)) {
     bool both_uniform = !nest_.node(node.args[0]).varying && !nest_.node(node.args[1]).varying;
-    std::string text = fmt::format("{} {} {}", wrap(reference(node.args[0])), op, wrap(reference(node.args[1])));
-    if (both_uniform && is_integral(node.dtype) && itemsize(node.dtype) < 4) return fmt::format("({})({})", type_name(node.dtype), text);
+    std::string text =
+        fmt::format("{} {} {}", wrap(reference(node.args[0])), op, wrap(reference(node.args[1])));
+    if (both_uniform && is_integral(node.dtype) && itemsize(node.dtype) < 4)
+      return fmt::format("({})({})", type_name(node.dtype), text);
     return text;
   }
   for (NodeId arg : node.args) args.push_back(operand(node, arg, true));
@@ -280,13 +345,15 @@ std::string ExpressionPrinter::math_call(const KernelNode& node, const std::vect
   auto function = lanes > 1 ? scalar::math_function(node.prim, dtype, bytes) : std::nullopt;
   if (!function) function = scalar::math_function(node.prim, dtype, 0);
   WEFT_ASSERT(function.has_value(), fmt::format("no function for {}", scalar::prim_name(node.prim)));
-  std::string variable = fmt::format("{}_{}x{}", scalar::prim_name(node.prim), type_name(dtype), function->lanes);
+  std::string variable =
+      fmt::format("{}_{}x{}", scalar::prim_name(node.prim), type_name(dtype), function->lanes);
   if (!functions_.count(variable)) {
-    std::string type = function->lanes == 1 ? type_name(dtype) : fmt::format("vec<{}, {}>", type_name(dtype), function->lanes);
+    std::string type = function->lanes == 1 ? type_name(dtype)
+                                            : fmt::format("vec<{}, {}>", type_name(dtype), function->lanes);
     std::string params = node.args.size() == 1 ? type : type + ", " + type;
     functions_[variable] = function->name;
-    declarations_.push_back(fmt::format("  const auto {} = ({} (*)({}))functions[{}];  // {}\n", variable, type, params,
-                                        kernel_.functions.size(), function->name));
+    declarations_.push_back(fmt::format("  const auto {} = ({} (*)({}))functions[{}];  // {}\n", variable,
+                                        type, params, kernel_.functions.size(), function->name));
     kernel_.functions.push_back(function->address);
   }
   std::string list;
@@ -304,16 +371,25 @@ std::string ExpressionPrinter::literal(const KernelNode& node) {
   DType dtype = compute_dtype(node.dtype);
   if (dtype == DType::Bool) return node.value.to_bool() ? "true" : "false";
   if (is_integral(dtype)) {
-    int64_t value = node.value.is_float() ? static_cast<int64_t>(node.value.to_double()) : node.value.to_int();
+    int64_t value =
+        node.value.is_float() ? static_cast<int64_t>(node.value.to_double()) : node.value.to_int();
     if (value == INT64_MIN) return "(i64)((u64)1 << 63)";
-    return fmt::format("({}){}{}", type_name(dtype), value, itemsize(dtype) == 8 ? "l" : "");
+    return fmt::format("({}){}", type_name(dtype), value);
   }
   double value = node.value.to_double();
-  if (std::isnan(value)) return fmt::format("({}){}__builtin_nan(\"\")", type_name(dtype), std::signbit(value) ? "-" : "");
+  if (std::isnan(value))
+    return fmt::format("({}){}__builtin_nan(\"\")", type_name(dtype), std::signbit(value) ? "-" : "");
   if (std::isinf(value)) return fmt::format("({}){}__builtin_inf()", type_name(dtype), value < 0 ? "-" : "");
-  std::string text = dtype == DType::F32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  std::string text =
+      dtype == DType::F32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return dtype == DType::F32 ? text + "f" : text;
+}
+
+std::string ExpressionPrinter::typed_literal(const KernelNode& node, DType dtype) {
+  KernelNode typed = node;
+  typed.dtype = dtype;
+  return literal(typed);
 }
 
 std::string ExpressionPrinter::sym(Sym s) {
@@ -337,9 +413,12 @@ std::string ExpressionPrinter::sym(Sym s) {
 std::string ExpressionPrinter::index(const Index& index) {
   std::string text;
   auto append = [&](const std::string& term) {
-    if (text.empty()) text = term;
-    else if (term[0] == '-') text += " - " + term.substr(1);
-    else text += " + " + term;
+    if (text.empty())
+      text = term;
+    else if (term[0] == '-')
+      text += " - " + term.substr(1);
+    else
+      text += " + " + term;
   };
   if (!known_zero(index.constant)) append(sym(index.constant));
   for (const auto& [id, coefficient] : index.terms) {
@@ -347,12 +426,19 @@ std::string ExpressionPrinter::index(const Index& index) {
     std::string factor;
     switch (atom.kind) {
       case Atom::Kind::Loop: factor = atom.name; break;
-      case Atom::Kind::Quotient: factor = fmt::format("({} / {})", wrap(this->index(atom.inner)), sym(atom.divisor)); break;
-      case Atom::Kind::Remainder: factor = fmt::format("({} % {})", wrap(this->index(atom.inner)), sym(atom.divisor)); break;
+      case Atom::Kind::Quotient:
+        factor = fmt::format("({} / {})", wrap(this->index(atom.inner)), sym(atom.divisor));
+        break;
+      case Atom::Kind::Remainder:
+        factor = fmt::format("({} % {})", wrap(this->index(atom.inner)), sym(atom.divisor));
+        break;
     }
-    if (known_one(coefficient)) append(factor);
-    else if (coefficient.is_constant() && coefficient.constant() == -1) append("-" + factor);
-    else append(fmt::format("{} * {}", sym(coefficient), factor));
+    if (known_one(coefficient))
+      append(factor);
+    else if (coefficient.is_constant() && coefficient.constant() == -1)
+      append("-" + factor);
+    else
+      append(fmt::format("{} * {}", sym(coefficient), factor));
   }
   return text.empty() ? "0" : text;
 }
@@ -366,25 +452,31 @@ std::string ExpressionPrinter::pointer(int buffer, const Index& index) {
 
 std::string ExpressionPrinter::lane_positions(const Index& index, ScopeId scope, bool) {
   int loop = nest_.vector_loop(scope);
-  if (loop < 0 || !nest_.space.depends_on(index, loop)) return fmt::format("lanes.splat((i64)({}))", this->index(index));
+  if (loop < 0 || !nest_.space.depends_on(index, loop))
+    return fmt::format("lanes.splat((i64)({}))", this->index(index));
   if (nest_.space.is_nonlinear_in(index, loop)) {
     const std::string& variable = nest_.space.atom(loop).name;
-    return fmt::format("lanes.positions_at([&, {0}_0 = {0}](i64 lane) {{ const i64 {0} = {0}_0 + lane; return {1}; }})", variable,
-                       this->index(index));
+    return fmt::format(
+        "lanes.positions_at([&, {0}_0 = {0}](i64 lane) {{ const i64 {0} = {0}_0 + lane; return {1}; }})",
+        variable, this->index(index));
   }
-  return fmt::format("lanes.positions({}, {})", this->index(index), sym(nest_.space.coefficient(index, loop)));
+  return fmt::format("lanes.positions({}, {})", this->index(index),
+                     sym(nest_.space.coefficient(index, loop)));
 }
 
 std::string ExpressionPrinter::group_name(int group) {
   auto [found, added] = group_names_.try_emplace(group);
-  if (added) found->second = unique(nest_.buffers[static_cast<size_t>(nest_.groups[static_cast<size_t>(group)].buffer)].name + "_parts");
+  if (added)
+    found->second = unique(
+        nest_.buffers[static_cast<size_t>(nest_.groups[static_cast<size_t>(group)].buffer)].name + "_parts");
   return found->second;
 }
 
 std::string ExpressionPrinter::accumulator_name(ScopeId scope, size_t k) {
   auto [found, added] = accumulator_names_.try_emplace({scope, k});
   if (added) {
-    static constexpr const char* kNames[] = {"none", "sum", "product", "least", "greatest", "least", "greatest", "any_of", "all_of"};
+    static constexpr const char* kNames[] = {"none",  "sum",      "product", "least", "greatest",
+                                             "least", "greatest", "any_of",  "all_of"};
     found->second = unique(kNames[static_cast<size_t>(nest_.scope(scope).accumulators[k].op)]);
   }
   return found->second;

@@ -12,7 +12,7 @@ namespace weft::codegen {
 
 struct PrintedKernel;
 
-std::string type_name(DType dtype);      // "f64", "bool"
+std::string type_name(DType dtype);  // "f64", "bool"
 // Type a value of the dtype has in registers: f32 for f16 and bf16.
 std::string register_type(DType dtype);
 // True if the code generator can print the primitive on operands of this dtype.
@@ -61,6 +61,8 @@ class ExpressionPrinter {
   std::string cast(const KernelNode& node);
   std::string math_call(const KernelNode& node, const std::vector<std::string>& args);
   std::string literal(const KernelNode& node);
+  std::string typed_literal(const KernelNode& node, DType dtype);
+  std::string load_name(const KernelNode& node) const;
   std::string operand(const KernelNode& user, NodeId arg, bool must_be_vector);
   int lanes_at(ScopeId scope) const;
 };

@@ -7,7 +7,9 @@
 namespace weft::codegen {
 namespace {
 
-size_t wrap(int64_t dim, size_t ndim) { return static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(ndim) : dim); }
+size_t wrap(int64_t dim, size_t ndim) {
+  return static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(ndim) : dim);
+}
 
 Sym sym_attr(const ir::Node& node, std::string_view name, Sym otherwise) {
   const ops::Attr* attr = node.attrs.find(name);
@@ -41,8 +43,9 @@ std::vector<Index> reshape_index(IndexSpace& space, const SymShape& in, const Sy
     while (o_end < out.size() && known_one(out[o_end])) ++o_end;
     Index flat;
     for (size_t d = o; d < o_end; ++d) flat = space.add(space.scale(flat, out[d]), index[d]);
-    std::vector<Index> part = space.unflatten(flat, SymShape(in.begin() + static_cast<std::ptrdiff_t>(i),
-                                                             in.begin() + static_cast<std::ptrdiff_t>(i_end)));
+    std::vector<Index> part =
+        space.unflatten(flat, SymShape(in.begin() + static_cast<std::ptrdiff_t>(i),
+                                       in.begin() + static_cast<std::ptrdiff_t>(i_end)));
     for (size_t d = i; d < i_end; ++d) result[d] = part[d - i];
     i = i_end, o = o_end;
   }
@@ -58,7 +61,8 @@ std::vector<Index> permute_index(const ir::Node& node, const std::vector<Index>&
 
 std::vector<Index> slice_index(IndexSpace& space, const ir::Node& node, std::vector<Index> index) {
   size_t dim = wrap(node.attrs.get_int("dim"), index.size());
-  index[dim] = space.add(Index(sym_attr(node, "start", 0)), space.scale(index[dim], sym_attr(node, "step", 1)));
+  index[dim] =
+      space.add(Index(sym_attr(node, "start", 0)), space.scale(index[dim], sym_attr(node, "step", 1)));
   return index;
 }
 
@@ -86,8 +90,8 @@ std::vector<Index> unfold_index(IndexSpace& space, const ir::Node& node, const s
 }  // namespace
 
 bool is_index_view(const ir::Node& node) {
-  return node.is("permute") || node.is("reshape") || node.is("expand") || node.is("slice") || node.is("diagonal") ||
-         node.is("unfold");
+  return node.is("permute") || node.is("reshape") || node.is("expand") || node.is("slice") ||
+         node.is("diagonal") || node.is("unfold");
 }
 
 std::vector<Index> broadcast_operand_index(const SymShape& operand, const std::vector<Index>& index) {
@@ -97,7 +101,8 @@ std::vector<Index> broadcast_operand_index(const SymShape& operand, const std::v
   return result;
 }
 
-std::vector<Index> view_operand_index(IndexSpace& space, const ir::Node& node, const std::vector<Index>& index) {
+std::vector<Index> view_operand_index(IndexSpace& space, const ir::Node& node,
+                                      const std::vector<Index>& index) {
   const SymShape& in = node.inputs[0]->tensor().shape;
   if (node.is("permute")) return permute_index(node, index);
   if (node.is("reshape")) return reshape_index(space, in, node.output()->tensor().shape, index);
@@ -111,7 +116,8 @@ std::vector<Index> view_operand_index(IndexSpace& space, const ir::Node& node, c
 std::vector<size_t> reduced_dims(const ir::Node& node) {
   auto ndim = static_cast<int64_t>(node.inputs[0]->tensor().shape.size());
   std::vector<size_t> dims;
-  for (int64_t dim : ops::reduction_axes(node.op->name, node.attrs, ndim)) dims.push_back(static_cast<size_t>(dim));
+  for (int64_t dim : ops::reduction_axes(node.op->name, node.attrs, ndim))
+    dims.push_back(static_cast<size_t>(dim));
   return dims;
 }
 

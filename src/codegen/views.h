@@ -11,7 +11,8 @@ namespace weft::codegen {
 // True for the view operators whose index mapping is known here.
 bool is_index_view(const ir::Node& node);
 // Index into the operand of a view for an index into its result.
-std::vector<Index> view_operand_index(IndexSpace& space, const ir::Node& node, const std::vector<Index>& index);
+std::vector<Index> view_operand_index(IndexSpace& space, const ir::Node& node,
+                                      const std::vector<Index>& index);
 // Index into an operand that is broadcast to the result of a pointwise operator.
 std::vector<Index> broadcast_operand_index(const SymShape& operand, const std::vector<Index>& index);
 // The reduced dimensions of a reduction, in increasing order.

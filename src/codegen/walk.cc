@@ -71,7 +71,8 @@ bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int
   if (node.op->kind == ops::OpKind::Pointwise) {
     bool affine = true;
     for (const ir::Value* input : node.inputs)
-      if (input) affine = run(input, broadcast_operand_index(input->tensor().shape, index), enclosing) && affine;
+      if (input)
+        affine = run(input, broadcast_operand_index(input->tensor().shape, index), enclosing) && affine;
     return affine;
   }
   std::vector<Index> inner;

@@ -264,7 +264,7 @@ std::vector<Tensor> cdist(const OpDef& op, const OpArgs& args) {
   WEFT_CHECK(x.dim() >= 2 && y.dim() >= 2, fmt::format("{}: expected at least 2 dimensions\n  x: {}  y: {}",
                                                        op.name, type_of(x).str(), type_of(y).str()));
   const Tensor difference = build::sub(build::unsqueeze(x, x.dim() - 1), build::unsqueeze(y, y.dim() - 2));
-  return {call1("norm", {difference}, {{"p", args.attrs.at("p")}, {"dim", SymShape{Sym(-1)}}})};
+  return {call1("vector_norm", {difference}, {{"ord", args.attrs.at("p")}, {"dim", SymShape{Sym(-1)}}})};
 }
 
 std::vector<Tensor> trace(const OpDef& op, const OpArgs& args) {

@@ -27,7 +27,8 @@ class Fuser {
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const ir::Value* input = graph.inputs()[i];
       bool known = i < input_strides.size() && input_strides[i].size() == input->tensor().shape.size();
-      plan_.memory.strides[input] = known ? input_strides[i] : codegen::contiguous_sym_strides(input->tensor().shape);
+      plan_.memory.strides[input] =
+          known ? input_strides[i] : codegen::contiguous_sym_strides(input->tensor().shape);
     }
   }
 
@@ -45,9 +46,9 @@ class Fuser {
   const ir::Graph& graph_;
   FusionPlan plan_;
   std::map<const ir::Node*, size_t> order_;
-  std::vector<ir::Node*> nodes_;            // in order
-  std::set<ir::Node*> calls_;               // operator calls and views of stored values that must exist
-  std::vector<ir::Value*> roots_;           // values kernels write, in order
+  std::vector<ir::Node*> nodes_;   // in order
+  std::set<ir::Node*> calls_;      // operator calls and views of stored values that must exist
+  std::vector<ir::Value*> roots_;  // values kernels write, in order
 
   void store(ir::Value* value, const std::string& why) {
     if (plan_.memory.holds(value)) return;
@@ -101,7 +102,8 @@ class Fuser {
     }
   }
   void require_if_outer(ir::Value* value, const ir::Node& owner) {
-    if (value->def && order_.count(value->def)) require(value, fmt::format("used inside {}", owner.kind_name()));
+    if (value->def && order_.count(value->def))
+      require(value, fmt::format("used inside {}", owner.kind_name()));
   }
 
   std::vector<Visit> walk(ir::Value* root, IndexSpace& space, std::vector<Index>* index) {
@@ -215,7 +217,8 @@ class Fuser {
   bool can_join(const FusionStep& step, size_t number, const ir::Value* root, const Needs& need,
                 std::map<const ir::Value*, Needs>& needs, const MadeBy& made_by) {
     constexpr size_t kMaxRoots = 8;
-    if (step.node || step.group.roots.size() >= kMaxRoots || !same_shape(step.group.roots[0], root)) return false;
+    if (step.node || step.group.roots.size() >= kMaxRoots || !same_shape(step.group.roots[0], root))
+      return false;
     bool shares = false;
     for (const ir::Value* read : need.reads) {
       if (made_by(read) > number + 1) return false;
@@ -236,7 +239,8 @@ class Fuser {
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       std::set<const ir::Value*> inside(plan_.steps[s].group.roots.begin(), plan_.steps[s].group.roots.end());
       std::set<const ir::Value*> seen;
-      for (const ir::Value* root : plan_.steps[s].group.roots) collect_costly(root, inside, s, evaluated_in, seen);
+      for (const ir::Value* root : plan_.steps[s].group.roots)
+        collect_costly(root, inside, s, evaluated_in, seen);
     }
     for (ir::Node* node : nodes_) {
       for (ir::Value* output : node->outputs) {
@@ -250,8 +254,10 @@ class Fuser {
   }
 
   void collect_costly(const ir::Value* value, const std::set<const ir::Value*>& inside, size_t step,
-                      std::map<const ir::Value*, std::set<size_t>>& evaluated_in, std::set<const ir::Value*>& seen) {
-    if (!value->def || !seen.insert(value).second || (plan_.memory.holds(value) && !inside.count(value))) return;
+                      std::map<const ir::Value*, std::set<size_t>>& evaluated_in,
+                      std::set<const ir::Value*>& seen) {
+    if (!value->def || !seen.insert(value).second || (plan_.memory.holds(value) && !inside.count(value)))
+      return;
     if (is_costly(*value->def)) evaluated_in[value].insert(step);
     for (const ir::Value* input : value->def->inputs)
       if (input) collect_costly(input, inside, step, evaluated_in, seen);

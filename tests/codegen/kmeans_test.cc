@@ -17,13 +17,13 @@ std::string kmeans_text(const std::string& size, const std::string& dtype) {
   const std::string symbols = size == "s0" ? "[s0=100]" : "";
   return "graph kmeans" + symbols + "(%X: " + dtype + "[" + size + ", 2], %means: i64[2, 2]) {\n" +
          "  %2: i64[2, 1, 2] = reshape(%means) {shape=[2, 1, 2]}  # kmeans.py:4\n"
-         "  %3: " + dtype + "[2, 1, 2] = cast(%2) {dtype=" + dtype + "}  # kmeans.py:4\n" +
-         "  %4: " + dtype + "[2, " + size + ", 2] = sub(%X, %3)  # kmeans.py:4\n" +
-         "  %5: " + dtype + "[2, " + size + ", 2] = mul(%4, %4)  # kmeans.py:4\n" +
-         "  %6: " + dtype + "[2, " + size + "] = sum(%5) {dim=[2], keepdim=false, dtype=none}  # kmeans.py:4\n" +
-         "  %7: " + dtype + "[2, " + size + "] = sqrt(%6)  # kmeans.py:4\n" +
-         "  %8: i64[" + size + "] = argmin(%7) {dim=0, keepdim=false}  # kmeans.py:4\n" +
-         "  return %8\n}\n";
+         "  %3: " +
+         dtype + "[2, 1, 2] = cast(%2) {dtype=" + dtype + "}  # kmeans.py:4\n" + "  %4: " + dtype + "[2, " +
+         size + ", 2] = sub(%X, %3)  # kmeans.py:4\n" + "  %5: " + dtype + "[2, " + size +
+         ", 2] = mul(%4, %4)  # kmeans.py:4\n" + "  %6: " + dtype + "[2, " + size +
+         "] = sum(%5) {dim=[2], keepdim=false, dtype=none}  # kmeans.py:4\n" + "  %7: " + dtype + "[2, " +
+         size + "] = sqrt(%6)  # kmeans.py:4\n" + "  %8: i64[" + size +
+         "] = argmin(%7) {dim=0, keepdim=false}  # kmeans.py:4\n" + "  return %8\n}\n";
 }
 
 Tensor points(int64_t n, DType dtype, unsigned seed) {
@@ -36,7 +36,8 @@ Tensor points(int64_t n, DType dtype, unsigned seed) {
 
 Tensor two_means() { return Tensor::of<int64_t>({5, 5, 10, 10}, {2, 2}); }
 
-void expect_same_labels(const CompiledGraph& compiled, const ir::Graph& graph, const Tensor& x, const Tensor& means) {
+void expect_same_labels(const CompiledGraph& compiled, const ir::Graph& graph, const Tensor& x,
+                        const Tensor& means) {
   const Tensor got = compiled.run({x, means}).at(0), want = ir::interpret(graph, {x, means}).at(0);
   ASSERT_EQ(got.shape(), want.shape());
   ASSERT_EQ(got.dtype(), DType::I64);
@@ -64,8 +65,10 @@ TEST(KMeans, StreamsLargeOutputs) {
 // Points whose two distances are equal, or so near that rounding of the roots decides; and special values.
 TEST(KMeans, TiesAndSpecialValues) {
   std::mt19937_64 random(3);
-  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  const double special[] = {0, -0.0, 1, 5, 7.5, 10, 1e-310, -1e-310, 1e300, -1e300, infinity, -infinity, nan, 5e-324};
+  const double infinity = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN();
+  const double special[] = {0,       -0.0,  1,      5,        7.5,       10,  1e-310,
+                            -1e-310, 1e300, -1e300, infinity, -infinity, nan, 5e-324};
   std::vector<double> values;
   for (double a : special)
     for (double b : special) values.insert(values.end(), {a, b});
@@ -79,7 +82,8 @@ TEST(KMeans, TiesAndSpecialValues) {
   for (const char* dtype : {"f64", "f32"}) {
     const auto graph = ir::parse_graph(kmeans_text("s0", dtype));
     const auto compiled = compile(graph->clone());
-    const Tensor x = Tensor::of(values, {static_cast<int64_t>(values.size() / 2), 2}).to(graph->inputs()[0]->tensor().dtype);
+    const Tensor x = Tensor::of(values, {static_cast<int64_t>(values.size() / 2), 2})
+                         .to(graph->inputs()[0]->tensor().dtype);
     expect_same_labels(*compiled, *graph, x, two_means());
     expect_same_labels(*compiled, *graph, x, Tensor::of<int64_t>({5, 5, 5, 5}, {2, 2}));
   }
@@ -102,7 +106,9 @@ TEST(KMeans, AllWidthsAndToolchains) {
   for (int width : {16, 32, 64}) {
     for (const runtime::Toolchain* toolchain : runtime::toolchains()) {
       if (!toolchain->available(nullptr)) continue;
-      const auto compiled = compile(graph->clone(), {.toolchain = std::string(toolchain->name()), .vector_bytes = width, .input_strides = {}});
+      const auto compiled =
+          compile(graph->clone(),
+                  {.toolchain = std::string(toolchain->name()), .vector_bytes = width, .input_strides = {}});
       expect_same_labels(*compiled, *graph, points(1001, DType::F64, 5), two_means());
     }
   }

@@ -159,3 +159,11 @@ def test_decomposition_mistakes():
     with pytest.raises(TypeError, match="float32 or float64"):
         weft.det(weft.ones(2, 2, dtype=weft.int64))
     assert weft.det(weft.ones(2, 2)).item() == 0
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0, np.inf])
+def test_cdist(p):
+    rng = np.random.default_rng(6)
+    x, y = rng.standard_normal((2, 5, 3)), rng.standard_normal((4, 3))
+    expected = np.linalg.norm(x[:, :, None] - y[None, None], ord=None if p == 2 else p, axis=-1)
+    np.testing.assert_allclose(weft.cdist(weft.from_numpy(x), weft.from_numpy(y), p=p).numpy(), expected, rtol=1e-12)
