@@ -59,7 +59,7 @@ void Lexer::read_string(Token& token) {
       syntax_error(token, "the closing '\"' of a string");
     }
     char c = advance();
-    if (c == '\\') {
+    if (c == '\\' && at_ < text_.size()) {
       c = advance();
       if (c == 'n') c = '\n';
     }
