@@ -80,7 +80,6 @@ LoadedKernel make_kernel(const CompileRequest& request, std::string_view toolcha
     }
   }
   const Toolchain& chosen = toolchain(toolchain_name);
-  if (log::dumping()) log::dump(request.name + ".cc", request.source);
   const auto start = std::chrono::steady_clock::now();
   const std::string bytes = chosen.compile(request);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
