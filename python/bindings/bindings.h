@@ -1,5 +1,5 @@
-// What the files of the extension module share. Functions that return PyObject* give a new reference and throw
-// nanobind::python_error or weft::Error on failure.
+// What the files of the extension module share. Functions that return PyObject* give a new reference and
+// throw nanobind::python_error or weft::Error on failure.
 #pragma once
 
 #include <nanobind/nanobind.h>

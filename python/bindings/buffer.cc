@@ -11,11 +11,13 @@ namespace weft::python {
 
 namespace {
 
-constexpr const char* kFormats[kNumDTypes] = {"?", "B", "b", "H", "h", "I", "i", "Q", "q", "e", nullptr, "f", "d", "Zf", "Zd"};
+constexpr const char* kFormats[kNumDTypes] = {"?", "B", "b",     "H", "h", "I",  "i", "Q",
+                                              "q", "e", nullptr, "f", "d", "Zf", "Zd"};
 
 std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   if (!format) return DType::U8;
-  if (*format == '@' || *format == '=' || (*format == '<' && std::endian::native == std::endian::little)) ++format;
+  if (*format == '@' || *format == '=' || (*format == '<' && std::endian::native == std::endian::little))
+    ++format;
   if (std::strcmp(format, "Zf") == 0) return DType::C64;
   if (std::strcmp(format, "Zd") == 0) return DType::C128;
   if (std::strlen(format) != 1) return std::nullopt;
@@ -24,8 +26,18 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   };
   switch (*format) {
     case '?': return DType::Bool;
-    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n': return pick(DType::I8, DType::I16, DType::I32, DType::I64);
-    case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N': return pick(DType::U8, DType::U16, DType::U32, DType::U64);
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n': return pick(DType::I8, DType::I16, DType::I32, DType::I64);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N': return pick(DType::U8, DType::U16, DType::U32, DType::U64);
     case 'e': return DType::F16;
     case 'f': return DType::F32;
     case 'd': return DType::F64;
@@ -42,10 +54,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   };
   const char* format = kFormats[static_cast<size_t>(tensor.dtype())];
   if (!format) return fail("buffer: bfloat16 has no buffer format; convert to float32 first");
-  if (tensor.device().type != DeviceType::CPU) return fail("buffer: a tensor on " + tensor.device().str() + " has no host memory");
+  if (tensor.device().type != DeviceType::CPU)
+    return fail("buffer: a tensor on " + tensor.device().str() + " has no host memory");
   const bool read_only = tensor.storage()->read_only();
   if ((flags & PyBUF_WRITABLE) && read_only) return fail("buffer: the tensor is read-only");
-  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !tensor.is_contiguous()) return fail("buffer: the tensor is not contiguous");
+  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !tensor.is_contiguous())
+    return fail("buffer: the tensor is not contiguous");
   const size_t n = tensor.shape().size();
   // Shape and strides in bytes, freed by release_buffer.
   Py_ssize_t* sizes = new Py_ssize_t[2 * n + 1];
@@ -91,16 +105,18 @@ Tensor tensor_from_buffer(nb::handle object) {
   };
   std::shared_ptr<Py_buffer> owner(view.release(), release);
   const std::optional<DType> dtype = dtype_of_format(owner->format, owner->itemsize);
-  WEFT_CHECK_TYPE(dtype && itemsize(*dtype) == owner->itemsize,
-                  fmt::format("from_numpy: expected native numbers or bool, got buffer format '{}' of {} bytes",
-                              owner->format ? owner->format : "", owner->itemsize));
+  WEFT_CHECK_TYPE(
+      dtype && itemsize(*dtype) == owner->itemsize,
+      fmt::format("from_numpy: expected native numbers or bool, got buffer format '{}' of {} bytes",
+                  owner->format ? owner->format : "", owner->itemsize));
   const size_t n = static_cast<size_t>(owner->ndim);
   Shape shape(owner->shape, owner->shape + n);
   Strides strides(n);
   int64_t low = 0, high = 0;
   for (size_t d = 0; d < n; ++d) {
     WEFT_CHECK(owner->strides[d] % owner->itemsize == 0 || shape[d] <= 1,
-               fmt::format("from_numpy: strides must be multiples of the element size {}, got {} bytes; copy the array first",
+               fmt::format("from_numpy: strides must be multiples of the element size {}, got {} bytes; copy "
+                           "the array first",
                            owner->itemsize, static_cast<int64_t>(owner->strides[d])));
     strides[d] = owner->strides[d] / owner->itemsize;
     (strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
@@ -110,7 +126,8 @@ Tensor tensor_from_buffer(nb::handle object) {
   char* start = static_cast<char*>(owner->buf) + low * owner->itemsize;
   const size_t nbytes = empty ? 0 : static_cast<size_t>((high - low + 1) * owner->itemsize);
   const bool read_only = owner->readonly;
-  auto storage = Storage::wrap(start, nbytes, [owner = std::move(owner)]() mutable { owner.reset(); }, read_only);
+  auto storage =
+      Storage::wrap(start, nbytes, [owner = std::move(owner)]() mutable { owner.reset(); }, read_only);
   return Tensor(std::move(storage), *dtype, std::move(shape), std::move(strides), -low);
 }
 
@@ -121,7 +138,8 @@ void require_host(const Tensor& tensor, const char* what) {
 
 nb::object to_numpy(const Tensor& tensor) {
   require_host(tensor, "numpy");
-  WEFT_CHECK_TYPE(tensor.dtype() != DType::BF16, "numpy: NumPy has no bfloat16; convert with .to(weft.float32) first");
+  WEFT_CHECK_TYPE(tensor.dtype() != DType::BF16,
+                  "numpy: NumPy has no bfloat16; convert with .to(weft.float32) first");
   return nb::module_::import_("numpy").attr("asarray")(to_python(tensor));
 }
 

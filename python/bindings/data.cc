@@ -16,8 +16,8 @@ bool is_number(PyObject* object) {
 }
 // A NumPy scalar: it exports its value as a 0-d buffer and is no sequence.
 bool is_numpy_scalar(PyObject* object) {
-  return PyObject_CheckBuffer(object) && PyObject_HasAttrString(object, "dtype") && !PyObject_HasAttrString(object, "__dlpack__") &&
-         !PyObject_HasAttrString(object, "__setitem__");
+  return PyObject_CheckBuffer(object) && PyObject_HasAttrString(object, "dtype") &&
+         !PyObject_HasAttrString(object, "__dlpack__") && !PyObject_HasAttrString(object, "__setitem__");
 }
 
 DType dtype_of_number(PyObject* object) {
@@ -28,14 +28,18 @@ DType dtype_of_number(PyObject* object) {
 
 // Writes a Python number as an element; an integer that the dtype cannot hold is an error.
 void write_number(PyObject* object, DType dtype, void* element) {
-  const auto convert = [&](DType from, const void* value) { convert_function(dtype, from)(element, 1, value, 1, 1); };
+  const auto convert = [&](DType from, const void* value) {
+    convert_function(dtype, from)(element, 1, value, 1, 1);
+  };
   if (PyBool_Check(object)) {
     const bool value = object == Py_True;
     convert(DType::Bool, &value);
   } else if (PyLong_Check(object)) {
     const auto fail = [&] [[noreturn]] {
       PyErr_Clear();
-      throw_error(ErrorKind::Value, fmt::format("tensor: {} does not fit {}", nb::borrow<nb::str>(nb::str(nb::handle(object))).c_str(), name(dtype)));
+      throw_error(ErrorKind::Value,
+                  fmt::format("tensor: {} does not fit {}",
+                              nb::borrow<nb::str>(nb::str(nb::handle(object))).c_str(), name(dtype)));
     };
     if (dtype == DType::U64) {
       const uint64_t value = PyLong_AsUnsignedLongLong(object);
@@ -58,7 +62,8 @@ void write_number(PyObject* object, DType dtype, void* element) {
     }
   } else if (PyFloat_Check(object)) {
     const double value = PyFloat_AS_DOUBLE(object);
-    WEFT_CHECK(!is_integral(dtype) || std::isfinite(value), fmt::format("tensor: {} does not fit {}", value, name(dtype)));
+    WEFT_CHECK(!is_integral(dtype) || std::isfinite(value),
+               fmt::format("tensor: {} does not fit {}", value, name(dtype)));
     convert(DType::F64, &value);
   } else {
     WEFT_CHECK_TYPE(is_complex(dtype), fmt::format("tensor: a complex number does not fit {}", name(dtype)));
@@ -88,8 +93,9 @@ class Nested {
 
   static nb::object sequence(PyObject* object) {
     if (PyUnicode_Check(object) || PyBytes_Check(object) || !PySequence_Check(object)) {
-      throw_error(ErrorKind::Type, fmt::format("tensor: expected numbers, arrays or nested sequences of them, got {}",
-                                               Py_TYPE(object)->tp_name));
+      throw_error(ErrorKind::Type,
+                  fmt::format("tensor: expected numbers, arrays or nested sequences of them, got {}",
+                              Py_TYPE(object)->tp_name));
     }
     nb::object items = nb::steal(PySequence_Fast(object, "tensor: expected a sequence"));
     if (!items.is_valid()) nb::raise_python_error();
@@ -100,22 +106,28 @@ class Nested {
 
   void scan(PyObject* object, size_t depth) {
     if (is_leaf(object)) {
-      WEFT_CHECK(!leaf_depth_ || *leaf_depth_ == depth, fmt::format("tensor: expected a sequence at depth {}, got a number", depth));
+      WEFT_CHECK(!leaf_depth_ || *leaf_depth_ == depth,
+                 fmt::format("tensor: expected a sequence at depth {}, got a number", depth));
       leaf_depth_ = depth;
-      if (is_number(object) && !is_numpy_scalar(object)) see(dtype_of_number(object));
-      else see(as_tensor(object, std::nullopt).dtype());
+      if (is_number(object) && !is_numpy_scalar(object))
+        see(dtype_of_number(object));
+      else
+        see(as_tensor(object, std::nullopt).dtype());
       return;
     }
     const nb::object items = sequence(object);
     const int64_t length = PySequence_Fast_GET_SIZE(items.ptr());
-    WEFT_CHECK(!leaf_depth_ || depth < *leaf_depth_, fmt::format("tensor: expected a number at depth {}, got {}", depth, Py_TYPE(object)->tp_name));
+    WEFT_CHECK(!leaf_depth_ || depth < *leaf_depth_,
+               fmt::format("tensor: expected a number at depth {}, got {}", depth, Py_TYPE(object)->tp_name));
     WEFT_CHECK(depth < 64, "tensor: sequences are nested more than 64 deep");
     if (depth == shape_.size()) {
       WEFT_CHECK(!closed_, fmt::format("tensor: expected no sequence at depth {}", depth));
       shape_.push_back(length);
       if (length == 0) closed_ = true;
     }
-    WEFT_CHECK(shape_[depth] == length, fmt::format("tensor: expected a sequence of length {} at dimension {}, got {}", shape_[depth], depth, length));
+    WEFT_CHECK(shape_[depth] == length,
+               fmt::format("tensor: expected a sequence of length {} at dimension {}, got {}", shape_[depth],
+                           depth, length));
     for (int64_t i = 0; i < length; ++i) scan(PySequence_Fast_GET_ITEM(items.ptr(), i), depth + 1);
   }
 
@@ -131,7 +143,8 @@ class Nested {
       return;
     }
     const nb::object items = sequence(object);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i) write(PySequence_Fast_GET_ITEM(items.ptr(), i));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i)
+      write(PySequence_Fast_GET_ITEM(items.ptr(), i));
   }
 
   Shape shape_;
@@ -149,7 +162,8 @@ Tensor shared_memory(nb::handle data) {
   if (PyBytes_Check(object) || (is_number(object) && !is_numpy_scalar(object))) return {};
   if (PyObject_CheckBuffer(object)) return tensor_from_buffer(data);
   if (PyObject_HasAttrString(object, "__dlpack__")) return from_dlpack(data, nb::none(), nb::none());
-  if (PyObject_HasAttrString(object, "__array__")) return tensor_from_buffer(nb::module_::import_("numpy").attr("asarray")(data));
+  if (PyObject_HasAttrString(object, "__array__"))
+    return tensor_from_buffer(nb::module_::import_("numpy").attr("asarray")(data));
   return {};
 }
 
@@ -161,7 +175,8 @@ std::optional<Scalar> scalar_of_python(nb::handle object) {
   if (PyLong_Check(value)) {
     int overflow = 0;
     const int64_t integer = PyLong_AsLongLongAndOverflow(value, &overflow);
-    WEFT_CHECK(overflow == 0, fmt::format("scalar: {} does not fit int64", nb::borrow<nb::str>(nb::str(object)).c_str()));
+    WEFT_CHECK(overflow == 0,
+               fmt::format("scalar: {} does not fit int64", nb::borrow<nb::str>(nb::str(object)).c_str()));
     return Scalar(integer);
   }
   if (PyFloat_Check(value)) return Scalar(PyFloat_AS_DOUBLE(value));
@@ -198,7 +213,8 @@ nb::object element_to_python(DType dtype, const void* element) {
   } else {
     std::complex<double> value;
     convert_function(DType::C128, dtype)(&value, 1, element, 1, 1);
-    result = is_complex(dtype) ? PyComplex_FromDoubles(value.real(), value.imag()) : PyFloat_FromDouble(value.real());
+    result = is_complex(dtype) ? PyComplex_FromDoubles(value.real(), value.imag())
+                               : PyFloat_FromDouble(value.real());
   }
   if (!result) nb::raise_python_error();
   return nb::steal(result);
@@ -234,7 +250,8 @@ Shape shape_of_python(nb::handle object, const char* what) {
     return shape;
   }
   if (!PySequence_Check(object.ptr()) || PyUnicode_Check(object.ptr())) {
-    throw_error(ErrorKind::Type, fmt::format("{}: expected an integer or a sequence of integers, got {}", what, Py_TYPE(object.ptr())->tp_name));
+    throw_error(ErrorKind::Type, fmt::format("{}: expected an integer or a sequence of integers, got {}",
+                                             what, Py_TYPE(object.ptr())->tp_name));
   }
   for (nb::handle item : nb::borrow<nb::object>(object)) push(item);
   return shape;

@@ -28,10 +28,12 @@ DataType data_type(DType dtype) {
 DType dtype_of(DataType type) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const DataType candidate = data_type(static_cast<DType>(i));
-    if (candidate.code == type.code && candidate.bits == type.bits && type.lanes == 1) return static_cast<DType>(i);
+    if (candidate.code == type.code && candidate.bits == type.bits && type.lanes == 1)
+      return static_cast<DType>(i);
   }
-  throw_error(ErrorKind::Type, fmt::format("from_dlpack: element type (code {}, {} bits, {} lanes) is not supported",
-                                           type.code, type.bits, type.lanes));
+  throw_error(ErrorKind::Type,
+              fmt::format("from_dlpack: element type (code {}, {} bits, {} lanes) is not supported",
+                          type.code, type.bits, type.lanes));
 }
 
 // An exported tensor: the structure and the arrays that it points to.
@@ -82,18 +84,22 @@ Tensor import_tensor(M* managed, bool read_only) {
   });
   const DLTensor& source = managed->tensor;
   if (source.device.type != kCPU && source.device.type != kCUDAHost) {
-    throw_error(ErrorKind::Runtime, fmt::format("from_dlpack: device type {} cannot be used: this build of weft has no "
-                                                "CUDA support", source.device.type));
+    throw_error(ErrorKind::Runtime,
+                fmt::format("from_dlpack: device type {} cannot be used: this build of weft has no "
+                            "CUDA support",
+                            source.device.type));
   }
   const DType dtype = dtype_of(source.dtype);
   const Shape shape(source.shape, source.shape + source.ndim);
-  const Strides strides = source.strides ? Strides(source.strides, source.strides + source.ndim) : contiguous_strides(shape);
+  const Strides strides =
+      source.strides ? Strides(source.strides, source.strides + source.ndim) : contiguous_strides(shape);
   int64_t low = 0, high = 0;
   for (size_t d = 0; d < shape.size(); ++d) (strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
   const bool empty = numel(shape) == 0;
   if (empty) low = high = 0;
   char* start = static_cast<char*>(source.data) + source.byte_offset + low * itemsize(dtype);
-  const size_t nbytes = empty ? 0 : static_cast<size_t>(high - low + 1) * static_cast<size_t>(itemsize(dtype));
+  const size_t nbytes =
+      empty ? 0 : static_cast<size_t>(high - low + 1) * static_cast<size_t>(itemsize(dtype));
   return Tensor(Storage::wrap(start, nbytes, [owner] {}, read_only), dtype, shape, strides, -low);
 }
 
@@ -114,7 +120,8 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl
   const Tensor exported = must_copy ? tensor.clone() : tensor;
   if (!versioned) {
     if (read_only) {
-      PyErr_SetString(PyExc_BufferError, "__dlpack__: a read-only tensor needs DLPack 1.0 (max_version=(1, 0)) or copy=True");
+      PyErr_SetString(PyExc_BufferError,
+                      "__dlpack__: a read-only tensor needs DLPack 1.0 (max_version=(1, 0)) or copy=True");
       nb::raise_python_error();
     }
     return make_capsule(export_tensor<Managed>(exported), "dltensor");
@@ -132,7 +139,8 @@ Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
     capsule = nb::borrow(object);
   } else {
     WEFT_CHECK_TYPE(nb::hasattr(object, "__dlpack__"),
-                    fmt::format("from_dlpack: expected an object with __dlpack__, got {}", Py_TYPE(object.ptr())->tp_name));
+                    fmt::format("from_dlpack: expected an object with __dlpack__, got {}",
+                                Py_TYPE(object.ptr())->tp_name));
     nb::object method = object.attr("__dlpack__");
     nb::dict keywords;
     keywords["max_version"] = nb::make_tuple(1, 0);
@@ -150,7 +158,8 @@ Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
   if (kind == "dltensor_versioned") {
     auto* managed = static_cast<ManagedVersioned*>(PyCapsule_GetPointer(capsule.ptr(), name));
     if (managed->version.major != 1) {
-      PyErr_Format(PyExc_BufferError, "from_dlpack: version %u.%u is not supported", managed->version.major, managed->version.minor);
+      PyErr_Format(PyExc_BufferError, "from_dlpack: version %u.%u is not supported", managed->version.major,
+                   managed->version.minor);
       nb::raise_python_error();
     }
     PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
@@ -162,7 +171,8 @@ Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
     return import_tensor(managed, false);
   }
   PyErr_Clear();
-  throw_error(ErrorKind::Value, fmt::format("from_dlpack: expected an unused DLPack capsule, got one named '{}'", kind));
+  throw_error(ErrorKind::Value,
+              fmt::format("from_dlpack: expected an unused DLPack capsule, got one named '{}'", kind));
 }
 
 }  // namespace weft::python

@@ -18,8 +18,8 @@ struct PyDType {
 std::array<PyObject*, kNumDTypes> g_dtypes;
 
 constexpr std::pair<const char*, DType> kAliases[] = {
-    {"half", DType::F16},   {"float", DType::F32},   {"double", DType::F64}, {"short", DType::I16},
-    {"int", DType::I32},    {"long", DType::I64},    {"cfloat", DType::C64}, {"cdouble", DType::C128},
+    {"half", DType::F16}, {"float", DType::F32}, {"double", DType::F64}, {"short", DType::I16},
+    {"int", DType::I32},  {"long", DType::I64},  {"cfloat", DType::C64}, {"cdouble", DType::C128},
 };
 
 }  // namespace
@@ -61,13 +61,16 @@ Device device_of_python(nb::handle object) {
 }
 
 void bind_dtypes(nb::module_& m) {
-  nb::class_<PyDType> dtype(m, "dtype", "The type of a tensor's elements; there is one object for each type.");
-  dtype.def_prop_ro("itemsize", [](const PyDType& d) { return itemsize(d.value); }, "Bytes per element.")
+  nb::class_<PyDType> dtype(m, "dtype",
+                            "The type of a tensor's elements; there is one object for each type.");
+  dtype.def_prop_ro(
+           "itemsize", [](const PyDType& d) { return itemsize(d.value); }, "Bytes per element.")
       .def_prop_ro("is_floating_point", [](const PyDType& d) { return is_floating(d.value); })
       .def_prop_ro("is_complex", [](const PyDType& d) { return is_complex(d.value); })
       .def_prop_ro("is_signed", [](const PyDType& d) { return is_signed(d.value); })
       .def("to_real", [](const PyDType& d) { return to_python(real_dtype(d.value)); })
-      .def("__repr__", [](const PyDType& d) { return nb::str(fmt::format("weft.{}", name(d.value)).c_str()); })
+      .def("__repr__",
+           [](const PyDType& d) { return nb::str(fmt::format("weft.{}", name(d.value)).c_str()); })
       .def("__reduce__", [](const PyDType& d) { return nb::str(name(d.value).data()); })
       .def("__copy__", [](nb::object self) { return self; })
       .def("__deepcopy__", [](nb::object self, nb::handle) { return self; });
@@ -80,29 +83,41 @@ void bind_dtypes(nb::module_& m) {
   }
   for (const auto& [alias, value] : kAliases) m.attr(alias) = to_python(value);
 
-  nb::class_<Device> device(m, "device", "Where a tensor's elements live: device('cpu'), device('cuda', 1), device('meta').");
+  nb::class_<Device> device(
+      m, "device", "Where a tensor's elements live: device('cpu'), device('cuda', 1), device('meta').");
   device
-      .def("__init__",
-           [](Device* self, nb::handle type, nb::object index) {
-             Device parsed = device_of_python(type);
-             if (!index.is_none()) {
-               parsed = Device::parse(fmt::format("{}:{}", nb::borrow<nb::str>(type).c_str(), nb::cast<int>(index)));
-             }
-             new (self) Device(parsed);
-           },
-           nb::arg("type"), nb::arg("index") = nb::none())
-      .def_prop_ro("type", [](const Device& d) { return d.type == DeviceType::CPU ? "cpu" : d.type == DeviceType::CUDA ? "cuda" : "meta"; })
-      .def_prop_ro("index", [](const Device& d) -> nb::object {
-        return d.type == DeviceType::CUDA ? nb::cast(d.index) : nb::none();
-      })
+      .def(
+          "__init__",
+          [](Device* self, nb::handle type, nb::object index) {
+            Device parsed = device_of_python(type);
+            if (!index.is_none()) {
+              parsed = Device::parse(
+                  fmt::format("{}:{}", nb::borrow<nb::str>(type).c_str(), nb::cast<int>(index)));
+            }
+            new (self) Device(parsed);
+          },
+          nb::arg("type"), nb::arg("index") = nb::none())
+      .def_prop_ro("type",
+                   [](const Device& d) {
+                     return d.type == DeviceType::CPU ? "cpu" : d.type == DeviceType::CUDA ? "cuda" : "meta";
+                   })
+      .def_prop_ro("index",
+                   [](const Device& d) -> nb::object {
+                     return d.type == DeviceType::CUDA ? nb::cast(d.index) : nb::none();
+                   })
       .def("__str__", [](const Device& d) { return nb::str(d.str().c_str()); })
-      .def("__repr__", [](const Device& d) {
-        return nb::str(d.type == DeviceType::CUDA ? fmt::format("device(type='cuda', index={})", d.index).c_str()
-                                                  : fmt::format("device(type='{}')", d.str()).c_str());
-      })
-      .def("__eq__", [](const Device& d, nb::handle other) {
-        return nb::isinstance<Device>(other) && d == nb::cast<Device>(other);
-      }, nb::arg().none())
+      .def("__repr__",
+           [](const Device& d) {
+             return nb::str(d.type == DeviceType::CUDA
+                                ? fmt::format("device(type='cuda', index={})", d.index).c_str()
+                                : fmt::format("device(type='{}')", d.str()).c_str());
+           })
+      .def(
+          "__eq__",
+          [](const Device& d, nb::handle other) {
+            return nb::isinstance<Device>(other) && d == nb::cast<Device>(other);
+          },
+          nb::arg().none())
       .def("__hash__", [](const Device& d) { return static_cast<int>(d.type) * 1000 + d.index; })
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::str(nb::cast<Device>(self).str().c_str())));

@@ -1,4 +1,5 @@
-// x[...] and x[...] = value: basic indexing gives views, arrays of integers or bool go on to core/index_arrays.
+// x[...] and x[...] = value: basic indexing gives views, arrays of integers or bool go on to
+// core/index_arrays.
 #include <fmt/format.h>
 
 #include "bindings.h"
@@ -24,7 +25,8 @@ bool is_array_index(nb::handle item) {
 bool is_integer_index(nb::handle item) {
   if (PyBool_Check(item.ptr())) return false;
   if (PyLong_Check(item.ptr())) return true;
-  if (const Tensor* tensor = tensor_of_python(item)) return tensor->dim() == 0 && is_integral(tensor->dtype());
+  if (const Tensor* tensor = tensor_of_python(item))
+    return tensor->dim() == 0 && is_integral(tensor->dtype());
   // NumPy integers have __index__; so have its 0-d arrays, which mean the same.
   return PyIndex_Check(item.ptr()) && !PyObject_HasAttrString(item.ptr(), "__len__");
 }
@@ -45,8 +47,9 @@ int64_t dimensions_of(nb::handle item) {
     const Tensor index = array_index(item);
     return index.dtype() == DType::Bool ? index.dim() : 1;
   }
-  throw_error(ErrorKind::Index, fmt::format("index: expected integers, slices, None, ... or arrays of integers or bool, got {}",
-                                            Py_TYPE(item.ptr())->tp_name));
+  throw_error(ErrorKind::Index,
+              fmt::format("index: expected integers, slices, None, ... or arrays of integers or bool, got {}",
+                          Py_TYPE(item.ptr())->tp_name));
 }
 
 class Selector {
@@ -59,8 +62,7 @@ class Selector {
       ellipses += item.ptr() == Py_Ellipsis;
     }
     WEFT_CHECK_INDEX(ellipses <= 1, "index: at most one ... may appear");
-    WEFT_CHECK_INDEX(taken <= tensor.dim(),
-                     fmt::format("index: {} indices for {}", taken, describe(tensor)));
+    WEFT_CHECK_INDEX(taken <= tensor.dim(), fmt::format("index: {} indices for {}", taken, describe(tensor)));
     for (nb::handle item : items) {
       if (item.ptr() == Py_Ellipsis) {
         for (int64_t i = taken; i < tensor.dim(); ++i) keep(0, size(), 1);
@@ -105,8 +107,9 @@ class Selector {
     if (is_integer_index(item)) {
       const Py_ssize_t given = PyNumber_AsSsize_t(item.ptr(), PyExc_IndexError);
       if (given == -1 && PyErr_Occurred()) nb::raise_python_error();
-      WEFT_CHECK_INDEX(given >= -size() && given < size(),
-                       fmt::format("index: {} is out of range for dimension {} of size {}", given, dim_, size()));
+      WEFT_CHECK_INDEX(
+          given >= -size() && given < size(),
+          fmt::format("index: {} is out of range for dimension {} of size {}", given, dim_, size()));
       offset_ += (given < 0 ? given + size() : given) * stride();
       ++dim_;
       return;
@@ -121,7 +124,8 @@ class Selector {
     const std::vector<Tensor> positions = true_positions(index);
     for (int64_t d = 0; d < index.dim(); ++d) {
       WEFT_CHECK_INDEX(index.size(d) == size(),
-                       fmt::format("index: the mask {} does not match dimension {} of {}", describe(index), dim_, describe(tensor_)));
+                       fmt::format("index: the mask {} does not match dimension {} of {}", describe(index),
+                                   dim_, describe(tensor_)));
       push(size(), stride(), positions[static_cast<size_t>(d)]);
       ++dim_;
     }
@@ -145,12 +149,16 @@ Tensor get_item(const Tensor& tensor, nb::handle index) {
 void set_item(const Tensor& tensor, nb::handle index, nb::handle value) {
   const Selection selection = Selector(tensor, index).finish();
   Tensor source;
-  if (const auto scalar = scalar_of_python(value)) source = tensor_from_data(value, std::nullopt);
-  else source = as_tensor(value, std::nullopt);
+  if (const auto scalar = scalar_of_python(value))
+    source = tensor_from_data(value, std::nullopt);
+  else
+    source = as_tensor(value, std::nullopt);
   WEFT_CHECK_TYPE(!is_complex(source.dtype()) || is_complex(tensor.dtype()),
                   fmt::format("index assignment: a complex value does not fit {}", describe(tensor)));
-  if (selection.has_arrays) index_set(selection.view, selection.arrays, source);
-  else selection.view.copy_from(source);
+  if (selection.has_arrays)
+    index_set(selection.view, selection.arrays, source);
+  else
+    selection.view.copy_from(source);
 }
 
 }  // namespace weft::python

@@ -67,10 +67,12 @@ NB_MODULE(_C, m) {
   bind_operators(m);
 
   m.attr("__version__") = WEFT_VERSION_STRING;
-  m.def("set_num_threads", &set_num_threads, nb::arg("n"), "Number of threads that one operation uses, at least 1.");
+  m.def("set_num_threads", &set_num_threads, nb::arg("n"),
+        "Number of threads that one operation uses, at least 1.");
   m.def("get_num_threads", &get_num_threads);
-  m.def("set_logs", [](const std::string& channels) { log::set_logs(channels); }, nb::arg("channels"),
-        "Switches log channels on, as WEFT_LOGS: set_logs('output_code,graph_breaks').");
+  m.def(
+      "set_logs", [](const std::string& channels) { log::set_logs(channels); }, nb::arg("channels"),
+      "Switches log channels on, as WEFT_LOGS: set_logs('output_code,graph_breaks').");
   m.def("allocator_stats", &allocator_dict, "Bytes and counts of the recycling allocator.");
   m.def("empty_cache", &empty_allocator_cache, "Returns the blocks kept for reuse to the system.");
 

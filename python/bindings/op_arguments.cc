@@ -16,7 +16,10 @@ using ops::Param;
 
 // Other names of parameters, as NumPy and PyTorch have them.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"axis", "dim"}, {"keepdims", "keepdim"}, {"axes", "dims"}, {"input", "x"}, {"self", "x"}, {"other", "y"},
+    {"axis", "dim"},        {"axis", "dims"},        {"keepdims", "keepdim"}, {"axes", "dims"},
+    {"axes", "dim"},        {"input", "x"},          {"self", "x"},           {"other", "y"},
+    {"size", "shape"},      {"fill_value", "value"}, {"stop", "end"},         {"num", "steps"},
+    {"ddof", "correction"}, {"arrays", "tensors"},   {"exponent", "y"},
 };
 
 const char* expected(Param::Type type) {
@@ -36,8 +39,8 @@ const char* expected(Param::Type type) {
 }
 
 [[noreturn]] void bad_argument(const OpDef& op, const Param& param, PyObject* value) {
-  throw_error(ErrorKind::Type, fmt::format("{}: argument '{}' must be {}{}, got {}\n  {}{}", op.name, param.name,
-                                           expected(param.type), param.optional ? " or None" : "",
+  throw_error(ErrorKind::Type, fmt::format("{}: argument '{}' must be {}{}, got {}\n  {}{}", op.name,
+                                           param.name, expected(param.type), param.optional ? " or None" : "",
                                            Py_TYPE(value)->tp_name, op.name, op.schema));
 }
 
@@ -70,23 +73,26 @@ bool is_tensor_param(const Param& param) {
 
 Tensor tensor_argument(const OpDef& op, const Param& param, PyObject* value) {
   if (const Tensor* tensor = tensor_of_python(value)) return *tensor;
-  const bool array_like = (PyObject_CheckBuffer(value) && !PyBytes_Check(value) && !PyByteArray_Check(value)) ||
-                          PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value);
+  const bool array_like =
+      (PyObject_CheckBuffer(value) && !PyBytes_Check(value) && !PyByteArray_Check(value)) ||
+      PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value);
   if (!array_like) bad_argument(op, param, value);
   return as_tensor(value, std::nullopt);
 }
 
-void push_operands(const OpDef& op, const Param& param, PyObject* value, std::vector<ops::Operand>& operands) {
+void push_operands(const OpDef& op, const Param& param, PyObject* value,
+                   std::vector<ops::Operand>& operands) {
   if (param.optional && value == Py_None) {
     operands.push_back(Tensor());
     return;
   }
   if (param.type == Param::Type::TensorList) {
     if (!PySequence_Check(value) || PyUnicode_Check(value)) bad_argument(op, param, value);
-    for (nb::handle item : nb::borrow<nb::object>(value)) operands.push_back(tensor_argument(op, param, item.ptr()));
+    for (nb::handle item : nb::borrow<nb::object>(value))
+      operands.push_back(tensor_argument(op, param, item.ptr()));
     return;
   }
-  if (!tensor_of_python(value) && takes_scalars(op)) {
+  if (!tensor_of_python(value)) {
     if (const auto scalar = scalar_of_python(value)) {
       operands.push_back(*scalar);
       return;
@@ -104,7 +110,8 @@ std::optional<int64_t> integer(PyObject* value) {
 
 Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
   if (value == Py_None) {
-    if (!param.optional && !std::holds_alternative<std::monostate>(param.default_value)) bad_argument(op, param, value);
+    if (!param.optional && !std::holds_alternative<std::monostate>(param.default_value))
+      bad_argument(op, param, value);
     if (param.optional || param.has_default) return std::monostate{};
     bad_argument(op, param, value);
   }
@@ -116,7 +123,8 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
       if (const auto result = integer(value)) return Sym(*result);
       break;
     case Param::Type::Float:
-      if (const auto scalar = scalar_of_python(value); scalar && !scalar->is_complex()) return scalar->to_double();
+      if (const auto scalar = scalar_of_python(value); scalar && !scalar->is_complex())
+        return scalar->to_double();
       break;
     case Param::Type::Scalar:
       if (const auto scalar = scalar_of_python(value)) return *scalar;
@@ -165,7 +173,8 @@ class Matcher {
       // Sizes and axes may be given one by one: x.permute(2, 0, 1), weft.zeros(2, 3).
       if (op_.params[p].type == Param::Type::IntList && nargs - i > 1 && all_integers(args + i, nargs - i)) {
         collected_ = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(nargs - i)));
-        for (size_t j = i; j < nargs; ++j) PyTuple_SET_ITEM(collected_.ptr(), static_cast<Py_ssize_t>(j - i), Py_NewRef(args[j]));
+        for (size_t j = i; j < nargs; ++j)
+          PyTuple_SET_ITEM(collected_.ptr(), static_cast<Py_ssize_t>(j - i), Py_NewRef(args[j]));
         values_[p] = collected_.ptr();
         return;
       }
@@ -175,7 +184,8 @@ class Matcher {
   }
 
   static bool all_integers(PyObject* const* args, size_t count) {
-    return std::all_of(args, args + count, [](PyObject* arg) { return PyLong_Check(arg) && !PyBool_Check(arg); });
+    return std::all_of(args, args + count,
+                       [](PyObject* arg) { return PyLong_Check(arg) && !PyBool_Check(arg); });
   }
 
   void keyword(PyObject* key, PyObject* value, PyObject** out) {
@@ -199,15 +209,33 @@ class Matcher {
 
 }  // namespace
 
+void make_tensors(std::vector<ops::Operand>& operands) {
+  std::optional<DType> first;
+  for (const ops::Operand& operand : operands) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined() && !first)
+      first = tensor->dtype();
+  }
+  for (ops::Operand& operand : operands) {
+    const Scalar* scalar = std::get_if<Scalar>(&operand);
+    if (!scalar) continue;
+    DType dtype = promote_weak(DType::Bool, scalar->kind(), Promotion::Torch);
+    if (first && (!scalar->is_int() || is_integral(*first)))
+      dtype = promote_weak(*first, scalar->kind(), Promotion::Torch);
+    operand = Tensor::scalar(*scalar, dtype);
+  }
+}
+
 bool takes_scalars(const OpDef& op) { return op.kind == ops::OpKind::Pointwise; }
 
-OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords, PyObject** out) {
+OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords,
+                            PyObject** out) {
   const Matcher matched(op, args, nargs, keywords, out);
   OpArguments result;
   for (size_t i = 0; i < op.params.size(); ++i) {
     const Param& param = op.params[i];
     PyObject* value = matched[i];
-    if (!value && !param.has_default && !param.optional) bad_call(op, fmt::format("missing argument '{}'", param.name));
+    if (!value && !param.has_default && !param.optional)
+      bad_call(op, fmt::format("missing argument '{}'", param.name));
     if (is_tensor_param(param)) {
       push_operands(op, param, value ? value : Py_None, result.operands);
     } else {

@@ -10,12 +10,17 @@ struct OpArguments {
   ops::Attrs attrs;                    // all others, defaults filled in
 };
 
-// True for operators whose tensor operands may be numbers and are promoted together.
+// True for operators that promote tensors and numbers themselves (ops::invoke).
 bool takes_scalars(const ops::OpDef& op);
 
-// TypeError naming the operator, the parameter, what is expected and what came. `out` receives the argument of
-// that name of operators that do not declare one (null where `out` is not allowed).
-OpArguments parse_arguments(const ops::OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords, PyObject** out);
+// TypeError naming the operator, the parameter, what is expected and what came. `out` receives the argument
+// of that name of operators that do not declare one (null where `out` is not allowed).
+OpArguments parse_arguments(const ops::OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords,
+                            PyObject** out);
+
+// Numbers among the operands become 0-d tensors of the dtype that a Python number takes beside the first
+// tensor.
+void make_tensors(std::vector<ops::Operand>& operands);
 
 PyObject* exception_type(ErrorKind kind);
 

@@ -25,8 +25,7 @@ enum class CallStyle : uint8_t {
 };
 
 struct OperatorObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const OpDef* op;
   PyObject* name;
   CallStyle style;
@@ -37,10 +36,12 @@ PyTypeObject* g_operator_type = nullptr;
 // Elements from which on the interpreter's lock is released while an operator runs.
 constexpr int64_t kReleaseLock = 1 << 14;
 
-std::vector<Tensor> run(const OpDef& op, const OpArguments& arguments) {
+std::vector<Tensor> run(const OpDef& op, OpArguments arguments) {
+  if (!takes_scalars(op)) make_tensors(arguments.operands);
   int64_t elements = 0;
   for (const auto& operand : arguments.operands) {
-    if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined()) elements += tensor->numel();
+    if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined())
+      elements += tensor->numel();
   }
   PyThreadState* state = elements >= kReleaseLock ? PyEval_SaveThread() : nullptr;
   struct Restore {
@@ -52,7 +53,7 @@ std::vector<Tensor> run(const OpDef& op, const OpArguments& arguments) {
   if (takes_scalars(op)) return {ops::invoke(op, arguments.operands, arguments.attrs, Promotion::Torch)};
   ops::OpArgs args;
   for (const auto& operand : arguments.operands) args.tensors.push_back(std::get<Tensor>(operand));
-  args.attrs = arguments.attrs;
+  args.attrs = std::move(arguments.attrs);
   return ops::call(op, std::move(args));
 }
 
@@ -62,9 +63,11 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result) {
     return k == DTypeKind::Unsigned ? DTypeKind::Signed : k;
   };
   WEFT_CHECK_TYPE(kind(result.dtype()) <= kind(target.dtype()),
-                  fmt::format("{}: the result type {} cannot be stored in the target {}", op.name, name(result.dtype()), describe(target)));
+                  fmt::format("{}: the result type {} cannot be stored in the target {}", op.name,
+                              name(result.dtype()), describe(target)));
   WEFT_CHECK(result.shape() == target.shape(),
-             fmt::format("{}: the result {} does not have the shape of the target {}", op.name, describe(result), describe(target)));
+             fmt::format("{}: the result {} does not have the shape of the target {}", op.name,
+                         describe(result), describe(target)));
   target.copy_from(result);
 }
 
@@ -76,7 +79,8 @@ nb::object wrap(const OpDef& op, const std::vector<Tensor>& results) {
 }
 
 bool is_operand(PyObject* object) {
-  return tensor_of_python(object) || PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) ||
+  return tensor_of_python(object) || PyFloat_Check(object) || PyLong_Check(object) ||
+         PyComplex_Check(object) ||
          (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
 }
 
@@ -84,11 +88,12 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
   const OpDef& op = *self.op;
   if (self.style == CallStyle::Function) {
     PyObject* out = nullptr;
-    const OpArguments arguments = parse_arguments(op, args, nargs, keywords, &out);
-    const std::vector<Tensor> results = run(op, arguments);
+    OpArguments arguments = parse_arguments(op, args, nargs, keywords, &out);
+    const std::vector<Tensor> results = run(op, std::move(arguments));
     if (!out) return wrap(op, results);
     const Tensor* target = tensor_of_python(out);
-    WEFT_CHECK_TYPE(target && op.num_outputs == 1, fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
+    WEFT_CHECK_TYPE(target && op.num_outputs == 1,
+                    fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
     store(op, *target, results.at(0));
     return nb::borrow(out);
   }
@@ -141,12 +146,17 @@ PyObject* bind_to(PyObject* self, PyObject* object, PyObject*) {
   return PyMethod_New(self, object);
 }
 // Pickled by name, as functions are.
-PyObject* reduce(PyObject* self, PyObject*) { return Py_NewRef(reinterpret_cast<OperatorObject*>(self)->name); }
+PyObject* reduce(PyObject* self, PyObject*) {
+  return Py_NewRef(reinterpret_cast<OperatorObject*>(self)->name);
+}
 
 PyGetSetDef kAttributes[] = {
-    {"__doc__", get_doc, nullptr, nullptr, nullptr},        {"__name__", get_name, nullptr, nullptr, nullptr},
-    {"__qualname__", get_name, nullptr, nullptr, nullptr},  {"__module__", get_module, nullptr, nullptr, nullptr},
-    {"schema", get_schema, nullptr, nullptr, nullptr},      {nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"__doc__", get_doc, nullptr, nullptr, nullptr},
+    {"__name__", get_name, nullptr, nullptr, nullptr},
+    {"__qualname__", get_name, nullptr, nullptr, nullptr},
+    {"__module__", get_module, nullptr, nullptr, nullptr},
+    {"schema", get_schema, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 PyMethodDef kMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyMemberDef kMembers[] = {
@@ -179,26 +189,41 @@ nb::object make_operator(const OpDef& op, const std::string& name, CallStyle sty
 }
 
 struct Dunder {
-  const char* name;      // "add" for __add__, __radd__, __iadd__
-  const char* operator_; // in the operator table
-  bool binary_number;    // has a reflected and an in-place form
+  const char* name;       // "add" for __add__, __radd__, __iadd__
+  const char* operator_;  // in the operator table
+  bool binary_number;     // has a reflected and an in-place form
 };
 constexpr Dunder kDunders[] = {
-    {"add", "add", true},           {"sub", "sub", true},           {"mul", "mul", true},
-    {"truediv", "div", true},       {"floordiv", "floor_divide", true}, {"mod", "remainder", true},
-    {"pow", "pow", true},           {"matmul", "matmul", true},     {"and", "bitwise_and", true},
-    {"or", "bitwise_or", true},     {"xor", "bitwise_xor", true},   {"lshift", "bitwise_left_shift", true},
-    {"rshift", "bitwise_right_shift", true},
-    {"eq", "eq", false},            {"ne", "ne", false},            {"lt", "lt", false},
-    {"le", "le", false},            {"gt", "gt", false},            {"ge", "ge", false},
-    {"neg", "neg", false},          {"pos", "positive", false},     {"abs", "abs", false},
+    {"add", "add", true},
+    {"sub", "sub", true},
+    {"mul", "mul", true},
+    {"truediv", "true_divide", true},
+    {"floordiv", "floor_divide", true},
+    {"mod", "remainder", true},
+    {"pow", "pow", true},
+    {"matmul", "matmul", true},
+    {"and", "bitwise_and", true},
+    {"or", "bitwise_or", true},
+    {"xor", "bitwise_xor", true},
+    {"lshift", "left_shift", true},
+    {"rshift", "right_shift", true},
+    {"eq", "eq", false},
+    {"ne", "ne", false},
+    {"lt", "lt", false},
+    {"le", "le", false},
+    {"gt", "gt", false},
+    {"ge", "ge", false},
+    {"neg", "neg", false},
+    {"pos", "positive", false},
+    {"abs", "abs", false},
     {"invert", "bitwise_not", false},
 };
 
 // An operator whose first operand is a tensor is a method of it, under its own name and those the table adds.
 std::vector<std::string> method_names(const OpDef& op, const std::string& name) {
   std::vector<std::string> names;
-  if (!op.params.empty() && op.params[0].type == ops::Param::Type::Tensor && name[0] != '_') names.push_back(name);
+  if (!op.params.empty() && op.params[0].type == ops::Param::Type::Tensor && name[0] != '_')
+    names.push_back(name);
   for (const std::string& method : op.methods) names.push_back(method.empty() ? name : method);
   return names;
 }

@@ -28,8 +28,10 @@ nb::tuple tuple_of(const std::vector<int64_t>& values) {
 Tensor reversed(const Tensor& tensor, size_t first, size_t last) {
   Shape shape = tensor.shape();
   Strides strides = tensor.strides();
-  std::reverse(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.begin() + static_cast<std::ptrdiff_t>(last));
-  std::reverse(strides.begin() + static_cast<std::ptrdiff_t>(first), strides.begin() + static_cast<std::ptrdiff_t>(last));
+  std::reverse(shape.begin() + static_cast<std::ptrdiff_t>(first),
+               shape.begin() + static_cast<std::ptrdiff_t>(last));
+  std::reverse(strides.begin() + static_cast<std::ptrdiff_t>(first),
+               strides.begin() + static_cast<std::ptrdiff_t>(last));
   return tensor.as_strided(std::move(shape), std::move(strides), tensor.offset());
 }
 
@@ -43,7 +45,8 @@ Tensor to_device(const Tensor& tensor, Device device) {
   require_available(device);
   if (device == tensor.device()) return tensor;
   if (device.type == DeviceType::Meta) return Tensor::empty(tensor.shape(), tensor.dtype(), device);
-  throw_error(ErrorKind::NotImplemented, fmt::format("to: {} has no elements to move to {}", describe(tensor), device.str()));
+  throw_error(ErrorKind::NotImplemented,
+              fmt::format("to: {} has no elements to move to {}", describe(tensor), device.str()));
 }
 
 // to(dtype), to(device), to(other), to(device, dtype) and the same by keyword.
@@ -67,7 +70,8 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
 
 Scalar single(const Tensor& tensor, const char* what) {
   require_host(tensor, what);
-  WEFT_CHECK(tensor.numel() == 1, fmt::format("{}: expected a tensor of one element, got {}", what, describe(tensor)));
+  WEFT_CHECK(tensor.numel() == 1,
+             fmt::format("{}: expected a tensor of one element, got {}", what, describe(tensor)));
   return tensor.item();
 }
 
@@ -79,7 +83,8 @@ nb::object item(const Tensor& tensor) {
 // NumPy's protocol: copy=None copies only where the dtype asks for it, False refuses to, True always does.
 nb::object array_protocol(const Tensor& tensor, nb::handle dtype, nb::handle copy) {
   nb::object array = to_numpy(tensor);
-  const bool convert = !dtype.is_none() && !array.attr("dtype").equal(nb::module_::import_("numpy").attr("dtype")(dtype));
+  const bool convert =
+      !dtype.is_none() && !array.attr("dtype").equal(nb::module_::import_("numpy").attr("dtype")(dtype));
   if (!copy.is_none() && !nb::cast<bool>(copy)) {
     WEFT_CHECK(!convert, "__array__: a copy is needed to change the dtype, and copy=False forbids it");
     return array;
@@ -92,17 +97,20 @@ nb::object array_protocol(const Tensor& tensor, nb::handle dtype, nb::handle cop
 nb::object reduce(const Tensor& tensor) {
   const Tensor dense = tensor.contiguous();
   const bool meta = dense.device().type == DeviceType::Meta;
-  const size_t nbytes = meta ? 0 : static_cast<size_t>(dense.numel()) * static_cast<size_t>(itemsize(dense.dtype()));
-  return nb::make_tuple(nb::module_::import_("weft").attr("_rebuild_tensor"),
-                        nb::make_tuple(to_python(dense.dtype()), tuple_of(dense.shape()), nb::cast(dense.device()),
-                                       nb::bytes(meta ? "" : dense.data(), nbytes)));
+  const size_t nbytes =
+      meta ? 0 : static_cast<size_t>(dense.numel()) * static_cast<size_t>(itemsize(dense.dtype()));
+  return nb::make_tuple(
+      nb::module_::import_("weft").attr("_rebuild_tensor"),
+      nb::make_tuple(to_python(dense.dtype()), tuple_of(dense.shape()), nb::cast(dense.device()),
+                     nb::bytes(meta ? "" : dense.data(), nbytes)));
 }
 
 Tensor rebuild(nb::handle dtype, nb::handle shape, Device device, nb::bytes data) {
   Tensor tensor = Tensor::empty(shape_of_python(shape, "pickle"), dtype_of_python(dtype), device);
   if (device.type == DeviceType::Meta) return tensor;
   const size_t nbytes = static_cast<size_t>(tensor.numel()) * static_cast<size_t>(itemsize(tensor.dtype()));
-  WEFT_CHECK(data.size() == nbytes, fmt::format("pickle: expected {} bytes of elements, got {}", nbytes, data.size()));
+  WEFT_CHECK(data.size() == nbytes,
+             fmt::format("pickle: expected {} bytes of elements, got {}", nbytes, data.size()));
   std::memcpy(tensor.data(), data.c_str(), nbytes);
   return tensor;
 }
@@ -123,32 +131,48 @@ nb::object format_tensor(nb::handle self, nb::handle specification) {
 }
 
 void bind_attributes(nb::class_<Tensor>& c) {
-  c.def_prop_ro("shape", [](const Tensor& t) { return tuple_of(t.shape()); }, "Sizes, as a tuple.")
+  c.def_prop_ro(
+       "shape", [](const Tensor& t) { return tuple_of(t.shape()); }, "Sizes, as a tuple.")
       .def_prop_ro("dtype", [](const Tensor& t) { return to_python(t.dtype()); })
       .def_prop_ro("device", [](const Tensor& t) { return t.device(); })
       .def_prop_ro("ndim", [](const Tensor& t) { return t.dim(); })
       .def_prop_ro("itemsize", [](const Tensor& t) { return itemsize(t.dtype()); })
-      .def_prop_ro("nbytes", [](const Tensor& t) { return t.numel() * itemsize(t.dtype()); }, "Bytes of the elements.")
-      .def_prop_ro("T", [](const Tensor& t) { return reversed(t, 0, t.shape().size()); }, "A view with the dimensions reversed.")
-      .def_prop_ro("mT", [](const Tensor& t) {
-        WEFT_CHECK(t.dim() >= 2, fmt::format("mT: expected at least 2 dimensions, got {}", describe(t)));
-        return reversed(t, t.shape().size() - 2, t.shape().size());
-      }, "A view with the last two dimensions swapped.")
+      .def_prop_ro(
+          "nbytes", [](const Tensor& t) { return t.numel() * itemsize(t.dtype()); }, "Bytes of the elements.")
+      .def_prop_ro(
+          "T", [](const Tensor& t) { return reversed(t, 0, t.shape().size()); },
+          "A view with the dimensions reversed.")
+      .def_prop_ro(
+          "mT",
+          [](const Tensor& t) {
+            WEFT_CHECK(t.dim() >= 2, fmt::format("mT: expected at least 2 dimensions, got {}", describe(t)));
+            return reversed(t, t.shape().size() - 2, t.shape().size());
+          },
+          "A view with the last two dimensions swapped.")
       .def_prop_ro("is_cuda", [](const Tensor& t) { return t.device().type == DeviceType::CUDA; })
       .def_prop_ro("is_meta", [](const Tensor& t) { return t.device().type == DeviceType::Meta; })
-      .def_prop_ro("requires_grad", [](const Tensor&) { return false; }, "False: weft computes no gradients.")
+      .def_prop_ro(
+          "requires_grad", [](const Tensor&) { return false; }, "False: weft computes no gradients.")
       .def("dim", [](const Tensor& t) { return t.dim(); })
-      .def("numel", [](const Tensor& t) { return t.numel(); }, "Number of elements.")
+      .def(
+          "numel", [](const Tensor& t) { return t.numel(); }, "Number of elements.")
       .def("nelement", [](const Tensor& t) { return t.numel(); })
-      .def("element_size", [](const Tensor& t) { return itemsize(t.dtype()); }, "Bytes per element.")
-      .def("size", [](const Tensor& t, nb::handle dim) -> nb::object {
-        if (dim.is_none()) return tuple_of(t.shape());
-        return nb::int_(t.size(nb::cast<int64_t>(dim)));
-      }, nb::arg("dim") = nb::none())
-      .def("stride", [](const Tensor& t, nb::handle dim) -> nb::object {
-        if (dim.is_none()) return tuple_of(t.strides());
-        return nb::int_(t.strides()[axis_of(t, nb::cast<int64_t>(dim), "stride")]);
-      }, nb::arg("dim") = nb::none(), "Strides in elements; they may be zero or negative.")
+      .def(
+          "element_size", [](const Tensor& t) { return itemsize(t.dtype()); }, "Bytes per element.")
+      .def(
+          "size",
+          [](const Tensor& t, nb::handle dim) -> nb::object {
+            if (dim.is_none()) return tuple_of(t.shape());
+            return nb::int_(t.size(nb::cast<int64_t>(dim)));
+          },
+          nb::arg("dim") = nb::none())
+      .def(
+          "stride",
+          [](const Tensor& t, nb::handle dim) -> nb::object {
+            if (dim.is_none()) return tuple_of(t.strides());
+            return nb::int_(t.strides()[axis_of(t, nb::cast<int64_t>(dim), "stride")]);
+          },
+          nb::arg("dim") = nb::none(), "Strides in elements; they may be zero or negative.")
       .def("storage_offset", [](const Tensor& t) { return t.offset(); })
       .def("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); })
       .def("is_contiguous", &Tensor::is_contiguous)
@@ -158,33 +182,46 @@ void bind_attributes(nb::class_<Tensor>& c) {
 }
 
 void bind_conversions(nb::class_<Tensor>& c) {
-  c.def("to", &to, nb::arg("args"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-        nb::arg("copy") = false, "The tensor with another dtype or device; itself where nothing changes.")
-      .def("type", [](const Tensor& t, nb::handle dtype) { return t.to(dtype_of_python(dtype)); }, nb::arg("dtype"))
-      .def("astype", [](const Tensor& t, nb::handle dtype) { return t.to(dtype_of_python(dtype)); }, nb::arg("dtype"))
+  c.def("to", &to, nb::arg("args"), nb::kw_only(), nb::arg("dtype") = nb::none(),
+        nb::arg("device") = nb::none(), nb::arg("copy") = false,
+        "The tensor with another dtype or device; itself where nothing changes.")
+      .def(
+          "type", [](const Tensor& t, nb::handle dtype) { return t.to(dtype_of_python(dtype)); },
+          nb::arg("dtype"))
+      .def(
+          "astype", [](const Tensor& t, nb::handle dtype) { return t.to(dtype_of_python(dtype)); },
+          nb::arg("dtype"))
       .def("cpu", [](const Tensor& t) { return to_device(t, {}); })
       .def("cuda", [](const Tensor& t) { return to_device(t, {DeviceType::CUDA, 0}); })
       .def("contiguous", &Tensor::contiguous)
       .def("clone", &Tensor::clone, "A C-contiguous copy.")
       .def("detach", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); })
-      .def("copy_", [](nb::object self, nb::handle source) {
-        tensor_of_python(self)->copy_from(as_tensor(source, std::nullopt));
-        return self;
-      }, nb::arg("source"), "Elementwise assignment, broadcast and converted.")
-      .def("fill_", [](nb::object self, nb::handle value) {
-        set_item(*tensor_of_python(self), nb::ellipsis(), value);
-        return self;
-      }, nb::arg("value"))
-      .def("zero_", [](nb::object self) {
-        tensor_of_python(self)->copy_from(Tensor::scalar(0, DType::I64));
-        return self;
-      })
+      .def(
+          "copy_",
+          [](nb::object self, nb::handle source) {
+            tensor_of_python(self)->copy_from(as_tensor(source, std::nullopt));
+            return self;
+          },
+          nb::arg("source"), "Elementwise assignment, broadcast and converted.")
+      .def(
+          "fill_",
+          [](nb::object self, nb::handle value) {
+            set_item(*tensor_of_python(self), nb::ellipsis(), value);
+            return self;
+          },
+          nb::arg("value"))
+      .def("zero_",
+           [](nb::object self) {
+             tensor_of_python(self)->copy_from(Tensor::scalar(0, DType::I64));
+             return self;
+           })
       .def("item", &item, "The Python number of a tensor of one element.")
-      .def("tolist", [](const Tensor& t) { return to_list(t); }, "Nested lists of Python numbers.")
+      .def(
+          "tolist", [](const Tensor& t) { return to_list(t); }, "Nested lists of Python numbers.")
       .def("numpy", &to_numpy, "A NumPy array over the same memory.");
   static constexpr std::pair<const char*, DType> kConversions[] = {
-      {"half", DType::F16}, {"bfloat16", DType::BF16}, {"float", DType::F32}, {"double", DType::F64},
-      {"short", DType::I16}, {"int", DType::I32}, {"long", DType::I64}, {"bool", DType::Bool},
+      {"half", DType::F16},   {"bfloat16", DType::BF16}, {"float", DType::F32}, {"double", DType::F64},
+      {"short", DType::I16},  {"int", DType::I32},       {"long", DType::I64},  {"bool", DType::Bool},
       {"cfloat", DType::C64}, {"cdouble", DType::C128},
   };
   for (const auto& [method, dtype] : kConversions) {
@@ -194,46 +231,66 @@ void bind_conversions(nb::class_<Tensor>& c) {
 
 void bind_protocols(nb::class_<Tensor>& c) {
   c.def("__repr__", [](const Tensor& t) { return t.str(); })
-      .def("__len__", [](const Tensor& t) {
-        WEFT_CHECK_TYPE(t.dim() > 0, "len() of a 0-d tensor");
-        return t.shape()[0];
-      })
+      .def("__len__",
+           [](const Tensor& t) {
+             WEFT_CHECK_TYPE(t.dim() > 0, "len() of a 0-d tensor");
+             return t.shape()[0];
+           })
       .def("__iter__", &iterate)
       .def("__getitem__", &get_item, nb::arg("index").none())
-      .def("__setitem__", [](const Tensor& t, nb::handle index, nb::handle value) { set_item(t, index, value); },
-           nb::arg("index").none(), nb::arg("value"))
-      .def("__bool__", [](const Tensor& t) {
-        WEFT_CHECK(t.numel() == 1, fmt::format("the truth value of a tensor of {} elements is ambiguous; use .any() or .all()", t.numel()));
-        return single(t, "bool").to_bool();
-      })
-      .def("__float__", [](const Tensor& t) {
-        WEFT_CHECK_TYPE(!is_complex(t.dtype()), "float: a complex number has no float value");
-        return single(t, "float").to_double();
-      })
+      .def(
+          "__setitem__",
+          [](const Tensor& t, nb::handle index, nb::handle value) { set_item(t, index, value); },
+          nb::arg("index").none(), nb::arg("value"))
+      .def("__bool__",
+           [](const Tensor& t) {
+             WEFT_CHECK(
+                 t.numel() == 1,
+                 fmt::format("the truth value of a tensor of {} elements is ambiguous; use .any() or .all()",
+                             t.numel()));
+             return single(t, "bool").to_bool();
+           })
+      .def("__float__",
+           [](const Tensor& t) {
+             WEFT_CHECK_TYPE(!is_complex(t.dtype()), "float: a complex number has no float value");
+             return single(t, "float").to_double();
+           })
       .def("__int__", [](const Tensor& t) { return nb::steal(PyNumber_Long(item(t).ptr())); })
-      .def("__complex__", [](const Tensor& t) {
-        const auto value = single(t, "complex").to_complex();
-        return nb::steal(PyComplex_FromDoubles(value.real(), value.imag()));
-      })
-      .def("__index__", [](const Tensor& t) {
-        WEFT_CHECK_TYPE((is_integral(t.dtype()) || t.dtype() == DType::Bool) && t.numel() == 1,
-                        fmt::format("index: only integer tensors of one element can be an index, got {}", describe(t)));
-        return nb::steal(PyNumber_Long(item(t).ptr()));
-      })
+      .def("__complex__",
+           [](const Tensor& t) {
+             const auto value = single(t, "complex").to_complex();
+             return nb::steal(PyComplex_FromDoubles(value.real(), value.imag()));
+           })
+      .def("__index__",
+           [](const Tensor& t) {
+             WEFT_CHECK_TYPE((is_integral(t.dtype()) || t.dtype() == DType::Bool) && t.numel() == 1,
+                             fmt::format("index: only integer tensors of one element can be an index, got {}",
+                                         describe(t)));
+             return nb::steal(PyNumber_Long(item(t).ptr()));
+           })
       .def("__format__", &format_tensor)
-      .def("__hash__", [](nb::handle self) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self.ptr()) >> 4); })
+      .def("__hash__",
+           [](nb::handle self) {
+             return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self.ptr()) >> 4);
+           })
       .def("__copy__", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); })
-      .def("__deepcopy__", [](const Tensor& t, nb::dict memo) {
-        (void)memo;
-        return t.clone();
-      })
+      .def("__deepcopy__",
+           [](const Tensor& t, nb::dict memo) {
+             (void)memo;
+             return t.clone();
+           })
       .def("__reduce__", &reduce)
-      .def("__array__", &array_protocol, nb::arg("dtype") = nb::none(), nb::kw_only(), nb::arg("copy") = nb::none())
-      .def("__dlpack__", [](const Tensor& t, nb::handle stream, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
-        WEFT_CHECK(stream.is_none(), "__dlpack__: a CPU tensor has no stream");
-        return to_dlpack(t, max_version, dl_device, copy);
-      }, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
-         nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
+      .def("__array__", &array_protocol, nb::arg("dtype") = nb::none(), nb::kw_only(),
+           nb::arg("copy") = nb::none())
+      .def(
+          "__dlpack__",
+          [](const Tensor& t, nb::handle stream, nb::handle max_version, nb::handle dl_device,
+             nb::handle copy) {
+            WEFT_CHECK(stream.is_none(), "__dlpack__: a CPU tensor has no stream");
+            return to_dlpack(t, max_version, dl_device, copy);
+          },
+          nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
+          nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
       .def("__dlpack_device__", [](const Tensor& t) {
         require_host(t, "__dlpack_device__");
         return nb::make_tuple(1, 0);

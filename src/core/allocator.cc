@@ -28,7 +28,8 @@ constexpr size_t kMapThreshold = size_t{4} << 20;
 
 // 0 when the class does not fit a size_t.
 size_t round_to_class(size_t nbytes) {
-  if (nbytes <= 8 * kAlignment) return std::max(kAlignment, (nbytes + kAlignment - 1) / kAlignment * kAlignment);
+  if (nbytes <= 8 * kAlignment)
+    return std::max(kAlignment, (nbytes + kAlignment - 1) / kAlignment * kAlignment);
   if (nbytes > SIZE_MAX / 4) return 0;
   const size_t step = std::bit_floor(nbytes - 1) / 8;
   return (nbytes + step - 1) / step * step;
@@ -52,8 +53,10 @@ void* system_allocate(size_t capacity) {
 }
 
 void system_free(void* data, size_t capacity) {
-  if (capacity < kMapThreshold) std::free(data);
-  else munmap(data, capacity);
+  if (capacity < kMapThreshold)
+    std::free(data);
+  else
+    munmap(data, capacity);
 }
 
 size_t default_limit() {
@@ -65,7 +68,8 @@ size_t default_limit() {
     return value;
   }
   const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && page_size > 0 ? static_cast<size_t>(pages) / 4 * static_cast<size_t>(page_size) : size_t{1} << 30;
+  return pages > 0 && page_size > 0 ? static_cast<size_t>(pages) / 4 * static_cast<size_t>(page_size)
+                                    : size_t{1} << 30;
 }
 
 class Allocator {
@@ -85,8 +89,8 @@ class Allocator {
       data = system_allocate(size);
     }
     if (!data) {
-      throw_error(ErrorKind::Memory, fmt::format("allocate: {} bytes ({:.2f} GiB) cannot be allocated", nbytes,
-                                                 static_cast<double>(nbytes) / 0x1p30));
+      throw_error(ErrorKind::Memory, fmt::format("allocate: {} bytes ({:.2f} GiB) cannot be allocated",
+                                                 nbytes, static_cast<double>(nbytes) / 0x1p30));
     }
     std::lock_guard lock(mutex_);
     ++stats_.num_requests;

@@ -28,8 +28,10 @@ inline To convert_value(From value) {
     return value != From{};
   } else if constexpr (is_complex_type<To>) {
     using Real = typename To::value_type;
-    if constexpr (is_complex_type<From>) return To(static_cast<Real>(value.real()), static_cast<Real>(value.imag()));
-    else return To(static_cast<Real>(value), Real{});
+    if constexpr (is_complex_type<From>)
+      return To(static_cast<Real>(value.real()), static_cast<Real>(value.imag()));
+    else
+      return To(static_cast<Real>(value), Real{});
   } else if constexpr (is_complex_type<From>) {
     return convert_value<To>(value.real());
   } else if constexpr (is_small_float<To>) {
@@ -69,13 +71,16 @@ constexpr std::array<ConvertFn, sizeof...(From)> row(std::type_identity<To>, std
 
 template <class... T>
 constexpr auto table(std::type_identity<T>... types) {
-  return std::array<std::array<ConvertFn, sizeof...(T)>, sizeof...(T)>{row(types, std::type_identity<T>{}...)...};
+  return std::array<std::array<ConvertFn, sizeof...(T)>, sizeof...(T)>{
+      row(types, std::type_identity<T>{}...)...};
 }
 
-#define WEFT_TYPE(NAME, TYPE) , std::type_identity<TYPE>{}
+#define WEFT_TYPE(NAME, TYPE) \
+  , std::type_identity<TYPE> {}
 constexpr auto make_table() {
-  return []<class... T>(int, std::type_identity<T>... types) { return table(types...); }(
-             0 WEFT_FOR_EACH_DTYPE(WEFT_TYPE));
+  return []<class... T>(int, std::type_identity<T>... types) {
+    return table(types...);
+  }(0 WEFT_FOR_EACH_DTYPE(WEFT_TYPE));
 }
 #undef WEFT_TYPE
 constexpr auto kTable = make_table();

@@ -16,7 +16,8 @@ struct Axis {
   int64_t size, to, from;
 };
 
-// Axes without size-1 ones, the destination's smallest stride last, neighbours merged where both operands allow.
+// Axes without size-1 ones, the destination's smallest stride last, neighbours merged where both operands
+// allow.
 std::vector<Axis> simplify(const Shape& shape, const Strides& to, const Strides& from) {
   std::vector<Axis> axes;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -26,7 +27,8 @@ std::vector<Axis> simplify(const Shape& shape, const Strides& to, const Strides&
                    [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });
   std::vector<Axis> merged;
   for (const Axis& axis : axes) {
-    if (!merged.empty() && merged.back().to == axis.to * axis.size && merged.back().from == axis.from * axis.size) {
+    if (!merged.empty() && merged.back().to == axis.to * axis.size &&
+        merged.back().from == axis.from * axis.size) {
       merged.back() = {merged.back().size * axis.size, axis.to, axis.from};
     } else {
       merged.push_back(axis);
@@ -58,7 +60,9 @@ class Copy {
       return;
     }
     if (axes_.size() == 1) {
-      parallel(inner.size, 1, [&](int64_t begin, int64_t end) { copy_row(begin * inner.to, begin * inner.from, end - begin); });
+      parallel(inner.size, 1, [&](int64_t begin, int64_t end) {
+        copy_row(begin * inner.to, begin * inner.from, end - begin);
+      });
       return;
     }
     parallel(outer_count(axes_.size() - 1), inner.size, [&](int64_t begin, int64_t end) {
@@ -103,10 +107,13 @@ class Copy {
     }
   }
 
-  void parallel(int64_t count, int64_t elements_each, const std::function<void(int64_t, int64_t)>& body) const {
+  void parallel(int64_t count, int64_t elements_each,
+                const std::function<void(int64_t, int64_t)>& body) const {
     const int64_t bytes_each = std::max<int64_t>(1, elements_each) * std::max(to_size_, from_size_);
-    if (count * bytes_each <= kParallelBytes) body(0, count);
-    else parallel_for(0, count, std::max<int64_t>(1, kParallelBytes / bytes_each), body);
+    if (count * bytes_each <= kParallelBytes)
+      body(0, count);
+    else
+      parallel_for(0, count, std::max<int64_t>(1, kParallelBytes / bytes_each), body);
   }
 
   std::vector<Axis> axes_;

@@ -16,14 +16,19 @@ Device Device::parse(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
   Device device;
-  if (kind == "cpu") device.type = DeviceType::CPU;
-  else if (kind == "cuda") device.type = DeviceType::CUDA;
-  else if (kind == "meta") device.type = DeviceType::Meta;
-  else fail();
+  if (kind == "cpu")
+    device.type = DeviceType::CPU;
+  else if (kind == "cuda")
+    device.type = DeviceType::CUDA;
+  else if (kind == "meta")
+    device.type = DeviceType::Meta;
+  else
+    fail();
   if (colon != std::string_view::npos) {
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), device.index);
-    if (digits.empty() || status != std::errc() || end != digits.data() + digits.size() || device.index < 0) fail();
+    if (digits.empty() || status != std::errc() || end != digits.data() + digits.size() || device.index < 0)
+      fail();
     if (device.type != DeviceType::CUDA && device.index != 0) fail();
   }
   return device;
@@ -40,8 +45,9 @@ std::string Device::str() const {
 
 void require_available(Device device) {
   if (device.type == DeviceType::CUDA) {
-    throw_error(ErrorKind::Runtime,
-                fmt::format("device '{}' cannot be used: this build of weft has no CUDA support", device.str()));
+    throw_error(
+        ErrorKind::Runtime,
+        fmt::format("device '{}' cannot be used: this build of weft has no CUDA support", device.str()));
   }
 }
 

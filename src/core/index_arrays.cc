@@ -24,7 +24,8 @@ struct Plan {
 
   Shape result_shape() const {
     Shape shape = rest_shape;
-    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(num_before), index_shape.begin(), index_shape.end());
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(num_before), index_shape.begin(),
+                 index_shape.end());
     return shape;
   }
 };
@@ -40,8 +41,8 @@ Shape broadcast(const std::vector<Tensor>& indices) {
       int64_t& size = shape[shape.size() - static_cast<size_t>(d)];
       const int64_t other = index.size(-d);
       WEFT_CHECK_INDEX(size == other || size == 1 || other == 1,
-                       fmt::format("index: shapes of the index arrays do not broadcast: {} against {}", str(shape),
-                                   str(index.shape())));
+                       fmt::format("index: shapes of the index arrays do not broadcast: {} against {}",
+                                   str(shape), str(index.shape())));
       if (size == 1) size = other;
     }
   }
@@ -72,7 +73,8 @@ Plan make_plan(const Tensor& x, const std::vector<Tensor>& indices) {
     for (size_t i = 0; i < plan.offsets.size(); ++i) {
       const int64_t value = values[i];
       if (value < -size || value >= size) {
-        throw_error(ErrorKind::Index, fmt::format("index: {} is out of range for dimension {} of size {}", value, d, size));
+        throw_error(ErrorKind::Index,
+                    fmt::format("index: {} is out of range for dimension {} of size {}", value, d, size));
       }
       plan.offsets[i] += (value < 0 ? value + size : value) * stride;
     }
@@ -106,18 +108,22 @@ Tensor index_get(const Tensor& x, const std::vector<Tensor>& indices) {
   char *from = x.data_as<char>(), *to = result.data_as<char>();
   parallel_for(0, static_cast<int64_t>(plan.offsets.size()), std::max<int64_t>(1, kGrain / each),
                [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      char* to_here = to + i * layout.step * size;
-      char* from_here = from + plan.offsets[static_cast<size_t>(i)] * size;
-      if (plan.rest_shape.empty()) std::memcpy(to_here, from_here, static_cast<size_t>(size));
-      else copy_strided({to_here, x.dtype(), layout.rest_strides}, {from_here, x.dtype(), plan.rest_strides}, plan.rest_shape);
-    }
-  });
+                 for (int64_t i = begin; i < end; ++i) {
+                   char* to_here = to + i * layout.step * size;
+                   char* from_here = from + plan.offsets[static_cast<size_t>(i)] * size;
+                   if (plan.rest_shape.empty())
+                     std::memcpy(to_here, from_here, static_cast<size_t>(size));
+                   else
+                     copy_strided({to_here, x.dtype(), layout.rest_strides},
+                                  {from_here, x.dtype(), plan.rest_strides}, plan.rest_shape);
+                 }
+               });
   return result;
 }
 
 void index_set(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values) {
-  WEFT_CHECK(!x.storage()->read_only(), fmt::format("index assignment: the target {} is read-only", describe(x)));
+  WEFT_CHECK(!x.storage()->read_only(),
+             fmt::format("index assignment: the target {} is read-only", describe(x)));
   const Plan plan = make_plan(x, indices);
   const Tensor dense = Tensor::empty(plan.result_shape(), x.dtype());
   dense.copy_from(values);
@@ -129,8 +135,11 @@ void index_set(const Tensor& x, const std::vector<Tensor>& indices, const Tensor
   for (size_t i = 0; i < plan.offsets.size(); ++i) {
     char* to_here = to + plan.offsets[i] * size;
     char* from_here = from + static_cast<int64_t>(i) * layout.step * size;
-    if (plan.rest_shape.empty()) std::memcpy(to_here, from_here, static_cast<size_t>(size));
-    else copy_strided({to_here, x.dtype(), plan.rest_strides}, {from_here, x.dtype(), layout.rest_strides}, plan.rest_shape);
+    if (plan.rest_shape.empty())
+      std::memcpy(to_here, from_here, static_cast<size_t>(size));
+    else
+      copy_strided({to_here, x.dtype(), plan.rest_strides}, {from_here, x.dtype(), layout.rest_strides},
+                   plan.rest_shape);
   }
 }
 

@@ -7,9 +7,10 @@
 
 namespace weft {
 
-// indices[d] selects along dimension d (int64, broadcast against each other, negative ones count from the end) or
-// is undefined for all of it; there may be fewer indices than dimensions. The dimensions of the broadcast
-// indices stand where the indexed ones stood if these were neighbours, else first. IndexError out of range.
+// indices[d] selects along dimension d (int64, broadcast against each other, negative ones count from the
+// end) or is undefined for all of it; there may be fewer indices than dimensions. The dimensions of the
+// broadcast indices stand where the indexed ones stood if these were neighbours, else first. IndexError out
+// of range.
 Tensor index_get(const Tensor& x, const std::vector<Tensor>& indices);
 // x[indices] = values, broadcast and converted; where an element is named twice, the last value stays.
 void index_set(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values);

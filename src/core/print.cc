@@ -43,7 +43,8 @@ class FloatFormat {
     if (std::isnan(value)) return fmt::format("{:>{}}", "nan", width_);
     if (std::isinf(value)) return fmt::format("{:>{}}", value > 0 ? "inf" : "-inf", width_);
     if (scientific_) return fmt::format("{:>{}.4e}", value, width_);
-    return fmt::format("{:>{}}", whole_ ? fmt::format("{:.0f}.", value) : fmt::format("{:.4f}", value), width_);
+    return fmt::format("{:>{}}", whole_ ? fmt::format("{:.0f}.", value) : fmt::format("{:.4f}", value),
+                       width_);
   }
 
   size_t width() const { return width_; }

@@ -8,6 +8,8 @@ namespace weft {
 
 namespace {
 
+// clang-format off
+
 enum Entry : uint8_t { Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32, F64, C64, C128, None = 0xff };
 
 // PyTorch: the wider of the two within a kind, the higher kind otherwise, whatever the widths (int64 with
@@ -89,12 +91,15 @@ constexpr Entry kNumPyWeak[kNumDTypes][4] = {
     {C128, C128, C128, C128},  // complex128
 };
 
+// clang-format on
+
 constexpr const char* kWeakNames[] = {"bool", "int", "float", "complex"};
 
 DType checked(Entry entry, DType a, std::string_view b) {
   if (entry == None) {
-    throw_error(ErrorKind::Type,
-                fmt::format("type promotion: {} and {} have no common type; convert one of them first", name(a), b));
+    throw_error(
+        ErrorKind::Type,
+        fmt::format("type promotion: {} and {} have no common type; convert one of them first", name(a), b));
   }
   return static_cast<DType>(entry);
 }
@@ -109,7 +114,8 @@ DType promote_types(DType a, DType b, Promotion rules) {
 DType promote_weak(DType array, WeakKind scalar, Promotion rules) {
   const auto& table = rules == Promotion::Torch ? kTorchWeak : kNumPyWeak;
   const size_t kind = static_cast<size_t>(scalar);
-  return checked(table[static_cast<size_t>(array)][kind], array, fmt::format("a Python {}", kWeakNames[kind]));
+  return checked(table[static_cast<size_t>(array)][kind], array,
+                 fmt::format("a Python {}", kWeakNames[kind]));
 }
 
 }  // namespace weft

@@ -12,8 +12,8 @@ std::shared_ptr<Storage> Storage::allocate(size_t nbytes, Device device) {
   return storage;
 }
 
-std::shared_ptr<Storage> Storage::wrap(void* data, size_t nbytes, std::function<void()> release, bool read_only,
-                                       Device device) {
+std::shared_ptr<Storage> Storage::wrap(void* data, size_t nbytes, std::function<void()> release,
+                                       bool read_only, Device device) {
   std::shared_ptr<Storage> storage(new Storage);
   storage->data_ = data;
   storage->nbytes_ = nbytes;

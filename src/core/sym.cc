@@ -115,7 +115,8 @@ std::optional<Polynomial> divide_exactly(const Polynomial& a, const Polynomial& 
   Polynomial result;
   for (const auto& [monomial, coefficient] : a) {
     if (coefficient % factor != 0) return std::nullopt;
-    if (!std::includes(monomial.begin(), monomial.end(), divisor.begin(), divisor.end(), ById())) return std::nullopt;
+    if (!std::includes(monomial.begin(), monomial.end(), divisor.begin(), divisor.end(), ById()))
+      return std::nullopt;
     Monomial quotient;
     std::set_difference(monomial.begin(), monomial.end(), divisor.begin(), divisor.end(),
                         std::back_inserter(quotient), ById());
@@ -135,31 +136,36 @@ int64_t saturating_add(int64_t a, int64_t b, int64_t infinity) {
 }
 int64_t saturating_mul(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
-  const bool infinite = a == kMinusInfinity || a == kPlusInfinity || b == kMinusInfinity || b == kPlusInfinity;
+  const bool infinite =
+      a == kMinusInfinity || a == kPlusInfinity || b == kMinusInfinity || b == kPlusInfinity;
   int64_t result;
-  if (infinite || __builtin_mul_overflow(a, b, &result)) return (a < 0) == (b < 0) ? kPlusInfinity : kMinusInfinity;
+  if (infinite || __builtin_mul_overflow(a, b, &result))
+    return (a < 0) == (b < 0) ? kPlusInfinity : kMinusInfinity;
   return result;
 }
 Interval operator*(Interval a, Interval b) {
-  const auto products = {saturating_mul(a.low, b.low), saturating_mul(a.low, b.high), saturating_mul(a.high, b.low),
-                         saturating_mul(a.high, b.high)};
+  const auto products = {saturating_mul(a.low, b.low), saturating_mul(a.low, b.high),
+                         saturating_mul(a.high, b.low), saturating_mul(a.high, b.high)};
   return {std::min(products), std::max(products)};
 }
 
 Interval bounds(Sym a);
 
 Interval atom_bounds(const SymNode* node) {
-  if (node->op == SymOp::Symbol) return node->env->is_size(node->symbol) ? Interval{2, kPlusInfinity} : Interval{};
+  if (node->op == SymOp::Symbol)
+    return node->env->is_size(node->symbol) ? Interval{2, kPlusInfinity} : Interval{};
   const Interval a = bounds(node->a), b = bounds(node->b);
   switch (node->op) {
     case SymOp::Min: return {std::min(a.low, b.low), std::min(a.high, b.high)};
     case SymOp::Max: return {std::max(a.low, b.low), std::max(a.high, b.high)};
     case SymOp::Mod:
       if (b.low < 1) return {};
-      return {0, std::min(a.low >= 0 ? a.high : kPlusInfinity, b.high == kPlusInfinity ? b.high : b.high - 1)};
+      return {0,
+              std::min(a.low >= 0 ? a.high : kPlusInfinity, b.high == kPlusInfinity ? b.high : b.high - 1)};
     case SymOp::FloorDiv:
       if (b.low < 1 || a.low < 0) return {};
-      return {b.high == kPlusInfinity ? 0 : a.low / b.high, a.high == kPlusInfinity ? a.high : a.high / b.low};
+      return {b.high == kPlusInfinity ? 0 : a.low / b.high,
+              a.high == kPlusInfinity ? a.high : a.high / b.low};
     default: return {};
   }
 }
@@ -174,7 +180,9 @@ Interval bounds(const Polynomial& terms) {
   }
   return sum;
 }
-Interval bounds(Sym a) { return a.is_constant() ? Interval{a.constant(), a.constant()} : bounds(terms_of(a)); }
+Interval bounds(Sym a) {
+  return a.is_constant() ? Interval{a.constant(), a.constant()} : bounds(terms_of(a));
+}
 
 }  // namespace
 
@@ -196,13 +204,16 @@ struct SymEnv::Impl {
 
   Sym intern(SymOp op, Sym a, Sym b, const Polynomial* terms) {
     const auto value = [](Sym s) { return s.is_constant() ? s.constant() : 0; };
-    const auto [position, inserted] = interned.try_emplace({op, a.node(), value(a), b.node(), value(b)}, nullptr);
+    const auto [position, inserted] =
+        interned.try_emplace({op, a.node(), value(a), b.node(), value(b)}, nullptr);
     if (inserted) {
       Node& node = new_node(op, apply(op, a.hint(), b.hint()));
       node.a = a;
       node.b = b;
-      if (terms) node.terms = *terms;
-      else node.terms[{&node}] = 1;
+      if (terms)
+        node.terms = *terms;
+      else
+        node.terms[{&node}] = 1;
       position->second = &node;
     }
     return Sym(position->second);
@@ -250,7 +261,8 @@ struct SymEnv::Impl {
     const Sym remainder = build(rest);
     const Interval range = bounds(remainder);
     if (b.constant() > 0 && range.low >= 0 && range.high < b.constant()) return build(whole);
-    if (remainder.is_constant()) return build(add(whole, terms_of(floor_div_int(remainder.constant(), b.constant()))));
+    if (remainder.is_constant())
+      return build(add(whole, terms_of(floor_div_int(remainder.constant(), b.constant()))));
     return build(add(whole, {{{intern(SymOp::FloorDiv, remainder, b, nullptr).node()}, 1}}));
   }
 
@@ -315,7 +327,8 @@ void SymEnv::add_guard(SymGuard guard) {
 
 Sym SymEnv::make(SymOp op, Sym a, Sym b) {
   for (const Sym& operand : {a, b}) {
-    WEFT_ASSERT(operand.is_constant() || operand.env() == this, "symbols of two environments in one expression");
+    WEFT_ASSERT(operand.is_constant() || operand.env() == this,
+                "symbols of two environments in one expression");
   }
   if (a.is_constant() && b.is_constant()) return apply(op, a.constant(), b.constant());
   switch (op) {
@@ -351,8 +364,9 @@ namespace {
 
 std::string atom_str(const SymNode* node) {
   const auto operand = [](Sym s) {
-    const bool simple = s.is_constant() ? s.constant() >= 0 : s.node()->op == SymOp::Symbol ||
-                                          s.node()->op == SymOp::Min || s.node()->op == SymOp::Max;
+    const bool simple = s.is_constant() ? s.constant() >= 0
+                                        : s.node()->op == SymOp::Symbol || s.node()->op == SymOp::Min ||
+                                              s.node()->op == SymOp::Max;
     return simple ? s.str() : "(" + s.str() + ")";
   };
   switch (node->op) {
@@ -385,7 +399,8 @@ std::string Sym::str() const {
   std::string text;
   for (const auto& [monomial, coefficient] : static_cast<const Node*>(node_)->terms) {
     const bool negative = coefficient < 0;
-    const uint64_t magnitude = negative ? 0 - static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
+    const uint64_t magnitude =
+        negative ? 0 - static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
     text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     text += term_str(monomial, magnitude);
   }

@@ -101,7 +101,8 @@ TEST(Promotion, TorchHasNoRuleForWideUnsigned) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Type);
-    EXPECT_STREQ(error.what(), "type promotion: uint32 and int64 have no common type; convert one of them first");
+    EXPECT_STREQ(error.what(),
+                 "type promotion: uint32 and int64 have no common type; convert one of them first");
   }
 }
 

@@ -81,7 +81,8 @@ TEST(Print, EmptyMetaAndSuffixes) {
   EXPECT_EQ(Tensor::empty({0}, DType::F32).str(), "tensor([])");
   EXPECT_EQ(Tensor::empty({0}, DType::I64).str(), "tensor([], dtype=weft.int64)");
   EXPECT_EQ(Tensor::empty({2, 0}, DType::F32).str(), "tensor([], size=(2, 0))");
-  EXPECT_EQ(Tensor::empty({3}, DType::F32, Device::parse("meta")).str(), "tensor(..., device='meta', size=(3,))");
+  EXPECT_EQ(Tensor::empty({3}, DType::F32, Device::parse("meta")).str(),
+            "tensor(..., device='meta', size=(3,))");
   EXPECT_EQ(range({22}, DType::I32).str(),
             "tensor([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17,\n"
             "        18, 19, 20, 21], dtype=weft.int32)");

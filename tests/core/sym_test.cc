@@ -112,8 +112,10 @@ TEST(Sym, RandomExpressionsEvaluateAlike) {
   const auto floor_div_int = [](int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); };
   for (int round = 0; round < 300; ++round) {
     SymEnv env;
-    std::vector<Sym> pool = {env.new_symbol(2 + random() % 9), env.new_symbol(2 + random() % 9), env.new_any_symbol(3)};
-    const std::vector<int64_t> values = {static_cast<int64_t>(2 + random() % 20), static_cast<int64_t>(2 + random() % 20),
+    std::vector<Sym> pool = {env.new_symbol(2 + random() % 9), env.new_symbol(2 + random() % 9),
+                             env.new_any_symbol(3)};
+    const std::vector<int64_t> values = {static_cast<int64_t>(2 + random() % 20),
+                                         static_cast<int64_t>(2 + random() % 20),
                                          static_cast<int64_t>(random() % 20) - 10};
     std::vector<int64_t> expected = values;
     for (int step = 0; step < 8; ++step) {
@@ -128,12 +130,17 @@ TEST(Sym, RandomExpressionsEvaluateAlike) {
         case 0: push(pool[i] + pool[j], expected[i] + expected[j]); break;
         case 1: push(pool[i] - pool[j], expected[i] - expected[j]); break;
         case 2:
-          if (std::abs(expected[i]) < 100000 && std::abs(expected[j]) < 100000) push(pool[i] * pool[j], expected[i] * expected[j]);
+          if (std::abs(expected[i]) < 100000 && std::abs(expected[j]) < 100000)
+            push(pool[i] * pool[j], expected[i] * expected[j]);
           break;
         case 3: push(floor_div(pool[i], constant), floor_div_int(expected[i], constant)); break;
-        case 4: push(floor_mod(pool[i], constant), expected[i] - constant * floor_div_int(expected[i], constant)); break;
+        case 4:
+          push(floor_mod(pool[i], constant), expected[i] - constant * floor_div_int(expected[i], constant));
+          break;
         case 5: push(sym_min(pool[i], pool[j]), std::min(expected[i], expected[j])); break;
-        case 6: push(sym_max(pool[i], pool[j] + constant), std::max(expected[i], expected[j] + constant)); break;
+        case 6:
+          push(sym_max(pool[i], pool[j] + constant), std::max(expected[i], expected[j] + constant));
+          break;
       }
       if (HasFatalFailure()) return;
       const bool less = sym_lt(pool.back(), pool[j]);

@@ -83,7 +83,8 @@ TEST(Tensor, ReadOnlyStorageRefusesCopies) {
   int released = 0;
   {
     const Tensor x(Storage::wrap(data, sizeof data, [&] { ++released; }, true), DType::F32, {2}, {1});
-    EXPECT_NE(message([&] { x.copy_from(Tensor::scalar(0, DType::F32)); }).find("read-only"), std::string::npos);
+    EXPECT_NE(message([&] { x.copy_from(Tensor::scalar(0, DType::F32)); }).find("read-only"),
+              std::string::npos);
     EXPECT_EQ(released, 0);
   }
   EXPECT_EQ(released, 1);
