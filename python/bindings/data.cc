@@ -26,6 +26,13 @@ DType dtype_of_number(PyObject* object) {
   return PyFloat_Check(object) ? DType::F32 : DType::C64;
 }
 
+[[noreturn]] void does_not_fit(PyObject* number, DType dtype) {
+  PyErr_Clear();
+  throw_error(ErrorKind::Value,
+              fmt::format("tensor: {} does not fit {}",
+                          nb::borrow<nb::str>(nb::str(nb::handle(number))).c_str(), name(dtype)));
+}
+
 // Writes a Python number as an element; an integer that the dtype cannot hold is an error.
 void write_number(PyObject* object, DType dtype, void* element) {
   const auto convert = [&](DType from, const void* value) {
@@ -35,30 +42,24 @@ void write_number(PyObject* object, DType dtype, void* element) {
     const bool value = object == Py_True;
     convert(DType::Bool, &value);
   } else if (PyLong_Check(object)) {
-    const auto fail = [&] [[noreturn]] {
-      PyErr_Clear();
-      throw_error(ErrorKind::Value,
-                  fmt::format("tensor: {} does not fit {}",
-                              nb::borrow<nb::str>(nb::str(nb::handle(object))).c_str(), name(dtype)));
-    };
     if (dtype == DType::U64) {
       const uint64_t value = PyLong_AsUnsignedLongLong(object);
-      if (PyErr_Occurred()) fail();
+      if (PyErr_Occurred()) does_not_fit(object, dtype);
       return convert(DType::U64, &value);
     }
     int overflow = 0;
     const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
     if (overflow && is_inexact(dtype)) {
       const double wide = PyLong_AsDouble(object);
-      if (PyErr_Occurred()) fail();
+      if (PyErr_Occurred()) does_not_fit(object, dtype);
       return convert(DType::F64, &wide);
     }
-    if (overflow) fail();
+    if (overflow) does_not_fit(object, dtype);
     convert(DType::I64, &value);
     if (is_integral(dtype)) {
       int64_t back;
       convert_function(DType::I64, dtype)(&back, 1, element, 1, 1);
-      if (back != value) fail();
+      if (back != value) does_not_fit(object, dtype);
     }
   } else if (PyFloat_Check(object)) {
     const double value = PyFloat_AS_DOUBLE(object);

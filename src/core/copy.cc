@@ -23,8 +23,11 @@ std::vector<Axis> simplify(const Shape& shape, const Strides& to, const Strides&
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] != 1) axes.push_back({shape[d], to[d], from[d]});
   }
-  std::stable_sort(axes.begin(), axes.end(),
-                   [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });
+  // Insertion sort: axes are few, and equal ones keep their order.
+  for (size_t i = 1; i < axes.size(); ++i) {
+    for (size_t j = i; j > 0 && std::abs(axes[j - 1].to) < std::abs(axes[j].to); --j)
+      std::swap(axes[j - 1], axes[j]);
+  }
   std::vector<Axis> merged;
   for (const Axis& axis : axes) {
     if (!merged.empty() && merged.back().to == axis.to * axis.size &&

@@ -8,11 +8,16 @@
 
 namespace weft {
 
+namespace {
+
+[[noreturn]] void bad_device(std::string_view text) {
+  throw_error(ErrorKind::Value,
+              fmt::format("device: expected 'cpu', 'cuda', 'cuda:<index>' or 'meta', got '{}'", text));
+}
+
+}  // namespace
+
 Device Device::parse(std::string_view text) {
-  const auto fail = [&] [[noreturn]] {
-    throw_error(ErrorKind::Value,
-                fmt::format("device: expected 'cpu', 'cuda', 'cuda:<index>' or 'meta', got '{}'", text));
-  };
   const size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
   Device device;
@@ -23,13 +28,13 @@ Device Device::parse(std::string_view text) {
   else if (kind == "meta")
     device.type = DeviceType::Meta;
   else
-    fail();
+    bad_device(text);
   if (colon != std::string_view::npos) {
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), device.index);
     if (digits.empty() || status != std::errc() || end != digits.data() + digits.size() || device.index < 0)
-      fail();
-    if (device.type != DeviceType::CUDA && device.index != 0) fail();
+      bad_device(text);
+    if (device.type != DeviceType::CUDA && device.index != 0) bad_device(text);
   }
   return device;
 }
