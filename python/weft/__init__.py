@@ -1,4 +1,4 @@
-"""weft compiles array programs: `weft.compile` makes one fused, vectorized, parallel loop of a NumPy function.
+"""weft compiles array programs: `weft.compile` makes one fused, parallel loop nest of a NumPy function.
 
 Importing this module is cheap: NumPy is imported when an array is first asked for, the compiler and LLVM when
 something is first compiled.

@@ -8,25 +8,42 @@ import warnings
 
 import numpy as np
 import pytest
-
 import weft
 
-DTYPES = ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64",
-          "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "uint16",
+    "int16",
+    "uint32",
+    "int32",
+    "uint64",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 NUMPY_DTYPES = [name for name in DTYPES if name != "bfloat16"]
 
 
 class TestMaking:
-    @pytest.mark.parametrize("data, dtype, text", [
-        ([[1, 2], [3, 4]], weft.int64, "tensor([[1, 2],\n        [3, 4]])"),
-        ([1, 2.5], weft.float32, "tensor([1.0000, 2.5000])"),
-        ([True, False], weft.bool, "tensor([ True, False])"),
-        ([True, 3], weft.int64, "tensor([1, 3])"),
-        (1j, weft.complex64, "tensor(0.+1.j)"),
-        ([], weft.float32, "tensor([])"),
-        ([[], []], weft.float32, "tensor([], size=(2, 0))"),
-        (7, weft.int64, "tensor(7)"),
-    ])
+    @pytest.mark.parametrize(
+        "data, dtype, text",
+        [
+            ([[1, 2], [3, 4]], weft.int64, "tensor([[1, 2],\n        [3, 4]])"),
+            ([1, 2.5], weft.float32, "tensor([1.0000, 2.5000])"),
+            ([True, False], weft.bool, "tensor([ True, False])"),
+            ([True, 3], weft.int64, "tensor([1, 3])"),
+            (1j, weft.complex64, "tensor(0.+1.j)"),
+            ([], weft.float32, "tensor([])"),
+            ([[], []], weft.float32, "tensor([], size=(2, 0))"),
+            (7, weft.int64, "tensor(7)"),
+        ],
+    )
     def test_dtype_follows_the_data(self, data, dtype, text):
         x = weft.tensor(data)
         assert x.dtype is dtype
@@ -44,10 +61,20 @@ class TestMaking:
         assert weft.float is weft.float32 and weft.half is weft.float16 and weft.double is weft.float64
         assert weft.long is weft.int64 and weft.int is weft.int32 and weft.short is weft.int16
 
-    @pytest.mark.parametrize("given, expected", [
-        (np.float64, "float64"), (np.dtype("uint16"), "uint16"), ("f32", "float32"), ("int8", "int8"),
-        (float, "float64"), (int, "int64"), (bool, "bool"), (complex, "complex128"), (np.bool_, "bool"),
-    ])
+    @pytest.mark.parametrize(
+        "given, expected",
+        [
+            (np.float64, "float64"),
+            (np.dtype("uint16"), "uint16"),
+            ("f32", "float32"),
+            ("int8", "int8"),
+            (float, "float64"),
+            (int, "int64"),
+            (bool, "bool"),
+            (complex, "complex128"),
+            (np.bool_, "bool"),
+        ],
+    )
     def test_dtypes_of_others(self, given, expected):
         assert weft.tensor([1], dtype=given).dtype is getattr(weft, expected)
 
@@ -66,18 +93,21 @@ class TestMaking:
         x = weft.tensor([1.0])
         assert weft.tensor(x).data_ptr() != x.data_ptr() == weft.as_tensor(x).data_ptr()
 
-    @pytest.mark.parametrize("data, error, message", [
-        ([[1, 2], [3]], ValueError, "tensor: expected a sequence of length 2 at dimension 1, got 1"),
-        ([1, [2]], ValueError, "tensor: expected a number at depth 1, got list"),
-        ([[1], 2], ValueError, "tensor: expected a sequence at depth 1, got a number"),
-        ("abc", TypeError, "tensor: expected numbers, arrays or nested sequences of them, got str"),
-        ([None], TypeError, "tensor: expected numbers, arrays or nested sequences of them, got NoneType"),
-        ({1: 2}, TypeError, "got dict"),
-        (np.array(["a"]), TypeError, "from_numpy: expected"),
-        (np.array([object()]), TypeError, "from_numpy: expected"),
-        (np.array([1], dtype=">i4"), TypeError, "from_numpy: expected native numbers or bool"),
-        ([2**80], ValueError, "does not fit int64"),
-    ])
+    @pytest.mark.parametrize(
+        "data, error, message",
+        [
+            ([[1, 2], [3]], ValueError, "tensor: expected a sequence of length 2 at dimension 1, got 1"),
+            ([1, [2]], ValueError, "tensor: expected a number at depth 1, got list"),
+            ([[1], 2], ValueError, "tensor: expected a sequence at depth 1, got a number"),
+            ("abc", TypeError, "tensor: expected numbers, arrays or nested sequences of them, got str"),
+            ([None], TypeError, "tensor: expected numbers, arrays or nested sequences of them, got NoneType"),
+            ({1: 2}, TypeError, "got dict"),
+            (np.array(["a"]), TypeError, "from_numpy: expected"),
+            (np.array([object()]), TypeError, "from_numpy: expected"),
+            (np.array([1], dtype=">i4"), TypeError, "from_numpy: expected native numbers or bool"),
+            ([2**80], ValueError, "does not fit int64"),
+        ],
+    )
     def test_bad_data(self, data, error, message):
         with pytest.raises(error, match=message.replace("[", r"\[")):
             weft.tensor(data)
@@ -111,9 +141,14 @@ class TestDevices:
             weft.tensor(1, device=3)
 
     def test_cuda_says_why_not(self):
-        for make in (lambda: weft.tensor([1], device="cuda"), lambda: weft.tensor([1]).cuda(),
-                     lambda: weft.tensor([1]).to("cuda:0")):
-            with pytest.raises(RuntimeError, match="device 'cuda:0' cannot be used: this build of weft has no CUDA"):
+        for make in (
+            lambda: weft.tensor([1], device="cuda"),
+            lambda: weft.tensor([1]).cuda(),
+            lambda: weft.tensor([1]).to("cuda:0"),
+        ):
+            with pytest.raises(
+                RuntimeError, match="device 'cuda:0' cannot be used: this build of weft has no CUDA"
+            ):
                 make()
 
     def test_meta_has_a_shape_and_no_elements(self):
@@ -141,7 +176,7 @@ class TestAttributes:
         with pytest.raises(IndexError, match="dimension -3 is out of range"):
             x.stride(-3)
         with pytest.raises(ValueError, match="mT: expected at least 2 dimensions"):
-            weft.tensor([1]).mT
+            weft.tensor([1]).mT  # noqa: B018
 
 
 class TestConversions:
@@ -209,14 +244,20 @@ class TestCopies:
         x = weft.tensor([1, 2])
         assert copy.copy(x).data_ptr() == x.data_ptr()
         nested = copy.deepcopy({"x": x, "d": weft.int8})
-        assert nested["x"].tolist() == [1, 2] and nested["x"].data_ptr() != x.data_ptr() and nested["d"] is weft.int8
+        assert (
+            nested["x"].tolist() == [1, 2]
+            and nested["x"].data_ptr() != x.data_ptr()
+            and nested["d"] is weft.int8
+        )
 
     def test_in_place_copies(self):
         x = weft.tensor([[1, 2], [3, 4]])
         assert x.copy_(weft.tensor([7.9, 8])) is x and x.tolist() == [[7, 8], [7, 8]]
         x.fill_(3)
         assert x.tolist() == [[3, 3], [3, 3]] and x.zero_().tolist() == [[0, 0], [0, 0]]
-        with pytest.raises(ValueError, match=r"source's shape must broadcast.*\n.*i64\[2, 2\] cpu   source: i64\[3\]"):
+        with pytest.raises(
+            ValueError, match=r"source's shape must broadcast.*\n.*i64\[2, 2\] cpu   source: i64\[3\]"
+        ):
             x.copy_(weft.tensor([1, 2, 3]))
 
 
@@ -226,9 +267,11 @@ def test_out_of_memory_names_the_size():
 
 
 def test_import_is_light():
-    code = ("import sys, weft; heavy = [m for m in sys.modules if m.split('.')[0] in "
-            "('numpy', 'inspect', 'dataclasses', 'asyncio')]; assert not heavy, heavy;"
-            "assert 'LLVM' not in open('/proc/self/maps').read()")
+    code = (
+        "import sys, weft; heavy = [m for m in sys.modules if m.split('.')[0] in "
+        "('numpy', 'inspect', 'dataclasses', 'asyncio')]; assert not heavy, heavy;"
+        "assert 'LLVM' not in open('/proc/self/maps').read()"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

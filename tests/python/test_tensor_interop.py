@@ -6,14 +6,32 @@ import weakref
 
 import numpy as np
 import pytest
-
 import weft
 
-NUMPY_DTYPES = ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32",
-                "float64", "complex64", "complex128"]
+NUMPY_DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "uint16",
+    "int16",
+    "uint32",
+    "int32",
+    "uint64",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 LAYOUTS = {
-    "plain": lambda a: a, "transposed": lambda a: a.T, "reversed": lambda a: a[::-1, ::-1], "strided": lambda a: a[:, ::2],
-    "broadcast": lambda a: np.broadcast_to(a[0], (3, 6)), "empty": lambda a: a[:0], "scalar": lambda a: a[1:2, 2:3].reshape(()),
+    "plain": lambda a: a,
+    "transposed": lambda a: a.T,
+    "reversed": lambda a: a[::-1, ::-1],
+    "strided": lambda a: a[:, ::2],
+    "broadcast": lambda a: np.broadcast_to(a[0], (3, 6)),
+    "empty": lambda a: a[:0],
+    "scalar": lambda a: a[1:2, 2:3].reshape(()),
 }
 
 
@@ -159,10 +177,17 @@ class TestBuffers:
         assert weft.asarray(array.array("d", [1.5, 2])).tolist() == [1.5, 2.0]
         assert weft.asarray(bytearray(b"\x01\x02")).dtype is weft.uint8
 
-    @pytest.mark.parametrize("array", [
-        np.array(["a"]), np.array([None]), np.array(["2020-01-01"], "M8[D]"), np.zeros(2, [("a", "i4")]), np.array([1], ">f8"),
-        np.zeros(2, np.longdouble),
-    ])
+    @pytest.mark.parametrize(
+        "array",
+        [
+            np.array(["a"]),
+            np.array([None]),
+            np.array(["2020-01-01"], "M8[D]"),
+            np.zeros(2, [("a", "i4")]),
+            np.array([1], ">f8"),
+            np.zeros(2, np.longdouble),
+        ],
+    )
     def test_arrays_that_do_not_fit(self, array):
         with pytest.raises(TypeError, match="from_numpy: expected"):
             weft.from_numpy(array)

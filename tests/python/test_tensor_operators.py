@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 import weft
 
 
@@ -53,23 +52,39 @@ def test_out():
 
 def test_reductions_take_numpy_and_pytorch_keywords():
     x = weft.tensor(np.arange(6.0).reshape(2, 3))
-    for got in (weft.sum(x, dim=1, keepdim=True), weft.sum(x, axis=1, keepdims=True), x.sum(1, True), x.sum((1,), keepdim=True)):
+    for got in (
+        weft.sum(x, dim=1, keepdim=True),
+        weft.sum(x, axis=1, keepdims=True),
+        x.sum(1, True),
+        x.sum((1,), keepdim=True),
+    ):
         assert got.tolist() == [[3], [12]]
     assert x.sum().item() == 15 and weft.sum(x, (0, 1)).item() == 15
 
 
-@pytest.mark.parametrize("call, error, message", [
-    (lambda x: weft.add(x), TypeError, "add: missing argument 'y'"),
-    (lambda x: weft.add(x, x, x), TypeError, "add: expected at most 2 positional arguments, got 3"),
-    (lambda x: weft.add(x, "a"), TypeError, "add: argument 'y' must be a Tensor, an array or a number, got str"),
-    (lambda x: weft.add(x, x, z=1), TypeError, "add: unexpected keyword argument 'z'"),
-    (lambda x: weft.add(x, x, y=x), TypeError, "add: argument 'y' is given twice"),
-    (lambda x: x.sum(dim="a"), TypeError, "sum: argument 'dim' must be an int or a sequence of ints or None, got str"),
-    (lambda x: x + "a", TypeError, "unsupported operand"),
-    (lambda x: "a" + x, TypeError, "can only concatenate str"),
-    (lambda x: x + weft.tensor([1, 2, 3]), ValueError, "add"),
-    (lambda x: x.sum(dim=3), IndexError, "sum"),
-])
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda x: weft.add(x), TypeError, "add: missing argument 'y'"),
+        (lambda x: weft.add(x, x, x), TypeError, "add: expected at most 2 positional arguments, got 3"),
+        (
+            lambda x: weft.add(x, "a"),
+            TypeError,
+            "add: argument 'y' must be a Tensor, an array or a number, got str",
+        ),
+        (lambda x: weft.add(x, x, z=1), TypeError, "add: unexpected keyword argument 'z'"),
+        (lambda x: weft.add(x, x, y=x), TypeError, "add: argument 'y' is given twice"),
+        (
+            lambda x: x.sum(dim="a"),
+            TypeError,
+            "sum: argument 'dim' must be an int or a sequence of ints or None, got str",
+        ),
+        (lambda x: x + "a", TypeError, "unsupported operand"),
+        (lambda x: "a" + x, TypeError, "can only concatenate str"),
+        (lambda x: x + weft.tensor([1, 2, 3]), ValueError, "add"),
+        (lambda x: x.sum(dim=3), IndexError, "sum"),
+    ],
+)
 def test_bad_calls(call, error, message):
     with pytest.raises(error, match=message):
         call(weft.tensor([1, 2]))

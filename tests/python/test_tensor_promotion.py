@@ -5,10 +5,11 @@ import os
 import pathlib
 
 import pytest
-
 import weft
 
-SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA") or pathlib.Path(__file__).parents[3] / "shared" / "data")
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA") or pathlib.Path(__file__).parents[3] / "shared" / "data"
+)
 GOLDEN = SHARED / "torch_goldens" / "type_promotion.json"
 
 

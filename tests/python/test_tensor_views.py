@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import weft
 
 BASE = np.arange(24.0).reshape(2, 3, 4)
@@ -12,18 +11,21 @@ def tensor():
     return weft.from_numpy(BASE)
 
 
-@pytest.mark.parametrize("view, expected", [
-    (lambda x: x.permute(2, 0, 1), BASE.transpose(2, 0, 1)),
-    (lambda x: x.permute((2, 0, 1)), BASE.transpose(2, 0, 1)),
-    (lambda x: weft.permute(x, dims=(2, 0, 1)), BASE.transpose(2, 0, 1)),
-    (lambda x: x.transpose(0, 2), BASE.swapaxes(0, 2)),
-    (lambda x: x.reshape(6, -1), BASE.reshape(6, -1)),
-    (lambda x: x.reshape(-1), BASE.reshape(-1)),
-    (lambda x: x[0].expand(2, 3, 4), np.broadcast_to(BASE[0], (2, 3, 4))),
-    (lambda x: x.unsqueeze(1).squeeze(1), BASE),
-    (lambda x: x.flatten(), BASE.reshape(-1)),
-    (lambda x: x.T, BASE.T),
-])
+@pytest.mark.parametrize(
+    "view, expected",
+    [
+        (lambda x: x.permute(2, 0, 1), BASE.transpose(2, 0, 1)),
+        (lambda x: x.permute((2, 0, 1)), BASE.transpose(2, 0, 1)),
+        (lambda x: weft.permute(x, dims=(2, 0, 1)), BASE.transpose(2, 0, 1)),
+        (lambda x: x.transpose(0, 2), BASE.swapaxes(0, 2)),
+        (lambda x: x.reshape(6, -1), BASE.reshape(6, -1)),
+        (lambda x: x.reshape(-1), BASE.reshape(-1)),
+        (lambda x: x[0].expand(2, 3, 4), np.broadcast_to(BASE[0], (2, 3, 4))),
+        (lambda x: x.unsqueeze(1).squeeze(1), BASE),
+        (lambda x: x.flatten(), BASE.reshape(-1)),
+        (lambda x: x.T, BASE.T),
+    ],
+)
 def test_views_share_memory(view, expected):
     got = view(tensor())
     assert got.shape == expected.shape and np.array_equal(got.numpy(), expected)
@@ -67,8 +69,11 @@ def test_numbers_where_operators_are_not_pointwise():
 def test_python_operators_are_numpys(operator):
     x, y = np.array([5.0, -7.0, 2.5]), np.array([2.0, 3.0, 0.5])
     names = {"x": weft.from_numpy(x), "y": weft.from_numpy(y), "a": x, "b": y}
-    for mine, theirs in ((f"x {operator} y", f"a {operator} b"), (f"x {operator} 2", f"a {operator} 2"),
-                         (f"2.0 {operator} y", f"2.0 {operator} b")):
+    for mine, theirs in (
+        (f"x {operator} y", f"a {operator} b"),
+        (f"x {operator} 2", f"a {operator} 2"),
+        (f"2.0 {operator} y", f"2.0 {operator} b"),
+    ):
         assert np.array_equal(eval(mine, names).numpy(), eval(theirs, names)), mine
 
 
