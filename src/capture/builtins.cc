@@ -97,7 +97,7 @@ V builtin_next(Evaluator& ev, CallArgs& args) {
   V item = ev.next(args.args[0]);
   if (item) return item;
   if (args.args.size() == 2) return args.args[1];
-  graph_break("StopIteration");
+  ev.raise(PyExc_StopIteration, {}, "the end of an iterator");
 }
 
 V builtin_tuple(Evaluator& ev, CallArgs& args) {
@@ -463,6 +463,7 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
     }
     if (name == "count") return int_value(count);
   }
+  if (self->is(Py_None) && name == "__init__") return none_value();
   // Methods of immutable constants have no side effects.
   if (self->is_const()) {
     PyObject* object = self->object.get();

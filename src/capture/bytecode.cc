@@ -169,6 +169,7 @@ class Decoder {
       case CALL_INTRINSIC_1:
         if (arg == 5) emit(Op::Positive);
         else if (arg == 6) emit(Op::ListToTuple);
+        else if (arg == 3) emit(Op::Unsupported);  // a StopIteration that leaves a generator
         else unsupported("it uses an instruction that capture does not know");
         return true;
 #endif
@@ -245,6 +246,9 @@ class Decoder {
       case JUMP_IF_TRUE_OR_POP: jump(Op::JumpIfTrueOrPop, arg); return true;
       case JUMP_IF_FALSE_OR_POP: jump(Op::JumpIfFalseOrPop, arg); return true;
 #endif
+      // A generator's frame starts with the None that is sent first.
+      case RETURN_GENERATOR: emit(Op::PushNull); return true;
+      case YIELD_VALUE: emit(Op::Yield); return true;
       case RETURN_VALUE: emit(Op::Return); return true;
       case RAISE_VARARGS: emit(Op::Raise, arg); return true;
       case RERAISE: emit(Op::Reraise, arg); return true;
@@ -367,12 +371,13 @@ const Code& decode(PyCodeObject* object) {
   code->keyword_only = object->co_kwonlyargcount;
   code->var_args = (object->co_flags & CO_VARARGS) != 0;
   code->var_keywords = (object->co_flags & CO_VARKEYWORDS) != 0;
-  if (const char* reason = reason_to_leave(*code)) {
-    code->unsupported = reason;
-  } else {
+  const char* reason = reason_to_leave(*code);
+  code->is_generator = object->co_flags & CO_GENERATOR;
+  if (!reason || code->is_generator) {
     Decoder(*code).decode();
     find_liveness(*code);
   }
+  if (reason) code->unsupported = reason;
   entry = std::move(code);
   return *entry;
 }
@@ -403,7 +408,7 @@ std::string_view op_name(Op op) {
       "ForIter", "Jump", "JumpBack", "PopJumpIfTrue", "PopJumpIfFalse", "PopJumpIfNone", "PopJumpIfNotNone",
       "JumpIfTrueOrPop", "JumpIfFalseOrPop", "Call", "CallKw", "CallEx", "MakeFunction", "SetFunctionAttribute",
       "ImportName", "ImportFrom", "LoadAssertionError", "LoadBuildClass", "Return", "Raise", "Reraise", "PushExcInfo",
-      "PopExcept", "CheckExcMatch", "WithExceptStart", "BeforeWith", "GetLen", "MatchMapping", "MatchSequence",
+      "PopExcept", "CheckExcMatch", "WithExceptStart", "BeforeWith", "Yield", "GetLen", "MatchMapping", "MatchSequence",
       "MatchKeys", "MatchClass", "Unsupported"};
   return kNames[static_cast<size_t>(op)];
 }

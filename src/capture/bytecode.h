@@ -37,6 +37,7 @@ enum class Op : uint8_t {
   CallEx, MakeFunction, SetFunctionAttribute,
   ImportName, ImportFrom, LoadAssertionError, LoadBuildClass,
   Return, Raise, Reraise, PushExcInfo, PopExcept, CheckExcMatch, WithExceptStart, BeforeWith,
+  Yield,  // of a generator: the value; what is sent back is always None
   GetLen, MatchMapping, MatchSequence, MatchKeys, MatchClass,
   Unsupported,
 };
@@ -67,6 +68,7 @@ struct Code {
   int num_free = 0;
   int positional = 0, positional_only = 0, keyword_only = 0;
   bool var_args = false, var_keywords = false;
+  bool is_generator = false;  // a plain one, with its instructions decoded
   // live[i]: which slots may still be read at instruction i (bit per slot; all set beyond 64 slots).
   std::vector<uint64_t> live;
   // Not empty when functions with this code are always called as they are: why.

@@ -31,6 +31,11 @@ bool ensure_ready() {
   register_numpy_ufuncs();
   register_numpy_reductions();
   register_numpy_shapes();
+  Ref entered = Ref::steal(PyImport_ImportModule("weft._entered"));
+  Ref table = entered ? Ref::steal(PyObject_GetAttrString(entered.get(), "REPLACEMENTS")) : Ref();
+  if (!table) return false;
+  PyObject *path, *function;
+  for (Py_ssize_t i = 0; PyDict_Next(table.get(), &i, &path, &function);) register_replacement(utf8(path).c_str(), function);
   ready = true;
   return true;
 }

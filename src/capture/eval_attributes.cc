@@ -53,8 +53,9 @@ V Evaluator::find_instance_item(const V& owner, PyObject* name) {
 
 // `found` in the class's MRO, seen through an instance.
 V Evaluator::class_attribute(const V& owner, PyTypeObject* type, PyObject* name, PyObject* found) {
-  (void)type;
   if (PyFunction_Check(found)) return method(owner, pinned(found));
+  // object.__init__ does nothing, as None's does.
+  if (type == &PyBaseObject_Type && PyUnicode_CompareWithASCIIString(name, "__init__") == 0) return bound(none_value(), "__init__");
   if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
     Ref function = checked(PyObject_GetAttrString(found, "__func__"));
     if (Py_TYPE(found) == &PyStaticMethod_Type) return pinned(function.get());
@@ -93,7 +94,10 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   }
   if (V item = find_instance_item(owner, name)) return item;
   if (found) return class_attribute(owner, type, name, found);
-  graph_break(fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name)));
+  static PyObject* hook = PyUnicode_InternFromString("__getattr__");
+  const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
+  if (_PyType_Lookup(type, hook)) graph_break(message);
+  raise(PyExc_AttributeError, {str_value(message)}, message);
 }
 
 V Evaluator::const_attribute(const V& owner, PyObject* name) {
@@ -135,9 +139,45 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
                                               .object = {}, .object2 = {}}));
 }
 
+// The attribute of the first class behind `type` in the MRO of self's class that has it.
+V Evaluator::super_attribute(const V& self, PyTypeObject* type, PyObject* name) {
+  if (!self->source) pin_type(self->object_type);
+  PyObject* mro = self->object_type->tp_mro;
+  bool after = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    if (after) {
+      Ref dict = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__dict__"));
+      if (Ref found = Ref::steal(PyObject_GetItem(dict.get(), name))) return class_attribute(self, base, name, found.get());
+      PyErr_Clear();
+    }
+    if (base == type) after = true;
+  }
+  graph_break("an attribute that super() does not have");
+}
+
+V Evaluator::zero_argument_super() {
+  const Code& code = *frame().code;
+  for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {
+    if (PyUnicode_CompareWithASCIIString(code.local_names[static_cast<size_t>(i)].get(), "__class__") != 0) continue;
+    const V cell = realize(frame().locals[static_cast<size_t>(i)]);
+    V self = frame().locals[0];
+    if (self && realize(self)->kind == Kind::Cell) self = self->items[0];
+    if (cell->kind != Kind::Cell || !cell->items[0] || !self) break;
+    const V type = realize(cell->items[0]);
+    if (!type->is_const() || !PyType_Check(type->object.get()) || realize(self)->kind != Kind::Instance) break;
+    V super = make_value(Kind::Super);
+    super->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
+    super->items = {self};
+    return super;
+  }
+  graph_break("super()");
+}
+
 V Evaluator::attribute(const V& owner, PyObject* name) {
   realize(owner);
   switch (owner->kind) {
+    case Kind::Super: return super_attribute(owner->items[0], owner->object_type, name);
     case Kind::Const: return const_attribute(owner, name);
     case Kind::Instance: return instance_attribute(owner, name);
     case Kind::Array: {
@@ -158,6 +198,11 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       if (text == "step") return owner->items[2];
       break;
     }
+    case Kind::Exception:
+      if (PyUnicode_CompareWithASCIIString(name, "args") == 0) return tuple_value(owner->items);
+      if (PyUnicode_CompareWithASCIIString(name, "__context__") == 0 && owner->context && owner->context->kind != Kind::Handled)
+        return owner->context;
+      break;
     case Kind::Method:
       if (utf8(name) == "__self__") return owner->items[0];
       if (utf8(name) == "__func__") return owner->items[1];

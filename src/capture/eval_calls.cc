@@ -12,6 +12,7 @@ constexpr size_t kMaxDepth = 100;
 
 struct Registry {
   std::unordered_map<PyObject*, Lowering> by_object;
+  std::unordered_map<PyObject*, PyObject*> replacements;
   std::unordered_map<std::string, Lowering> methods;
   std::unordered_map<std::string, AttributeLowering> attributes;
 };
@@ -42,6 +43,18 @@ void register_lowering(const char* path, Lowering lowering) {
 Lowering find_lowering(PyObject* callable) {
   auto found = registry().by_object.find(callable);
   return found == registry().by_object.end() ? nullptr : found->second;
+}
+
+void register_replacement(const char* path, PyObject* function) {
+  const size_t dot = std::string_view(path).find('.');
+  Ref module = Ref::steal(PyImport_ImportModule(std::string(path, dot).c_str()));
+  Ref object = module ? Ref::steal(PyObject_GetAttrString(module.get(), path + dot + 1)) : Ref();
+  PyErr_Clear();
+  if (object) registry().replacements[object.release()] = Py_NewRef(function);
+}
+PyObject* find_replacement(PyObject* callable) {
+  auto found = registry().replacements.find(callable);
+  return found == registry().replacements.end() ? nullptr : found->second;
 }
 
 void register_array_method(const char* name, Lowering lowering) { registry().methods[name] = lowering; }
@@ -166,7 +179,8 @@ void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V ext
 
 void Evaluator::enter_made(const V& function, CallArgs args) {
   const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->object.get()));
-  if (!code.unsupported.empty()) graph_break(fmt::format("call of {}(): {}", code.name(), code.unsupported));
+  if (!code.unsupported.empty() && !code.is_generator)
+    graph_break(fmt::format("call of {}(): {}", code.name(), code.unsupported));
   if (frames_.size() >= kMaxDepth) graph_break("calls are nested deeply");
   std::vector<V> defaults;
   if (function->items[0]) defaults = elements(function->items[0]);
@@ -186,8 +200,10 @@ void Evaluator::enter_made(const V& function, CallArgs args) {
 
 V Evaluator::construct(const V& type_value, CallArgs args) {
   auto* type = reinterpret_cast<PyTypeObject*>(type_value->object.get());
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) && args.keywords.empty())
+    return make_exception(type, args.args);
   static PyObject* init_name = PyUnicode_InternFromString("__init__");
-  const bool plain = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type) == &PyType_Type &&
+  const bool plain = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
                      type->tp_new == PyBaseObject_Type.tp_new && type->tp_getattro == PyObject_GenericGetAttr &&
                      type->tp_setattro == PyObject_GenericSetAttr && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
   if (!plain) graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
@@ -207,7 +223,12 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
 
 V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
+  if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty()) return zero_argument_super();
   if (Lowering lowering = find_lowering(object)) return lowering(*this, args);
+  if (PyObject* function = find_replacement(object)) {
+    enter(function, std::move(args));
+    return nullptr;
+  }
   if (PyFunction_Check(object)) {
     enter(object, std::move(args));
     return nullptr;
@@ -245,8 +266,26 @@ V Evaluator::call(const V& callable, CallArgs args) {
       return call(callable->items[1], std::move(args));
     case Kind::Bound: return call_bound(callable, std::move(args));
     case Kind::Function:
+      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator && args.keywords.empty()) {
+        V generator = make_value(Kind::Generator);
+        generator->items = args.args;
+        generator->items.insert(generator->items.begin(), callable);
+        return generator;
+      }
       enter_made(callable, std::move(args));
       return nullptr;
+    case Kind::Partial: {
+      CallArgs all;
+      all.args = elements(callable->items[1]);
+      all.args.insert(all.args.end(), args.args.begin(), args.args.end());
+      const V& keywords = realize(callable->items[2]);
+      for (size_t i = 0; i < keywords->keys.size(); ++i) {
+        const std::string key = utf8(keywords->keys[i]->object.get());
+        if (!args.keyword(key)) all.keywords.emplace_back(key, keywords->items[i]);
+      }
+      all.keywords.insert(all.keywords.end(), args.keywords.begin(), args.keywords.end());
+      return call(callable->items[0], std::move(all));
+    }
     case Kind::Instance: {
       static PyObject* call_name = PyUnicode_InternFromString("__call__");
       if (!callable->source) pin_type(callable->object_type);
@@ -327,19 +366,7 @@ bool Evaluator::execute_calls(const Instruction& in) {
       const V self = realize(top(1)), type = realize(top(2));
       if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type)) || self->kind != Kind::Instance || !type->is_const())
         graph_break("super()");
-      V value = nullptr;
-      PyObject* mro = self->object_type->tp_mro;
-      bool after = false;
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro) && !value; ++i) {
-        PyObject* base = PyTuple_GET_ITEM(mro, i);
-        if (after) {
-          PyObject* found = PyObject_HasAttr(base, name(in)) ? _PyType_Lookup(reinterpret_cast<PyTypeObject*>(base), name(in)) : nullptr;
-          if (found) value = class_attribute(self, reinterpret_cast<PyTypeObject*>(base), name(in), found);
-        }
-        if (base == type->object.get()) after = true;
-      }
-      if (!value) graph_break("an attribute that super() does not have");
-      if (value->kind == Kind::Method && realize(value->items[1])->is_const() == false) graph_break("super()");
+      V value = super_attribute(self, reinterpret_cast<PyTypeObject*>(type->object.get()), name(in));
       drop(3);
       if (in.op == Op::LoadSuperMethod) push(nullptr);
       push(value);

@@ -43,7 +43,8 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
       frame.locals.push_back(lazy(from.locals[i], Source::Step::Local, i, from.code->local_names[i]));
     for (size_t i = 0; i < from.stack.size(); ++i)
       frame.stack.push_back(lazy(from.stack[i], Source::Step::Stack, i, Ref()));
-    if (from.extra) frame.extra = pinned(from.extra.get());
+    frame.extra = lazy(from.extra, Source::Step::Extra, 0, Ref());
+    if (frame.extra) frame.extra = unify(frame.extra);
     frames_.push_back(std::move(frame));
   }
 }
@@ -56,34 +57,42 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     const int at = frame().ip;
     const Instruction& in = frame().code->instructions[static_cast<size_t>(at)];
     try {
-      tracer_.set_location({file_of(*frame().code), frame().code->line(at)});
-      if (++steps_taken_ > kMaxSteps) graph_break("the segment is very long");
-      if (in.op == Op::Return) {
-        realize(top());
-        if (frames_.size() == 1) {
-          finish_return(top());
-          return variant_;
-        }
-        execute_return();
-        continue;
+      if (in.op == Op::Return && frames_.size() == 1) {
+        finish_return(realize(top()));
+        return variant_;
       }
-      frame().ip = at + 1;
-      execute(in);
+      try {
+        run_instruction();
+      } catch (const PythonError&) {
+        raise_pending();
+      }
       continue;
     } catch (const GraphBreak& signal) {
       reason = signal.reason;
     } catch (const Error& error) {
       // A user error becomes NumPy's own when the operation is performed for real.
       reason = error.what();
-    } catch (const PythonError&) {
-      reason = "the operation raises an exception";
-      PyErr_Clear();
+    } catch (const AbstractRaise& raised) {
+      frames_.resize(depth + 1);
+      frame().ip = at;
+      if (unwind_to_handler(raised.exception)) continue;
+      reason = "an exception that the function does not catch";
     }
     frames_.resize(depth + 1);
     frame().ip = at;
     finish_break(reason);
     return variant_;
   }
+}
+
+void Evaluator::run_instruction() {
+  const int at = frame().ip;
+  const Instruction& in = frame().code->instructions[static_cast<size_t>(at)];
+  tracer_.set_location({file_of(*frame().code), frame().code->line(at)});
+  if (++steps_taken_ > kMaxSteps) graph_break("the segment is very long");
+  if (in.op == Op::Return) return execute_return();
+  frame().ip = at + 1;
+  execute(in);
 }
 
 void Evaluator::execute_return() {
@@ -94,7 +103,7 @@ void Evaluator::execute_return() {
 }
 
 void Evaluator::execute(const Instruction& in) {
-  if (execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in)) return;
+  if (execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in) || execute_exceptions(in)) return;
   graph_break(fmt::format("instruction {}", op_name(in.op)));
 }
 
@@ -190,6 +199,7 @@ bool Evaluator::execute_names(const Instruction& in) {
       const std::string key = fmt::format("{} {}", static_cast<const void*>(frame().globals.get()), utf8(name(in)));
       if (!global_stores_.count(key)) global_order_.push_back(key);
       Ref place = checked(PyTuple_Pack(2, frame().globals.get(), name(in)));
+      ++num_effects_;
       global_stores_[key] = {place, top()};
       drop(1);
       return true;
@@ -209,6 +219,7 @@ bool Evaluator::execute_names(const Instruction& in) {
     case Op::StoreDeref: {
       const V& cell = realize(frame().locals[slot]);
       if (cell->kind != Kind::Cell) graph_break("a closure variable without a cell");
+      ++num_effects_;
       mark_dirty(cell);
       cell->items[0] = top();
       drop(1);

@@ -88,6 +88,20 @@ int Evaluator::slot_of(const V& value) {
       operands = value->items;
       break;
     case Kind::Cell: step.op = BuildOp::Cell; operands = value->items; break;
+    case Kind::Exception:
+      step.op = BuildOp::Exception;
+      step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
+      operands = value->items;
+      operands.insert(operands.begin(), value->context);
+      break;
+    case Kind::Super:
+      step.op = BuildOp::Generator;
+      operands = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(&PySuper_Type))),
+                  const_value(Ref::borrow(reinterpret_cast<PyObject*>(value->object_type))), value->items[0]};
+      break;
+    case Kind::Handled: step.op = BuildOp::Handled; break;
+    case Kind::Generator: step.op = BuildOp::Generator; operands = value->items; break;
+    case Kind::Partial: graph_break("a functools.partial made inside");
     case Kind::Iter:
       step.imm = value->index;
       switch (value->iter) {
@@ -148,6 +162,12 @@ void Evaluator::write_effects() {
       if (value->kind == Kind::Dict) step.args.push_back(slot_of(value->keys[i]));
       step.args.push_back(value->items[i] ? slot_of(value->items[i]) : -1);
     }
+    variant_->steps.push_back(std::move(step));
+  }
+  if (handled_) {
+    BuildStep step{};
+    step.op = BuildOp::SetHandled;
+    step.args = {slot_of(handled_)};
     variant_->steps.push_back(std::move(step));
   }
   for (const std::string& key : global_order_) {

@@ -178,12 +178,14 @@ V Evaluator::subscript(const V& container, const V& key) {
       if (!is_int(key)) graph_break("an index that is not a known int");
       int64_t index = to_int(key, "index");
       if (index < 0) index += length;
-      if (index < 0 || index >= length) graph_break("an index out of range");
+      if (index < 0 || index >= length)
+        raise(PyExc_IndexError, {str_value(container->kind == Kind::List ? "list index out of range" : "tuple index out of range")},
+              "an index out of range");
       return container->items[static_cast<size_t>(index)];
     }
     case Kind::Dict: {
       const int at = find_key(*this, container, dict_key(*this, key));
-      if (at < 0) graph_break("a missing key");
+      if (at < 0) raise(PyExc_KeyError, {key}, "a missing key");
       return container->items[static_cast<size_t>(at)];
     }
     case Kind::Const: {
@@ -302,10 +304,17 @@ V Evaluator::next(const V& it) {
       // Only when all iterators can go on without a break in between.
       for (const V& part : it->items)
         if (realize(part)->kind != Kind::Iter) graph_break("zip over an unknown iterator");
-      for (const V& part : it->items) {
-        V item = next(part);
-        if (!item) return nullptr;
-        items.push_back(item);
+      std::vector<int64_t> positions;
+      for (const V& part : it->items) positions.push_back(part->index);
+      try {
+        for (const V& part : it->items) {
+          V item = next(part);
+          if (!item) return nullptr;
+          items.push_back(item);
+        }
+      } catch (...) {
+        for (size_t i = 0; i < positions.size(); ++i) it->items[i]->index = positions[i];
+        throw;
       }
       return tuple_value(std::move(items));
     }

@@ -117,7 +117,7 @@ void Evaluator::realize_object(const V& value) {
   Guards& guards = variant_->guards;
   if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type ||
       (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
-      find_lowering(object)) {
+      find_lowering(object) || find_replacement(object)) {
     guards.is(value->source, object);
     value->kind = Kind::Const;
     return;
@@ -203,6 +203,13 @@ void Evaluator::realize_object(const V& value) {
       value->items = {nullptr};
     }
     value->kind = Kind::Cell;
+  } else if (std::string_view(type->tp_name) == "functools.partial") {
+    for (const char* part : {"func", "args", "keywords"}) {
+      Ref item = checked(PyObject_GetAttrString(object, part)), key = checked(PyUnicode_InternFromString(part));
+      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute, .base = value->source,
+                                                                 .key = key, .object = {}, .object2 = {}})));
+    }
+    value->kind = Kind::Partial;
   } else if (is_plain_class(type)) {
     pin_type(type);
     value->object_type = type;
@@ -265,6 +272,7 @@ void Evaluator::add_array_input(const V& value) {
 }
 
 void Evaluator::prepare_mutation(const V& array) {
+  ++num_effects_;
   V owner = array;
   while (owner->view_of) owner = owner->view_of;
   if (owner->input < 0) return;
@@ -316,6 +324,7 @@ bool Evaluator::truth(const V& value) {
     case Kind::SymInt: return sym_ne(value->sym, Sym(0));
     case Kind::Tuple: case Kind::List: case Kind::Dict: return !value->items.empty();
     case Kind::Function: case Kind::Method: case Kind::Bound: case Kind::Slice: case Kind::Iter: case Kind::Cell:
+    case Kind::Exception: case Kind::Generator: case Kind::Partial:
       return true;
     case Kind::Array: graph_break("a condition that depends on the values of an array");
     case Kind::Scalar: graph_break("a condition that depends on computed numbers");
@@ -376,6 +385,7 @@ std::vector<V> Evaluator::elements(const V& value) {
       if (PyErr_Occurred()) throw PythonError{};
       return result;
     }
+    case Kind::Generator: return run_generator(value);
     case Kind::Array: case Kind::Iter: {
       std::vector<V> result;
       V it = value->kind == Kind::Iter ? value : iterator(value);
@@ -450,6 +460,7 @@ bool Evaluator::equal(const V& a, const V& b) {
 }
 
 void Evaluator::mark_dirty(const V& value) {
+  ++num_effects_;
   if (!value->source || value->dirty) return;
   value->dirty = true;
   dirty_.push_back(value);
@@ -474,7 +485,7 @@ PyTypeObject* Evaluator::python_type(const V& value) {
     case Kind::Function: return &PyFunction_Type;
     case Kind::Method: return &PyMethod_Type;
     case Kind::Cell: return &PyCell_Type;
-    case Kind::Instance: return value->object_type;
+    case Kind::Instance: case Kind::Exception: return value->object_type;
     default: return nullptr;
   }
 }

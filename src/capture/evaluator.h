@@ -93,6 +93,11 @@ class Evaluator {
   V attribute(const V& owner, PyObject* name);  // null: a frame was pushed that will yield it
   void store_attribute(const V& owner, PyObject* name, const V& value);
   bool has_attribute(const V& owner, PyObject* name);
+  // Raises for a handler inside the segment; breaks with the reason where there is none.
+  [[noreturn]] void raise(PyObject* type, std::vector<V> args, const std::string& reason);
+  // The exception that is set, taken as an abstract one; breaks where that cannot be.
+  [[noreturn]] void raise_pending();
+  V make_exception(PyTypeObject* type, std::vector<V> args);
   // The call's value; null when a frame was pushed that will yield it.
   V call(const V& callable, CallArgs args);
 
@@ -125,6 +130,12 @@ class Evaluator {
   bool execute_control(const Instruction& in);
   bool execute_calls(const Instruction& in);
   void execute_return();
+  bool execute_exceptions(const Instruction& in);
+  // Goes to the handler of the exception; false when no frame of the segment has one.
+  bool unwind_to_handler(const V& exception);
+  bool has_handler() const;
+  std::vector<V> run_generator(const V& generator);
+  void run_instruction();
   void unpack(int before, int after, bool starred);
   void note_backward_jump(int target);
 
@@ -138,6 +149,8 @@ class Evaluator {
   V call_bound(const V& bound, CallArgs args);
   V construct(const V& type, CallArgs args);
   V instance_attribute(const V& owner, PyObject* name);
+  V super_attribute(const V& self, PyTypeObject* type, PyObject* name);
+  V zero_argument_super();
   V class_attribute(const V& owner, PyTypeObject* type, PyObject* name, PyObject* found);
   V find_instance_item(const V& owner, PyObject* name);
   V const_attribute(const V& owner, PyObject* name);
@@ -170,6 +183,9 @@ class Evaluator {
   std::unordered_map<std::string, int> trips_;  // backward jumps taken, by target
   std::unordered_map<std::string, V> symbol_inputs_;  // symbolic expression -> 0-d input
   std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
+  V handled_;  // the exception being handled, when that changed inside the segment
+  int64_t num_effects_ = 0;
+  std::vector<V>* yielded_ = nullptr;  // of the generator being run
   int steps_taken_ = 0;
   int num_built_ = 0;
   friend class NumpyLowering;
@@ -180,6 +196,9 @@ using Lowering = V (*)(Evaluator&, CallArgs&);
 // `path`: "numpy.linalg.norm", "builtins.len". Objects that this NumPy does not have are passed over.
 void register_lowering(const char* path, Lowering lowering);
 Lowering find_lowering(PyObject* callable);
+// A Python function that is entered instead of the callable ("functools.reduce").
+void register_replacement(const char* path, PyObject* function);
+PyObject* find_replacement(PyObject* callable);
 // Methods and attributes of arrays and NumPy scalars.
 void register_array_method(const char* name, Lowering lowering);
 Lowering find_array_method(const std::string& name);

@@ -91,6 +91,7 @@ bool Guards::run_load(const GuardStep& s, std::span<const Frame> frames, Registe
   switch (s.op) {
     case GuardOp::Local: dst = frames[static_cast<size_t>(s.b)].locals[static_cast<size_t>(s.imm)].get(); break;
     case GuardOp::Stack: dst = frames[static_cast<size_t>(s.b)].stack[static_cast<size_t>(s.imm)].get(); break;
+    case GuardOp::Extra: dst = frames[static_cast<size_t>(s.b)].extra.get(); break;
     case GuardOp::Pinned: dst = s.object; break;
     case GuardOp::Global:
       dst = PyDict_GetItemWithError(s.object, reinterpret_cast<PyObject*>(s.imm));
@@ -220,6 +221,7 @@ int Guards::load(const SourceRef& source) {
   switch (source->step) {
     case Step::Local: step.op = GuardOp::Local; step.b = source->frame; step.imm = source->index; break;
     case Step::Stack: step.op = GuardOp::Stack; step.b = source->frame; step.imm = source->index; break;
+    case Step::Extra: step.op = GuardOp::Extra; step.b = source->frame; break;
     case Step::Pinned: step.op = GuardOp::Pinned; step.object = keep(source->object.get()); break;
     case Step::Global:
       step.op = GuardOp::Global;

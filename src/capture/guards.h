@@ -28,6 +28,7 @@ enum class GuardOp : uint8_t {
   // Loads: register `dst` = …; they fail where there is nothing to load.
   Local,
   Stack,
+  Extra,
   Pinned,
   Global,
   ModuleAttr,

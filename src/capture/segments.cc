@@ -27,7 +27,7 @@ std::string key_of(const State& state) {
   key.reserve(state.frames.size() * 24);
   const auto add = [&](const void* data, size_t size) { key.append(static_cast<const char*>(data), size); };
   for (const Frame& frame : state.frames) {
-    const void* parts[] = {frame.code, frame.globals.get(), frame.extra.get()};
+    const void* parts[] = {frame.code, frame.globals.get()};
     add(parts, sizeof parts);
     const int numbers[] = {frame.ip, static_cast<int>(frame.on_return), static_cast<int>(frame.stack.size())};
     add(numbers, sizeof numbers);
@@ -81,10 +81,10 @@ void CompiledFunction::reset() {
   all_functions().erase(this);
 }
 
-Segment& CompiledFunction::segment(const State& state) {
+std::shared_ptr<Segment> CompiledFunction::segment(const State& state) {
   auto& entry = segments_[key_of(state)];
-  if (!entry) entry = std::make_unique<Segment>();
-  return *entry;
+  if (!entry) entry = std::make_shared<Segment>();
+  return entry;
 }
 
 std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State& state) {
@@ -125,13 +125,15 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
 Ref CompiledFunction::run(State state) {
   Registers registers;
   while (true) {
-    Segment& here = state.frames.size() == 1 && state.frames[0].ip == 0 && root_ ? *root_ : segment(state);
+    // Held: guards and graphs may run Python code that resets or captures again.
+    const std::shared_ptr<Segment> held = state.frames.size() == 1 && state.frames[0].ip == 0 && root_ ? root_ : segment(state);
+    Segment& here = *held;
     if (here.given_up) return run_concretely(state);
     std::shared_ptr<Variant> variant;
     for (size_t i = 0; i < here.variants.size(); ++i) {
-      if (!here.variants[i]->guards.check(state.frames, registers)) continue;
-      variant = here.variants[i];
-      if (i > 0) std::swap(here.variants[i], here.variants[i - 1]);
+      std::shared_ptr<Variant> candidate = here.variants[i];
+      if (!candidate->guards.check(state.frames, registers)) continue;
+      variant = std::move(candidate);
       break;
     }
     if (!variant) {
@@ -145,7 +147,21 @@ Ref CompiledFunction::run(State state) {
         warned_ = true;
         continue;
       }
-      variant = capture(here, state);
+      try {
+        variant = capture(here, state);
+      } catch (const CaptureAborted& aborted) {
+        log::write(log::Channel::GraphBreaks, fmt::format("{} runs as it is: {}", state.frames.back().code->name(), aborted.reason));
+        here.given_up = true;
+        continue;
+      } catch (const GraphBreak& broken) {
+        log::write(log::Channel::GraphBreaks, fmt::format("{} runs as it is: {}", state.frames.back().code->name(), broken.reason));
+        here.given_up = true;
+        continue;
+      } catch (const Error& error) {
+        log::warning(fmt::format("weft.compile: {} runs as it is: {}", state.frames.back().code->name(), error.what()));
+        here.given_up = true;
+        continue;
+      }
       if (!variant->guards.check(state.frames, registers)) {
         // The state does not satisfy guards made from it (an object that compares unequal to itself).
         here.variants.pop_back();
@@ -159,6 +175,10 @@ Ref CompiledFunction::run(State state) {
     ++counters().runs;
     if (variant->returns) return result;
     ++counters().breaks;
+    if (PyErr_CheckSignals() < 0) {
+      unwind(state);
+      continue;
+    }
     Ref returned;
     do {
       if (step(state, returned) == StepResult::Returned) return returned;
@@ -166,8 +186,56 @@ Ref CompiledFunction::run(State state) {
   }
 }
 
+void CompiledFunction::unwrap(PyObject* callable) {
+  function_ = Ref::borrow(callable);
+  if (PyMethod_Check(callable)) {
+    first_args_.insert(first_args_.begin(), Ref::borrow(PyMethod_GET_SELF(callable)));
+    return unwrap(PyMethod_GET_FUNCTION(callable));
+  }
+  PyTypeObject* type = Py_TYPE(callable);
+  if (std::string_view(type->tp_name) == "functools.partial" && !first_keywords_) {
+    Ref function = checked(PyObject_GetAttrString(callable, "func")), args = checked(PyObject_GetAttrString(callable, "args"));
+    Ref keywords = checked(PyObject_GetAttrString(callable, "keywords"));
+    for (Py_ssize_t i = PyTuple_GET_SIZE(args.get()); i-- > 0;)
+      first_args_.insert(first_args_.begin(), Ref::borrow(PyTuple_GET_ITEM(args.get(), i)));
+    if (PyDict_GET_SIZE(keywords.get()) > 0) first_keywords_ = keywords;
+    return unwrap(function.get());
+  }
+  if (PyFunction_Check(callable) || PyType_Check(callable)) return;
+  static PyObject* call_name = PyUnicode_InternFromString("__call__");
+  PyObject* found = _PyType_Lookup(type, call_name);
+  if (found && PyFunction_Check(found)) {
+    first_args_.insert(first_args_.begin(), Ref::borrow(callable));
+    unwrap(found);
+  }
+}
+
 Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnames) {
   ++counters().calls;
+  std::vector<PyObject*> all;
+  Ref all_names;
+  if (!first_args_.empty() || first_keywords_) {
+    for (const Ref& arg : first_args_) all.push_back(arg.get());
+    all.insert(all.end(), args, args + num_args);
+    const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
+    Ref names = checked(PyList_New(0));
+    PyObject *key, *value;
+    for (Py_ssize_t i = 0; first_keywords_ && PyDict_Next(first_keywords_.get(), &i, &key, &value);) {
+      const int overridden = kwnames ? PySequence_Contains(kwnames, key) : 0;
+      if (overridden < 0) throw PythonError{};
+      if (overridden) continue;
+      PyList_Append(names.get(), key);
+      all.push_back(value);
+    }
+    for (size_t i = 0; i < named; ++i) {
+      PyList_Append(names.get(), PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i)));
+      all.push_back(args[num_args + i]);
+    }
+    num_args += first_args_.size();
+    all_names = checked(PyList_AsTuple(names.get()));
+    args = all.data();
+    kwnames = PyTuple_GET_SIZE(all_names.get()) > 0 ? all_names.get() : nullptr;
+  }
   auto* function = reinterpret_cast<PyFunctionObject*>(function_.get());
   const Code* code = PyFunction_Check(function_.get()) ? &decode(reinterpret_cast<PyCodeObject*>(function->func_code)) : nullptr;
   if (!code || !code->unsupported.empty()) {
@@ -189,7 +257,7 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
   state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));
   if (root_code_ != code) {
     root_code_ = code;
-    root_ = &segment(state);
+    root_ = segment(state);
     all_functions().insert(this);
   }
   return run(std::move(state));

@@ -27,7 +27,7 @@ Counters& counters();
 // Everything weft.compile keeps for one function.
 class CompiledFunction {
  public:
-  CompiledFunction(Ref function, Settings settings) : function_(std::move(function)), settings_(std::move(settings)) {}
+  CompiledFunction(Ref function, Settings settings) : settings_(std::move(settings)) { unwrap(function.get()); }
   // Throws PythonError.
   Ref call(PyObject* const* args, size_t num_args, PyObject* kwnames);
   void reset();
@@ -37,14 +37,18 @@ class CompiledFunction {
 
  private:
   Ref run(State state);
-  Segment& segment(const State& state);
+  std::shared_ptr<Segment> segment(const State& state);
   std::shared_ptr<Variant> capture(Segment& segment, const State& state);
 
-  Ref function_;
+  void unwrap(PyObject* callable);
+
+  Ref function_;  // what is evaluated, behind functools.partial, bound methods and instances that can be called
+  std::vector<Ref> first_args_;
+  Ref first_keywords_;  // a dict, or null
   Settings settings_;
-  std::unordered_map<std::string, std::unique_ptr<Segment>> segments_;
+  std::unordered_map<std::string, std::shared_ptr<Segment>> segments_;
   const Code* root_code_ = nullptr;
-  Segment* root_ = nullptr;
+  std::shared_ptr<Segment> root_;
   std::vector<std::shared_ptr<Variant>> captured_;  // in order
   bool warned_ = false;
 };

@@ -35,6 +35,7 @@ std::string Source::str() const {
   switch (step) {
     case Step::Local: return fmt::format("local[{}].{}", frame, key ? utf8(key.get()) : std::to_string(index));
     case Step::Stack: return fmt::format("stack[{}][{}]", frame, index);
+    case Step::Extra: return fmt::format("extra[{}]", frame);
     case Step::Pinned: return fmt::format("<{}>", address(object));
     case Step::Global: return fmt::format("global<{}>.{}", address(object), utf8(key.get()));
     case Step::ModuleAttr: return fmt::format("module<{}>.{}", address(object), utf8(key.get()));

@@ -18,6 +18,7 @@ struct Source {
   enum class Step : uint8_t {
     Local,         // slot `index` of frame `frame`
     Stack,         // position `index` of frame `frame`'s stack
+    Extra,         // what frame `frame` gives when it returns
     Pinned,        // the object itself, held by the guard
     Global,        // `key` in the dict `object`, or else in the builtins `object2`
     ModuleAttr,    // `key` in the module dict `object`
@@ -53,6 +54,11 @@ enum class Kind : uint8_t {
   Cell,      // items[0]: contents or null
   Iter,
   Instance,  // of a plain Python class `object_type`; attributes in keys/items as far as known
+  Exception,  // made inside: object_type(*items); context
+  Handled,    // the exception that was being handled when the segment began
+  Generator,  // not started: items: function, arguments…
+  Super,      // super(object_type, items[0])
+  Partial,    // functools.partial; items: function, arguments (tuple), keywords (dict)
   Opaque,    // a real object that no operation is known for
 };
 
@@ -73,6 +79,7 @@ struct Value {
   WeakKind weak = WeakKind::Float;
   int input = -1;      // graph input this array is
   V view_of;           // the array whose memory this one is a view of
+  V context;           // Exception: what was being handled when it was raised
   bool f_order = false;  // NumPy would lay the result out in Fortran order
   Sym sym;
 
@@ -108,5 +115,14 @@ struct GraphBreak {
   std::string reason;
 };
 [[noreturn]] void graph_break(std::string reason);
+
+// Thrown when evaluation raises a Python exception that a handler of the segment's frames will catch.
+struct AbstractRaise {
+  V exception;
+};
+// Thrown when a segment cannot be captured at all: its position runs as it is.
+struct CaptureAborted {
+  std::string reason;
+};
 
 }  // namespace weft::capture

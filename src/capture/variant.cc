@@ -74,6 +74,22 @@ class Builder {
           if (PyObject_GenericSetAttr(instance.get(), slot(s.args[i]), slot(s.args[i + 1])) < 0) throw PythonError{};
         return instance;
       }
+      case Op::Exception: {
+        Ref args = tuple(std::vector<int>(s.args.begin() + 1, s.args.end()));
+        Ref exception = checked(PyObject_CallObject(s.object.get(), args.get()));
+        if (PyObject* context = slot(s.args[0]); context && context != Py_None)
+          PyException_SetContext(exception.get(), Py_NewRef(context));
+        return exception;
+      }
+      case Op::Handled: {
+        Ref handled = Ref::steal(PyErr_GetHandledException());
+        return handled ? handled : Ref::borrow(Py_None);
+      }
+      case Op::Generator: {
+        std::vector<PyObject*> args;
+        for (size_t i = 1; i < s.args.size(); ++i) args.push_back(slot(s.args[i]));
+        return checked(PyObject_Vectorcall(slot(s.args[0]), args.data(), args.size(), nullptr));
+      }
       default: break;
     }
     throw_error(ErrorKind::Internal, "unknown build step");
@@ -98,6 +114,11 @@ class Builder {
       case Op::SetAttribute:
         if (PyObject_GenericSetAttr(slot(s.args[0]), s.object.get(), slot(s.args[1])) < 0) throw PythonError{};
         break;
+      case Op::SetHandled: {
+        PyObject* handled = slot(s.args[0]);
+        PyErr_SetHandledException(handled == Py_None ? nullptr : handled);
+        break;
+      }
       case Op::SetCell: PyCell_Set(slot(s.args[0]), slot(s.args[1])); break;
       case Op::SetGlobal:
         if (PyDict_SetItem(s.object.get(), s.object2.get(), slot(s.args[0])) < 0) throw PythonError{};

@@ -17,7 +17,8 @@ struct BuildStep {
   enum class Op : uint8_t {
     Const, Output, SymInt, Tuple, List, Dict, Slice, Function, Method, Bound, DictView, Cell,
     IterSequence, IterRange, IterEnumerate, IterZip, Instance,
-    SetList, SetDict, SetAttribute, SetCell, SetGlobal,
+    Exception, Handled, Generator,
+    SetList, SetDict, SetAttribute, SetCell, SetGlobal, SetHandled,
   };
   Op op;
   int dst = -1;
