@@ -225,7 +225,7 @@ void make_tensors(std::vector<ops::Operand>& operands) {
   }
 }
 
-bool takes_scalars(const OpDef& op) { return op.kind == ops::OpKind::Pointwise; }
+bool takes_scalars(const OpDef& op) { return op.kind == ops::OpKind::Pointwise || op.promotes; }
 
 OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords,
                             PyObject** out) {

@@ -137,6 +137,24 @@ PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("weft"); }
 PyObject* get_schema(PyObject* self, void*) {
   return PyUnicode_FromString(reinterpret_cast<OperatorObject*>(self)->op->schema.c_str());
 }
+// The table's row: what tests, documentation and benchmarks read.
+PyObject* get_definition(PyObject* self, void*) {
+  const OpDef& op = *reinterpret_cast<OperatorObject*>(self)->op;
+  constexpr const char* kKinds[] = {"pointwise", "reduction", "view", "creation", "composite", "kernel"};
+  nb::list dtypes;
+  for (int i = 0; i < kNumDTypes; ++i) {
+    if (op.dtypes & ops::dtype_bit(static_cast<DType>(i))) dtypes.append(nb::str(std::string(name(static_cast<DType>(i))).c_str()));
+  }
+  nb::dict row;
+  row["name"] = nb::str(op.name.c_str());
+  row["kind"] = kKinds[static_cast<size_t>(op.kind)];
+  row["numpy"] = nb::str(op.numpy.c_str());
+  row["error"] = nb::make_tuple(op.error.f32, op.error.f64);
+  row["sample"] = nb::make_tuple(op.sample_low, op.sample_high);
+  row["dtypes"] = dtypes;
+  row["doc"] = nb::str(op.doc.c_str());
+  return row.release().ptr();
+}
 PyObject* repr(PyObject* self) {
   return PyUnicode_FromFormat("<weft operator %U>", reinterpret_cast<OperatorObject*>(self)->name);
 }
@@ -156,6 +174,7 @@ PyGetSetDef kAttributes[] = {
     {"__qualname__", get_name, nullptr, nullptr, nullptr},
     {"__module__", get_module, nullptr, nullptr, nullptr},
     {"schema", get_schema, nullptr, nullptr, nullptr},
+    {"definition", get_definition, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 PyMethodDef kMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
@@ -240,16 +259,20 @@ void bind_operators(nb::module_& m) {
   if (!g_operator_type) nb::raise_python_error();
   m.attr("Operator") = nb::borrow(reinterpret_cast<PyObject*>(g_operator_type));
   nb::object tensor = m.attr("Tensor");
-  for (const auto& [name, op] : ops::all_ops()) {
-    const nb::object function = make_operator(*op, name);
+  const auto add = [&](const OpDef& op, const std::string& name) {
+    const nb::object function = make_operator(op, name);
     // A dtype of the same name stays: weft.float is one in PyTorch too.
     if (name[0] != '_' && !nb::hasattr(m, name.c_str())) m.attr(name.c_str()) = function;
-    for (const std::string& method : method_names(*op, name)) {
-      if (!nb::hasattr(tensor, method.c_str())) tensor.attr(method.c_str()) = make_operator(*op, method);
-      if (op->kind == OpKind::Pointwise && method.back() != '_') {
-        tensor.attr((method + "_").c_str()) = make_operator(*op, method + "_", CallStyle::InPlace);
+    for (const std::string& method : method_names(op, name)) {
+      if (!nb::hasattr(tensor, method.c_str())) tensor.attr(method.c_str()) = make_operator(op, method);
+      if (op.kind == OpKind::Pointwise && method.back() != '_') {
+        tensor.attr((method + "_").c_str()) = make_operator(op, method + "_", CallStyle::InPlace);
       }
     }
+  };
+  for (const auto& [name, op] : ops::all_ops()) add(*op, name);
+  for (const auto& [name, op] : ops::all_ops()) {
+    for (const std::string& alias : op->aliases) add(*op, alias);
   }
   for (const Dunder& dunder : kDunders) {
     const OpDef* op = ops::find_op(dunder.operator_);

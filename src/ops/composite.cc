@@ -35,7 +35,7 @@ Operand size_operand(const Sym& size) {
 }
 
 const OpDef& composite(std::string name, std::string schema, std::string doc, std::string numpy, CompositeFn body,
-                       std::vector<std::string> aliases) {
+                       std::vector<std::string> aliases, bool promotes) {
   OpDef def;
   def.name = std::move(name);
   def.schema = std::move(schema);
@@ -43,6 +43,7 @@ const OpDef& composite(std::string name, std::string schema, std::string doc, st
   def.doc = std::move(doc);
   def.numpy = std::move(numpy);
   def.aliases = std::move(aliases);
+  def.promotes = promotes;
   def.composite = std::move(body);
   return register_op(std::move(def));
 }
@@ -64,6 +65,13 @@ std::vector<Tensor> reciprocal(const OpDef&, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   const bool keeps_integers = args.rules == Promotion::NumPy && is_integral(x.dtype());
   return {invoke(keeps_integers ? "trunc_divide" : "true_divide", {Scalar(1), x}, args.rules)};
+}
+
+std::vector<Tensor> sign(const OpDef&, const OpArgs& args) {
+  const Tensor& x = args.tensors[0];
+  const Tensor result = call1("signum", {x});
+  if (args.rules == Promotion::NumPy || !is_floating(x.dtype())) return {result};
+  return {invoke("where", {call1("isnan", {x}), Scalar(0.0), result})};
 }
 
 std::vector<Tensor> float_power(const OpDef&, const OpArgs& args) {
@@ -112,21 +120,24 @@ std::vector<Tensor> nan_to_num(const OpDef&, const OpArgs& args) {
 [[maybe_unused]] const OpDef* const kComposites[] = {
     &composite("div", "(Tensor x, Tensor y, *, str? rounding_mode=None) -> Tensor",
                "x / y; rounded toward zero for rounding_mode='trunc', down for 'floor' (then integers stay integers).",
-               "numpy.true_divide(x, y)", divide, {"divide"}),
+               "numpy.true_divide(x, y)", divide, {"divide"}, true),
     &composite("reciprocal", "(Tensor x) -> Tensor",
-               "1 / x. Integers: floating under PyTorch's rules, truncated under NumPy's.", "1 / x", reciprocal),
+               "1 / x. Integers: floating under PyTorch's rules, truncated under NumPy's.", "1 / x", reciprocal, {}, true),
+    &composite("sign", "(Tensor x) -> Tensor",
+               "-1, 0 or 1; x / |x| for complex x != 0. NaN: 0 under PyTorch's rules, NaN under NumPy's. TypeError for bool.",
+               "numpy.sign(x)", sign, {"sgn"}, true),
     &composite("float_power", "(Tensor x, Tensor y) -> Tensor", "x**y in float64 or complex128. error: 1 ULP. source: SLEEF.",
-               "numpy.float_power(x, y)", float_power),
+               "numpy.float_power(x, y)", float_power, {}, true),
     &composite("clip", "(Tensor x, Tensor? min=None, Tensor? max=None) -> Tensor",
                "minimum(maximum(x, min), max): max where min > max. ValueError if both are None.",
-               "numpy.minimum(numpy.maximum(x, min), max)", clip, {"clamp"}),
+               "numpy.minimum(numpy.maximum(x, min), max)", clip, {"clamp"}, true),
     &composite("gelu", "(Tensor x, *, str approximate='none') -> Tensor",
                "x * Phi(x), Phi the normal distribution function; approximate='tanh': its tanh approximation.\n"
                "source: Hendrycks and Gimpel 2016.",
-               "x * 0.5 * numpy.vectorize(math.erfc)(-x / numpy.sqrt(2))", gelu),
+               "x * 0.5 * numpy.vectorize(math.erfc)(-x / numpy.sqrt(2))", gelu, {}, true),
     &composite("nan_to_num", "(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor",
                "x with NaN replaced by nan and infinities by posinf and neginf (None: the dtype's largest and lowest).",
-               "numpy.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)", nan_to_num),
+               "numpy.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)", nan_to_num, {}, true),
     &composite("divmod", "(Tensor x, Tensor y) -> (Tensor, Tensor)", "(floor_divide(x, y), remainder(x, y)).",
                "numpy.divmod(x, y)",
                [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> {

@@ -21,7 +21,8 @@ Tensor cast_to(const Tensor& x, DType dtype);
 // A size as an operand: a weak Python integer where it is known, a 0-d int64 tensor of the graph where it is not.
 Operand size_operand(const Sym& size);
 
+// `promotes`: operands may be scalars and of different dtypes, as those of a pointwise operator.
 const OpDef& composite(std::string name, std::string schema, std::string doc, std::string numpy, CompositeFn body,
-                       std::vector<std::string> aliases = {});
+                       std::vector<std::string> aliases = {}, bool promotes = false);
 
 }  // namespace weft::ops

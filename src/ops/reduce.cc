@@ -81,9 +81,9 @@ const OpDef& reduction(const char* name, ReduceOp reduce, DTypeSet dtypes, const
                "Product over `dim` (None: over all dimensions). bool and integers multiply in int64 unless `dtype` says\n"
                "otherwise. error: n ULP."),
     &reduction("amin", ReduceOp::Min, kAllDTypes,
-               "Smallest element over `dim`; NaN if there is one. ValueError over no elements.", {"min"}),
+               "Smallest element over `dim`; NaN if there is one. ValueError over no elements."),
     &reduction("amax", ReduceOp::Max, kAllDTypes,
-               "Largest element over `dim`; NaN if there is one. ValueError over no elements.", {"max"}),
+               "Largest element over `dim`; NaN if there is one. ValueError over no elements."),
     &reduction("argmin", ReduceOp::ArgMin, kAllDTypes,
                "int64 position of the smallest element along `dim` (None: in C order of all elements): the first of equal\n"
                "ones, the first NaN if there is one. ValueError over no elements."),

@@ -167,6 +167,12 @@ constexpr const char* kCorrected = "(Tensor x, int[]? dim=None, bool keepdim=Fal
                "numpy.var(x, axis=dim, keepdims=keepdim, ddof=correction)", variance),
     &composite("std", kCorrected, "Square root of var.", "numpy.std(x, axis=dim, keepdims=keepdim, ddof=correction)",
                standard_deviation),
+    &composite("max", "(Tensor x) -> Tensor", "The largest of all elements; NaN if there is one. Along dimensions: amax, argmax.",
+               "numpy.max(x)",
+               [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> { return {call1("amax", args.tensors)}; }),
+    &composite("min", "(Tensor x) -> Tensor", "The smallest of all elements; NaN if there is one. Along dimensions: amin, argmin.",
+               "numpy.min(x)",
+               [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> { return {call1("amin", args.tensors)}; }),
     &composite("ptp", kSchema, "amax(x) - amin(x) over `dim`.", "numpy.ptp(x, axis=dim, keepdims=keepdim)",
                [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
                  const Reduce reduce{op, args};

@@ -95,6 +95,8 @@ struct OpDef {
   DTypeRule dtype_rule = DTypeRule::Same;
   ReduceOp reduce = ReduceOp::None;
   DTypeSet dtypes = kAllDTypes;  // what strict operands may have (pointwise: the computation's dtype)
+  // A composite over pointwise operators that `invoke` may call: its operands are promoted to one dtype.
+  bool promotes = false;
   // NumPy's rules: bool operands of an operator without a bool loop become int8. Where false, TypeError.
   bool numpy_bool_is_int8 = false;
   std::string doc = {};      // docstring as STYLE says: shapes, dtypes, error, raises, source

@@ -15,7 +15,7 @@ constexpr DTypeSet kInexact = kFloats | kComplex;
                      {.doc = "-x. Integers wrap. TypeError for bool: use logical_not.", .numpy = "numpy.negative(x)",
                       .aliases = {"negative"}}),
     &unary<kNumbers>("positive", DTypeRule::Same, [](auto x) { return x; }, {.doc = "x itself. TypeError for bool."}),
-    &unary<kNumbers>("sign", DTypeRule::Same,
+    &unary<kNumbers>("signum", DTypeRule::Same,
                      [](auto x) {
                        const auto one = constant_like(1, x), zero = constant_like(0, x);
                        if (is_complex(dtype(x))) {
@@ -24,7 +24,7 @@ constexpr DTypeSet kInexact = kFloats | kComplex;
                        }
                        return select(x > zero, one, select(x < zero, -one, select(x == zero, zero, x)));
                      },
-                     {.doc = "-1, 0 or 1; NaN for NaN; x / |x| for complex x != 0.", .error = {2, 2}, .aliases = {"sgn"}}),
+                     {.doc = "-1, 0 or 1; NaN for NaN; x / |x| for complex x != 0.", .numpy = "numpy.sign(x)", .error = {2, 2}}),
     &unary<kAllDTypes>("signbit", DTypeRule::Bool,
                        [](auto x) {
                          if constexpr (requires { copysign(x, x); }) {

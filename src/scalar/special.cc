@@ -69,10 +69,10 @@ double erfinv(double x) {
   return std::copysign(y, x);
 }
 
-// Power series up to 30, asymptotic series above.
+// Power series up to 30, asymptotic series above; NaN at infinities, as NumPy and PyTorch have it.
 double i0(double x) {
   x = std::fabs(x);
-  if (std::isnan(x) || std::isinf(x)) return x;
+  if (std::isnan(x) || std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
   if (x < 30) {
     const double quarter = x * x / 4;
     double term = 1, sum = 1;
