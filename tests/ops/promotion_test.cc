@@ -33,15 +33,17 @@ TEST(TorchPromotion, EqualsPyTorchsTables) {
           << left << " with " << right;
   }
   for (const auto& [left, row] : table["tensor_with_0d_tensor"].items()) {
-    for (const auto& [right, expected] : row.items())
+    for (const auto& [right, expected] : row.items()) {
+      // There is no complex32 here: float16 with a complex operand gives complex64.
+      if (!dtype_from_name(expected.get<std::string>())) continue;
       EXPECT_EQ(name(result_of("add", {of_dtype(left, 1), of_dtype(right, 0)}, Promotion::Torch)), expected.get<std::string>())
           << left << " with 0-d " << right;
+    }
   }
   const std::map<std::string, Scalar> scalars = {
       {"bool", Scalar(true)}, {"int", Scalar(1)}, {"float", Scalar(1.0)}, {"complex", Scalar(std::complex<double>(1, 1))}};
   for (const auto& [left, row] : table["tensor_with_python_scalar"].items()) {
     for (const auto& [right, expected] : row.items()) {
-      // There is no complex32 here: float16 with a complex number gives complex64.
       if (!dtype_from_name(expected.get<std::string>())) continue;
       EXPECT_EQ(name(result_of("add", {of_dtype(left, 1), scalars.at(right)}, Promotion::Torch)), expected.get<std::string>())
           << left << " with Python " << right;
