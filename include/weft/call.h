@@ -68,6 +68,11 @@ Argument argument(const std::optional<T>& value) {
 }
 inline Argument optional_list(const IntList& list) { return list.empty() ? Argument() : Argument(list); }
 
+inline std::vector<Operand> joined(std::vector<Operand> first, const std::vector<Tensor>& rest) {
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
 template <size_t N>
 std::array<Tensor, N> to_array(std::vector<Tensor> list) {
   std::array<Tensor, N> result;

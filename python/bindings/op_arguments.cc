@@ -108,6 +108,9 @@ std::optional<int64_t> integer(PyObject* value) {
   return result;
 }
 
+// int|int[]: a single integer means something else than a list of one.
+bool keeps_single(const OpDef& op, const Param& param) { return op.schema.find("int|int[] " + param.name) != std::string::npos; }
+
 Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
   if (value == Py_None) {
     if (!param.optional && !std::holds_alternative<std::monostate>(param.default_value))
@@ -138,6 +141,7 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
     case Param::Type::IntList: {
       SymShape list;
       if (const auto single = integer(value); single && !PyObject_HasAttrString(value, "__len__")) {
+        if (keeps_single(op, param)) return Sym(*single);
         list.push_back(*single);
         return list;
       }
@@ -170,8 +174,13 @@ class Matcher {
   void positional(PyObject* const* args, size_t nargs) {
     size_t i = 0;
     for (size_t p = 0; p < op_.params.size() && i < nargs && !op_.params[p].keyword_only; ++p) {
-      // Sizes and axes may be given one by one: x.permute(2, 0, 1), weft.zeros(2, 3).
-      if (op_.params[p].type == Param::Type::IntList && nargs - i > 1 && all_integers(args + i, nargs - i)) {
+      // Sizes and axes may be given one by one: x.permute(2, 0, 1), weft.zeros(2, 3); so may the tensors of
+      // einsum and meshgrid.
+      const bool sizes = op_.params[p].type == Param::Type::IntList && nargs - i > 1 && is_last(p) &&
+                         all_integers(args + i, nargs - i);
+      const bool tensors = op_.params[p].type == Param::Type::TensorList && is_last(p) &&
+                           std::all_of(args + i, args + nargs, [](PyObject* arg) { return tensor_of_python(arg) != nullptr; });
+      if (sizes || tensors) {
         collected_ = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(nargs - i)));
         for (size_t j = i; j < nargs; ++j)
           PyTuple_SET_ITEM(collected_.ptr(), static_cast<Py_ssize_t>(j - i), Py_NewRef(args[j]));
@@ -182,6 +191,9 @@ class Matcher {
     }
     if (i < nargs) bad_call(op_, fmt::format("expected at most {} positional arguments, got {}", i, nargs));
   }
+
+  // No later parameter takes a positional argument.
+  bool is_last(size_t p) const { return p + 1 == op_.params.size() || op_.params[p + 1].keyword_only; }
 
   static bool all_integers(PyObject* const* args, size_t count) {
     return std::all_of(args, args + count,

@@ -20,6 +20,9 @@ ops::Attr to_attribute(const ops::OpDef& op, const ops::Param& param, const Argu
           if (param.type == Type::Scalar) return Scalar(value);
           return value;
         } else if constexpr (std::is_same_v<T, IntList>) {
+          // One number where the schema tells it from a list of one: C++ does not.
+          const bool single = value.size() == 1 && op.schema.find("int|int[] " + param.name) != std::string::npos;
+          if (single) return Sym(value[0]);
           return SymShape(value.begin(), value.end());
         } else if constexpr (std::is_same_v<T, Scalar>) {
           WEFT_CHECK_TYPE(param.type == Type::Scalar, fmt::format("{}: argument '{}' is not a number", op.name, param.name));

@@ -67,12 +67,10 @@ std::string parameters(const ops::OpDef& op) {
 }
 
 std::string arguments(const ops::OpDef& op) {
-  std::string operands, rest;
-  bool from_list = false;
+  std::string operands, list, rest;
   for (const Param& param : op.params) {
     if (param.type == Type::TensorList) {
-      from_list = true;
-      operands = fmt::format("std::vector<Operand>({0}.begin(), {0}.end())", param.name);
+      list = param.name;
     } else if (is_tensor(param)) {
       operands += fmt::format("{}{}", operands.empty() ? "" : ", ", param.name);
     } else {
@@ -80,7 +78,7 @@ std::string arguments(const ops::OpDef& op) {
       rest += fmt::format("{}{{\"{}\", detail::{}({})}}", rest.empty() ? "" : ", ", param.name, convert, param.name);
     }
   }
-  if (!from_list) operands = "{" + operands + "}";
+  operands = list.empty() ? "{" + operands + "}" : fmt::format("detail::joined({{{}}}, {})", operands, list);
   return fmt::format("\"{}\", {}{}", op.name, operands, rest.empty() ? "" : ", {" + rest + "}");
 }
 
@@ -101,16 +99,6 @@ void add_function(std::string& out, const ops::OpDef& op) {
   }
   if (!op.doc.empty()) out += "// " + first_line(op.doc) + "\n";
   out += fmt::format("inline {} {}({}) {{\n  return {};\n}}\n", result, op.name, parameters(op), body);
-}
-
-// A list beside other tensors has no flat spelling here; such operators are reached through weft::call.
-bool has_function(const ops::OpDef& op) {
-  size_t lists = 0, tensors = 0;
-  for (const Param& param : op.params) {
-    lists += param.type == Type::TensorList;
-    tensors += param.type == Type::Tensor;
-  }
-  return lists == 0 || tensors == 0;
 }
 
 constexpr std::string_view kHead = R"(// One function per operator, in alphabetical order: written from the operator table when weft is built.
@@ -156,7 +144,7 @@ std::string ops_header() {
   std::string out(kHead);
   bool has_norm = false;
   for (const auto& [name, op] : ops::all_ops()) {
-    if (name != op->name || !has_function(*op)) continue;
+    if (name != op->name) continue;
     has_norm |= name == "norm";
     add_function(out, *op);
   }

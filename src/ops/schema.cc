@@ -39,7 +39,7 @@ Param::Type parse_type(std::string_view text) {
   constexpr std::pair<std::string_view, Type> kTypes[] = {
       {"Tensor", Type::Tensor}, {"Tensor[]", Type::TensorList}, {"bool", Type::Bool},     {"int", Type::Int},
       {"float", Type::Float},   {"Scalar", Type::Scalar},       {"str", Type::String},    {"dtype", Type::DType},
-      {"device", Type::Device}, {"int[]", Type::IntList}};
+      {"device", Type::Device}, {"int[]", Type::IntList}, {"int|int[]", Type::IntList}};
   for (const auto& [name, type] : kTypes) {
     if (name == text) return type;
   }

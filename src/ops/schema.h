@@ -14,7 +14,7 @@ struct Schema {
 };
 
 // Internal error naming what is malformed. Types: Tensor, Tensor[], bool, int, float, Scalar, str, dtype, device,
-// int[]; "?" after a type makes it optional; parameters after "*" are keyword-only.
+// int[], int|int[] (a single integer stays one); "?" after a type makes it optional; parameters after "*" are keyword-only.
 Schema parse_schema(std::string_view text);
 
 }  // namespace weft::ops

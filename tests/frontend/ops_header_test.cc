@@ -31,6 +31,9 @@ TEST(OpsHeader, FunctionsAndOperators) {
   EXPECT_EQ(stack({x, x}, 1).shape(), (Shape{2, 2, 2}));
   EXPECT_EQ(zeros({2, 3}).shape(), (Shape{2, 3}));
   EXPECT_EQ(chunk(x, 2).size(), 2u);
+  EXPECT_EQ(split(x, 1, 1).size(), 2u);
+  EXPECT_EQ(array_split(zeros({7}), 3).size(), 3u);
+  EXPECT_EQ(index(x, {Tensor(), Tensor::of<int64_t>({1})}).at(1), 4);
 }
 
 TEST(OpsHeader, KMeansInCpp) {

@@ -1,0 +1,206 @@
+#include "kernels/cpu/indexing.h"
+
+#include "kernels/cpu/rows.h"
+#include "ops/view.h"
+#include "weft/detail/visit_dtype.h"
+#include "weft/error.h"
+#include "weft/parallel.h"
+
+namespace weft::kernels {
+namespace {
+
+inline int64_t checked_index(int64_t index, int64_t size, size_t axis) {
+  const int64_t result = index < 0 ? index + size : index;
+  if (static_cast<uint64_t>(result) >= static_cast<uint64_t>(size)) ops::throw_index_error(index, size, static_cast<int64_t>(axis));
+  return result;
+}
+
+template <class T>
+void accumulate_into(T& target, const T& value) {
+  if constexpr (std::is_same_v<T, bool>) target = target || value;
+  else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    target = static_cast<T>(static_cast<U>(static_cast<U>(target) + static_cast<U>(value)));
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    target = T(static_cast<float>(target) + static_cast<float>(value));
+  } else {
+    target += value;
+  }
+}
+
+Shape common_shape(const std::vector<Tensor>& indices) {
+  Shape shape;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) continue;
+    const Shape& other = index.shape();
+    if (other.size() > shape.size()) shape.insert(shape.begin(), other.size() - shape.size(), 1);
+    for (size_t d = 0; d < other.size(); ++d) {
+      int64_t& size = shape[shape.size() - other.size() + d];
+      if (size == 1) size = other[d];
+    }
+  }
+  return shape;
+}
+
+Tensor broadcast(const Tensor& x, const Shape& shape) {
+  Strides strides(shape.size(), 0);
+  const size_t lead = shape.size() - x.shape().size();
+  for (size_t d = lead; d < shape.size(); ++d) {
+    if (x.shape()[d - lead] != 1) strides[d] = x.strides()[d - lead];
+  }
+  return Tensor(x.storage(), x.dtype(), shape, std::move(strides), x.offset());
+}
+
+// Offset in x of every broadcast position, in elements.
+std::vector<int64_t> block_offsets(const Tensor& x, const std::vector<Tensor>& indices, const IndexPlan& plan, const Shape& shape) {
+  std::vector<int64_t> offsets(static_cast<size_t>(numel(shape)), 0);
+  for (const size_t d : plan.indexed) {
+    const Tensor index = broadcast(indices[d], shape).contiguous();
+    const int64_t* values = index.data_as<int64_t>();
+    for (size_t b = 0; b < offsets.size(); ++b) offsets[b] += checked_index(values[b], x.shape()[d], d) * x.strides()[d];
+  }
+  return offsets;
+}
+
+struct Block {
+  Shape shape;
+  Strides strides;
+  int64_t count;
+};
+
+// The dimensions of x that are taken whole.
+Block kept_block(const Tensor& x, const IndexPlan& plan) {
+  Block block;
+  for (const size_t d : plan.kept) {
+    block.shape.push_back(x.shape()[d]);
+    block.strides.push_back(x.strides()[d]);
+  }
+  block.count = numel(block.shape);
+  return block;
+}
+
+// From the result's order of dimensions to [broadcast…, kept…].
+Tensor place(const Tensor& x, size_t num_broadcast, size_t position) {
+  const size_t ndim = x.shape().size();
+  std::vector<size_t> order;  // result dimension -> dimension of [broadcast…, kept…]
+  for (size_t d = 0; d < position; ++d) order.push_back(num_broadcast + d);
+  for (size_t d = 0; d < num_broadcast; ++d) order.push_back(d);
+  for (size_t d = num_broadcast + position; d < ndim; ++d) order.push_back(d);
+  Shape shape(ndim);
+  Strides strides(ndim);
+  for (size_t d = 0; d < ndim; ++d) {
+    shape[order[d]] = x.shape()[d];
+    strides[order[d]] = x.strides()[d];
+  }
+  return Tensor(x.storage(), x.dtype(), std::move(shape), std::move(strides), x.offset());
+}
+
+}  // namespace
+
+IndexPlan plan_index(const std::vector<bool>& present) {
+  IndexPlan plan;
+  for (size_t d = 0; d < present.size(); ++d) (present[d] ? plan.indexed : plan.kept).push_back(d);
+  if (!plan.indexed.empty() && plan.indexed.back() - plan.indexed.front() + 1 == plan.indexed.size()) plan.position = plan.indexed.front();
+  return plan;
+}
+
+namespace {
+
+IndexPlan plan_of(const Tensor& x, const std::vector<Tensor>& indices) {
+  std::vector<bool> present(x.shape().size(), false);
+  for (size_t d = 0; d < indices.size(); ++d) present[d] = indices[d].defined();
+  return plan_index(present);
+}
+
+}  // namespace
+
+Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values) {
+  const Tensor result = base.clone();
+  const IndexPlan plan = plan_of(base, indices);
+  const Shape shape = common_shape(indices);
+  const std::vector<int64_t> offsets = block_offsets(result, indices, plan, shape);
+  const Block block = kept_block(result, plan);
+  const Tensor source = place(values, shape.size(), plan.position).contiguous();
+  const Strides dense = contiguous_strides(block.shape);
+  visit_dtype(base.dtype(), [&]<class T>(std::type_identity<T>) {
+    for (size_t b = 0; b < offsets.size(); ++b) {
+      T* to = result.data_as<T>() + offsets[b];
+      const T* from = source.data_as<T>() + static_cast<int64_t>(b) * block.count;
+      for_each_row<2>(block.shape, {block.strides, dense}, 0, num_rows(block.shape), [&](const Row<2>& row) {
+        for (int64_t i = 0; i < row.size; ++i) {
+          accumulate_into(to[row.offset[0] + i * row.stride[0]], from[row.offset[1] + i * row.stride[1]]);
+        }
+      });
+    }
+  });
+  return result;
+}
+
+Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
+  const Tensor result = Tensor::empty(index.shape(), x.dtype(), x.device());
+  const size_t axis = static_cast<size_t>(dim);
+  Strides x_strides = x.strides();
+  const int64_t size = x.shape().empty() ? 1 : x.shape()[axis], stride = x_strides.empty() ? 0 : x_strides[axis];
+  if (!x_strides.empty()) x_strides[axis] = 0;
+  const int64_t rows = num_rows(index.shape()), row_size = index.shape().empty() ? 1 : index.shape().back();
+  visit_width(itemsize(x.dtype()), [&]<class T>(std::type_identity<T>) {
+    const T* source = x.data_as<T>();
+    T* target = result.data_as<T>();
+    const int64_t* positions = index.data_as<int64_t>();
+    parallel_for(0, rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(row_size, 1)), [&](int64_t begin, int64_t end) {
+      for_each_row<3>(index.shape(), {result.strides(), x_strides, index.strides()}, begin, end, [&](const Row<3>& row) {
+        for (int64_t i = 0; i < row.size; ++i) {
+          const int64_t at = checked_index(positions[row.offset[2] + i * row.stride[2]], size, axis);
+          target[row.offset[0] + i * row.stride[0]] = source[row.offset[1] + i * row.stride[1] + at * stride];
+        }
+      });
+    });
+  });
+  return result;
+}
+
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool accumulate) {
+  const Tensor result = x.clone();
+  const size_t axis = static_cast<size_t>(dim);
+  Strides strides = result.strides();
+  const int64_t size = x.shape().empty() ? 1 : x.shape()[axis], stride = strides.empty() ? 0 : strides[axis];
+  if (!strides.empty()) strides[axis] = 0;
+  visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* target = result.data_as<T>();
+    const T* from = source.data_as<T>();
+    const int64_t* positions = index.data_as<int64_t>();
+    for_each_row<3>(index.shape(), {strides, source.strides(), index.strides()}, 0, num_rows(index.shape()), [&](const Row<3>& row) {
+      for (int64_t i = 0; i < row.size; ++i) {
+        const int64_t at = checked_index(positions[row.offset[2] + i * row.stride[2]], size, axis);
+        T& element = target[row.offset[0] + i * row.stride[0] + at * stride];
+        const T& value = from[row.offset[1] + i * row.stride[1]];
+        if (accumulate) accumulate_into(element, value);
+        else element = value;
+      }
+    });
+  });
+  return result;
+}
+
+Tensor nonzero(const Tensor& x) {
+  const Tensor flags = x.to(DType::Bool).contiguous();
+  const bool* flag = flags.data_as<bool>();
+  const int64_t n = flags.numel(), ndim = x.dim();
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; ++i) count += flag[i];
+  const Tensor result = Tensor::empty({count, ndim}, DType::I64, x.device());
+  int64_t* out = result.data_as<int64_t>();
+  for (int64_t i = 0; i < n; ++i) {
+    if (!flag[i]) continue;
+    int64_t rest = i;
+    for (int64_t d = ndim; d-- > 0;) {
+      const int64_t size = x.shape()[static_cast<size_t>(d)];
+      out[d] = rest % size;
+      rest /= size;
+    }
+    out += ndim;
+  }
+  return result;
+}
+
+}  // namespace weft::kernels
