@@ -84,6 +84,7 @@ class Scheduler {
     }
     for (size_t i = 0; i < nest_.scope(id).stores.size(); ++i) {
       visit_node(nest_.scope(id).stores[i].value);
+      for (NodeId value : nest_.scope(id).stores[i].more) visit_node(value);
       append(id, Statement::Kind::Store, static_cast<int>(i));
     }
     for (ScopeId child : nest_.scope(id).children) visit_scope(child);

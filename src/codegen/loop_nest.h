@@ -61,6 +61,8 @@ struct Store {
   int buffer;
   Index index;
   NodeId value;
+  // Values for the positions that follow, where lanes are that many positions apart: stored interleaved.
+  std::vector<NodeId> more = {};
 };
 
 struct Scope {

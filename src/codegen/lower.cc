@@ -24,18 +24,32 @@ class Lowering {
     streamed_ = options.streamed;
   }
 
+  // True if a value was to be kept in the result's memory, and no loop came by that could put it there.
+  bool spill_failed() const { return spilled_ != nullptr && !spill_stored_; }
+  void forbid_spills() { may_spill_ = false; }
+
   LoopNest run() {
     nest_.name = kernel_name(group_.roots, memory_);
     nest_.comments = kernel_comments(group_.roots, memory_);
     SymShape shape = group_.roots[0]->tensor().shape;
     OuterLoops outer = choose_outer_loops(shape);
+    std::vector<std::vector<size_t>> written_out;
+    if (outer.unroll_last) {
+      written_out.push_back(outer.groups.back());
+      outer.groups.pop_back();
+    }
     std::vector<Index> index = make_outer_loops(shape, outer);
+    if (may_spill_ && !outer.rows && outer.groups.size() > 1) find_spills();
     for (ir::Value* root : group_.roots) {
-      NodeId value = evaluate(root, index);
       int buffer = buffer_of(root);
       nest_.buffers[static_cast<size_t>(buffer)].written = true;
       nest_.buffers[static_cast<size_t>(buffer)].count = product(shape);
-      nest_.scope(innermost_).stores.push_back({buffer, address(root, index), value});
+      if (written_out.empty()) {
+        NodeId value = evaluate(root, index);
+        nest_.scope(innermost_).stores.push_back({buffer, address(root, index), value});
+      } else {
+        store_written_out(root, buffer, index, written_out[0], shape);
+      }
     }
     choose_lanes();
     estimate_cost();
@@ -53,6 +67,71 @@ class Lowering {
   std::map<const ir::Value*, int> buffer_ids_;
   std::map<const ir::Value*, std::set<const ir::Value*>> reductions_below_;
   std::set<NodeId> known_nonnegative_;
+  const ir::Value* spilled_ = nullptr;
+  bool may_spill_ = true, spill_stored_ = false;
+
+  // Stores the elements along `dims` one by one, or interleaved where lanes run across them.
+  void store_written_out(ir::Value* root, int buffer, std::vector<Index> index,
+                         const std::vector<size_t>& dims, const SymShape& shape) {
+    SymShape part;
+    for (size_t d : dims) part.push_back(shape[d]);
+    int64_t count = product(part).constant();
+    std::vector<Store> stores;
+    for (int64_t k = 0; k < count; ++k) {
+      std::vector<Index> positions = nest_.space.unflatten(Index(k), part);
+      for (size_t p = 0; p < dims.size(); ++p) index[dims[p]] = positions[p];
+      NodeId value = evaluate(root, index);
+      stores.push_back({buffer, address(root, index), value});
+    }
+    auto& target = nest_.scope(innermost_).stores;
+    if (nest_.scope(innermost_).kind != Scope::Kind::Vector) {
+      target.insert(target.end(), stores.begin(), stores.end());
+      return;
+    }
+    for (size_t k = 1; k < stores.size(); ++k) stores[0].more.push_back(stores[k].value);
+    target.push_back(stores[0]);
+  }
+
+  // A costly value that a reduction along the rows needs and then the rows themselves (the exponentials of a
+  // softmax) is kept in the result's own memory in between.
+  void find_spills() {
+    if (group_.roots.size() != 1) return;
+    ir::Value* root = group_.roots[0];
+    if (!root->def || root->def->kind != ir::NodeKind::Op) return;
+    std::set<const ir::Value*> direct, reduced;
+    collect_pointwise(root, direct, &reduced);
+    for (const ir::Value* value : direct) {
+      const ir::TensorType &a = value->tensor(), &b = root->tensor();
+      if (value == root || !reduced.count(value) || a.dtype != b.dtype || a.shape.size() != b.shape.size())
+        continue;
+      bool same = value->def->op && value->def->op->kind == ops::OpKind::Pointwise &&
+                  pointwise_cost(*value->def) >= 10;
+      for (size_t d = 0; same && d < a.shape.size(); ++d) same = sym_known_equal(a.shape[d], b.shape[d]);
+      if (same) spilled_ = value;
+      if (same) return;
+    }
+  }
+
+  // Values computed at the root's own position, and those that reductions on the way need.
+  void collect_pointwise(const ir::Value* value, std::set<const ir::Value*>& direct,
+                         std::set<const ir::Value*>* reduced) {
+    if (!value->def || (memory_.holds(value) && !inside_.count(value)) || !direct.insert(value).second)
+      return;
+    const ir::Node& node = *value->def;
+    if (!node.op || node.op->kind != ops::OpKind::Pointwise) return;
+    for (const ir::Value* input : node.inputs) {
+      if (!input) continue;
+      bool is_reduction = input->def && input->def->op && input->def->op->kind == ops::OpKind::Reduction;
+      if (!is_reduction) {
+        collect_pointwise(input, direct, reduced);
+      } else if (reduced && !is_unrolled(*input->def)) {
+        std::vector<size_t> dims = reduced_dims(*input->def);
+        const ir::Value* operand = input->def->inputs[0];
+        if (dims.size() == 1 && dims[0] + 1 == operand->tensor().shape.size())
+          collect_pointwise(operand, *reduced, nullptr);
+      }
+    }
+  }
 
   // ---- outer loops -------------------------------------------------------------------------------------
   // Index of the roots for a partition of their dimensions into loops.
@@ -84,7 +163,31 @@ class Lowering {
       if (is_affine(shape, merged)) outer.groups = merged;
     }
     outer.rows = !outer.groups.empty() && prefers_rows(shape, outer.groups);
+    outer.unroll_last = prefers_unrolled(shape, outer);
     return outer;
+  }
+
+  // A small result of large reductions: each element is a reduction of its own, all in one parallel loop. Or
+  // a few columns that differ in more than their position: lanes run along the rows.
+  bool prefers_unrolled(const SymShape& shape, const OuterLoops& outer) {
+    constexpr int64_t kMaxElements = 8, kMaxColumns = 4, kManyRows = 64, kManyReduced = 16384;
+    if (outer.groups.empty()) return false;
+    Sym last = 1;
+    for (size_t d : outer.groups.back()) last = last * shape[d];
+    if (!last.is_constant() || last.constant() < 2) return false;
+    if (outer.groups.size() == 1) {
+      if (last.constant() > kMaxElements) return false;
+      for (ir::Value* root : group_.roots)
+        for (const ir::Value* reduction : reductions_below(root))
+          if (reduction_extent(*reduction->def).hint() >= kManyReduced) return true;
+      return false;
+    }
+    if (outer.rows || last.constant() > kMaxColumns) return false;
+    for (ir::Value* root : group_.roots)
+      if (!reductions_below(root).empty()) return false;
+    Sym rows = 1;
+    for (size_t d : outer.groups[outer.groups.size() - 2]) rows = rows * shape[d];
+    return rows.hint() >= kManyRows;
   }
 
   bool is_affine(const SymShape& shape, const std::vector<std::vector<size_t>>& groups) {
@@ -279,8 +382,20 @@ class Lowering {
     ScopeId scope = scope_of(index);
     auto& known = nest_.scope(scope).nodes;
     if (auto found = known.find(key); found != known.end()) return found->second;
-    NodeId result = compute(value, index);
+    NodeId result = value == spilled_ ? compute_spilled(value, index, scope) : compute(value, index);
     nest_.scope(scope).nodes[key] = result;
+    return result;
+  }
+
+  NodeId compute_spilled(const ir::Value* value, const std::vector<Index>& index, ScopeId scope) {
+    if (scope == innermost_) return load(group_.roots[0], index);
+    NodeId result = compute(value, index);
+    const Scope& s = nest_.scope(scope);
+    if (s.kind == Scope::Kind::VectorReduce && s.parent == nest_.scope(innermost_).parent) {
+      nest_.scope(scope).stores.push_back(
+          {buffer_of(group_.roots[0]), address(group_.roots[0], index), result});
+      spill_stored_ = true;
+    }
     return result;
   }
 
@@ -509,7 +624,8 @@ class Lowering {
     return base == 0 && large ? Scope::Kind::ParallelReduce : Scope::Kind::VectorReduce;
   }
 
-  // A loop of `base` that runs over the same extents and whose results the reduction does not need.
+  // A loop of `base` that runs over the same extents, neither needing the reduction's result nor needed by
+  // it.
   ScopeId find_loop(ScopeId base, Scope::Kind kind, const std::vector<SymShape>& groups,
                     const ir::Node& node) {
     const auto& needed = reductions_below(node.inputs[0]);
@@ -519,7 +635,9 @@ class Lowering {
       bool same = true;
       for (size_t g = 0; g < groups.size(); ++g)
         same = same && sym_known_equal(nest_.space.atom(scope.loops[g]).extent, product(groups[g]));
-      for (const ir::Value* hosted : scope.hosted) same = same && !needed.count(hosted);
+      for (const ir::Value* hosted : scope.hosted)
+        same =
+            same && !needed.count(hosted) && !reductions_below(hosted->def->inputs[0]).count(node.output());
       if (same) return id;
     }
     return -1;
@@ -594,7 +712,9 @@ class Lowering {
       }
       if (widest == 0) widest = widest_any;
       scope.lanes = std::max(2, nest_.vector_bytes / widest);
-      if (scope.is_reduction()) scope.lanes *= reduction_registers(scope);
+      constexpr int kMostLanes = 64;
+      scope.lanes *= scope.is_reduction() ? reduction_registers(scope) : column_registers(id);
+      scope.lanes = std::min(scope.lanes, kMostLanes);
     }
   }
 
@@ -632,6 +752,23 @@ class Lowering {
     nest_.cost_per_element = std::max(operations * kNanosecondsPerOperation, bytes * kNanosecondsPerByte);
   }
 
+  // Reductions along outer dimensions read as much of each row as registers hold, in whole cache lines.
+  int column_registers(ScopeId id) {
+    constexpr int64_t kLong = 32;
+    const Scope& scope = nest_.scope(id);
+    size_t accumulators = 0;
+    bool is_long = false;
+    for (const Scope& inner : nest_.scopes) {
+      if (inner.kind != Scope::Kind::Serial || inner.parent != id) continue;
+      accumulators += inner.accumulators.size();
+      is_long = is_long || nest_.space.atom(inner.loops.back()).extent.hint() >= kLong;
+      for (const Accumulator& accumulator : inner.accumulators)
+        if (is_arg_reduction(accumulator.op)) return 1;
+    }
+    bool wide = nest_.space.atom(scope.loops[0]).extent.hint() >= 16 * scope.lanes;
+    return is_long && wide && accumulators <= 2 ? 4 : 1;
+  }
+
   int reduction_registers(const Scope& scope) {
     constexpr int64_t kLong = 512;
     Sym extent = nest_.space.atom(scope.loops.back()).extent;
@@ -645,7 +782,12 @@ class Lowering {
 }  // namespace
 
 LoopNest lower(const FusionGroup& group, const Memory& memory, const LowerOptions& options) {
-  return Lowering(group, memory, options).run();
+  Lowering lowering(group, memory, options);
+  LoopNest nest = lowering.run();
+  if (!lowering.spill_failed()) return nest;
+  Lowering again(group, memory, options);
+  again.forbid_spills();
+  return again.run();
 }
 
 }  // namespace weft::codegen

@@ -36,6 +36,8 @@ struct LowerOptions {
 struct OuterLoops {
   std::vector<std::vector<size_t>> groups;  // dimensions merged into each loop, outermost first
   bool rows = false;                        // no lanes along the last loop: reductions inside have them
+  // The last of `groups` is written out, element by element: a few columns, or all of a small result.
+  bool unroll_last = false;
 };
 
 // True if the node can be part of a kernel.

@@ -111,6 +111,11 @@ class Printer {
       return;
     }
     std::string value = expressions_.vector_reference(store.value, buffer.dtype);
+    if (!store.more.empty()) {
+      for (NodeId more : store.more) value += ", " + expressions_.vector_reference(more, buffer.dtype);
+      line(fmt::format("lanes.interleave({}, {});", pointer, value));
+      return;
+    }
     Sym stride = nest_.space.coefficient(store.index, loop);
     if (known_one(stride))
       line(fmt::format("lanes.{}({}, {});", streams() ? "stream" : "store", pointer, value));

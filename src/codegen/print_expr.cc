@@ -143,7 +143,10 @@ ExpressionPrinter::ExpressionPrinter(const LoopNest& nest, PrintedKernel& kernel
     for (NodeId arg : node.args)
       if (nest.node(arg).scope != node.scope) uses_[static_cast<size_t>(arg)] += 2;
   for (const Scope& scope : nest.scopes) {
-    for (const Store& store : scope.stores) ++uses_[static_cast<size_t>(store.value)];
+    for (const Store& store : scope.stores) {
+      ++uses_[static_cast<size_t>(store.value)];
+      for (NodeId value : store.more) ++uses_[static_cast<size_t>(value)];
+    }
     for (const Accumulator& accumulator : scope.accumulators) {
       bool arg = accumulator.op == ops::ReduceOp::ArgMin || accumulator.op == ops::ReduceOp::ArgMax;
       uses_[static_cast<size_t>(accumulator.operand)] += arg ? 2 : 1;
@@ -320,7 +323,9 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
   }
   if (node.prim == Prim::Neg || node.prim == Prim::Not) {
     std::string text = fmt::format("{}{}", node.prim == Prim::Neg ? "-" : "~", wrap(reference(node.args[0])));
-    return !node.varying && itemsize(dtype) < 4 ? fmt::format("({})({})", type_name(dtype), text) : text;
+    return !node.varying && is_integral(dtype) && itemsize(dtype) < 4
+               ? fmt::format("({})({})", type_name(dtype), text)
+               : text;
   }
   if (const char* op = infix(node.prim, dtype)) {
     bool both_uniform = !nest_.node(node.args[0]).varying && !nest_.node(node.args[1]).varying;
