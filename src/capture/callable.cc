@@ -31,6 +31,8 @@ bool ensure_ready() {
   register_numpy_ufuncs();
   register_numpy_reductions();
   register_numpy_shapes();
+  register_numpy_linalg();
+  register_numpy_sorting();
   Ref entered = Ref::steal(PyImport_ImportModule("weft._entered"));
   Ref table = entered ? Ref::steal(PyObject_GetAttrString(entered.get(), "REPLACEMENTS")) : Ref();
   if (!table) return false;

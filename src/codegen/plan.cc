@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -65,6 +66,13 @@ class Planner {
   void run() {
     for (const ir::Value* input : graph_.inputs()) slot_of(input);
     find_symbols();
+    if (has_empty_values()) {
+      // Nothing to gain from loops, and index arithmetic over sizes of zero would need care everywhere.
+      log::write(log::Channel::Fusion, fmt::format("{}: has empty arrays, runs operator by operator", graph_.name));
+      for (const auto& node : graph_.body().nodes) add_call(*node);
+      finish();
+      return;
+    }
     std::vector<SymShape> strides;
     for (const Strides& known : plan_.input_strides_) strides.emplace_back(known.begin(), known.end());
     fusion_ = passes::fuse(graph_, strides);
@@ -76,6 +84,11 @@ class Planner {
       else
         add_kernel(step.group);
     }
+    finish();
+  }
+
+ private:
+  void finish() {
     for (const ir::Value* output : graph_.outputs()) plan_.output_slots_.push_back(slot_of(output));
     for (const ir::WriteBack& write : graph_.write_backs)
       plan_.write_backs_.emplace_back(write.input, slot_of(write.value));
@@ -84,7 +97,18 @@ class Planner {
     if (log::enabled(log::Channel::Schedule)) log::write(log::Channel::Schedule, plan_.describe());
   }
 
- private:
+  bool has_empty_values() const {
+    const auto is_empty = [](const ir::Value* value) {
+      const SymShape& shape = value->tensor().shape;
+      return std::any_of(shape.begin(), shape.end(), [](Sym size) { return sym_known_equal(size, Sym(0)); });
+    };
+    for (const ir::Value* input : graph_.inputs())
+      if (is_empty(input)) return true;
+    for (const auto& node : graph_.body().nodes)
+      if (std::any_of(node->outputs.begin(), node->outputs.end(), is_empty)) return true;
+    return false;
+  }
+
   Plan& plan_;
   const ir::Graph& graph_;
   const CompileOptions& options_;

@@ -1,0 +1,119 @@
+// NumPy's products and numpy.linalg.
+#include <fmt/format.h>
+
+#include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
+
+namespace weft::capture {
+namespace {
+
+// Operands of a product, cast to their common dtype.
+std::vector<Tensor> promoted(Evaluator& ev, const std::vector<V>& values) {
+  std::vector<Tensor> tensors;
+  for (const V& value : values) tensors.push_back(as_tensor(ev, value));
+  DType dtype = tensors.at(0).dtype();
+  for (const Tensor& tensor : tensors) dtype = promote_types(dtype, tensor.dtype(), Promotion::NumPy);
+  for (Tensor& tensor : tensors) tensor = cast_to(tensor, dtype);
+  return tensors;
+}
+
+// numpy.<name>(a, b) where the operator of that name means the same.
+V product(Evaluator& ev, CallArgs& args, const char* signature, const char* op) {
+  std::vector<V> bound = bind_arguments(args, signature);
+  if (bound.size() > 2 && bound[2] && !ev.is_none(bound[2])) graph_break(fmt::format("{}() with out=", op));
+  return array_or_scalar(ops::call1(op, promoted(ev, {bound[0], bound[1]})));
+}
+
+V outer(Evaluator& ev, CallArgs& args) { return product(ev, args, "a, b, out", "outer"); }
+V inner(Evaluator& ev, CallArgs& args) { return product(ev, args, "a, b", "inner"); }
+V vdot(Evaluator& ev, CallArgs& args) { return product(ev, args, "a, b", "vdot"); }
+V kron(Evaluator& ev, CallArgs& args) { return product(ev, args, "a, b", "kron"); }
+
+V tensordot(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, b, axes");
+  const std::vector<Tensor> operands = promoted(ev, {bound[0], bound[1]});
+  ops::Attrs attrs{{"dims", Sym(2)}};
+  if (bound[2]) {
+    if (ev.is_int(bound[2])) {
+      attrs.set("dims", Sym(ev.to_int(bound[2], "axes")));
+    } else {
+      const std::vector<V> pair = ev.elements(bound[2]);
+      if (pair.size() != 2) graph_break("tensordot() with unusual axes");
+      const auto axes = [&](const V& v, int64_t ndim) {
+        const std::vector<int64_t> list = to_axes(ev, ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v)), ndim, "tensordot");
+        return SymShape(list.begin(), list.end());
+      };
+      attrs.set("dims_x", axes(pair[0], operands[0].dim()));
+      attrs.set("dims_y", axes(pair[1], operands[1].dim()));
+    }
+  }
+  return array_or_scalar(ops::call1("tensordot", operands, attrs));
+}
+
+V einsum(Evaluator& ev, CallArgs& args) {
+  for (const auto& [key, value] : args.keywords) {
+    if (key == "optimize") continue;  // the order of contraction is weft's own
+    graph_break(fmt::format("einsum() with {}=", key));
+  }
+  if (args.args.size() < 2) graph_break("einsum() without operands");
+  if (!ev.python_type(args.args[0]) || ev.python_type(args.args[0]) != &PyUnicode_Type) graph_break("einsum() with axes as lists");
+  const std::string equation = ev.to_string(args.args[0], "an equation");
+  const std::vector<Tensor> operands = promoted(ev, {args.args.begin() + 1, args.args.end()});
+  return array_or_scalar(ops::call1("einsum", operands, {{"equation", equation}}));
+}
+
+V trace(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, offset, axis1, axis2, dtype, out");
+  for (size_t i : {4u, 5u})
+    if (bound[i] && !ev.is_none(bound[i])) graph_break("trace() with dtype= or out=");
+  const auto number = [&](size_t i, int64_t otherwise) { return Sym(bound[i] ? ev.to_int(bound[i], "an axis") : otherwise); };
+  const Tensor diagonal = ops::call1("diagonal", {as_tensor(ev, bound[0])}, {{"offset", number(1, 0)}, {"dim1", number(2, 0)}, {"dim2", number(3, 1)}});
+  const DType d = diagonal.dtype();
+  const DType dtype = is_inexact(d) ? d : is_integral(d) && !is_signed(d) ? DType::U64 : DType::I64;
+  return array_or_scalar(ops::call1("sum", {cast_to(diagonal, dtype)}, {{"dim", SymShape{Sym(-1)}}}));
+}
+
+// float64 for integers; what LAPACK has otherwise.
+Tensor matrices(Evaluator& ev, const V& value) {
+  Tensor x = as_tensor(ev, value);
+  if (x.dtype() == DType::F16 || is_complex(x.dtype())) graph_break("linear algebra of this dtype");
+  return is_inexact(x.dtype()) ? x : cast_to(x, DType::F64);
+}
+
+V unary(Evaluator& ev, CallArgs& args, const char* op) {
+  std::vector<V> bound = bind_arguments(args, "a");
+  const Tensor x = matrices(ev, bound[0]);
+  if (x.dim() < 2) graph_break("linear algebra of an array that is not a matrix");
+  return array_or_scalar(ops::call1(op, {x}));
+}
+V det(Evaluator& ev, CallArgs& args) { return unary(ev, args, "det"); }
+
+V matrix_power(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, n");
+  const Tensor x = as_tensor(ev, bound[0]);
+  const int64_t n = ev.to_int(bound[1], "n");
+  if (n <= 0 || x.dim() < 2) graph_break("matrix_power() with an exponent below one");
+  return array_or_scalar(ops::call1("matrix_power", {x}, {{"n", Sym(n)}}));
+}
+
+V vecdot(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "x1, x2, *, axis");
+  if (bound[2] && ev.to_int(bound[2], "axis") != -1) graph_break("vecdot() over another axis");
+  const std::vector<Tensor> operands = promoted(ev, {bound[0], bound[1]});
+  if (is_complex(operands[0].dtype())) graph_break("vecdot() of complex numbers");
+  const Tensor products = ops::call1("mul", operands);
+  return array_or_scalar(ops::call1("sum", {products}, {{"dim", SymShape{Sym(-1)}}, {"dtype", products.dtype()}}));
+}
+
+}  // namespace
+
+void register_numpy_linalg() {
+  const std::pair<const char*, Lowering> functions[] = {
+      {"outer", outer}, {"inner", inner}, {"vdot", vdot}, {"kron", kron}, {"tensordot", tensordot}, {"einsum", einsum},
+      {"trace", trace}, {"linalg.det", det}, {"linalg.matrix_power", matrix_power}, {"linalg.outer", outer},
+      {"linalg.trace", trace}, {"linalg.tensordot", tensordot}, {"vecdot", vecdot}};
+  for (const auto& [name, lowering] : functions) register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  register_array_method("trace", trace);
+}
+
+}  // namespace weft::capture
