@@ -40,7 +40,8 @@ V tensordot(Evaluator& ev, CallArgs& args) {
       const std::vector<V> pair = ev.elements(bound[2]);
       if (pair.size() != 2) graph_break("tensordot() with unusual axes");
       const auto axes = [&](const V& v, int64_t ndim) {
-        const std::vector<int64_t> list = to_axes(ev, ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v)), ndim, "tensordot");
+        const std::vector<int64_t> list =
+            to_axes(ev, ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v)), ndim, "tensordot");
         return SymShape(list.begin(), list.end());
       };
       attrs.set("dims_x", axes(pair[0], operands[0].dim()));
@@ -56,7 +57,8 @@ V einsum(Evaluator& ev, CallArgs& args) {
     graph_break(fmt::format("einsum() with {}=", key));
   }
   if (args.args.size() < 2) graph_break("einsum() without operands");
-  if (!ev.python_type(args.args[0]) || ev.python_type(args.args[0]) != &PyUnicode_Type) graph_break("einsum() with axes as lists");
+  if (!ev.python_type(args.args[0]) || ev.python_type(args.args[0]) != &PyUnicode_Type)
+    graph_break("einsum() with axes as lists");
   const std::string equation = ev.to_string(args.args[0], "an equation");
   const std::vector<Tensor> operands = promoted(ev, {args.args.begin() + 1, args.args.end()});
   return array_or_scalar(ops::call1("einsum", operands, {{"equation", equation}}));
@@ -66,8 +68,12 @@ V trace(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, offset, axis1, axis2, dtype, out");
   for (size_t i : {4u, 5u})
     if (bound[i] && !ev.is_none(bound[i])) graph_break("trace() with dtype= or out=");
-  const auto number = [&](size_t i, int64_t otherwise) { return Sym(bound[i] ? ev.to_int(bound[i], "an axis") : otherwise); };
-  const Tensor diagonal = ops::call1("diagonal", {as_tensor(ev, bound[0])}, {{"offset", number(1, 0)}, {"dim1", number(2, 0)}, {"dim2", number(3, 1)}});
+  const auto number = [&](size_t i, int64_t otherwise) {
+    return Sym(bound[i] ? ev.to_int(bound[i], "an axis") : otherwise);
+  };
+  const Tensor diagonal =
+      ops::call1("diagonal", {as_tensor(ev, bound[0])},
+                 {{"offset", number(1, 0)}, {"dim1", number(2, 0)}, {"dim2", number(3, 1)}});
   const DType d = diagonal.dtype();
   const DType dtype = is_inexact(d) ? d : is_integral(d) && !is_signed(d) ? DType::U64 : DType::I64;
   return array_or_scalar(ops::call1("sum", {cast_to(diagonal, dtype)}, {{"dim", SymShape{Sym(-1)}}}));
@@ -102,17 +108,21 @@ V vecdot(Evaluator& ev, CallArgs& args) {
   const std::vector<Tensor> operands = promoted(ev, {bound[0], bound[1]});
   if (is_complex(operands[0].dtype())) graph_break("vecdot() of complex numbers");
   const Tensor products = ops::call1("mul", operands);
-  return array_or_scalar(ops::call1("sum", {products}, {{"dim", SymShape{Sym(-1)}}, {"dtype", products.dtype()}}));
+  return array_or_scalar(
+      ops::call1("sum", {products}, {{"dim", SymShape{Sym(-1)}}, {"dtype", products.dtype()}}));
 }
 
 }  // namespace
 
 void register_numpy_linalg() {
   const std::pair<const char*, Lowering> functions[] = {
-      {"outer", outer}, {"inner", inner}, {"vdot", vdot}, {"kron", kron}, {"tensordot", tensordot}, {"einsum", einsum},
-      {"trace", trace}, {"linalg.det", det}, {"linalg.matrix_power", matrix_power}, {"linalg.outer", outer},
-      {"linalg.trace", trace}, {"linalg.tensordot", tensordot}, {"vecdot", vecdot}};
-  for (const auto& [name, lowering] : functions) register_lowering((std::string("numpy.") + name).c_str(), lowering);
+      {"outer", outer},        {"inner", inner},         {"vdot", vdot},
+      {"kron", kron},          {"tensordot", tensordot}, {"einsum", einsum},
+      {"trace", trace},        {"linalg.det", det},      {"linalg.matrix_power", matrix_power},
+      {"linalg.outer", outer}, {"linalg.trace", trace},  {"linalg.tensordot", tensordot},
+      {"vecdot", vecdot}};
+  for (const auto& [name, lowering] : functions)
+    register_lowering((std::string("numpy.") + name).c_str(), lowering);
   register_array_method("trace", trace);
 }
 

@@ -12,10 +12,13 @@ namespace {
 
 bool given(Evaluator& ev, const V& value) { return value && !ev.is_none(value); }
 
-V flattened(const Tensor& x) { return array_value(ops::call1("reshape", {x}, {{"shape", SymShape{product(ops::sym_shape(x))}}})); }
+V flattened(const Tensor& x) {
+  return array_value(ops::call1("reshape", {x}, {{"shape", SymShape{product(ops::sym_shape(x))}}}));
+}
 
 // The operand and the axis; axis=None flattens, an absent axis is `otherwise` (nullopt: None).
-std::pair<Tensor, int64_t> along_axis(Evaluator& ev, const V& array, const V& axis, std::optional<int64_t> otherwise, const char* op) {
+std::pair<Tensor, int64_t> along_axis(Evaluator& ev, const V& array, const V& axis,
+                                      std::optional<int64_t> otherwise, const char* op) {
   Tensor x = as_tensor(ev, array);
   if (axis ? ev.is_none(axis) : !otherwise) return {flattened(x)->tensor, 0};
   if (x.dim() == 0) graph_break(fmt::format("{}() of a 0-d array", op));
@@ -34,7 +37,8 @@ V argsort(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, axis, kind, order, *, stable");
   const std::string kind = given(ev, bound[2]) ? ev.to_string(bound[2], "kind") : "";
   const bool stable = (given(ev, bound[4]) && ev.truth(bound[4])) || kind == "stable" || kind == "mergesort";
-  if (!stable) graph_break("argsort() that is not stable: equal elements have no defined order (use kind='stable')");
+  if (!stable)
+    graph_break("argsort() that is not stable: equal elements have no defined order (use kind='stable')");
   if (given(ev, bound[3])) graph_break("argsort() with order=");
   const auto [x, dim] = along_axis(ev, bound[0], bound[1], -1, "argsort");
   return array_value(ops::call1("argsort", {x}, {{"dim", Sym(dim)}}));
@@ -47,7 +51,8 @@ V searchsorted(Evaluator& ev, CallArgs& args) {
   if (side != "left" && side != "right") graph_break("searchsorted() with an unknown side");
   const Tensor sequence = as_tensor(ev, bound[0]);
   if (sequence.dim() != 1) graph_break("searchsorted() in an array that is not one-dimensional");
-  return array_or_scalar(ops::call1("searchsorted", {sequence, as_tensor(ev, bound[1])}, {{"right", side == "right"}}));
+  return array_or_scalar(
+      ops::call1("searchsorted", {sequence, as_tensor(ev, bound[1])}, {{"right", side == "right"}}));
 }
 
 // cumsum and cumprod: integers widen as the sums do.
@@ -56,9 +61,10 @@ V scan(Evaluator& ev, CallArgs& args, const char* op) {
   if (given(ev, bound[3])) graph_break(fmt::format("{}() with out=", op));
   const auto [x, dim] = along_axis(ev, bound[0], bound[1], std::nullopt, op);
   const DType d = x.dtype();
-  const DType dtype = given(ev, bound[2]) ? to_dtype(ev, bound[2], "dtype")
-                      : is_inexact(d)     ? d
-                      : is_integral(d) && !is_signed(d) ? DType::U64 : DType::I64;
+  const DType dtype = given(ev, bound[2])               ? to_dtype(ev, bound[2], "dtype")
+                      : is_inexact(d)                   ? d
+                      : is_integral(d) && !is_signed(d) ? DType::U64
+                                                        : DType::I64;
   if (dtype == DType::F16) graph_break("a scan in half precision, which NumPy rounds at every step");
   return array_value(ops::call1(op, {cast_to(x, dtype)}, {{"dim", Sym(dim)}, {"dtype", dtype}}));
 }
@@ -71,7 +77,8 @@ V diff(Evaluator& ev, CallArgs& args) {
     if (bound[i] && ev.realize(bound[i])->kind != Kind::Const) graph_break("diff() with prepend= or append=");
   const Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() == 0) graph_break("diff() of a 0-d array");
-  const int64_t n = bound[1] ? ev.to_int(bound[1], "n") : 1, axis = bound[2] ? ev.to_int(bound[2], "axis") : -1;
+  const int64_t n = bound[1] ? ev.to_int(bound[1], "n") : 1,
+                axis = bound[2] ? ev.to_int(bound[2], "axis") : -1;
   if (n < 0) graph_break("diff() of negative order");
   return array_value(ops::call1("diff", {x}, {{"n", Sym(n)}, {"dim", Sym(axis)}}));
 }
@@ -128,13 +135,15 @@ V repeat(Evaluator& ev, CallArgs& args) {
   SymShape stretched = wide;
   stretched[static_cast<size_t>(dim) + 1] = count;
   result[static_cast<size_t>(dim)] = shape[static_cast<size_t>(dim)] * count;
-  const Tensor expanded = ops::call1("expand", {ops::call1("reshape", {x}, {{"shape", wide}})}, {{"shape", stretched}});
+  const Tensor expanded =
+      ops::call1("expand", {ops::call1("reshape", {x}, {{"shape", wide}})}, {{"shape", stretched}});
   return array_value(ops::call1("reshape", {expanded}, {{"shape", result}}));
 }
 
 V tile(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "A, reps");
-  return array_value(ops::call1("tile", {as_tensor(ev, bound[0])}, {{"dims", to_shape(ev, bound[1], "reps")}}));
+  return array_value(
+      ops::call1("tile", {as_tensor(ev, bound[0])}, {{"dims", to_shape(ev, bound[1], "reps")}}));
 }
 
 V broadcast_to(Evaluator& ev, CallArgs& args) {
@@ -149,7 +158,9 @@ V moveaxis(Evaluator& ev, CallArgs& args) {
   const V& array = ev.realize(bound[0]);
   if (array->kind != Kind::Array) graph_break("moveaxis() of something that is not an array");
   const int64_t ndim = array->tensor.dim();
-  const auto axes = [&](const V& v) { return to_axes(ev, ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v)), ndim, "moveaxis"); };
+  const auto axes = [&](const V& v) {
+    return to_axes(ev, ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v)), ndim, "moveaxis");
+  };
   const std::vector<int64_t> from = axes(bound[1]), to = axes(bound[2]);
   if (from.size() != to.size()) graph_break("moveaxis() with as many sources as destinations");
   std::vector<int64_t> order(static_cast<size_t>(ndim), -1);
@@ -169,17 +180,21 @@ V moveaxis(Evaluator& ev, CallArgs& args) {
 
 V diagonal(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, offset, axis1, axis2");
-  const auto number = [&](size_t i, int64_t otherwise) { return Sym(bound[i] ? ev.to_int(bound[i], "an axis") : otherwise); };
+  const auto number = [&](size_t i, int64_t otherwise) {
+    return Sym(bound[i] ? ev.to_int(bound[i], "an axis") : otherwise);
+  };
   const Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() < 2) graph_break("the diagonal of an array that is not a matrix");
-  V value = array_value(ops::call1("diagonal", {x}, {{"offset", number(1, 0)}, {"dim1", number(2, 0)}, {"dim2", number(3, 1)}}));
+  V value = array_value(ops::call1(
+      "diagonal", {x}, {{"offset", number(1, 0)}, {"dim1", number(2, 0)}, {"dim2", number(3, 1)}}));
   value->view_of = bound[0];
   return value;
 }
 
 V eye(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "N, M, k, dtype");
-  const Sym rows = ev.to_sym(bound[0], "a size"), columns = given(ev, bound[1]) ? ev.to_sym(bound[1], "a size") : rows;
+  const Sym rows = ev.to_sym(bound[0], "a size"),
+            columns = given(ev, bound[1]) ? ev.to_sym(bound[1], "a size") : rows;
   const DType dtype = given(ev, bound[3]) ? to_dtype(ev, bound[3], "dtype") : DType::F64;
   const Sym k(bound[2] ? ev.to_int(bound[2], "k") : 0);
   return array_value(ops::call1("eye", {}, {{"n", rows}, {"m", columns}, {"k", k}, {"dtype", dtype}}));
@@ -198,13 +213,15 @@ V triangle(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "m, k");
   const Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() < 2) graph_break("a triangle of an array that is not a matrix");
-  return array_value(ops::call1(kUpper ? "triu" : "tril", {x}, {{"diagonal", Sym(bound[1] ? ev.to_int(bound[1], "k") : 0)}}));
+  return array_value(ops::call1(kUpper ? "triu" : "tril", {x},
+                                {{"diagonal", Sym(bound[1] ? ev.to_int(bound[1], "k") : 0)}}));
 }
 
 V atleast(Evaluator& ev, CallArgs& args, int64_t ndim, const char* op) {
   if (args.args.size() != 1 || !args.keywords.empty()) graph_break(fmt::format("{}() of several arrays", op));
   const V& array = ev.realize(args.args[0]);
-  if (array->kind == Kind::Array && array->flavor == Flavor::NdArray && array->tensor.dim() >= ndim) return array;
+  if (array->kind == Kind::Array && array->flavor == Flavor::NdArray && array->tensor.dim() >= ndim)
+    return array;
   return array_value(ops::call1(op, {as_tensor(ev, array)}));
 }
 V atleast_1d(Evaluator& ev, CallArgs& args) { return atleast(ev, args, 1, "atleast_1d"); }
@@ -222,7 +239,8 @@ V close(Evaluator& ev, CallArgs& args) {
   if (bound[4] && ev.truth(bound[4])) graph_break("isclose() with equal_nan=");
   const V y = array_or_scalar(as_tensor(ev, bound[1])), x = array_or_scalar(as_tensor(ev, bound[0]));
   // |x - y| <= atol + rtol * |y| where y is finite, else x == y. source: numpy.isclose.
-  const V number_rtol = const_value(checked(PyFloat_FromDouble(rtol))), number_atol = const_value(checked(PyFloat_FromDouble(atol)));
+  const V number_rtol = const_value(checked(PyFloat_FromDouble(rtol))),
+          number_atol = const_value(checked(PyFloat_FromDouble(atol)));
   const auto op = [&](const char* name, const V& a, const V& b) { return numpy_pointwise(ev, name, {a, b}); };
   const V bound_on = op("add", number_atol, op("mul", number_rtol, numpy_pointwise(ev, "abs", {y})));
   const V near = op("le", numpy_pointwise(ev, "abs", {op("sub", x, y)}), bound_on);
@@ -233,15 +251,32 @@ V close(Evaluator& ev, CallArgs& args) {
 }  // namespace
 
 void register_numpy_sorting() {
-  const std::pair<const char*, Lowering> functions[] = {
-      {"sort", sort}, {"argsort", argsort}, {"searchsorted", searchsorted}, {"cumsum", cumsum}, {"cumprod", cumprod},
-      {"diff", diff}, {"flip", flip}, {"roll", roll}, {"ptp", ptp}, {"repeat", repeat}, {"tile", tile},
-      {"broadcast_to", broadcast_to}, {"moveaxis", moveaxis}, {"diagonal", diagonal}, {"eye", eye}, {"identity", identity},
-      {"tril", triangle<false>}, {"triu", triangle<true>}, {"atleast_1d", atleast_1d}, {"atleast_2d", atleast_2d},
-      {"isclose", close}};
-  for (const auto& [name, lowering] : functions) register_lowering((std::string("numpy.") + name).c_str(), lowering);
-  const std::pair<const char*, Lowering> methods[] = {{"argsort", argsort}, {"searchsorted", searchsorted}, {"cumsum", cumsum},
-                                                      {"cumprod", cumprod}, {"repeat", repeat}, {"diagonal", diagonal}};
+  const std::pair<const char*, Lowering> functions[] = {{"sort", sort},
+                                                        {"argsort", argsort},
+                                                        {"searchsorted", searchsorted},
+                                                        {"cumsum", cumsum},
+                                                        {"cumprod", cumprod},
+                                                        {"diff", diff},
+                                                        {"flip", flip},
+                                                        {"roll", roll},
+                                                        {"ptp", ptp},
+                                                        {"repeat", repeat},
+                                                        {"tile", tile},
+                                                        {"broadcast_to", broadcast_to},
+                                                        {"moveaxis", moveaxis},
+                                                        {"diagonal", diagonal},
+                                                        {"eye", eye},
+                                                        {"identity", identity},
+                                                        {"tril", triangle<false>},
+                                                        {"triu", triangle<true>},
+                                                        {"atleast_1d", atleast_1d},
+                                                        {"atleast_2d", atleast_2d},
+                                                        {"isclose", close}};
+  for (const auto& [name, lowering] : functions)
+    register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> methods[] = {{"argsort", argsort}, {"searchsorted", searchsorted},
+                                                      {"cumsum", cumsum},   {"cumprod", cumprod},
+                                                      {"repeat", repeat},   {"diagonal", diagonal}};
   for (const auto& [name, lowering] : methods) register_array_method(name, lowering);
 }
 

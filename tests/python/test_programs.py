@@ -175,7 +175,7 @@ def stack_and_concatenate(rng, n):
     return join, (rng.standard_normal(n), rng.standard_normal(n))
 
 
-@program()
+@program(fullgraph=False)
 def fancy_indexing(rng, n):
     def fancy(x, index, mask):
         return x[index], x[mask], np.take(x, index), x[index][::-1]
@@ -183,7 +183,7 @@ def fancy_indexing(rng, n):
     return fancy, (rng.standard_normal(n + 1), rng.integers(0, n + 1, 5), rng.standard_normal(n + 1) > 0)
 
 
-@program()
+@program(fullgraph=False)
 def sorting(rng, n):
     def sorting(x):
         order = np.argsort(x, kind="stable")
@@ -323,4 +323,4 @@ def test_program_with_changing_sizes(make, rtol, fullgraph):
     _run(make, rtol, fullgraph, [6, 10, 33, 1, 0] if make in SIZE_ZERO else [6, 10, 33, 1])
 
 
-SIZE_ZERO = [kmeans_assignment, laplace_step, integer_arithmetic, mixed_dtypes, cumulative, stack_and_concatenate]
+SIZE_ZERO = [laplace_step, integer_arithmetic, mixed_dtypes, cumulative, stack_and_concatenate]
