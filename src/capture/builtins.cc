@@ -40,7 +40,8 @@ V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args) {
     if (!object) graph_break("a call whose arguments are not known");
     PyDict_SetItemString(keywords.get(), key.c_str(), object.get());
   }
-  Ref owner = checked(PyImport_ImportModule(module)), function = checked(PyObject_GetAttrString(owner.get(), name));
+  Ref owner = checked(PyImport_ImportModule(module)),
+      function = checked(PyObject_GetAttrString(owner.get(), name));
   return const_value(checked(PyObject_Call(function.get(), tuple.get(), keywords.get())));
 }
 
@@ -195,7 +196,8 @@ V builtin_int(Evaluator& ev, CallArgs& args) {
   if (args.args.size() == 1) {
     const V& value = ev.realize(args.args[0]);
     if (value->kind == Kind::SymInt) return value;
-    if (value->kind == Kind::Array && (is_integral(value->tensor.dtype()) || value->tensor.dtype() == DType::Bool) &&
+    if (value->kind == Kind::Array &&
+        (is_integral(value->tensor.dtype()) || value->tensor.dtype() == DType::Bool) &&
         value->tensor.dtype() != DType::U64)
       return single_element(ev, value, DType::I64, WeakKind::Int);
     if (value->kind == Kind::Array || value->kind == Kind::Scalar) graph_break("int() of a computed number");
@@ -207,7 +209,8 @@ V builtin_bool(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 1);
   if (args.args.empty()) return bool_value(false);
   const V& value = ev.realize(args.args[0]);
-  if (value->kind == Kind::Array && value->tensor.dim() == 0) return single_element(ev, value, DType::Bool, WeakKind::Bool);
+  if (value->kind == Kind::Array && value->tensor.dim() == 0)
+    return single_element(ev, value, DType::Bool, WeakKind::Bool);
   return bool_value(ev.truth(value));
 }
 
@@ -220,8 +223,10 @@ V builtin_isinstance(Evaluator& ev, CallArgs& args) {
   if (!type || !classes) graph_break("isinstance() of an unknown object");
   std::vector<PyObject*> candidates;
   if (PyTuple_Check(classes.get()))
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes.get()); ++i) candidates.push_back(PyTuple_GET_ITEM(classes.get(), i));
-  else candidates.push_back(classes.get());
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes.get()); ++i)
+      candidates.push_back(PyTuple_GET_ITEM(classes.get(), i));
+  else
+    candidates.push_back(classes.get());
   for (PyObject* candidate : candidates) {
     if (!PyType_Check(candidate)) graph_break("isinstance() with an unknown class");
     if (Py_TYPE(candidate) != &PyType_Type) {
@@ -246,7 +251,8 @@ V builtin_type(Evaluator& ev, CallArgs& args) {
 V builtin_callable(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
   const V& value = ev.realize(args.args[0]);
-  if (value->kind == Kind::Function || value->kind == Kind::Method || value->kind == Kind::Bound) return bool_value(true);
+  if (value->kind == Kind::Function || value->kind == Kind::Method || value->kind == Kind::Bound)
+    return bool_value(true);
   PyTypeObject* type = ev.python_type(value);
   if (!type) graph_break("callable() of an unknown object");
   return bool_value(type->tp_call != nullptr);
@@ -289,8 +295,10 @@ V builtin_slice(Evaluator& ev, CallArgs& args) {
   (void)ev;
   expect(args, 1, 3);
   V slice = make_value(Kind::Slice);
-  if (args.args.size() == 1) slice->items = {none_value(), args.args[0], none_value()};
-  else slice->items = {args.args[0], args.args[1], args.args.size() == 3 ? args.args[2] : none_value()};
+  if (args.args.size() == 1)
+    slice->items = {none_value(), args.args[0], none_value()};
+  else
+    slice->items = {args.args[0], args.args[1], args.args.size() == 3 ? args.args[2] : none_value()};
   return slice;
 }
 
@@ -319,10 +327,12 @@ V builtin_sorted(Evaluator& ev, CallArgs& args) {
 
 #define WEFT_MATH(NAME) \
   V math_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "math", #NAME, args); }
-#define WEFT_FOR_EACH_MATH(X)                                                                                       \
-  X(sqrt) X(exp) X(log) X(log2) X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2)   \
-  X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) \
-  X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb) X(isclose)
+#define WEFT_FOR_EACH_MATH(X)                                                                                \
+  X(sqrt)                                                                                                    \
+  X(exp) X(log) X(log2) X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2)     \
+      X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) \
+          X(isinf) X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt)    \
+              X(comb) X(isclose)
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
 
@@ -493,29 +503,64 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
 }
 
 void register_builtins() {
-  const std::pair<const char*, Lowering> functions[] = {
-      {"len", builtin_len}, {"range", builtin_range}, {"enumerate", builtin_enumerate}, {"zip", builtin_zip},
-      {"reversed", builtin_reversed}, {"iter", builtin_iter}, {"next", builtin_next}, {"tuple", builtin_tuple},
-      {"list", builtin_list}, {"dict", builtin_dict}, {"sum", builtin_sum}, {"min", builtin_extreme<Py_LT>},
-      {"max", builtin_extreme<Py_GT>}, {"abs", builtin_abs}, {"float", builtin_float}, {"int", builtin_int},
-      {"bool", builtin_bool}, {"str", builtin_str}, {"isinstance", builtin_isinstance}, {"type", builtin_type},
-      {"callable", builtin_callable}, {"getattr", builtin_getattr}, {"hasattr", builtin_hasattr},
-      {"setattr", builtin_setattr}, {"all", builtin_quantifier<true>}, {"any", builtin_quantifier<false>},
-      {"slice", builtin_slice}, {"pow", builtin_pow}, {"round", builtin_round}, {"divmod", builtin_divmod},
-      {"sorted", builtin_sorted}};
-  for (const auto& [name, lowering] : functions) register_lowering((std::string("builtins.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> functions[] = {{"len", builtin_len},
+                                                        {"range", builtin_range},
+                                                        {"enumerate", builtin_enumerate},
+                                                        {"zip", builtin_zip},
+                                                        {"reversed", builtin_reversed},
+                                                        {"iter", builtin_iter},
+                                                        {"next", builtin_next},
+                                                        {"tuple", builtin_tuple},
+                                                        {"list", builtin_list},
+                                                        {"dict", builtin_dict},
+                                                        {"sum", builtin_sum},
+                                                        {"min", builtin_extreme<Py_LT>},
+                                                        {"max", builtin_extreme<Py_GT>},
+                                                        {"abs", builtin_abs},
+                                                        {"float", builtin_float},
+                                                        {"int", builtin_int},
+                                                        {"bool", builtin_bool},
+                                                        {"str", builtin_str},
+                                                        {"isinstance", builtin_isinstance},
+                                                        {"type", builtin_type},
+                                                        {"callable", builtin_callable},
+                                                        {"getattr", builtin_getattr},
+                                                        {"hasattr", builtin_hasattr},
+                                                        {"setattr", builtin_setattr},
+                                                        {"all", builtin_quantifier<true>},
+                                                        {"any", builtin_quantifier<false>},
+                                                        {"slice", builtin_slice},
+                                                        {"pow", builtin_pow},
+                                                        {"round", builtin_round},
+                                                        {"divmod", builtin_divmod},
+                                                        {"sorted", builtin_sorted}};
+  for (const auto& [name, lowering] : functions)
+    register_lowering((std::string("builtins.") + name).c_str(), lowering);
 #define WEFT_MATH(NAME) register_lowering("math." #NAME, math_##NAME);
   WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
-  const std::pair<const char*, Lowering> operators[] = {
-      {"add", operator_binary<0>}, {"sub", operator_binary<10>}, {"mul", operator_binary<5>},
-      {"truediv", operator_binary<11>}, {"floordiv", operator_binary<2>}, {"mod", operator_binary<6>},
-      {"pow", operator_binary<8>}, {"matmul", operator_binary<4>}, {"and_", operator_binary<1>},
-      {"or_", operator_binary<7>}, {"xor", operator_binary<12>}, {"lt", operator_compare<Py_LT>},
-      {"le", operator_compare<Py_LE>}, {"gt", operator_compare<Py_GT>}, {"ge", operator_compare<Py_GE>},
-      {"eq", operator_compare<Py_EQ>}, {"ne", operator_compare<Py_NE>}, {"getitem", operator_getitem},
-      {"neg", operator_neg}, {"index", operator_index}};
-  for (const auto& [name, lowering] : operators) register_lowering((std::string("operator.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> operators[] = {{"add", operator_binary<0>},
+                                                        {"sub", operator_binary<10>},
+                                                        {"mul", operator_binary<5>},
+                                                        {"truediv", operator_binary<11>},
+                                                        {"floordiv", operator_binary<2>},
+                                                        {"mod", operator_binary<6>},
+                                                        {"pow", operator_binary<8>},
+                                                        {"matmul", operator_binary<4>},
+                                                        {"and_", operator_binary<1>},
+                                                        {"or_", operator_binary<7>},
+                                                        {"xor", operator_binary<12>},
+                                                        {"lt", operator_compare<Py_LT>},
+                                                        {"le", operator_compare<Py_LE>},
+                                                        {"gt", operator_compare<Py_GT>},
+                                                        {"ge", operator_compare<Py_GE>},
+                                                        {"eq", operator_compare<Py_EQ>},
+                                                        {"ne", operator_compare<Py_NE>},
+                                                        {"getitem", operator_getitem},
+                                                        {"neg", operator_neg},
+                                                        {"index", operator_index}};
+  for (const auto& [name, lowering] : operators)
+    register_lowering((std::string("operator.") + name).c_str(), lowering);
 }
 
 }  // namespace weft::capture

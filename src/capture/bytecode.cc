@@ -73,7 +73,8 @@ class Decoder {
     const int end = static_cast<int>(code_.instructions.size());
     for (auto [instruction, offset] : jumps_) {
       auto found = index_of_offset.find(offset);
-      code_.instructions[static_cast<size_t>(instruction)].arg = found == index_of_offset.end() ? end : found->second;
+      code_.instructions[static_cast<size_t>(instruction)].arg =
+          found == index_of_offset.end() ? end : found->second;
     }
     // Exhausted FOR_ITER continues behind the END_FOR (3.12) and POP_TOP (3.13) it jumps to.
 #if PY_VERSION_HEX >= 0x030C0000
@@ -92,7 +93,9 @@ class Decoder {
   }
 
  private:
-  void emit(Op op, int arg = 0, int arg2 = 0) { code_.instructions.push_back({op, arg, arg2, current_->offset}); }
+  void emit(Op op, int arg = 0, int arg2 = 0) {
+    code_.instructions.push_back({op, arg, arg2, current_->offset});
+  }
   void jump(Op op, int distance) {
     jumps_.push_back({static_cast<int>(code_.instructions.size()), current_->after + 2 * distance});
     emit(op);
@@ -111,7 +114,8 @@ class Decoder {
 
   bool lower_simple(int opcode, int arg) {
     switch (opcode) {
-      case RESUME: case NOP: emit(Op::Nop); return true;
+      case RESUME:
+      case NOP: emit(Op::Nop); return true;
       case POP_TOP: emit(Op::PopTop); return true;
       case PUSH_NULL: emit(Op::PushNull); return true;
       case COPY: emit(Op::Copy, arg); return true;
@@ -167,10 +171,14 @@ class Decoder {
       case STORE_SLICE: emit(Op::StoreSlice); return true;
       case END_FOR: emit(Op::Nop); return true;
       case CALL_INTRINSIC_1:
-        if (arg == 5) emit(Op::Positive);
-        else if (arg == 6) emit(Op::ListToTuple);
-        else if (arg == 3) emit(Op::Unsupported);  // a StopIteration that leaves a generator
-        else unsupported("it uses an instruction that capture does not know");
+        if (arg == 5)
+          emit(Op::Positive);
+        else if (arg == 6)
+          emit(Op::ListToTuple);
+        else if (arg == 3)
+          emit(Op::Unsupported);  // a StopIteration that leaves a generator
+        else
+          unsupported("it uses an instruction that capture does not know");
         return true;
 #endif
     }
@@ -203,7 +211,9 @@ class Decoder {
       case LOAD_BUILD_CLASS: emit(Op::LoadBuildClass); return true;
 #if PY_VERSION_HEX >= 0x030C0000
       case LOAD_ATTR: emit(arg & 1 ? Op::LoadMethod : Op::LoadAttr, arg >> 1); return true;
-      case LOAD_SUPER_ATTR: emit(arg & 1 ? Op::LoadSuperMethod : Op::LoadSuperAttr, arg >> 2, arg >> 1 & 1); return true;
+      case LOAD_SUPER_ATTR:
+        emit(arg & 1 ? Op::LoadSuperMethod : Op::LoadSuperAttr, arg >> 2, arg >> 1 & 1);
+        return true;
       case LOAD_FAST_CHECK: emit(Op::LoadFast, arg); return true;
       case LOAD_FAST_AND_CLEAR: emit(Op::LoadFastAndClear, arg); return true;
 #else
@@ -211,9 +221,18 @@ class Decoder {
       case LOAD_METHOD: emit(Op::LoadMethod, arg); return true;
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
-      case LOAD_FAST_LOAD_FAST: emit(Op::LoadFast, arg >> 4); emit(Op::LoadFast, arg & 15); return true;
-      case STORE_FAST_LOAD_FAST: emit(Op::StoreFast, arg >> 4); emit(Op::LoadFast, arg & 15); return true;
-      case STORE_FAST_STORE_FAST: emit(Op::StoreFast, arg >> 4); emit(Op::StoreFast, arg & 15); return true;
+      case LOAD_FAST_LOAD_FAST:
+        emit(Op::LoadFast, arg >> 4);
+        emit(Op::LoadFast, arg & 15);
+        return true;
+      case STORE_FAST_LOAD_FAST:
+        emit(Op::StoreFast, arg >> 4);
+        emit(Op::LoadFast, arg & 15);
+        return true;
+      case STORE_FAST_STORE_FAST:
+        emit(Op::StoreFast, arg >> 4);
+        emit(Op::StoreFast, arg & 15);
+        return true;
 #else
       case LOAD_CLOSURE: emit(Op::LoadFast, arg); return true;
 #endif
@@ -233,7 +252,10 @@ class Decoder {
       case POP_JUMP_IF_TRUE: jump(Op::PopJumpIfTrue, arg); return true;
       case POP_JUMP_IF_NONE: jump(Op::PopJumpIfNone, arg); return true;
       case POP_JUMP_IF_NOT_NONE: jump(Op::PopJumpIfNotNone, arg); return true;
-      case RETURN_CONST: emit(Op::LoadConst, arg); emit(Op::Return); return true;
+      case RETURN_CONST:
+        emit(Op::LoadConst, arg);
+        emit(Op::Return);
+        return true;
 #else
       case POP_JUMP_FORWARD_IF_FALSE: jump(Op::PopJumpIfFalse, arg); return true;
       case POP_JUMP_FORWARD_IF_TRUE: jump(Op::PopJumpIfTrue, arg); return true;
@@ -305,26 +327,35 @@ void find_liveness(Code& code) {
     for (size_t k = n; k-- > 0;) {
       const Instruction& in = code.instructions[k];
       uint64_t live = 0;
-      const bool ends = in.op == Op::Return || in.op == Op::Raise || in.op == Op::Reraise || in.op == Op::Jump ||
-                        in.op == Op::JumpBack;
+      const bool ends = in.op == Op::Return || in.op == Op::Raise || in.op == Op::Reraise ||
+                        in.op == Op::Jump || in.op == Op::JumpBack;
       if (!ends) live |= code.live[k + 1];
       switch (in.op) {
-        case Op::Jump: case Op::JumpBack: case Op::PopJumpIfTrue: case Op::PopJumpIfFalse: case Op::PopJumpIfNone:
-        case Op::PopJumpIfNotNone: case Op::JumpIfTrueOrPop: case Op::JumpIfFalseOrPop: case Op::ForIter:
-          live |= code.live[static_cast<size_t>(in.arg)];
-          break;
+        case Op::Jump:
+        case Op::JumpBack:
+        case Op::PopJumpIfTrue:
+        case Op::PopJumpIfFalse:
+        case Op::PopJumpIfNone:
+        case Op::PopJumpIfNotNone:
+        case Op::JumpIfTrueOrPop:
+        case Op::JumpIfFalseOrPop:
+        case Op::ForIter: live |= code.live[static_cast<size_t>(in.arg)]; break;
         default: break;
       }
       const uint64_t bit = in.arg < 64 ? uint64_t{1} << (in.arg & 63) : 0;
       switch (in.op) {
         case Op::StoreFast: live &= ~bit; break;
-        case Op::LoadFast: case Op::LoadFastAndClear: case Op::DeleteFast: case Op::MakeCell: case Op::LoadDeref:
-        case Op::StoreDeref: case Op::DeleteDeref:
-          live |= bit;
-          break;
+        case Op::LoadFast:
+        case Op::LoadFastAndClear:
+        case Op::DeleteFast:
+        case Op::MakeCell:
+        case Op::LoadDeref:
+        case Op::StoreDeref:
+        case Op::DeleteDeref: live |= bit; break;
         default: break;
       }
-      if (const Handler* handler = code.find_handler(in.offset)) live |= code.live[static_cast<size_t>(handler->target)];
+      if (const Handler* handler = code.find_handler(in.offset))
+        live |= code.live[static_cast<size_t>(handler->target)];
       live |= cells;
       if (live != code.live[k]) {
         code.live[k] = live;
@@ -348,7 +379,8 @@ const char* reason_to_leave(const Code& code) {
 
 std::vector<Ref> elements(PyObject* tuple) {
   std::vector<Ref> result;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) result.push_back(Ref::borrow(PyTuple_GET_ITEM(tuple, i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    result.push_back(Ref::borrow(PyTuple_GET_ITEM(tuple, i)));
   return result;
 }
 
@@ -397,19 +429,96 @@ const Handler* Code::find_handler(int offset) const {
 }
 
 std::string_view op_name(Op op) {
-  static constexpr std::string_view kNames[] = {
-      "Nop", "PopTop", "PushNull", "Copy", "Swap", "LoadConst", "LoadFast", "LoadFastAndClear", "StoreFast",
-      "DeleteFast", "LoadGlobal", "StoreGlobal", "DeleteGlobal", "MakeCell", "LoadDeref", "StoreDeref", "DeleteDeref",
-      "LoadAttr", "LoadMethod", "StoreAttr", "DeleteAttr", "LoadSuperAttr", "LoadSuperMethod", "Negative", "Positive",
-      "Not", "Invert", "ToBool", "Binary", "Compare", "Is", "Contains", "Subscript", "StoreSubscript",
-      "DeleteSubscript", "BinarySlice", "StoreSlice", "BuildTuple", "BuildList", "BuildSet", "BuildMap",
-      "BuildConstKeyMap", "BuildSlice", "BuildString", "ListAppend", "SetAdd", "MapAdd", "ListExtend", "SetUpdate",
-      "DictUpdate", "DictMerge", "ListToTuple", "Convert", "Format", "UnpackSequence", "UnpackEx", "GetIter",
-      "ForIter", "Jump", "JumpBack", "PopJumpIfTrue", "PopJumpIfFalse", "PopJumpIfNone", "PopJumpIfNotNone",
-      "JumpIfTrueOrPop", "JumpIfFalseOrPop", "Call", "CallKw", "CallEx", "MakeFunction", "SetFunctionAttribute",
-      "ImportName", "ImportFrom", "LoadAssertionError", "LoadBuildClass", "Return", "Raise", "Reraise", "PushExcInfo",
-      "PopExcept", "CheckExcMatch", "WithExceptStart", "BeforeWith", "Yield", "GetLen", "MatchMapping", "MatchSequence",
-      "MatchKeys", "MatchClass", "Unsupported"};
+  static constexpr std::string_view kNames[] = {"Nop",
+                                                "PopTop",
+                                                "PushNull",
+                                                "Copy",
+                                                "Swap",
+                                                "LoadConst",
+                                                "LoadFast",
+                                                "LoadFastAndClear",
+                                                "StoreFast",
+                                                "DeleteFast",
+                                                "LoadGlobal",
+                                                "StoreGlobal",
+                                                "DeleteGlobal",
+                                                "MakeCell",
+                                                "LoadDeref",
+                                                "StoreDeref",
+                                                "DeleteDeref",
+                                                "LoadAttr",
+                                                "LoadMethod",
+                                                "StoreAttr",
+                                                "DeleteAttr",
+                                                "LoadSuperAttr",
+                                                "LoadSuperMethod",
+                                                "Negative",
+                                                "Positive",
+                                                "Not",
+                                                "Invert",
+                                                "ToBool",
+                                                "Binary",
+                                                "Compare",
+                                                "Is",
+                                                "Contains",
+                                                "Subscript",
+                                                "StoreSubscript",
+                                                "DeleteSubscript",
+                                                "BinarySlice",
+                                                "StoreSlice",
+                                                "BuildTuple",
+                                                "BuildList",
+                                                "BuildSet",
+                                                "BuildMap",
+                                                "BuildConstKeyMap",
+                                                "BuildSlice",
+                                                "BuildString",
+                                                "ListAppend",
+                                                "SetAdd",
+                                                "MapAdd",
+                                                "ListExtend",
+                                                "SetUpdate",
+                                                "DictUpdate",
+                                                "DictMerge",
+                                                "ListToTuple",
+                                                "Convert",
+                                                "Format",
+                                                "UnpackSequence",
+                                                "UnpackEx",
+                                                "GetIter",
+                                                "ForIter",
+                                                "Jump",
+                                                "JumpBack",
+                                                "PopJumpIfTrue",
+                                                "PopJumpIfFalse",
+                                                "PopJumpIfNone",
+                                                "PopJumpIfNotNone",
+                                                "JumpIfTrueOrPop",
+                                                "JumpIfFalseOrPop",
+                                                "Call",
+                                                "CallKw",
+                                                "CallEx",
+                                                "MakeFunction",
+                                                "SetFunctionAttribute",
+                                                "ImportName",
+                                                "ImportFrom",
+                                                "LoadAssertionError",
+                                                "LoadBuildClass",
+                                                "Return",
+                                                "Raise",
+                                                "Reraise",
+                                                "PushExcInfo",
+                                                "PopExcept",
+                                                "CheckExcMatch",
+                                                "WithExceptStart",
+                                                "BeforeWith",
+                                                "Yield",
+                                                "GetLen",
+                                                "MatchMapping",
+                                                "MatchSequence",
+                                                "MatchKeys",
+                                                "MatchClass",
+                                                "Unsupported"};
   return kNames[static_cast<size_t>(op)];
 }
 

@@ -1,9 +1,7 @@
 // The object weft.compile returns, and the module functions behind weft.compiler.
 #define WEFT_IMPORT_NUMPY
+
 #include "capture/numpy_api.h"
-
-#include <structmember.h>
-
 #include "capture/numpy_names.h"
 #include "capture/segments.h"
 #include "weft/env.h"
@@ -14,8 +12,7 @@ namespace weft::capture {
 namespace {
 
 struct Callable {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* dict;
   PyObject* weak_references;
   PyObject* function;
@@ -37,7 +34,8 @@ bool ensure_ready() {
   Ref table = entered ? Ref::steal(PyObject_GetAttrString(entered.get(), "REPLACEMENTS")) : Ref();
   if (!table) return false;
   PyObject *path, *function;
-  for (Py_ssize_t i = 0; PyDict_Next(table.get(), &i, &path, &function);) register_replacement(utf8(path).c_str(), function);
+  for (Py_ssize_t i = 0; PyDict_Next(table.get(), &i, &path, &function);)
+    register_replacement(utf8(path).c_str(), function);
   ready = true;
   return true;
 }
@@ -57,7 +55,8 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
 
 // The function itself, for WEFT_DISABLE_COMPILE=1.
 PyObject* call_plain(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  return PyObject_Vectorcall(reinterpret_cast<Callable*>(self)->function, args, nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
+  return PyObject_Vectorcall(reinterpret_cast<Callable*>(self)->function, args,
+                             nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -116,8 +115,10 @@ PyType_Slot kSlots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}
                         {Py_tp_getset, kGetSet},
                         {0, nullptr}};
 
-PyType_Spec kSpec = {"weft._C.CompiledFunction", sizeof(Callable), 0,
-                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, kSlots};
+PyType_Spec kSpec = {
+    "weft._C.CompiledFunction", sizeof(Callable), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    kSlots};
 
 PyTypeObject* callable_type = nullptr;
 
@@ -133,8 +134,9 @@ PyObject* make_callable(PyObject*, PyObject* args) {
   Settings settings;
   settings.fullgraph = fullgraph != 0;
   settings.mode = mode;
-  settings.dynamic = dynamic == Py_None ? Settings::Dynamic::Auto
-                     : PyObject_IsTrue(dynamic) ? Settings::Dynamic::Always : Settings::Dynamic::Never;
+  settings.dynamic = dynamic == Py_None         ? Settings::Dynamic::Auto
+                     : PyObject_IsTrue(dynamic) ? Settings::Dynamic::Always
+                                                : Settings::Dynamic::Never;
   callable->vectorcall = env::flag("WEFT_DISABLE_COMPILE") ? call_plain : call;
   callable->function = Py_NewRef(function);
   callable->compiled = new CompiledFunction(Ref::borrow(function), settings);
@@ -160,17 +162,16 @@ PyObject* reset(PyObject*, PyObject*) {
 
 PyObject* stats(PyObject*, PyObject*) {
   const Counters& c = counters();
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "calls", c.calls, "captures", c.captures, "graphs", c.graphs,
-                       "breaks", c.breaks, "recompiles", c.recompiles, "kernels", c.kernels, "eager_calls", c.eager_calls,
-                       "runs", c.runs);
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "calls", c.calls, "captures", c.captures,
+                       "graphs", c.graphs, "breaks", c.breaks, "recompiles", c.recompiles, "kernels",
+                       c.kernels, "eager_calls", c.eager_calls, "runs", c.runs);
 }
 
-PyMethodDef kFunctions[] = {
-    {"_make_callable", make_callable, METH_VARARGS, nullptr},
-    {"_report", report, METH_O, nullptr},
-    {"_reset", reset, METH_NOARGS, nullptr},
-    {"_stats", stats, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kFunctions[] = {{"_make_callable", make_callable, METH_VARARGS, nullptr},
+                            {"_report", report, METH_O, nullptr},
+                            {"_reset", reset, METH_NOARGS, nullptr},
+                            {"_stats", stats, METH_NOARGS, nullptr},
+                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -17,7 +17,9 @@ inline Ref pop(Frame& frame) {
   return top;
 }
 inline void push(Frame& frame, Ref value) { frame.stack.push_back(std::move(value)); }
-inline Ref& peek(Frame& frame, int depth) { return frame.stack[frame.stack.size() - static_cast<size_t>(depth)]; }
+inline Ref& peek(Frame& frame, int depth) {
+  return frame.stack[frame.stack.size() - static_cast<size_t>(depth)];
+}
 inline void check(int result) {
   if (result < 0) throw PythonError{};
 }

@@ -26,7 +26,8 @@ Ref call_special(Frame& frame, PyObject* callable, size_t num_args, bool* specia
   if (callable == reinterpret_cast<PyObject*>(&PySuper_Type) && num_args == 0) {
     const Code& code = *frame.code;
     for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {
-      if (PyUnicode_CompareWithASCIIString(code.local_names[static_cast<size_t>(i)].get(), "__class__") != 0) continue;
+      if (PyUnicode_CompareWithASCIIString(code.local_names[static_cast<size_t>(i)].get(), "__class__") != 0)
+        continue;
       PyObject* self = frame.locals[0].get();
       if (self && PyCell_Check(self)) self = PyCell_GET(self);
       PyObject* args[] = {PyCell_GET(frame.locals[static_cast<size_t>(i)].get()), self};
@@ -167,7 +168,8 @@ bool step_calls(Frame& frame, const Instruction& in) {
       push(frame, function);
       return true;
     }
-    case Op::MatchMapping: case Op::MatchSequence: {
+    case Op::MatchMapping:
+    case Op::MatchSequence: {
       const unsigned long flag = in.op == Op::MatchMapping ? Py_TPFLAGS_MAPPING : Py_TPFLAGS_SEQUENCE;
       push(frame, Ref::borrow(has_flag(peek(frame, 1).get(), flag) ? Py_True : Py_False));
       return true;

@@ -12,10 +12,13 @@ PyObject* name_of(const Frame& frame, const Instruction& in) {
 [[noreturn]] void raise_unbound(const Frame& frame, int slot) {
   const bool free = slot >= frame.code->num_locals - frame.code->num_free;
   if (free)
-    PyErr_Format(PyExc_NameError, "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
-                 frame.code->local_names[static_cast<size_t>(slot)].get());
+    PyErr_Format(
+        PyExc_NameError,
+        "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
+        frame.code->local_names[static_cast<size_t>(slot)].get());
   else
-    PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
+    PyErr_Format(PyExc_UnboundLocalError,
+                 "cannot access local variable '%U' where it is not associated with a value",
                  frame.code->local_names[static_cast<size_t>(slot)].get());
   throw PythonError{};
 }
@@ -73,7 +76,9 @@ bool step_names(Frame& frame, const Instruction& in) {
       frame.locals[slot] = Ref();
       return true;
     case Op::LoadGlobal: push(frame, load_global(frame, name_of(frame, in))); return true;
-    case Op::StoreGlobal: check(PyDict_SetItem(frame.globals.get(), name_of(frame, in), pop(frame).get())); return true;
+    case Op::StoreGlobal:
+      check(PyDict_SetItem(frame.globals.get(), name_of(frame, in), pop(frame).get()));
+      return true;
     case Op::DeleteGlobal:
       if (PyDict_DelItem(frame.globals.get(), name_of(frame, in)) < 0) {
         if (PyErr_ExceptionMatches(PyExc_KeyError))
@@ -81,7 +86,9 @@ bool step_names(Frame& frame, const Instruction& in) {
         throw PythonError{};
       }
       return true;
-    case Op::LoadAttr: push(frame, checked(PyObject_GetAttr(pop(frame).get(), name_of(frame, in)))); return true;
+    case Op::LoadAttr:
+      push(frame, checked(PyObject_GetAttr(pop(frame).get(), name_of(frame, in))));
+      return true;
     case Op::LoadMethod: {
       Ref owner = pop(frame), method = checked(PyObject_GetAttr(owner.get(), name_of(frame, in)));
       push(frame, Ref());
@@ -105,8 +112,8 @@ bool step_names(Frame& frame, const Instruction& in) {
       Ref from_list = pop(frame), level = pop(frame);
       PyObject* name = name_of(frame, in);
       const long depth = PyLong_AsLong(level.get());
-      push(frame, checked(PyImport_ImportModuleLevelObject(name, frame.globals.get(), nullptr, from_list.get(),
-                                                           static_cast<int>(depth))));
+      push(frame, checked(PyImport_ImportModuleLevelObject(name, frame.globals.get(), nullptr,
+                                                           from_list.get(), static_cast<int>(depth))));
       return true;
     }
     case Op::ImportFrom: {
@@ -146,8 +153,10 @@ bool truth(PyObject* value) {
 [[noreturn]] void raise_exception(Frame& frame, int count) {
   if (count == 0) {
     Ref current = Ref::steal(PyErr_GetHandledException());
-    if (!current || current.get() == Py_None) PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
-    else PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(current.get())), current.get());
+    if (!current || current.get() == Py_None)
+      PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
+    else
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(current.get())), current.get());
     throw PythonError{};
   }
   Ref cause = count == 2 ? pop(frame) : Ref(), exception = pop(frame);
@@ -179,8 +188,8 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
 #if PY_VERSION_HEX >= 0x030C0000
       PyErr_SetRaisedException(exception.release());
 #else
-      PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get()))), Py_NewRef(exception.get()),
-                    PyException_GetTraceback(exception.get()));
+      PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get()))),
+                    Py_NewRef(exception.get()), PyException_GetTraceback(exception.get()));
 #endif
       throw PythonError{};
     }
@@ -239,7 +248,8 @@ bool step_control(Frame& frame, const Instruction& in) {
     case Op::PushNull: push(frame, Ref()); return true;
     case Op::Copy: push(frame, peek(frame, in.arg)); return true;
     case Op::Swap: std::swap(peek(frame, 1), peek(frame, in.arg)); return true;
-    case Op::Jump: case Op::JumpBack: frame.ip = in.arg; return true;
+    case Op::Jump:
+    case Op::JumpBack: frame.ip = in.arg; return true;
     case Op::PopJumpIfTrue:
       if (truth(pop(frame).get())) frame.ip = in.arg;
       return true;
@@ -252,9 +262,12 @@ bool step_control(Frame& frame, const Instruction& in) {
     case Op::PopJumpIfNotNone:
       if (pop(frame).get() != Py_None) frame.ip = in.arg;
       return true;
-    case Op::JumpIfTrueOrPop: case Op::JumpIfFalseOrPop:
-      if (truth(peek(frame, 1).get()) == (in.op == Op::JumpIfTrueOrPop)) frame.ip = in.arg;
-      else frame.stack.pop_back();
+    case Op::JumpIfTrueOrPop:
+    case Op::JumpIfFalseOrPop:
+      if (truth(peek(frame, 1).get()) == (in.op == Op::JumpIfTrueOrPop))
+        frame.ip = in.arg;
+      else
+        frame.stack.pop_back();
       return true;
     case Op::GetIter: push(frame, checked(PyObject_GetIter(pop(frame).get()))); return true;
     case Op::ForIter: {
@@ -289,8 +302,10 @@ StepResult step(State& state, Ref& result) {
   const int instruction = frame.ip;
   try {
     ++frame.ip;
-    if (!step_data(frame, in) && !step_names(frame, in) && !step_control(frame, in) && !step_calls(frame, in)) {
-      PyErr_Format(PyExc_SystemError, "weft cannot perform instruction %s", std::string(op_name(in.op)).c_str());
+    if (!step_data(frame, in) && !step_names(frame, in) && !step_control(frame, in) &&
+        !step_calls(frame, in)) {
+      PyErr_Format(PyExc_SystemError, "weft cannot perform instruction %s",
+                   std::string(op_name(in.op)).c_str());
       throw PythonError{};
     }
   } catch (const PythonError&) {

@@ -4,12 +4,32 @@
 namespace weft::capture {
 
 Ref binary_operation(int arg, PyObject* a, PyObject* b) {
-  static constexpr binaryfunc kBinary[] = {
-      PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply, PyNumber_Multiply,
-      PyNumber_Remainder, PyNumber_Or, nullptr, PyNumber_Rshift, PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor,
-      PyNumber_InPlaceAdd, PyNumber_InPlaceAnd, PyNumber_InPlaceFloorDivide, PyNumber_InPlaceLshift,
-      PyNumber_InPlaceMatrixMultiply, PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder, PyNumber_InPlaceOr, nullptr,
-      PyNumber_InPlaceRshift, PyNumber_InPlaceSubtract, PyNumber_InPlaceTrueDivide, PyNumber_InPlaceXor};
+  static constexpr binaryfunc kBinary[] = {PyNumber_Add,
+                                           PyNumber_And,
+                                           PyNumber_FloorDivide,
+                                           PyNumber_Lshift,
+                                           PyNumber_MatrixMultiply,
+                                           PyNumber_Multiply,
+                                           PyNumber_Remainder,
+                                           PyNumber_Or,
+                                           nullptr,
+                                           PyNumber_Rshift,
+                                           PyNumber_Subtract,
+                                           PyNumber_TrueDivide,
+                                           PyNumber_Xor,
+                                           PyNumber_InPlaceAdd,
+                                           PyNumber_InPlaceAnd,
+                                           PyNumber_InPlaceFloorDivide,
+                                           PyNumber_InPlaceLshift,
+                                           PyNumber_InPlaceMatrixMultiply,
+                                           PyNumber_InPlaceMultiply,
+                                           PyNumber_InPlaceRemainder,
+                                           PyNumber_InPlaceOr,
+                                           nullptr,
+                                           PyNumber_InPlaceRshift,
+                                           PyNumber_InPlaceSubtract,
+                                           PyNumber_InPlaceTrueDivide,
+                                           PyNumber_InPlaceXor};
   if (arg == 8) return checked(PyNumber_Power(a, b, Py_None));
   if (arg == 21) return checked(PyNumber_InPlacePower(a, b, Py_None));
   return checked(kBinary[arg](a, b));
@@ -29,7 +49,8 @@ Ref format_value(PyObject* value, int conversion, PyObject* specification) {
 namespace {
 
 std::vector<Ref> pop_many(Frame& frame, int count) {
-  std::vector<Ref> result(std::make_move_iterator(frame.stack.end() - count), std::make_move_iterator(frame.stack.end()));
+  std::vector<Ref> result(std::make_move_iterator(frame.stack.end() - count),
+                          std::make_move_iterator(frame.stack.end()));
   frame.stack.resize(frame.stack.size() - static_cast<size_t>(count));
   return result;
 }
@@ -62,7 +83,8 @@ bool step_containers(Frame& frame, const Instruction& in) {
     case Op::BuildMap: {
       Ref dict = checked(PyDict_New());
       std::vector<Ref> items = pop_many(frame, 2 * in.arg);
-      for (size_t i = 0; i < items.size(); i += 2) check(PyDict_SetItem(dict.get(), items[i].get(), items[i + 1].get()));
+      for (size_t i = 0; i < items.size(); i += 2)
+        check(PyDict_SetItem(dict.get(), items[i].get(), items[i + 1].get()));
       push(frame, dict);
       return true;
     }
@@ -70,13 +92,15 @@ bool step_containers(Frame& frame, const Instruction& in) {
       Ref keys = pop(frame), dict = checked(PyDict_New());
       std::vector<Ref> items = pop_many(frame, in.arg);
       for (size_t i = 0; i < items.size(); ++i)
-        check(PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(keys.get(), static_cast<Py_ssize_t>(i)), items[i].get()));
+        check(PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(keys.get(), static_cast<Py_ssize_t>(i)),
+                             items[i].get()));
       push(frame, dict);
       return true;
     }
     case Op::BuildSlice: {
       std::vector<Ref> parts = pop_many(frame, in.arg);
-      push(frame, checked(PySlice_New(parts[0].get(), parts[1].get(), in.arg == 3 ? parts[2].get() : nullptr)));
+      push(frame,
+           checked(PySlice_New(parts[0].get(), parts[1].get(), in.arg == 3 ? parts[2].get() : nullptr)));
       return true;
     }
     case Op::BuildString: {
@@ -147,8 +171,10 @@ void unpack(Frame& frame, int before, int after, bool starred) {
   Ref sequence = pop(frame);
   Ref iterator = Ref::steal(PyObject_GetIter(sequence.get()));
   if (!iterator) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError) && !Py_TYPE(sequence.get())->tp_iter && !PySequence_Check(sequence.get()))
-      PyErr_Format(PyExc_TypeError, "cannot unpack non-iterable %.200s object", Py_TYPE(sequence.get())->tp_name);
+    if (PyErr_ExceptionMatches(PyExc_TypeError) && !Py_TYPE(sequence.get())->tp_iter &&
+        !PySequence_Check(sequence.get()))
+      PyErr_Format(PyExc_TypeError, "cannot unpack non-iterable %.200s object",
+                   Py_TYPE(sequence.get())->tp_name);
     throw PythonError{};
   }
   std::vector<Ref> items;
@@ -162,8 +188,8 @@ void unpack(Frame& frame, int before, int after, bool starred) {
     items.push_back(std::move(item));
   }
   if (items.size() < wanted) {
-    PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected %s%zu, got %zu)", starred ? "at least " : "",
-                 wanted, items.size());
+    PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected %s%zu, got %zu)",
+                 starred ? "at least " : "", wanted, items.size());
     throw PythonError{};
   }
   if (!starred && items.size() > wanted) {
@@ -174,7 +200,8 @@ void unpack(Frame& frame, int before, int after, bool starred) {
   for (size_t i = items.size(); i-- > tail;) push(frame, items[i]);
   if (starred) {
     Ref middle = checked(PyList_New(0));
-    for (size_t i = static_cast<size_t>(before); i < tail; ++i) check(PyList_Append(middle.get(), items[i].get()));
+    for (size_t i = static_cast<size_t>(before); i < tail; ++i)
+      check(PyList_Append(middle.get(), items[i].get()));
     push(frame, middle);
   }
   for (size_t i = starred ? static_cast<size_t>(before) : tail; i-- > 0;) push(frame, items[i]);
@@ -220,7 +247,8 @@ bool step_data(Frame& frame, const Instruction& in) {
     case Op::Negative: push(frame, checked(PyNumber_Negative(pop(frame).get()))); return true;
     case Op::Positive: push(frame, checked(PyNumber_Positive(pop(frame).get()))); return true;
     case Op::Invert: push(frame, checked(PyNumber_Invert(pop(frame).get()))); return true;
-    case Op::Not: case Op::ToBool: {
+    case Op::Not:
+    case Op::ToBool: {
       const int truth = PyObject_IsTrue(pop(frame).get());
       check(truth);
       push(frame, Ref::borrow((truth != 0) == (in.op == Op::ToBool) ? Py_True : Py_False));

@@ -36,15 +36,19 @@ V Evaluator::find_instance_item(const V& owner, PyObject* name) {
     PyErr_Clear();
     return nullptr;  // a class with slots only
   }
-  SourceRef dict_source = make_source({.step = Source::Step::InstanceDict, .base = owner->source, .key = {}, .object = {}, .object2 = {}});
+  SourceRef dict_source = make_source(
+      {.step = Source::Step::InstanceDict, .base = owner->source, .key = {}, .object = {}, .object2 = {}});
   PyObject* found = PyDict_GetItemWithError(dict.get(), name);
   if (!found) {
     variant_->guards.add({.op = GuardOp::DictLacks, .a = variant_->guards.load(dict_source), .object = name},
                          fmt::format("{} has no '{}' of its own", owner->source->str(), utf8(name)));
     return nullptr;
   }
-  V item = lazy_value(found, make_source({.step = Source::Step::DictItem, .base = dict_source, .key = Ref::borrow(name),
-                                          .object = {}, .object2 = {}}));
+  V item = lazy_value(found, make_source({.step = Source::Step::DictItem,
+                                          .base = dict_source,
+                                          .key = Ref::borrow(name),
+                                          .object = {},
+                                          .object2 = {}}));
   owner->keys.push_back(const_value(Ref::borrow(name)));
   owner->items.push_back(item);
   owner->changed.push_back(false);
@@ -55,7 +59,8 @@ V Evaluator::find_instance_item(const V& owner, PyObject* name) {
 V Evaluator::class_attribute(const V& owner, PyTypeObject* type, PyObject* name, PyObject* found) {
   if (PyFunction_Check(found)) return method(owner, pinned(found));
   // object.__init__ does nothing, as None's does.
-  if (type == &PyBaseObject_Type && PyUnicode_CompareWithASCIIString(name, "__init__") == 0) return bound(none_value(), "__init__");
+  if (type == &PyBaseObject_Type && PyUnicode_CompareWithASCIIString(name, "__init__") == 0)
+    return bound(none_value(), "__init__");
   if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
     Ref function = checked(PyObject_GetAttrString(found, "__func__"));
     if (Py_TYPE(found) == &PyStaticMethod_Type) return pinned(function.get());
@@ -68,7 +73,8 @@ V Evaluator::class_attribute(const V& owner, PyTypeObject* type, PyObject* name,
 V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   PyTypeObject* type = owner->object_type;
   if (!owner->source) pin_type(type);
-  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) return pinned(reinterpret_cast<PyObject*>(type));
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
+    return pinned(reinterpret_cast<PyObject*>(type));
   if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) graph_break("__dict__ of an object");
   PyObject* found = _PyType_Lookup(type, name);
   if (found && is_data_descriptor(found)) {
@@ -86,8 +92,11 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
         if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->items[i];
       if (owner->source) {
         Ref value = checked(PyObject_GetAttr(owner->object.get(), name));
-        return lazy_value(value.get(), make_source({.step = Source::Step::Attribute, .base = owner->source,
-                                                    .key = Ref::borrow(name), .object = {}, .object2 = {}}));
+        return lazy_value(value.get(), make_source({.step = Source::Step::Attribute,
+                                                    .base = owner->source,
+                                                    .key = Ref::borrow(name),
+                                                    .object = {},
+                                                    .object2 = {}}));
       }
     }
     graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
@@ -105,8 +114,11 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
   if (PyModule_Check(object)) {
     PyObject* dict = PyModule_GetDict(object);
     if (PyObject* value = PyDict_GetItemWithError(dict, name))
-      return lazy_value(value, make_source({.step = Source::Step::ModuleAttr, .base = {}, .key = Ref::borrow(name),
-                                            .object = Ref::borrow(dict), .object2 = {}}));
+      return lazy_value(value, make_source({.step = Source::Step::ModuleAttr,
+                                            .base = {},
+                                            .key = Ref::borrow(name),
+                                            .object = Ref::borrow(dict),
+                                            .object2 = {}}));
   }
   Ref value = checked(PyObject_GetAttr(object, name));
   PyTypeObject* type = Py_TYPE(object);
@@ -135,8 +147,11 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
     return const_value(value);
   }
   SourceRef base = owner->source ? owner->source : pinned_source(object);
-  return lazy_value(value.get(), make_source({.step = Source::Step::Attribute, .base = base, .key = Ref::borrow(name),
-                                              .object = {}, .object2 = {}}));
+  return lazy_value(value.get(), make_source({.step = Source::Step::Attribute,
+                                              .base = base,
+                                              .key = Ref::borrow(name),
+                                              .object = {},
+                                              .object2 = {}}));
 }
 
 // The attribute of the first class behind `type` in the MRO of self's class that has it.
@@ -148,7 +163,8 @@ V Evaluator::super_attribute(const V& self, PyTypeObject* type, PyObject* name) 
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
     if (after) {
       Ref dict = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__dict__"));
-      if (Ref found = Ref::steal(PyObject_GetItem(dict.get(), name))) return class_attribute(self, base, name, found.get());
+      if (Ref found = Ref::steal(PyObject_GetItem(dict.get(), name)))
+        return class_attribute(self, base, name, found.get());
       PyErr_Clear();
     }
     if (base == type) after = true;
@@ -159,13 +175,15 @@ V Evaluator::super_attribute(const V& self, PyTypeObject* type, PyObject* name) 
 V Evaluator::zero_argument_super() {
   const Code& code = *frame().code;
   for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {
-    if (PyUnicode_CompareWithASCIIString(code.local_names[static_cast<size_t>(i)].get(), "__class__") != 0) continue;
+    if (PyUnicode_CompareWithASCIIString(code.local_names[static_cast<size_t>(i)].get(), "__class__") != 0)
+      continue;
     const V cell = realize(frame().locals[static_cast<size_t>(i)]);
     V self = frame().locals[0];
     if (self && realize(self)->kind == Kind::Cell) self = self->items[0];
     if (cell->kind != Kind::Cell || !cell->items[0] || !self) break;
     const V type = realize(cell->items[0]);
-    if (!type->is_const() || !PyType_Check(type->object.get()) || realize(self)->kind != Kind::Instance) break;
+    if (!type->is_const() || !PyType_Check(type->object.get()) || realize(self)->kind != Kind::Instance)
+      break;
     V super = make_value(Kind::Super);
     super->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
     super->items = {self};
@@ -186,7 +204,11 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       if (find_array_method(text)) return bound(owner, text);
       graph_break(fmt::format("attribute '{}' of an array", text));
     }
-    case Kind::List: case Kind::Dict: case Kind::Tuple: case Kind::Scalar: case Kind::SymInt: {
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Tuple:
+    case Kind::Scalar:
+    case Kind::SymInt: {
       PyTypeObject* type = python_type(owner);
       if (type && _PyType_Lookup(type, name)) return bound(owner, utf8(name));
       break;
@@ -200,7 +222,8 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
     }
     case Kind::Exception:
       if (PyUnicode_CompareWithASCIIString(name, "args") == 0) return tuple_value(owner->items);
-      if (PyUnicode_CompareWithASCIIString(name, "__context__") == 0 && owner->context && owner->context->kind != Kind::Handled)
+      if (PyUnicode_CompareWithASCIIString(name, "__context__") == 0 && owner->context &&
+          owner->context->kind != Kind::Handled)
         return owner->context;
       break;
     case Kind::Method:
@@ -240,13 +263,14 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
     if (_PyType_Lookup(owner->object_type, hook)) graph_break("hasattr of an object with __getattr__");
     return find_instance_item(owner, name) != nullptr;
   }
-  if (PyTypeObject* type = python_type(owner); type && owner->kind != Kind::Const && owner->kind != Kind::Opaque)
+  if (PyTypeObject* type = python_type(owner);
+      type && owner->kind != Kind::Const && owner->kind != Kind::Opaque)
     return _PyType_Lookup(type, name) != nullptr;
   if (owner->is_const()) {
     PyObject* object = owner->object.get();
     if (PyObject_HasAttr(object, name)) return true;
-    if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0 && !PyModule_Check(object) && !PyType_Check(object) &&
-        !PyFunction_Check(object))
+    if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0 && !PyModule_Check(object) &&
+        !PyType_Check(object) && !PyFunction_Check(object))
       return false;
   }
   graph_break("hasattr of an object that capture knows nothing of");

@@ -62,7 +62,9 @@ Lowering find_array_method(const std::string& name) {
   auto found = registry().methods.find(name);
   return found == registry().methods.end() ? nullptr : found->second;
 }
-void register_array_attribute(const char* name, AttributeLowering lowering) { registry().attributes[name] = lowering; }
+void register_array_attribute(const char* name, AttributeLowering lowering) {
+  registry().attributes[name] = lowering;
+}
 AttributeLowering find_array_attribute(const std::string& name) {
   auto found = registry().attributes.find(name);
   return found == registry().attributes.end() ? nullptr : found->second;
@@ -77,8 +79,10 @@ std::vector<V> bind_arguments(const CallArgs& args, const char* signature) {
     const size_t end = std::min(text.find(", ", at), text.size());
     const std::string name = text.substr(at, end - at);
     at = end + 2;
-    if (name == "*") keyword_only = true;
-    else if (name == "**") extra = true;
+    if (name == "*")
+      keyword_only = true;
+    else if (name == "**")
+      extra = true;
     else if (!name.empty()) {
       names.push_back(name);
       if (!keyword_only) ++num_positional;
@@ -109,13 +113,15 @@ void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
   for (size_t i = 0; i < std::min(args.args.size(), positional); ++i) frame.locals[i] = args.args[i];
   if (code.var_args) {
     std::vector<V> rest;
-    if (args.args.size() > positional) rest.assign(args.args.begin() + static_cast<std::ptrdiff_t>(positional), args.args.end());
+    if (args.args.size() > positional)
+      rest.assign(args.args.begin() + static_cast<std::ptrdiff_t>(positional), args.args.end());
     frame.locals[num_named] = tuple_value(std::move(rest));
   } else if (args.args.size() > positional) {
     graph_break(fmt::format("{}() is called with too many arguments", code.name()));
   }
   V keywords;
-  if (code.var_keywords) frame.locals[num_named + (code.var_args ? 1 : 0)] = keywords = make_value(Kind::Dict);
+  if (code.var_keywords)
+    frame.locals[num_named + (code.var_args ? 1 : 0)] = keywords = make_value(Kind::Dict);
   for (const auto& [name, value] : args.keywords) {
     size_t slot = static_cast<size_t>(code.positional_only);
     while (slot < num_named && utf8(code.local_names[slot].get()) != name) ++slot;
@@ -163,11 +169,20 @@ void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V ext
     PyObject *key, *value;
     SourceRef base = pinned_source(function->func_kwdefaults);
     for (Py_ssize_t position = 0; PyDict_Next(function->func_kwdefaults, &position, &key, &value);)
-      kwdefaults.emplace_back(utf8(key), lazy_value(value, make_source({.step = Source::Step::DictItem, .base = base,
-                                                                         .key = Ref::borrow(key), .object = {}, .object2 = {}})));
+      kwdefaults.emplace_back(utf8(key), lazy_value(value, make_source({.step = Source::Step::DictItem,
+                                                                        .base = base,
+                                                                        .key = Ref::borrow(key),
+                                                                        .object = {},
+                                                                        .object2 = {}})));
   }
-  AbstractFrame frame{&code, Ref::borrow(function->func_globals), Ref::borrow(function->func_builtins), {}, {}, 0,
-                      on_return, std::move(extra)};
+  AbstractFrame frame{&code,
+                      Ref::borrow(function->func_globals),
+                      Ref::borrow(function->func_builtins),
+                      {},
+                      {},
+                      0,
+                      on_return,
+                      std::move(extra)};
   bind(frame, defaults, kwdefaults, std::move(args));
   for (int i = 0; i < code.num_free; ++i) {
     PyObject* cell = PyTuple_GET_ITEM(function->func_closure, i);
@@ -188,7 +203,8 @@ void Evaluator::enter_made(const V& function, CallArgs args) {
   if (const V& dict = function->items[1])
     for (size_t i = 0; i < realize(dict)->keys.size(); ++i)
       kwdefaults.emplace_back(utf8(dict->keys[i]->object.get()), dict->items[i]);
-  AbstractFrame frame{&code, function->globals, builtins_of(function->globals.get()), {}, {}, 0, OnReturn::Push, nullptr};
+  AbstractFrame frame{
+      &code, function->globals, builtins_of(function->globals.get()), {}, {}, 0, OnReturn::Push, nullptr};
   bind(frame, defaults, kwdefaults, std::move(args));
   if (code.num_free) {
     std::vector<V> cells = elements(function->items[3]);
@@ -203,9 +219,10 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) && args.keywords.empty())
     return make_exception(type, args.args);
   static PyObject* init_name = PyUnicode_InternFromString("__init__");
-  const bool plain = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
-                     type->tp_new == PyBaseObject_Type.tp_new && type->tp_getattro == PyObject_GenericGetAttr &&
-                     type->tp_setattro == PyObject_GenericSetAttr && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
+  const bool plain =
+      (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
+      type->tp_new == PyBaseObject_Type.tp_new && type->tp_getattro == PyObject_GenericGetAttr &&
+      type->tp_setattro == PyObject_GenericSetAttr && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
   if (!plain) graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   pin_type(type);
   V instance = make_value(Kind::Instance);
@@ -223,7 +240,8 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
 
 V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
-  if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty()) return zero_argument_super();
+  if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty())
+    return zero_argument_super();
   if (Lowering lowering = find_lowering(object)) return lowering(*this, args);
   if (PyObject* function = find_replacement(object)) {
     enter(function, std::move(args));
@@ -234,7 +252,8 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     return nullptr;
   }
   if (PyType_Check(object)) return construct(callable, std::move(args));
-  // Functions behind NumPy's dispatcher are Python functions over others: entered when nothing is known of them.
+  // Functions behind NumPy's dispatcher are Python functions over others: entered when nothing is known of
+  // them.
   if (std::string_view(Py_TYPE(object)->tp_name) == "numpy._ArrayFunctionDispatcher") {
     Ref implementation = Ref::steal(PyObject_GetAttrString(object, "_implementation"));
     if (implementation && PyFunction_Check(implementation.get())) {
@@ -266,7 +285,8 @@ V Evaluator::call(const V& callable, CallArgs args) {
       return call(callable->items[1], std::move(args));
     case Kind::Bound: return call_bound(callable, std::move(args));
     case Kind::Function:
-      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator && args.keywords.empty()) {
+      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator &&
+          args.keywords.empty()) {
         V generator = make_value(Kind::Generator);
         generator->items = args.args;
         generator->items.insert(generator->items.begin(), callable);
@@ -318,11 +338,14 @@ bool Evaluator::execute_calls(const Instruction& in) {
     return true;
   };
   switch (in.op) {
-    case Op::Call: case Op::CallKw: {
+    case Op::Call:
+    case Op::CallKw: {
       const int names_on_stack = in.op == Op::CallKw ? 1 : 0;
       Ref names;
-      if (names_on_stack) names = constant(top());
-      else if (in.arg2 >= 0) names = frame().code->constants[static_cast<size_t>(in.arg2)];
+      if (names_on_stack)
+        names = constant(top());
+      else if (in.arg2 >= 0)
+        names = frame().code->constants[static_cast<size_t>(in.arg2)];
       const int count = in.arg + names_on_stack;
       V a = top(count + 2), b = top(count + 1);
       V callable = a ? a : b;
@@ -331,8 +354,10 @@ bool Evaluator::execute_calls(const Instruction& in) {
       const int named = names ? static_cast<int>(PyTuple_GET_SIZE(names.get())) : 0;
       for (int i = 0; i < in.arg; ++i) {
         V argument = top(count - i);
-        if (i < in.arg - named) args.args.push_back(argument);
-        else args.keywords.emplace_back(utf8(PyTuple_GET_ITEM(names.get(), i - (in.arg - named))), argument);
+        if (i < in.arg - named)
+          args.args.push_back(argument);
+        else
+          args.keywords.emplace_back(utf8(PyTuple_GET_ITEM(names.get(), i - (in.arg - named))), argument);
       }
       return finish(call(callable, std::move(args)), count + 2);
     }
@@ -362,9 +387,11 @@ bool Evaluator::execute_calls(const Instruction& in) {
       store_attribute(top(1), name(in), top(2));
       drop(2);
       return true;
-    case Op::LoadSuperAttr: case Op::LoadSuperMethod: {
+    case Op::LoadSuperAttr:
+    case Op::LoadSuperMethod: {
       const V self = realize(top(1)), type = realize(top(2));
-      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type)) || self->kind != Kind::Instance || !type->is_const())
+      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type)) || self->kind != Kind::Instance ||
+          !type->is_const())
         graph_break("super()");
       V value = super_attribute(self, reinterpret_cast<PyTypeObject*>(type->object.get()), name(in));
       drop(3);

@@ -10,8 +10,8 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int kMaxTrips = 128;          // of one loop in one segment
-constexpr int kMaxSteps = 200'000;      // instructions in one segment
+constexpr int kMaxTrips = 128;      // of one loop in one segment
+constexpr int kMaxSteps = 200'000;  // instructions in one segment
 
 std::shared_ptr<const std::string> file_of(const Code& code) {
   static auto& files = *new std::unordered_map<const Code*, std::shared_ptr<const std::string>>;
@@ -29,15 +29,22 @@ V CallArgs::keyword(std::string_view name) const {
 }
 
 Evaluator::Evaluator(const State& state, History& history, const Settings& settings)
-    : settings_(settings), history_(history), variant_(std::make_shared<Variant>()),
+    : settings_(settings),
+      history_(history),
+      variant_(std::make_shared<Variant>()),
       tracer_(utf8(state.frames.back().code->code()->co_name)) {
   for (size_t f = 0; f < state.frames.size(); ++f) {
     const Frame& from = state.frames[f];
     AbstractFrame frame{from.code, from.globals, from.builtins, {}, {}, from.ip, from.on_return, nullptr};
     const auto lazy = [&](const Ref& object, Source::Step step, size_t index, Ref key) -> V {
       if (!object) return nullptr;
-      return lazy_value(object.get(), make_source({.step = step, .base = {}, .frame = static_cast<int>(f),
-                                                   .index = static_cast<int>(index), .key = key, .object = {}, .object2 = {}}));
+      return lazy_value(object.get(), make_source({.step = step,
+                                                   .base = {},
+                                                   .frame = static_cast<int>(f),
+                                                   .index = static_cast<int>(index),
+                                                   .key = key,
+                                                   .object = {},
+                                                   .object2 = {}}));
     };
     for (size_t i = 0; i < from.locals.size(); ++i)
       frame.locals.push_back(lazy(from.locals[i], Source::Step::Local, i, from.code->local_names[i]));
@@ -103,7 +110,9 @@ void Evaluator::execute_return() {
 }
 
 void Evaluator::execute(const Instruction& in) {
-  if (execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in) || execute_exceptions(in)) return;
+  if (execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in) ||
+      execute_exceptions(in))
+    return;
   graph_break(fmt::format("instruction {}", op_name(in.op)));
 }
 
@@ -130,22 +139,27 @@ bool Evaluator::execute_control(const Instruction& in) {
       note_backward_jump(in.arg);
       frame().ip = in.arg;
       return true;
-    case Op::PopJumpIfTrue: case Op::PopJumpIfFalse: {
+    case Op::PopJumpIfTrue:
+    case Op::PopJumpIfFalse: {
       const bool jumps = truth(top()) == (in.op == Op::PopJumpIfTrue);
       if (jumps && in.arg < frame().ip) note_backward_jump(in.arg);
       drop(1);
       if (jumps) frame().ip = in.arg;
       return true;
     }
-    case Op::PopJumpIfNone: case Op::PopJumpIfNotNone: {
+    case Op::PopJumpIfNone:
+    case Op::PopJumpIfNotNone: {
       const bool jumps = is_none(top()) == (in.op == Op::PopJumpIfNone);
       drop(1);
       if (jumps) frame().ip = in.arg;
       return true;
     }
-    case Op::JumpIfTrueOrPop: case Op::JumpIfFalseOrPop:
-      if (truth(top()) == (in.op == Op::JumpIfTrueOrPop)) frame().ip = in.arg;
-      else drop(1);
+    case Op::JumpIfTrueOrPop:
+    case Op::JumpIfFalseOrPop:
+      if (truth(top()) == (in.op == Op::JumpIfTrueOrPop))
+        frame().ip = in.arg;
+      else
+        drop(1);
       return true;
     case Op::GetIter: {
       V it = iterator(top());
@@ -173,8 +187,11 @@ V Evaluator::load_global(PyObject* name) {
   PyObject* value = PyDict_GetItemWithError(frame().globals.get(), name);
   if (!value) value = PyDict_GetItemWithError(frame().builtins.get(), name);
   if (!value) graph_break(fmt::format("the name '{}' is not defined", utf8(name)));
-  return lazy_value(value, make_source({.step = Source::Step::Global, .base = {}, .key = Ref::borrow(name),
-                                        .object = frame().globals, .object2 = frame().builtins}));
+  return lazy_value(value, make_source({.step = Source::Step::Global,
+                                        .base = {},
+                                        .key = Ref::borrow(name),
+                                        .object = frame().globals,
+                                        .object2 = frame().builtins}));
 }
 
 bool Evaluator::execute_names(const Instruction& in) {
@@ -196,7 +213,8 @@ bool Evaluator::execute_names(const Instruction& in) {
       return true;
     case Op::LoadGlobal: push(load_global(name(in))); return true;
     case Op::StoreGlobal: {
-      const std::string key = fmt::format("{} {}", static_cast<const void*>(frame().globals.get()), utf8(name(in)));
+      const std::string key =
+          fmt::format("{} {}", static_cast<const void*>(frame().globals.get()), utf8(name(in)));
       if (!global_stores_.count(key)) global_order_.push_back(key);
       Ref place = checked(PyTuple_Pack(2, frame().globals.get(), name(in)));
       ++num_effects_;

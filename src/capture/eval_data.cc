@@ -45,7 +45,11 @@ void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value) {
 
 bool Evaluator::execute_data(const Instruction& in) {
   switch (in.op) {
-    case Op::Negative: case Op::Positive: case Op::Invert: case Op::Not: case Op::ToBool: {
+    case Op::Negative:
+    case Op::Positive:
+    case Op::Invert:
+    case Op::Not:
+    case Op::ToBool: {
       V result = in.op == Op::Not || in.op == Op::ToBool ? bool_value(truth(top()) == (in.op == Op::ToBool))
                                                          : unary(in.op, top());
       drop(1);
@@ -87,7 +91,8 @@ bool Evaluator::execute_data(const Instruction& in) {
       store_subscript(top(2), top(1), top(3));
       drop(3);
       return true;
-    case Op::BinarySlice: case Op::StoreSlice: {
+    case Op::BinarySlice:
+    case Op::StoreSlice: {
       V slice = make_value(Kind::Slice);
       slice->items = {top(2), top(1), none_value()};
       if (in.op == Op::BinarySlice) {
@@ -111,20 +116,24 @@ bool Evaluator::execute_data(const Instruction& in) {
       drop(2);
       return true;
     }
-    case Op::BuildTuple: case Op::BuildList: {
+    case Op::BuildTuple:
+    case Op::BuildList: {
       std::vector<V> items = top_values(frame(), in.arg);
       drop(in.arg);
       push(in.op == Op::BuildTuple ? tuple_value(std::move(items)) : list_value(std::move(items)));
       return true;
     }
-    case Op::BuildMap: case Op::BuildConstKeyMap: {
+    case Op::BuildMap:
+    case Op::BuildConstKeyMap: {
       V dict = make_value(Kind::Dict);
       if (in.op == Op::BuildMap) {
-        for (int i = 0; i < in.arg; ++i) set_dict_item(*this, dict, top(2 * (in.arg - i)), top(2 * (in.arg - i) - 1));
+        for (int i = 0; i < in.arg; ++i)
+          set_dict_item(*this, dict, top(2 * (in.arg - i)), top(2 * (in.arg - i) - 1));
         drop(2 * in.arg);
       } else {
         std::vector<V> keys = elements(top());
-        for (int i = 0; i < in.arg; ++i) set_dict_item(*this, dict, keys[static_cast<size_t>(i)], top(in.arg + 1 - i));
+        for (int i = 0; i < in.arg; ++i)
+          set_dict_item(*this, dict, keys[static_cast<size_t>(i)], top(in.arg + 1 - i));
         drop(in.arg + 1);
       }
       push(dict);
@@ -169,13 +178,15 @@ bool Evaluator::execute_data(const Instruction& in) {
       drop(1);
       return true;
     }
-    case Op::DictUpdate: case Op::DictMerge: {
+    case Op::DictUpdate:
+    case Op::DictMerge: {
       const V dict = realize(top(in.arg + 1)), from = realize(top());
       if (dict->kind != Kind::Dict || from->kind != Kind::Dict) graph_break("update of an unknown dict");
       if (in.op == Op::DictMerge)
         for (const V& key : from->keys)
           if (find_key(*this, dict, key) >= 0) graph_break("a keyword argument is given twice");
-      for (size_t i = 0; i < from->keys.size(); ++i) set_dict_item(*this, dict, from->keys[i], from->items[i]);
+      for (size_t i = 0; i < from->keys.size(); ++i)
+        set_dict_item(*this, dict, from->keys[i], from->items[i]);
       drop(1);
       return true;
     }
@@ -185,7 +196,8 @@ bool Evaluator::execute_data(const Instruction& in) {
       push(tuple);
       return true;
     }
-    case Op::Convert: case Op::Format: {
+    case Op::Convert:
+    case Op::Format: {
       Ref specification = in.arg2 ? constant(top()) : Ref();
       Ref object = constant(top(in.arg2 ? 2 : 1));
       if (!object && realize(top(in.arg2 ? 2 : 1))->kind == Kind::SymInt)
@@ -205,10 +217,12 @@ bool Evaluator::execute_data(const Instruction& in) {
       push(int_value(static_cast<int64_t>(elements(value).size())));
       return true;
     }
-    case Op::MatchSequence: case Op::MatchMapping: {
+    case Op::MatchSequence:
+    case Op::MatchMapping: {
       PyTypeObject* type = python_type(top());
       if (!type) graph_break("a pattern match of an unknown object");
-      push(bool_value((type->tp_flags & (in.op == Op::MatchSequence ? Py_TPFLAGS_SEQUENCE : Py_TPFLAGS_MAPPING)) != 0));
+      push(bool_value(
+          (type->tp_flags & (in.op == Op::MatchSequence ? Py_TPFLAGS_SEQUENCE : Py_TPFLAGS_MAPPING)) != 0));
       return true;
     }
     default: return false;
@@ -219,11 +233,13 @@ void Evaluator::unpack(int before, int after, bool starred) {
   const V& value = realize(top());
   if (value->kind == Kind::Iter) {
     // Taking elements changes the iterator: only when all of them can be had.
-    if (value->iter == IterKind::Zip || value->iter == IterKind::Enumerate) graph_break("unpacking of an iterator");
+    if (value->iter == IterKind::Zip || value->iter == IterKind::Enumerate)
+      graph_break("unpacking of an iterator");
   }
   std::vector<V> items = elements(value);
   const auto wanted = static_cast<size_t>(before + after);
-  if (starred ? items.size() < wanted : items.size() != wanted) graph_break("unpacking of another number of values");
+  if (starred ? items.size() < wanted : items.size() != wanted)
+    graph_break("unpacking of another number of values");
   drop(1);
   const size_t tail = items.size() - static_cast<size_t>(after);
   for (size_t i = items.size(); i-- > tail;) push(items[i]);

@@ -8,7 +8,8 @@ namespace weft::capture {
 
 // An exception of a class whose construction has no side effects.
 V Evaluator::make_exception(PyTypeObject* type, std::vector<V> args) {
-  static PyObject *init = PyUnicode_InternFromString("__init__"), *make = PyUnicode_InternFromString("__new__");
+  static PyObject *init = PyUnicode_InternFromString("__init__"),
+                  *make = PyUnicode_InternFromString("__new__");
   for (PyObject* name : {init, make}) {
     PyObject* found = _PyType_Lookup(type, name);
     if (!found || PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type)
@@ -25,7 +26,8 @@ bool Evaluator::has_handler() const {
     const AbstractFrame& frame = frames_[f];
     // An instruction being executed has moved ip on; outer frames stand behind their call.
     const int at = frame.ip - 1;
-    if (at >= 0 && frame.code->find_handler(frame.code->instructions[static_cast<size_t>(at)].offset)) return true;
+    if (at >= 0 && frame.code->find_handler(frame.code->instructions[static_cast<size_t>(at)].offset))
+      return true;
   }
   return false;
 }
@@ -51,7 +53,8 @@ void Evaluator::raise_pending() {
   if (!has_handler() || (type_object->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0) graph_break(reason);
   Ref args = checked(PyObject_GetAttrString(exception.get(), "args"));
   std::vector<V> values;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i) values.push_back(pinned(PyTuple_GET_ITEM(args.get(), i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
+    values.push_back(pinned(PyTuple_GET_ITEM(args.get(), i)));
   throw AbstractRaise{make_exception(type_object, std::move(values))};
 }
 
@@ -83,14 +86,16 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
     case Op::Raise: {
       if (in.arg == 2) graph_break("raise … from …");
       if (in.arg == 0) {
-        if (!handled_ || handled_->kind != Kind::Exception || !has_handler()) graph_break("an exception is raised again");
+        if (!handled_ || handled_->kind != Kind::Exception || !has_handler())
+          graph_break("an exception is raised again");
         throw AbstractRaise{handled_};
       }
       V exception = realize(top());
       if (!has_handler()) graph_break("an exception that the function does not catch");
       if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
         exception = make_exception(reinterpret_cast<PyTypeObject*>(exception->object.get()), {});
-      if (exception->kind != Kind::Exception) graph_break("an exception that capture knows nothing of is raised");
+      if (exception->kind != Kind::Exception)
+        graph_break("an exception that capture knows nothing of is raised");
       throw AbstractRaise{exception};
     }
     case Op::Reraise: {
@@ -109,7 +114,8 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
     }
     case Op::PopExcept: {
       const V previous = top();
-      if (previous->kind != Kind::Handled && previous->kind != Kind::Exception) graph_break("the end of a handler entered before");
+      if (previous->kind != Kind::Handled && previous->kind != Kind::Exception)
+        graph_break("the end of a handler entered before");
       handled_ = previous->kind == Kind::Handled ? nullptr : previous;
       drop(1);
       return true;
@@ -125,10 +131,12 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
     }
     case Op::BeforeWith: {
       const V manager = realize(top());
-      static PyObject *enter_name = PyUnicode_InternFromString("__enter__"), *exit_name = PyUnicode_InternFromString("__exit__");
+      static PyObject *enter_name = PyUnicode_InternFromString("__enter__"),
+                      *exit_name = PyUnicode_InternFromString("__exit__");
       if (manager->kind != Kind::Instance) graph_break("a context manager that capture knows nothing of");
       if (!manager->source) pin_type(manager->object_type);
-      PyObject *on_enter = _PyType_Lookup(manager->object_type, enter_name), *on_exit = _PyType_Lookup(manager->object_type, exit_name);
+      PyObject *on_enter = _PyType_Lookup(manager->object_type, enter_name),
+               *on_exit = _PyType_Lookup(manager->object_type, exit_name);
       if (!on_enter || !on_exit || !PyFunction_Check(on_enter) || !PyFunction_Check(on_exit))
         graph_break("a context manager that capture knows nothing of");
       CallArgs args;
@@ -151,8 +159,8 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
   }
 }
 
-// All values of a generator that has not started. Where an instruction of it cannot be evaluated, the generator
-// is as if it had not been touched, unless it already had an effect.
+// All values of a generator that has not started. Where an instruction of it cannot be evaluated, the
+// generator is as if it had not been touched, unless it already had an effect.
 std::vector<V> Evaluator::run_generator(const V& generator) {
   const size_t depth = frames_.size();
   const int64_t effects = num_effects_;
@@ -176,7 +184,8 @@ std::vector<V> Evaluator::run_generator(const V& generator) {
     args.args.assign(generator->items.begin() + 1, generator->items.end());
     enter_made(generator->items[0], std::move(args));
     while (frames_.size() > depth) {
-      if (frames_.size() == depth + 1 && frame().code->instructions[static_cast<size_t>(frame().ip)].op == Op::Return) {
+      if (frames_.size() == depth + 1 &&
+          frame().code->instructions[static_cast<size_t>(frame().ip)].op == Op::Return) {
         frames_.pop_back();
         break;
       }

@@ -35,21 +35,28 @@ int Evaluator::slot_of(const V& value) {
   BuildStep step{};
   std::vector<V> operands;
   switch (value->kind) {
-    case Kind::Const: case Kind::Lazy: case Kind::Opaque:
+    case Kind::Const:
+    case Kind::Lazy:
+    case Kind::Opaque:
       step.op = BuildOp::Const;
       step.object = value->object;
       break;
-    case Kind::Array: case Kind::Scalar:
+    case Kind::Array:
+    case Kind::Scalar:
       step.op = BuildOp::Output;
       step.imm = static_cast<int64_t>(outputs_.size());
       step.is_scalar = value->kind == Kind::Scalar;
       step.weak = value->weak;
       step.flavor = value->flavor;
-      step.transpose = value->kind == Kind::Array && value->f_order && value->tensor.dim() > 1 && !value->view_of;
+      step.transpose =
+          value->kind == Kind::Array && value->f_order && value->tensor.dim() > 1 && !value->view_of;
       {
         V root = value;
         while (root->view_of) root = root->view_of;
-        step.root = root->input >= 0 ? -1 : root_numbers_.emplace(root.get(), static_cast<int>(root_numbers_.size())).first->second;
+        step.root =
+            root->input >= 0
+                ? -1
+                : root_numbers_.emplace(root.get(), static_cast<int>(root_numbers_.size())).first->second;
         kept_values_.push_back(root);
       }
       if (step.transpose) {
@@ -64,9 +71,16 @@ int Evaluator::slot_of(const V& value) {
       step.op = BuildOp::SymInt;
       step.sym = value->sym;
       break;
-    case Kind::Tuple: step.op = BuildOp::Tuple; operands = value->items; break;
-    case Kind::List: step.op = BuildOp::List; operands = value->items; break;
-    case Kind::Dict: case Kind::Instance:
+    case Kind::Tuple:
+      step.op = BuildOp::Tuple;
+      operands = value->items;
+      break;
+    case Kind::List:
+      step.op = BuildOp::List;
+      operands = value->items;
+      break;
+    case Kind::Dict:
+    case Kind::Instance:
       step.op = value->kind == Kind::Dict ? BuildOp::Dict : BuildOp::Instance;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
       for (size_t i = 0; i < value->keys.size(); ++i) {
@@ -74,20 +88,30 @@ int Evaluator::slot_of(const V& value) {
         operands.push_back(value->items[i]);
       }
       break;
-    case Kind::Slice: step.op = BuildOp::Slice; operands = value->items; break;
+    case Kind::Slice:
+      step.op = BuildOp::Slice;
+      operands = value->items;
+      break;
     case Kind::Function:
       step.op = BuildOp::Function;
       step.object = value->object;
       step.object2 = value->globals;
       operands = value->items;
       break;
-    case Kind::Method: step.op = BuildOp::Method; operands = value->items; break;
-    case Kind::Bound: case Kind::DictView:
+    case Kind::Method:
+      step.op = BuildOp::Method;
+      operands = value->items;
+      break;
+    case Kind::Bound:
+    case Kind::DictView:
       step.op = value->kind == Kind::Bound ? BuildOp::Bound : BuildOp::DictView;
       step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
       operands = value->items;
       break;
-    case Kind::Cell: step.op = BuildOp::Cell; operands = value->items; break;
+    case Kind::Cell:
+      step.op = BuildOp::Cell;
+      operands = value->items;
+      break;
     case Kind::Exception:
       step.op = BuildOp::Exception;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
@@ -100,22 +124,36 @@ int Evaluator::slot_of(const V& value) {
                   const_value(Ref::borrow(reinterpret_cast<PyObject*>(value->object_type))), value->items[0]};
       break;
     case Kind::Handled: step.op = BuildOp::Handled; break;
-    case Kind::Generator: step.op = BuildOp::Generator; operands = value->items; break;
+    case Kind::Generator:
+      step.op = BuildOp::Generator;
+      operands = value->items;
+      break;
     case Kind::Partial: graph_break("a functools.partial made inside");
     case Kind::Iter:
       step.imm = value->index;
       switch (value->iter) {
-        case IterKind::Sequence: case IterKind::Rows: step.op = BuildOp::IterSequence; operands = value->items; break;
+        case IterKind::Sequence:
+        case IterKind::Rows:
+          step.op = BuildOp::IterSequence;
+          operands = value->items;
+          break;
         case IterKind::Range:
           step.op = BuildOp::IterRange;
           step.object = value->object;
           break;
-        case IterKind::Enumerate: step.op = BuildOp::IterEnumerate; operands = value->items; break;
-        case IterKind::Zip: step.op = BuildOp::IterZip; operands = value->items; break;
+        case IterKind::Enumerate:
+          step.op = BuildOp::IterEnumerate;
+          operands = value->items;
+          break;
+        case IterKind::Zip:
+          step.op = BuildOp::IterZip;
+          operands = value->items;
+          break;
       }
       break;
   }
-  if (value->kind == Kind::Iter && value->iter == IterKind::Sequence && realize(value->items[0])->kind == Kind::DictView) {
+  if (value->kind == Kind::Iter && value->iter == IterKind::Sequence &&
+      realize(value->items[0])->kind == Kind::DictView) {
     graph_break("an iterator over a dict");
   }
   for (const V& operand : operands) step.args.push_back(operand ? slot_of(operand) : -1);
@@ -129,7 +167,8 @@ int Evaluator::slot_of(const V& value) {
 void Evaluator::guard_distinct() {
   Guards& guards = variant_->guards;
   const auto distinct = [&](const V& a, const V& b, GuardOp op, const char* relation) {
-    if (a == b || !a->source || !b->source || (op == GuardOp::NotSame && Py_TYPE(a->object.get()) != Py_TYPE(b->object.get())))
+    if (a == b || !a->source || !b->source ||
+        (op == GuardOp::NotSame && Py_TYPE(a->object.get()) != Py_TYPE(b->object.get())))
       return;
     guards.add({.op = op, .a = guards.load(a->source), .b = guards.load(b->source)},
                fmt::format("{} {} {}", a->source->str(), relation, b->source->str()));
@@ -156,7 +195,9 @@ void Evaluator::write_effects() {
       continue;
     }
     BuildStep step{};
-    step.op = value->kind == Kind::List ? BuildOp::SetList : value->kind == Kind::Dict ? BuildOp::SetDict : BuildOp::SetCell;
+    step.op = value->kind == Kind::List   ? BuildOp::SetList
+              : value->kind == Kind::Dict ? BuildOp::SetDict
+                                          : BuildOp::SetCell;
     step.args.push_back(slot_of(value));
     for (size_t i = 0; i < value->items.size(); ++i) {
       if (value->kind == Kind::Dict) step.args.push_back(slot_of(value->keys[i]));
@@ -198,8 +239,9 @@ void Evaluator::finish_break(const std::string& reason) {
     if (from.extra) recipe.extra = slot_of(from.extra);
     // An outer frame resumes behind its call, whose handler it still needs.
     for (size_t i = 0; i < from.locals.size(); ++i) {
-      const bool live = from.code->is_live(from.ip, static_cast<int>(i)) ||
-                        (from.ip > 0 && from.code->is_live(from.ip - 1, static_cast<int>(i)) && f + 1 < frames_.size());
+      const bool live =
+          from.code->is_live(from.ip, static_cast<int>(i)) ||
+          (from.ip > 0 && from.code->is_live(from.ip - 1, static_cast<int>(i)) && f + 1 < frames_.size());
       recipe.locals.push_back(from.locals[i] && live ? slot_of(from.locals[i]) : -1);
     }
     for (const V& value : from.stack) recipe.stack.push_back(value ? slot_of(value) : -1);

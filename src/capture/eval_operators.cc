@@ -23,13 +23,15 @@ bool is_number(const V& v) {
 
 // Operations on these have no side effects and depend on nothing else.
 bool is_foldable(PyObject* o) {
-  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o) ||
-         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyTuple_CheckExact(o) || Py_TYPE(o) == &PyRange_Type ||
-         PyFrozenSet_CheckExact(o) || PyType_Check(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type);
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+         PyComplex_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
+         PyTuple_CheckExact(o) || Py_TYPE(o) == &PyRange_Type || PyFrozenSet_CheckExact(o) ||
+         PyType_Check(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type);
 }
 
 bool is_sequence(const V& v) {
-  return v->kind == Kind::Tuple || v->kind == Kind::List || (v->is_const() && PyTuple_CheckExact(v->object.get()));
+  return v->kind == Kind::Tuple || v->kind == Kind::List ||
+         (v->is_const() && PyTuple_CheckExact(v->object.get()));
 }
 
 V sym_binary(Evaluator& ev, int op, const V& a, const V& b) {
@@ -38,12 +40,14 @@ V sym_binary(Evaluator& ev, int op, const V& a, const V& b) {
     case 0: return sym_value(x + y);
     case 10: return sym_value(x - y);
     case 5: return sym_value(x * y);
-    case 2: case 6:
+    case 2:
+    case 6:
       if (sym_eq(y, Sym(0))) graph_break("division by zero");
       return sym_value(op % 13 == 2 ? floor_div(x, y) : floor_mod(x, y));
     default: break;
   }
-  return const_value(binary_operation(op, int_value(sym_specialize(x))->object.get(), int_value(sym_specialize(y))->object.get()));
+  return const_value(binary_operation(op, int_value(sym_specialize(x))->object.get(),
+                                      int_value(sym_specialize(y))->object.get()));
 }
 
 }  // namespace
@@ -53,17 +57,22 @@ V Evaluator::binary(int op, const V& a, const V& b) {
   realize(b);
   const bool in_place = op >= 13;
   if (a->kind == Kind::Array || b->kind == Kind::Array) {
-    if (!in_place || a->kind != Kind::Array || a->flavor != Flavor::NdArray) return numpy_binary(*this, op % 13, a, b);
+    if (!in_place || a->kind != Kind::Array || a->flavor != Flavor::NdArray)
+      return numpy_binary(*this, op % 13, a, b);
     V result = numpy_binary(*this, op % 13, a, b);
     // NumPy's in-place operators cast as 'same_kind' allows.
     const DType from = result->tensor.dtype(), to = a->tensor.dtype();
-    const auto kind = [](DType d) { return info(d).kind == DTypeKind::Unsigned ? DTypeKind::Signed : info(d).kind; };
-    if (kind(from) > kind(to) || (info(from).kind == DTypeKind::Signed && info(to).kind == DTypeKind::Unsigned))
+    const auto kind = [](DType d) {
+      return info(d).kind == DTypeKind::Unsigned ? DTypeKind::Signed : info(d).kind;
+    };
+    if (kind(from) > kind(to) ||
+        (info(from).kind == DTypeKind::Signed && info(to).kind == DTypeKind::Unsigned))
       graph_break("an in-place operation whose result does not fit the array");
     assign(*this, a, a->tensor, result);
     return a;
   }
-  if (is_int(a) && is_int(b) && (a->kind == Kind::SymInt || b->kind == Kind::SymInt)) return sym_binary(*this, op, a, b);
+  if (is_int(a) && is_int(b) && (a->kind == Kind::SymInt || b->kind == Kind::SymInt))
+    return sym_binary(*this, op, a, b);
   if ((a->kind == Kind::Scalar || b->kind == Kind::Scalar) && is_number(a) && is_number(b))
     return scalar_binary(*this, op % 13, a, b);
   if ((a->kind == Kind::SymInt || b->kind == Kind::SymInt) && is_number(a) && is_number(b)) {
@@ -74,7 +83,8 @@ V Evaluator::binary(int op, const V& a, const V& b) {
   if (a->is_const() && b->is_const() && is_foldable(a->object.get()) && is_foldable(b->object.get()))
     return const_value(binary_operation(op, a->object.get(), b->object.get()));
   if (op % 13 == 0 && is_sequence(a) && is_sequence(b)) {
-    if ((a->kind == Kind::List) != (b->kind == Kind::List)) graph_break("concatenation of different sequences");
+    if ((a->kind == Kind::List) != (b->kind == Kind::List))
+      graph_break("concatenation of different sequences");
     std::vector<V> items = elements(a), more = elements(b);
     items.insert(items.end(), more.begin(), more.end());
     if (a->kind != Kind::List) return tuple_value(std::move(items));
@@ -127,8 +137,10 @@ V Evaluator::compare(int op, const V& a, const V& b) {
   if (op == Py_EQ || op == Py_NE) {
     if (a->kind == Kind::Instance || b->kind == Kind::Instance) {
       const V& instance = a->kind == Kind::Instance ? a : b;
-      if (instance->object_type->tp_richcompare != PyBaseObject_Type.tp_richcompare) graph_break("comparison of objects");
-      if (a->kind == Kind::Instance && b->kind != Kind::Instance && !b->is_const()) graph_break("comparison of objects");
+      if (instance->object_type->tp_richcompare != PyBaseObject_Type.tp_richcompare)
+        graph_break("comparison of objects");
+      if (a->kind == Kind::Instance && b->kind != Kind::Instance && !b->is_const())
+        graph_break("comparison of objects");
       return bool_value(same_object(a, b) == (op == Py_EQ));
     }
     return bool_value(equal(a, b) == (op == Py_EQ));
@@ -152,8 +164,9 @@ V Evaluator::unary(Op op, const V& a) {
   }
   if (a->is_const() && is_foldable(a->object.get())) {
     PyObject* o = a->object.get();
-    return const_value(checked(op == Op::Negative ? PyNumber_Negative(o) : op == Op::Positive ? PyNumber_Positive(o)
-                                                                                              : PyNumber_Invert(o)));
+    return const_value(checked(op == Op::Negative   ? PyNumber_Negative(o)
+                               : op == Op::Positive ? PyNumber_Positive(o)
+                                                    : PyNumber_Invert(o)));
   }
   graph_break("an operator on an object that capture knows nothing of");
 }
@@ -163,7 +176,8 @@ V Evaluator::subscript(const V& container, const V& key) {
   realize(key);
   switch (container->kind) {
     case Kind::Array: return numpy_subscript(*this, container, key);
-    case Kind::Tuple: case Kind::List: {
+    case Kind::Tuple:
+    case Kind::List: {
       const auto length = static_cast<int64_t>(container->items.size());
       if (key->kind == Kind::Slice) {
         Ref slice = constant(key);
@@ -172,14 +186,17 @@ V Evaluator::subscript(const V& container, const V& key) {
         if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) throw PythonError{};
         const Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
         std::vector<V> items;
-        for (Py_ssize_t i = 0; i < count; ++i) items.push_back(container->items[static_cast<size_t>(start + i * step)]);
+        for (Py_ssize_t i = 0; i < count; ++i)
+          items.push_back(container->items[static_cast<size_t>(start + i * step)]);
         return container->kind == Kind::List ? list_value(std::move(items)) : tuple_value(std::move(items));
       }
       if (!is_int(key)) graph_break("an index that is not a known int");
       int64_t index = to_int(key, "index");
       if (index < 0) index += length;
       if (index < 0 || index >= length)
-        raise(PyExc_IndexError, {str_value(container->kind == Kind::List ? "list index out of range" : "tuple index out of range")},
+        raise(PyExc_IndexError,
+              {str_value(container->kind == Kind::List ? "list index out of range"
+                                                       : "tuple index out of range")},
               "an index out of range");
       return container->items[static_cast<size_t>(index)];
     }
@@ -192,7 +209,8 @@ V Evaluator::subscript(const V& container, const V& key) {
       PyObject* object = container->object.get();
       Ref index = constant(key);
       if (!index && key->kind == Kind::SymInt) index = int_value(sym_specialize(key->sym))->object;
-      if (index && is_foldable(object) && !PyType_Check(object)) return const_value(checked(PyObject_GetItem(object, index.get())));
+      if (index && is_foldable(object) && !PyType_Check(object))
+        return const_value(checked(PyObject_GetItem(object, index.get())));
       break;
     }
     case Kind::Instance: {
@@ -229,7 +247,8 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
 
 V Evaluator::contains(const V& container, const V& item) {
   realize(container);
-  if (container->kind == Kind::Dict) return bool_value(find_key(*this, container, dict_key(*this, item)) >= 0);
+  if (container->kind == Kind::Dict)
+    return bool_value(find_key(*this, container, dict_key(*this, item)) >= 0);
   if (container->kind == Kind::Tuple || container->kind == Kind::List) {
     for (const V& element : container->items)
       if (same_object(element, item) || equal(element, item)) return bool_value(true);
@@ -268,12 +287,16 @@ V Evaluator::iterator(const V& value) {
   }
   // A list may grow while it is iterated over; the other sequences are fixed.
   it->iter = IterKind::Sequence;
-  if (value->kind == Kind::List || value->kind == Kind::Tuple) it->items = {value};
-  else it->items = {tuple_value(elements(value))};
+  if (value->kind == Kind::List || value->kind == Kind::Tuple)
+    it->items = {value};
+  else
+    it->items = {tuple_value(elements(value))};
   return it;
 }
 
-V Evaluator::array_item(const V& array, int64_t index) { return numpy_subscript(*this, array, int_value(index)); }
+V Evaluator::array_item(const V& array, int64_t index) {
+  return numpy_subscript(*this, array, int_value(index));
+}
 
 V Evaluator::next(const V& it) {
   realize(it);

@@ -29,7 +29,8 @@ void Evaluator::pin_type(PyTypeObject* type) {
     Ref looked_up = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__name__"));
     PyErr_Clear();
   }
-  variant_->guards.add({.op = GuardOp::TypeVersion, .imm = static_cast<int64_t>(type->tp_version_tag),
+  variant_->guards.add({.op = GuardOp::TypeVersion,
+                        .imm = static_cast<int64_t>(type->tp_version_tag),
                         .object = reinterpret_cast<PyObject*>(type)},
                        fmt::format("class {} is unchanged", type->tp_name));
 }
@@ -37,21 +38,24 @@ void Evaluator::pin_type(PyTypeObject* type) {
 namespace {
 
 bool is_identity_type(PyObject* o) {
-  return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) || PyModule_Check(o) ||
-         PyFunction_Check(o) || PyCode_Check(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type);
+  return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
+         PyModule_Check(o) || PyFunction_Check(o) || PyCode_Check(o) ||
+         PyObject_TypeCheck(o, &PyArrayDescr_Type);
 }
 
 // Immutable values that are compared, not identified.
 bool is_value_type(PyObject* o) {
-  return PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) || Py_TYPE(o) == &PyRange_Type;
+  return PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) ||
+         Py_TYPE(o) == &PyRange_Type;
 }
 
 bool is_plain_class(PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_getattro == PyObject_GenericGetAttr &&
          type->tp_setattro == PyObject_GenericSetAttr && !PyType_IsSubtype(type, &PyType_Type) &&
-         !PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS |
-                                        Py_TPFLAGS_BYTES_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS |
-                                        Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
+         !PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS |
+                                        Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_BYTES_SUBCLASS |
+                                        Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
+                                        Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
          !PyType_IsSubtype(type, &PyArray_Type) && !PyType_IsSubtype(type, &PyGenericArrType_Type) &&
          !PyType_IsSubtype(type, &PyFloat_Type);
 }
@@ -74,7 +78,8 @@ void Evaluator::realize_int(const V& value) {
     variant_->guards.type(value->source, &PyLong_Type);
     const int reg = variant_->guards.load(value->source);
     variant_->guards.set_num_symbols(index + 1);
-    variant_->guards.add({.op = GuardOp::SymInt, .a = reg, .imm = index}, fmt::format("{} is an int, s{}", text, index));
+    variant_->guards.add({.op = GuardOp::SymInt, .a = reg, .imm = index},
+                         fmt::format("{} is an int, s{}", text, index));
     value->kind = Kind::SymInt;
     value->sym = symbol;
     V input = make_value(Kind::Scalar);
@@ -87,8 +92,12 @@ void Evaluator::realize_int(const V& value) {
   }
   if (!pinned) {
     const int reg = variant_->guards.load(value->source);
-    if (overflow) variant_->guards.add({.op = GuardOp::Equal, .a = reg, .object = value->object.get()}, text + " is the same int");
-    else variant_->guards.add({.op = GuardOp::Int, .a = reg, .imm = number}, fmt::format("{} == {}", text, number));
+    if (overflow)
+      variant_->guards.add({.op = GuardOp::Equal, .a = reg, .object = value->object.get()},
+                           text + " is the same int");
+    else
+      variant_->guards.add({.op = GuardOp::Int, .a = reg, .imm = number},
+                           fmt::format("{} == {}", text, number));
   }
   value->kind = Kind::Const;
 }
@@ -101,7 +110,8 @@ void Evaluator::realize_float(const V& value) {
   const std::string text = value->source->str();
   const int reg = variant_->guards.load(value->source);
   if (!history_.symbolic(text, bits, settings_.dynamic)) {
-    variant_->guards.add({.op = GuardOp::Float, .a = reg, .imm = bits}, fmt::format("{} == {}", text, number));
+    variant_->guards.add({.op = GuardOp::Float, .a = reg, .imm = bits},
+                         fmt::format("{} == {}", text, number));
     return;
   }
   variant_->guards.type(value->source, &PyFloat_Type);
@@ -143,8 +153,9 @@ void Evaluator::realize_object(const V& value) {
   if (PyTuple_CheckExact(object)) {
     length_guard(PyTuple_GET_SIZE(object));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-      value->items.push_back(lazy_value(PyTuple_GET_ITEM(object, i),
-                                        item_source(Source::Step::TupleItem, value->source, static_cast<int>(i))));
+      value->items.push_back(
+          lazy_value(PyTuple_GET_ITEM(object, i),
+                     item_source(Source::Step::TupleItem, value->source, static_cast<int>(i))));
     value->kind = Kind::Tuple;
     return;
   }
@@ -161,37 +172,50 @@ void Evaluator::realize_object(const V& value) {
   } else if (PyList_CheckExact(object)) {
     length_guard(PyList_GET_SIZE(object));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i)
-      value->items.push_back(lazy_value(PyList_GET_ITEM(object, i),
-                                        item_source(Source::Step::ListItem, value->source, static_cast<int>(i))));
+      value->items.push_back(
+          lazy_value(PyList_GET_ITEM(object, i),
+                     item_source(Source::Step::ListItem, value->source, static_cast<int>(i))));
     value->kind = Kind::List;
   } else if (PyDict_CheckExact(object)) {
     Ref keys = checked(PyTuple_New(PyDict_GET_SIZE(object)));
     PyObject *key, *item;
     Py_ssize_t i = 0;
     for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &item); ++i) {
-      if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) && !PyFloat_CheckExact(key))
+      if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) &&
+          !PyFloat_CheckExact(key))
         graph_break("a dict with keys that are not plain values");
       PyTuple_SET_ITEM(keys.get(), i, Py_NewRef(key));
       value->keys.push_back(const_value(Ref::borrow(key)));
-      value->items.push_back(lazy_value(item, make_source({.step = Source::Step::DictItem, .base = value->source,
-                                                           .key = Ref::borrow(key), .object = {}, .object2 = {}})));
+      value->items.push_back(lazy_value(item, make_source({.step = Source::Step::DictItem,
+                                                           .base = value->source,
+                                                           .key = Ref::borrow(key),
+                                                           .object = {},
+                                                           .object2 = {}})));
     }
     guards.add({.op = GuardOp::DictKeys, .a = guards.load(value->source), .object = keys.get()},
                fmt::format("keys of {} are {}", value->source->str(), short_repr(keys.get())));
     value->kind = Kind::Dict;
   } else if (PySlice_Check(object)) {
     for (const char* part : {"start", "stop", "step"}) {
-      Ref item = checked(PyObject_GetAttrString(object, part)), key = checked(PyUnicode_InternFromString(part));
-      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute, .base = value->source,
-                                                                 .key = key, .object = {}, .object2 = {}})));
+      Ref item = checked(PyObject_GetAttrString(object, part)),
+          key = checked(PyUnicode_InternFromString(part));
+      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute,
+                                                                 .base = value->source,
+                                                                 .key = key,
+                                                                 .object = {},
+                                                                 .object2 = {}})));
     }
     value->kind = Kind::Slice;
     return;
   } else if (PyMethod_Check(object)) {
-    value->items = {lazy_value(PyMethod_GET_SELF(object), item_source(Source::Step::MethodSelf, value->source, 0)),
-                    lazy_value(PyMethod_GET_FUNCTION(object),
-                               make_source({.step = Source::Step::Attribute, .base = value->source,
-                                            .key = checked(PyUnicode_InternFromString("__func__")), .object = {}, .object2 = {}}))};
+    value->items = {
+        lazy_value(PyMethod_GET_SELF(object), item_source(Source::Step::MethodSelf, value->source, 0)),
+        lazy_value(PyMethod_GET_FUNCTION(object),
+                   make_source({.step = Source::Step::Attribute,
+                                .base = value->source,
+                                .key = checked(PyUnicode_InternFromString("__func__")),
+                                .object = {},
+                                .object2 = {}}))};
     value->kind = Kind::Method;
     return;
   } else if (PyCell_Check(object)) {
@@ -199,15 +223,20 @@ void Evaluator::realize_object(const V& value) {
     if (contents) {
       value->items = {lazy_value(contents, item_source(Source::Step::CellContents, value->source, 0))};
     } else {
-      guards.add({.op = GuardOp::EmptyCell, .a = guards.load(value->source)}, value->source->str() + " is empty");
+      guards.add({.op = GuardOp::EmptyCell, .a = guards.load(value->source)},
+                 value->source->str() + " is empty");
       value->items = {nullptr};
     }
     value->kind = Kind::Cell;
   } else if (std::string_view(type->tp_name) == "functools.partial") {
     for (const char* part : {"func", "args", "keywords"}) {
-      Ref item = checked(PyObject_GetAttrString(object, part)), key = checked(PyUnicode_InternFromString(part));
-      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute, .base = value->source,
-                                                                 .key = key, .object = {}, .object2 = {}})));
+      Ref item = checked(PyObject_GetAttrString(object, part)),
+          key = checked(PyUnicode_InternFromString(part));
+      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute,
+                                                                 .base = value->source,
+                                                                 .key = key,
+                                                                 .object = {},
+                                                                 .object2 = {}})));
     }
     value->kind = Kind::Partial;
   } else if (is_plain_class(type)) {
@@ -223,13 +252,15 @@ void Evaluator::realize_object(const V& value) {
 
 V Evaluator::unify(const V& value) {
   PyObject* object = value->object.get();
-  if (is_identity_type(object) || is_value_type(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-      PyTuple_CheckExact(object))
+  if (is_identity_type(object) || is_value_type(object) || PyLong_CheckExact(object) ||
+      PyFloat_CheckExact(object) || PyTuple_CheckExact(object))
     return value;
   auto [entry, is_new] = known_.emplace(object, value);
   if (is_new || entry->second == value) return value;
   const V& other = entry->second;
-  variant_->guards.add({.op = GuardOp::Same, .a = variant_->guards.load(value->source), .b = variant_->guards.load(other->source)},
+  variant_->guards.add({.op = GuardOp::Same,
+                        .a = variant_->guards.load(value->source),
+                        .b = variant_->guards.load(other->source)},
                        fmt::format("{} is {}", value->source->str(), other->source->str()));
   return other;
 }
@@ -237,7 +268,9 @@ V Evaluator::unify(const V& value) {
 void Evaluator::add_array_input(const V& value) {
   auto* array = reinterpret_cast<PyArrayObject*>(value->object.get());
   const auto dtype = dtype_of_descr(PyArray_DESCR(array));
-  if (!dtype) graph_break(fmt::format("an array of dtype {}", short_repr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))));
+  if (!dtype)
+    graph_break(
+        fmt::format("an array of dtype {}", short_repr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))));
   if (!PyArray_ISALIGNED(array)) graph_break("an array whose elements are not aligned");
   ArrayGuard guard{.dtype = *dtype, .layout = layout_of(value->object.get()), .writable = false, .dims = {}};
   const std::string text = value->source->str();
@@ -263,8 +296,9 @@ void Evaluator::add_array_input(const V& value) {
   value->flavor = Flavor::NdArray;
   variant_->guards.set_num_symbols(tracer_.graph().env().num_symbols());
   variant_->guards.array(value->source, std::move(guard));
-  value->tensor = tracer_.input(std::move(type), value->source->step == Source::Step::Local && value->source->key
-                                                     ? utf8(value->source->key.get()) : "");
+  value->tensor = tracer_.input(
+      std::move(type),
+      value->source->step == Source::Step::Local && value->source->key ? utf8(value->source->key.get()) : "");
   value->input = static_cast<int>(inputs_.size());
   value->index = static_cast<int64_t>(variant_->guards.arrays().size()) - 1;
   inputs_.push_back(value);
@@ -322,15 +356,24 @@ bool Evaluator::truth(const V& value) {
       return result != 0;
     }
     case Kind::SymInt: return sym_ne(value->sym, Sym(0));
-    case Kind::Tuple: case Kind::List: case Kind::Dict: return !value->items.empty();
-    case Kind::Function: case Kind::Method: case Kind::Bound: case Kind::Slice: case Kind::Iter: case Kind::Cell:
-    case Kind::Exception: case Kind::Generator: case Kind::Partial:
-      return true;
+    case Kind::Tuple:
+    case Kind::List:
+    case Kind::Dict: return !value->items.empty();
+    case Kind::Function:
+    case Kind::Method:
+    case Kind::Bound:
+    case Kind::Slice:
+    case Kind::Iter:
+    case Kind::Cell:
+    case Kind::Exception:
+    case Kind::Generator:
+    case Kind::Partial: return true;
     case Kind::Array: graph_break("a condition that depends on the values of an array");
     case Kind::Scalar: graph_break("a condition that depends on computed numbers");
     case Kind::Instance: {
       PyTypeObject* type = value->object_type;
-      if ((!type->tp_as_number || !type->tp_as_number->nb_bool) && (!type->tp_as_sequence || !type->tp_as_sequence->sq_length) &&
+      if ((!type->tp_as_number || !type->tp_as_number->nb_bool) &&
+          (!type->tp_as_sequence || !type->tp_as_sequence->sq_length) &&
           (!type->tp_as_mapping || !type->tp_as_mapping->mp_length))
         return true;
       break;
@@ -363,14 +406,16 @@ Ref Evaluator::constant(const V& value) {
 std::vector<V> Evaluator::elements(const V& value) {
   realize(value);
   switch (value->kind) {
-    case Kind::Tuple: case Kind::List: return value->items;
+    case Kind::Tuple:
+    case Kind::List: return value->items;
     case Kind::Dict: return value->keys;
     case Kind::DictView: {
       const V& dict = value->items[0];
       if (value->name == "keys") return dict->keys;
       if (value->name == "values") return dict->items;
       std::vector<V> pairs;
-      for (size_t i = 0; i < dict->items.size(); ++i) pairs.push_back(tuple_value({dict->keys[i], dict->items[i]}));
+      for (size_t i = 0; i < dict->items.size(); ++i)
+        pairs.push_back(tuple_value({dict->keys[i], dict->items[i]}));
       return pairs;
     }
     case Kind::Const: {
@@ -386,7 +431,8 @@ std::vector<V> Evaluator::elements(const V& value) {
       return result;
     }
     case Kind::Generator: return run_generator(value);
-    case Kind::Array: case Kind::Iter: {
+    case Kind::Array:
+    case Kind::Iter: {
       std::vector<V> result;
       V it = value->kind == Kind::Iter ? value : iterator(value);
       while (V item = next(it)) result.push_back(item);
@@ -404,11 +450,13 @@ bool Evaluator::same_object(const V& a, const V& b) {
     PyObject* object = (*v)->object.get();
     if ((*v)->kind == Kind::Lazy && is_identity_type(object)) realize(*v);
   }
-  const bool known_a = a->kind == Kind::Lazy || a->is_const(), known_b = b->kind == Kind::Lazy || b->is_const();
+  const bool known_a = a->kind == Kind::Lazy || a->is_const(),
+             known_b = b->kind == Kind::Lazy || b->is_const();
   if (a->is_const() && b->is_const()) return a->object == b->object;
   if (known_a && known_b && a->object && b->object && a->source && b->source) {
     const bool same = a->object == b->object;
-    variant_->guards.add({.op = same ? GuardOp::Same : GuardOp::NotSame, .a = variant_->guards.load(a->source),
+    variant_->guards.add({.op = same ? GuardOp::Same : GuardOp::NotSame,
+                          .a = variant_->guards.load(a->source),
                           .b = variant_->guards.load(b->source)},
                          fmt::format("{} {} {}", a->source->str(), same ? "is" : "is not", b->source->str()));
     return same;
@@ -419,7 +467,8 @@ bool Evaluator::same_object(const V& a, const V& b) {
     realize(b);
     return a->is_const() && b->is_const() && a->object == b->object;
   }
-  if (a->kind != Kind::Scalar && b->kind != Kind::Scalar && a->kind != Kind::SymInt && b->kind != Kind::SymInt) {
+  if (a->kind != Kind::Scalar && b->kind != Kind::Scalar && a->kind != Kind::SymInt &&
+      b->kind != Kind::SymInt) {
     realize(a);
     realize(b);
     if (a->source && b->source) return a->object == b->object;
@@ -442,7 +491,8 @@ bool Evaluator::equal(const V& a, const V& b) {
     }
     return sym_eq(to_sym(a, "operand"), to_sym(b, "operand"));
   }
-  const bool list_a = a->kind == Kind::Tuple || a->kind == Kind::List, list_b = b->kind == Kind::Tuple || b->kind == Kind::List;
+  const bool list_a = a->kind == Kind::Tuple || a->kind == Kind::List,
+             list_b = b->kind == Kind::Tuple || b->kind == Kind::List;
   if ((list_a || (a->is_const() && PyTuple_CheckExact(a->object.get()))) &&
       (list_b || (b->is_const() && PyTuple_CheckExact(b->object.get()))) && (list_a || list_b)) {
     if ((a->kind == Kind::List) != (b->kind == Kind::List)) return false;
@@ -472,11 +522,14 @@ PyTypeObject* Evaluator::python_type(const V& value) {
   switch (value->kind) {
     case Kind::Array:
       if (value->flavor == Flavor::NdArray) return &PyArray_Type;
-      if (value->flavor == Flavor::NumpyScalar) return PyArray_DescrFromType(type_number(value->tensor.dtype()))->typeobj;
+      if (value->flavor == Flavor::NumpyScalar)
+        return PyArray_DescrFromType(type_number(value->tensor.dtype()))->typeobj;
       return nullptr;
     case Kind::Scalar:
-      return value->weak == WeakKind::Bool ? &PyBool_Type : value->weak == WeakKind::Int ? &PyLong_Type
-             : value->weak == WeakKind::Float ? &PyFloat_Type : &PyComplex_Type;
+      return value->weak == WeakKind::Bool    ? &PyBool_Type
+             : value->weak == WeakKind::Int   ? &PyLong_Type
+             : value->weak == WeakKind::Float ? &PyFloat_Type
+                                              : &PyComplex_Type;
     case Kind::SymInt: return &PyLong_Type;
     case Kind::Tuple: return &PyTuple_Type;
     case Kind::List: return &PyList_Type;
@@ -485,7 +538,8 @@ PyTypeObject* Evaluator::python_type(const V& value) {
     case Kind::Function: return &PyFunction_Type;
     case Kind::Method: return &PyMethod_Type;
     case Kind::Cell: return &PyCell_Type;
-    case Kind::Instance: case Kind::Exception: return value->object_type;
+    case Kind::Instance:
+    case Kind::Exception: return value->object_type;
     default: return nullptr;
   }
 }

@@ -115,7 +115,9 @@ class Evaluator {
   AbstractFrame& frame() { return frames_.back(); }
   V& top(int depth = 1) { return frame().stack[frame().stack.size() - static_cast<size_t>(depth)]; }
   void drop(int count) { frame().stack.resize(frame().stack.size() - static_cast<size_t>(count)); }
-  void push(V value) { frame().stack.push_back(value && value->kind == Kind::Lazy ? unify(value) : std::move(value)); }
+  void push(V value) {
+    frame().stack.push_back(value && value->kind == Kind::Lazy ? unify(value) : std::move(value));
+  }
   // One outside object reached in two ways is one value.
   V unify(const V& value);
   PyObject* name(const Instruction& in) { return frame().code->names[static_cast<size_t>(in.arg)].get(); }
@@ -143,8 +145,8 @@ class Evaluator {
   void realize_int(const V& value);
   void realize_float(const V& value);
   V load_global(PyObject* name);
-  void bind(AbstractFrame& frame, const std::vector<V>& defaults, const std::vector<std::pair<std::string, V>>& kwdefaults,
-            CallArgs args);
+  void bind(AbstractFrame& frame, const std::vector<V>& defaults,
+            const std::vector<std::pair<std::string, V>>& kwdefaults, CallArgs args);
   V call_const(const V& callable, CallArgs args);
   V call_bound(const V& bound, CallArgs args);
   V construct(const V& type, CallArgs args);
@@ -173,15 +175,15 @@ class Evaluator {
   std::unordered_map<PyObject*, V> known_;  // outside objects with identity, by address
   std::vector<V> tracked_;                  // the same, in the order they were met
   std::vector<V> dirty_;
-  std::vector<V> inputs_;                   // array inputs
-  std::set<int> mutated_;                   // of them
+  std::vector<V> inputs_;                                             // array inputs
+  std::set<int> mutated_;                                             // of them
   std::unordered_map<std::string, std::pair<Ref, V>> global_stores_;  // by dict and name
   std::vector<std::string> global_order_;
   std::unordered_map<const Value*, int> slots_;
   std::vector<Tensor> outputs_;
   std::vector<V> kept_values_;
-  std::unordered_map<std::string, int> trips_;  // backward jumps taken, by target
-  std::unordered_map<std::string, V> symbol_inputs_;  // symbolic expression -> 0-d input
+  std::unordered_map<std::string, int> trips_;          // backward jumps taken, by target
+  std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input
   std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
   V handled_;  // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;

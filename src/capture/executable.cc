@@ -22,7 +22,9 @@ class Compiled final : public Executable {
 class Interpreted final : public Executable {
  public:
   explicit Interpreted(std::unique_ptr<ir::Graph> graph) : graph_(std::move(graph)) {}
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override { return ir::interpret(*graph_, inputs); }
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override {
+    return ir::interpret(*graph_, inputs);
+  }
 
  private:
   std::unique_ptr<ir::Graph> graph_;
@@ -39,8 +41,9 @@ std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, co
       kernels->push_back({kernel.name, kernel.source, kernel.compile_ms, kernel.from_cache});
     return std::make_shared<Compiled>(std::move(compiled));
   } catch (const Error& error) {
-    log::warning(fmt::format("weft.compile: the graph '{}' cannot be compiled and runs operator by operator: {}",
-                             original->name, error.what()));
+    log::warning(
+        fmt::format("weft.compile: the graph '{}' cannot be compiled and runs operator by operator: {}",
+                    original->name, error.what()));
   }
   return std::make_shared<Interpreted>(std::move(original));
 }

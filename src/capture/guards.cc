@@ -8,7 +8,6 @@
 
 namespace weft::capture {
 
-
 ArrayGuard::Layout layout_of(PyObject* object) {
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   if (PyArray_IS_C_CONTIGUOUS(array)) return ArrayGuard::Layout::C;
@@ -89,8 +88,12 @@ bool Guards::run_load(const GuardStep& s, std::span<const Frame> frames, Registe
   PyObject*& dst = r.values[static_cast<size_t>(s.dst)];
   PyObject* base = s.a >= 0 ? r.values[static_cast<size_t>(s.a)] : nullptr;
   switch (s.op) {
-    case GuardOp::Local: dst = frames[static_cast<size_t>(s.b)].locals[static_cast<size_t>(s.imm)].get(); break;
-    case GuardOp::Stack: dst = frames[static_cast<size_t>(s.b)].stack[static_cast<size_t>(s.imm)].get(); break;
+    case GuardOp::Local:
+      dst = frames[static_cast<size_t>(s.b)].locals[static_cast<size_t>(s.imm)].get();
+      break;
+    case GuardOp::Stack:
+      dst = frames[static_cast<size_t>(s.b)].stack[static_cast<size_t>(s.imm)].get();
+      break;
     case GuardOp::Extra: dst = frames[static_cast<size_t>(s.b)].extra.get(); break;
     case GuardOp::Pinned: dst = s.object; break;
     case GuardOp::Global:
@@ -107,8 +110,12 @@ bool Guards::run_load(const GuardStep& s, std::span<const Frame> frames, Registe
       if (dst) r.owned.push_back(Ref::steal(dst));
       break;
     case GuardOp::DictItem: dst = lookup(base, s.object); break;
-    case GuardOp::TupleItem: dst = s.imm < PyTuple_GET_SIZE(base) ? PyTuple_GET_ITEM(base, s.imm) : nullptr; break;
-    case GuardOp::ListItem: dst = s.imm < PyList_GET_SIZE(base) ? PyList_GET_ITEM(base, s.imm) : nullptr; break;
+    case GuardOp::TupleItem:
+      dst = s.imm < PyTuple_GET_SIZE(base) ? PyTuple_GET_ITEM(base, s.imm) : nullptr;
+      break;
+    case GuardOp::ListItem:
+      dst = s.imm < PyList_GET_SIZE(base) ? PyList_GET_ITEM(base, s.imm) : nullptr;
+      break;
     case GuardOp::CellContents: dst = PyCell_GET(base); break;
     case GuardOp::MethodSelf: dst = PyMethod_GET_SELF(base); break;
     default: return run_check(s, frames, r);
@@ -139,7 +146,8 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
       int overflow = 0;
       return PyLong_AsLongLongAndOverflow(a, &overflow) == s.imm && overflow == 0;
     }
-    case GuardOp::Float: return PyFloat_CheckExact(a) && std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(a)) == s.imm;
+    case GuardOp::Float:
+      return PyFloat_CheckExact(a) && std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(a)) == s.imm;
     case GuardOp::Length: return (PyDict_Check(a) ? PyDict_GET_SIZE(a) : Py_SIZE(a)) == s.imm;
     case GuardOp::DictKeys: return check_keys(a, s.object);
     case GuardOp::DictLacks: {
@@ -162,7 +170,8 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
     case GuardOp::Unbound: return !frames[static_cast<size_t>(s.b)].locals[static_cast<size_t>(s.imm)];
     case GuardOp::FunctionCode: return reinterpret_cast<PyFunctionObject*>(a)->func_code == s.object;
     case GuardOp::FunctionDefaults: return reinterpret_cast<PyFunctionObject*>(a)->func_defaults == s.object;
-    case GuardOp::FunctionKwDefaults: return reinterpret_cast<PyFunctionObject*>(a)->func_kwdefaults == s.object;
+    case GuardOp::FunctionKwDefaults:
+      return reinterpret_cast<PyFunctionObject*>(a)->func_kwdefaults == s.object;
     case GuardOp::GlobalLacks: {
       const bool lacks = !PyDict_GetItemWithError(s.object, s.object2);
       PyErr_Clear();
@@ -179,7 +188,8 @@ int Guards::failing_step(std::span<const Frame> frames, Registers& registers) co
   registers.owned.clear();
   for (size_t i = 0; i < steps_.size(); ++i) {
     const GuardStep& step = steps_[i];
-    if (!(step.op <= GuardOp::MethodSelf ? run_load(step, frames, registers) : run_check(step, frames, registers)))
+    if (!(step.op <= GuardOp::MethodSelf ? run_load(step, frames, registers)
+                                         : run_check(step, frames, registers)))
       return static_cast<int>(i);
   }
   for (size_t i = 0; i < sym_guards_.size(); ++i)
@@ -219,10 +229,24 @@ int Guards::load(const SourceRef& source) {
   if (source->base) step.a = load(source->base);
   using Step = Source::Step;
   switch (source->step) {
-    case Step::Local: step.op = GuardOp::Local; step.b = source->frame; step.imm = source->index; break;
-    case Step::Stack: step.op = GuardOp::Stack; step.b = source->frame; step.imm = source->index; break;
-    case Step::Extra: step.op = GuardOp::Extra; step.b = source->frame; break;
-    case Step::Pinned: step.op = GuardOp::Pinned; step.object = keep(source->object.get()); break;
+    case Step::Local:
+      step.op = GuardOp::Local;
+      step.b = source->frame;
+      step.imm = source->index;
+      break;
+    case Step::Stack:
+      step.op = GuardOp::Stack;
+      step.b = source->frame;
+      step.imm = source->index;
+      break;
+    case Step::Extra:
+      step.op = GuardOp::Extra;
+      step.b = source->frame;
+      break;
+    case Step::Pinned:
+      step.op = GuardOp::Pinned;
+      step.object = keep(source->object.get());
+      break;
     case Step::Global:
       step.op = GuardOp::Global;
       step.object = keep(source->object.get());
@@ -234,11 +258,23 @@ int Guards::load(const SourceRef& source) {
       step.object = keep(source->object.get());
       step.object2 = keep(source->key.get());
       break;
-    case Step::Attribute: step.op = GuardOp::Attribute; step.object = keep(source->key.get()); break;
+    case Step::Attribute:
+      step.op = GuardOp::Attribute;
+      step.object = keep(source->key.get());
+      break;
     case Step::InstanceDict: step.op = GuardOp::InstanceDict; break;
-    case Step::DictItem: step.op = GuardOp::DictItem; step.object = keep(source->key.get()); break;
-    case Step::TupleItem: step.op = GuardOp::TupleItem; step.imm = source->index; break;
-    case Step::ListItem: step.op = GuardOp::ListItem; step.imm = source->index; break;
+    case Step::DictItem:
+      step.op = GuardOp::DictItem;
+      step.object = keep(source->key.get());
+      break;
+    case Step::TupleItem:
+      step.op = GuardOp::TupleItem;
+      step.imm = source->index;
+      break;
+    case Step::ListItem:
+      step.op = GuardOp::ListItem;
+      step.imm = source->index;
+      break;
     case Step::CellContents: step.op = GuardOp::CellContents; break;
     case Step::MethodSelf: step.op = GuardOp::MethodSelf; break;
   }
@@ -250,8 +286,9 @@ int Guards::load(const SourceRef& source) {
 }
 
 void Guards::add(GuardStep step, std::string text) {
-  const std::string key = fmt::format("{} {} {} {} {} {}", static_cast<int>(step.op), step.a, step.b, step.imm,
-                                      static_cast<const void*>(step.object), static_cast<const void*>(step.object2));
+  const std::string key =
+      fmt::format("{} {} {} {} {} {}", static_cast<int>(step.op), step.a, step.b, step.imm,
+                  static_cast<const void*>(step.object), static_cast<const void*>(step.object2));
   if (!seen_.emplace(key, true).second) return;
   keep(step.object);
   keep(step.object2);
@@ -261,7 +298,8 @@ void Guards::add(GuardStep step, std::string text) {
 
 void Guards::is(const SourceRef& source, PyObject* object) {
   if (source->step == Source::Step::Pinned) return;
-  add({.op = GuardOp::Is, .a = load(source), .object = object}, fmt::format("{} is {}", source->str(), short_repr(object)));
+  add({.op = GuardOp::Is, .a = load(source), .object = object},
+      fmt::format("{} is {}", source->str(), short_repr(object)));
 }
 
 void Guards::type(const SourceRef& source, PyTypeObject* type) {

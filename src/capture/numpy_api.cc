@@ -58,11 +58,14 @@ Tensor borrow_array(PyArrayObject* array) {
   int64_t low = 0, high = itemsize;  // extent in bytes around the first element
   bool empty = false;
   for (int d = 0; d < ndim; ++d) {
-    const auto size = static_cast<int64_t>(PyArray_DIM(array, d)), stride = static_cast<int64_t>(PyArray_STRIDE(array, d));
+    const auto size = static_cast<int64_t>(PyArray_DIM(array, d)),
+               stride = static_cast<int64_t>(PyArray_STRIDE(array, d));
     shape[static_cast<size_t>(d)] = size;
     strides[static_cast<size_t>(d)] = stride / itemsize;
-    if (size == 0) empty = true;
-    else (stride < 0 ? low : high) += (size - 1) * stride;
+    if (size == 0)
+      empty = true;
+    else
+      (stride < 0 ? low : high) += (size - 1) * stride;
   }
   if (empty) low = high = 0;
   auto storage = Storage::wrap(PyArray_BYTES(array) + low, static_cast<size_t>(high - low), nullptr,
@@ -93,15 +96,18 @@ Ref make_array(const Tensor& tensor, PyObject* base) {
   const int64_t nbytes = tensor.numel() * itemsize;
   if (!base && nbytes <= kCopyLimit && tensor.is_contiguous()) {
     Ref result = checked(PyArray_EMPTY(ndim, shape, type, 0));
-    if (nbytes > 0) std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.get())), tensor.data(), static_cast<size_t>(nbytes));
+    if (nbytes > 0)
+      std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.get())), tensor.data(),
+                  static_cast<size_t>(nbytes));
     return result;
   }
   Ref result = checked(PyArray_New(&PyArray_Type, ndim, shape, type, strides, tensor.data(), 0,
                                    tensor.storage()->read_only() ? 0 : NPY_ARRAY_WRITEABLE, nullptr));
   auto* array = reinterpret_cast<PyArrayObject*>(result.get());
   PyArray_UpdateFlags(array, NPY_ARRAY_UPDATE_ALL);
-  PyObject* owner = base ? Py_NewRef(base)
-                         : PyCapsule_New(new std::shared_ptr<Storage>(tensor.storage()), nullptr, release_storage);
+  PyObject* owner =
+      base ? Py_NewRef(base)
+           : PyCapsule_New(new std::shared_ptr<Storage>(tensor.storage()), nullptr, release_storage);
   if (!owner || PyArray_SetBaseObject(array, owner) < 0) throw PythonError{};
   return result;
 }

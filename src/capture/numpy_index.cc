@@ -50,11 +50,14 @@ Tensor take_slice(Evaluator& ev, const Tensor& tensor, int64_t dim, const V& sli
     const Py_ssize_t count = PySlice_AdjustIndices(length, &first, &last, stride);
     // The same elements as a forward slice, reversed.
     const int64_t low = count > 0 ? first + (count - 1) * stride : 0, high = count > 0 ? first + 1 : 0;
-    Tensor forward = ops::call1("slice", {tensor}, {{"dim", Sym(dim)}, {"start", Sym(low)}, {"stop", Sym(high)}, {"step", Sym(-stride)}});
+    Tensor forward =
+        ops::call1("slice", {tensor},
+                   {{"dim", Sym(dim)}, {"start", Sym(low)}, {"stop", Sym(high)}, {"step", Sym(-stride)}});
     return ops::call1("flip", {forward}, {{"dims", SymShape{Sym(dim)}}});
   }
   if (stride == 1 && sym_known_equal(begin, Sym(0)) && sym_known_equal(end, size)) return tensor;
-  return ops::call1("slice", {tensor}, {{"dim", Sym(dim)}, {"start", begin}, {"stop", end}, {"step", Sym(stride)}});
+  return ops::call1("slice", {tensor},
+                    {{"dim", Sym(dim)}, {"start", begin}, {"stop", end}, {"step", Sym(stride)}});
 }
 
 Indexed index(Evaluator& ev, const V& array, const V& key) {
@@ -69,8 +72,9 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
       has_ellipsis = true;
     } else if (!part->is(Py_None)) {
       ++consumed;
-      const bool simple = part->kind == Kind::Slice || part->kind == Kind::SymInt ||
-                          (part->is_const() && (PySlice_Check(part->object.get()) || PyLong_CheckExact(part->object.get())));
+      const bool simple =
+          part->kind == Kind::Slice || part->kind == Kind::SymInt ||
+          (part->is_const() && (PySlice_Check(part->object.get()) || PyLong_CheckExact(part->object.get())));
       if (!simple) graph_break("a subscript with an array");
     }
   }
@@ -99,7 +103,8 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
       if (part->is_const()) {
         auto* object = reinterpret_cast<PySliceObject*>(part->object.get());
         slice = make_value(Kind::Slice);
-        slice->items = {const_value(Ref::borrow(object->start)), const_value(Ref::borrow(object->stop)), const_value(Ref::borrow(object->step))};
+        slice->items = {const_value(Ref::borrow(object->start)), const_value(Ref::borrow(object->stop)),
+                        const_value(Ref::borrow(object->step))};
       }
       tensor = take_slice(ev, tensor, dim++, slice);
       result.all_integers = false;
@@ -108,7 +113,8 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
       Sym at = ev.to_sym(part, "an index");
       if (sym_lt(at, Sym(0))) at = at + size;
       if (sym_lt(at, Sym(0)) || sym_ge(at, size)) graph_break("an index out of bounds");
-      tensor = ops::call1("slice", {tensor}, {{"dim", Sym(dim)}, {"start", at}, {"stop", at + Sym(1)}, {"step", Sym(1)}});
+      tensor = ops::call1("slice", {tensor},
+                          {{"dim", Sym(dim)}, {"start", at}, {"stop", at + Sym(1)}, {"step", Sym(1)}});
       SymShape shape = ops::sym_shape(tensor);
       shape.erase(shape.begin() + dim);
       tensor = reshape(tensor, std::move(shape));
@@ -132,9 +138,12 @@ V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
 void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source) {
   ev.prepare_mutation(target);
   Tensor value;
-  if (ev.realize(source)->kind == Kind::Array) value = source->tensor;
-  else value = as_tensor(ev, source);
-  if (is_complex(value.dtype()) && !is_complex(view.dtype())) graph_break("assignment of complex numbers to a real array");
+  if (ev.realize(source)->kind == Kind::Array)
+    value = source->tensor;
+  else
+    value = as_tensor(ev, source);
+  if (is_complex(value.dtype()) && !is_complex(view.dtype()))
+    graph_break("assignment of complex numbers to a real array");
   // Leading dimensions of size one are dropped, as NumPy's assignment does.
   SymShape shape = ops::sym_shape(value);
   const size_t wanted = static_cast<size_t>(view.dim());

@@ -19,7 +19,8 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name);  // n
 V scalar_binary(Evaluator& ev, int op, const V& a, const V& b);
 V scalar_compare(Evaluator& ev, int op, const V& a, const V& b);
 
-// The value's traced tensor with its own dtype; Python numbers and nested lists become arrays as asarray makes them.
+// The value's traced tensor with its own dtype; Python numbers and nested lists become arrays as asarray
+// makes them.
 Tensor as_tensor(Evaluator& ev, const V& value);
 // Whether NumPy would give a scalar instead of a 0-d array.
 V array_or_scalar(Tensor tensor);

@@ -19,7 +19,8 @@ std::optional<Scalar> scalar_of(PyObject* o) {
     return Scalar(static_cast<int64_t>(value));
   }
   if (PyFloat_CheckExact(o)) return Scalar(PyFloat_AS_DOUBLE(o));
-  if (PyComplex_CheckExact(o)) return Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
+  if (PyComplex_CheckExact(o))
+    return Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
   return std::nullopt;
 }
 
@@ -34,9 +35,9 @@ Scalar weak_placeholder(WeakKind kind) {
 }
 
 // NB_* numbers 0 to 12.
-constexpr std::string_view kBinaryNames[] = {"add", "bitwise_and", "floor_divide", "left_shift", "matmul", "mul",
-                                             "remainder", "bitwise_or", "pow", "right_shift", "sub", "true_divide",
-                                             "bitwise_xor"};
+constexpr std::string_view kBinaryNames[] = {
+    "add",        "bitwise_and", "floor_divide", "left_shift", "matmul",      "mul",        "remainder",
+    "bitwise_or", "pow",         "right_shift",  "sub",        "true_divide", "bitwise_xor"};
 constexpr std::string_view kCompareNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 
 }  // namespace
@@ -53,7 +54,9 @@ Tensor cast_to(const Tensor& tensor, DType dtype) {
 bool Evaluator::is_arraylike(const V& value) {
   realize(value);
   switch (value->kind) {
-    case Kind::Array: case Kind::Scalar: case Kind::SymInt: return true;
+    case Kind::Array:
+    case Kind::Scalar:
+    case Kind::SymInt: return true;
     case Kind::Const: {
       PyObject* o = value->object.get();
       return PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
@@ -77,7 +80,10 @@ Tensor Evaluator::to_tensor(const V& value) {
   }
   if (value->is_const()) {
     if (const auto scalar = scalar_of(value->object.get())) {
-      const DType dtype = scalar->is_bool() ? DType::Bool : scalar->is_int() ? DType::I64 : scalar->is_float() ? DType::F64 : DType::C128;
+      const DType dtype = scalar->is_bool()    ? DType::Bool
+                          : scalar->is_int()   ? DType::I64
+                          : scalar->is_float() ? DType::F64
+                                               : DType::C128;
       return Tensor::scalar(*scalar, dtype);
     }
   }
@@ -163,10 +169,12 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
     const DType dtype = promote_types(x.dtype(), y.dtype(), Promotion::NumPy);
     return array_or_scalar(ops::call1("matmul", {cast_to(x, dtype), cast_to(y, dtype)}));
   }
-  if (op == 8 && a->kind == Kind::Array && b->is_const() && !is_integral(a->tensor.dtype()) && a->tensor.dtype() != DType::Bool) {
+  if (op == 8 && a->kind == Kind::Array && b->is_const() && !is_integral(a->tensor.dtype()) &&
+      a->tensor.dtype() != DType::Bool) {
     // NumPy computes these powers by other functions.
     PyObject* exponent = b->object.get();
-    const double value = PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0;
+    const double value =
+        PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0;
     PyErr_Clear();
     if (value == 2) return numpy_pointwise(ev, "mul", {a, a});
     if (value == 0.5) return numpy_pointwise(ev, "sqrt", {a});
@@ -174,7 +182,9 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
   return numpy_pointwise(ev, kBinaryNames[op], {a, b});
 }
 
-V numpy_compare(Evaluator& ev, int op, const V& a, const V& b) { return numpy_pointwise(ev, kCompareNames[op], {a, b}); }
+V numpy_compare(Evaluator& ev, int op, const V& a, const V& b) {
+  return numpy_pointwise(ev, kCompareNames[op], {a, b});
+}
 
 V numpy_unary(Evaluator& ev, Op op, const V& a) {
   if (op == Op::Negative) return numpy_pointwise(ev, "neg", {a});
@@ -184,7 +194,8 @@ V numpy_unary(Evaluator& ev, Op op, const V& a) {
 
 V scalar_binary(Evaluator& ev, int op, const V& a, const V& b) {
   const auto is_float = [](const V& v) {
-    return v->kind == Kind::Scalar ? v->weak == WeakKind::Float : v->is_const() && PyFloat_CheckExact(v->object.get());
+    return v->kind == Kind::Scalar ? v->weak == WeakKind::Float
+                                   : v->is_const() && PyFloat_CheckExact(v->object.get());
   };
   const auto is_plain = [&](const V& v) {
     return is_float(v) || (v->is_const() && PyLong_CheckExact(v->object.get()));
@@ -192,7 +203,8 @@ V scalar_binary(Evaluator& ev, int op, const V& a, const V& b) {
   if (!is_plain(a) || !is_plain(b)) graph_break("arithmetic on computed numbers");
   if (op == 11) {
     // Division by zero is an error.
-    if (!b->is_const() || PyFloat_AsDouble(b->object.get()) == 0) graph_break("division by a computed number");
+    if (!b->is_const() || PyFloat_AsDouble(b->object.get()) == 0)
+      graph_break("division by a computed number");
   } else if (op != 0 && op != 5 && op != 10) {
     graph_break("arithmetic on computed numbers");
   }
@@ -224,32 +236,93 @@ DType to_dtype(Evaluator& ev, const V& value, const char* what) {
 
 namespace {
 
-
 // NumPy's names of ufuncs and the operators'.
 constexpr std::pair<const char*, const char*> kUfuncs[] = {
-    {"add", "add"}, {"subtract", "sub"}, {"multiply", "mul"}, {"divide", "true_divide"}, {"true_divide", "true_divide"},
-    {"floor_divide", "floor_divide"}, {"remainder", "remainder"}, {"mod", "remainder"}, {"fmod", "fmod"},
-    {"power", "pow"}, {"negative", "neg"}, {"positive", "positive"}, {"absolute", "abs"}, {"abs", "abs"}, {"fabs", "fabs"},
-    {"sqrt", "sqrt"}, {"square", "square"}, {"cbrt", "cbrt"}, {"exp", "exp"}, {"exp2", "exp2"}, {"expm1", "expm1"},
-    {"log", "log"}, {"log2", "log2"}, {"log10", "log10"}, {"log1p", "log1p"}, {"sin", "sin"}, {"cos", "cos"},
-    {"tan", "tan"}, {"arcsin", "asin"}, {"arccos", "acos"}, {"arctan", "atan"}, {"sinh", "sinh"}, {"cosh", "cosh"},
-    {"tanh", "tanh"}, {"arcsinh", "asinh"}, {"arccosh", "acosh"}, {"arctanh", "atanh"}, {"arctan2", "atan2"},
-    {"hypot", "hypot"}, {"maximum", "maximum"}, {"minimum", "minimum"}, {"fmax", "fmax"}, {"fmin", "fmin"},
-    {"floor", "floor"}, {"ceil", "ceil"}, {"trunc", "trunc"}, {"rint", "rint"}, {"sign", "sign"},
-    {"signbit", "signbit"}, {"isnan", "isnan"}, {"isinf", "isinf"}, {"isfinite", "isfinite"}, {"copysign", "copysign"},
-    {"logaddexp", "logaddexp"}, {"logaddexp2", "logaddexp2"}, {"heaviside", "heaviside"}, {"deg2rad", "deg2rad"},
-    {"radians", "deg2rad"}, {"rad2deg", "rad2deg"}, {"degrees", "rad2deg"}, {"gcd", "gcd"}, {"lcm", "lcm"},
-    {"bitwise_and", "bitwise_and"}, {"bitwise_or", "bitwise_or"}, {"bitwise_xor", "bitwise_xor"},
-    {"invert", "bitwise_not"}, {"bitwise_not", "bitwise_not"}, {"left_shift", "left_shift"},
-    {"right_shift", "right_shift"}, {"logical_and", "logical_and"}, {"logical_or", "logical_or"},
-    {"logical_xor", "logical_xor"}, {"logical_not", "logical_not"}, {"equal", "eq"}, {"not_equal", "ne"},
-    {"less", "lt"}, {"less_equal", "le"}, {"greater", "gt"}, {"greater_equal", "ge"}, {"conjugate", "conj"},
+    {"add", "add"},
+    {"subtract", "sub"},
+    {"multiply", "mul"},
+    {"divide", "true_divide"},
+    {"true_divide", "true_divide"},
+    {"floor_divide", "floor_divide"},
+    {"remainder", "remainder"},
+    {"mod", "remainder"},
+    {"fmod", "fmod"},
+    {"power", "pow"},
+    {"negative", "neg"},
+    {"positive", "positive"},
+    {"absolute", "abs"},
+    {"abs", "abs"},
+    {"fabs", "fabs"},
+    {"sqrt", "sqrt"},
+    {"square", "square"},
+    {"cbrt", "cbrt"},
+    {"exp", "exp"},
+    {"exp2", "exp2"},
+    {"expm1", "expm1"},
+    {"log", "log"},
+    {"log2", "log2"},
+    {"log10", "log10"},
+    {"log1p", "log1p"},
+    {"sin", "sin"},
+    {"cos", "cos"},
+    {"tan", "tan"},
+    {"arcsin", "asin"},
+    {"arccos", "acos"},
+    {"arctan", "atan"},
+    {"sinh", "sinh"},
+    {"cosh", "cosh"},
+    {"tanh", "tanh"},
+    {"arcsinh", "asinh"},
+    {"arccosh", "acosh"},
+    {"arctanh", "atanh"},
+    {"arctan2", "atan2"},
+    {"hypot", "hypot"},
+    {"maximum", "maximum"},
+    {"minimum", "minimum"},
+    {"fmax", "fmax"},
+    {"fmin", "fmin"},
+    {"floor", "floor"},
+    {"ceil", "ceil"},
+    {"trunc", "trunc"},
+    {"rint", "rint"},
+    {"sign", "sign"},
+    {"signbit", "signbit"},
+    {"isnan", "isnan"},
+    {"isinf", "isinf"},
+    {"isfinite", "isfinite"},
+    {"copysign", "copysign"},
+    {"logaddexp", "logaddexp"},
+    {"logaddexp2", "logaddexp2"},
+    {"heaviside", "heaviside"},
+    {"deg2rad", "deg2rad"},
+    {"radians", "deg2rad"},
+    {"rad2deg", "rad2deg"},
+    {"degrees", "rad2deg"},
+    {"gcd", "gcd"},
+    {"lcm", "lcm"},
+    {"bitwise_and", "bitwise_and"},
+    {"bitwise_or", "bitwise_or"},
+    {"bitwise_xor", "bitwise_xor"},
+    {"invert", "bitwise_not"},
+    {"bitwise_not", "bitwise_not"},
+    {"left_shift", "left_shift"},
+    {"right_shift", "right_shift"},
+    {"logical_and", "logical_and"},
+    {"logical_or", "logical_or"},
+    {"logical_xor", "logical_xor"},
+    {"logical_not", "logical_not"},
+    {"equal", "eq"},
+    {"not_equal", "ne"},
+    {"less", "lt"},
+    {"less_equal", "le"},
+    {"greater", "gt"},
+    {"greater_equal", "ge"},
+    {"conjugate", "conj"},
     {"conj", "conj"},
 };
 
 template <size_t kIndex>
 V ufunc(Evaluator& ev, CallArgs& args) {
-
   const char* op = kUfuncs[kIndex].second;
   const auto num_operands = static_cast<size_t>(ops::get_op(op).params.size());
   V out, dtype;
@@ -279,7 +352,8 @@ V ufunc(Evaluator& ev, CallArgs& args) {
     if (dtype) operand = array_value(cast_to(as_tensor(ev, operand), to_dtype(ev, dtype, "dtype")));
   }
   V result;
-  if (op == std::string_view("pow")) result = numpy_binary(ev, 8, operands[0], operands[1]);
+  if (op == std::string_view("pow"))
+    result = numpy_binary(ev, 8, operands[0], operands[1]);
   else if (!any_array && !dtype) {
     // Python numbers only: as arrays of their default dtypes.
     for (V& operand : operands) operand = array_value(as_tensor(ev, operand));
@@ -288,9 +362,12 @@ V ufunc(Evaluator& ev, CallArgs& args) {
     result = numpy_pointwise(ev, op, operands);
   }
   if (!out) return result;
-  if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray) graph_break("out= that is not an array");
-  if (info(result->tensor.dtype()).kind > info(out->tensor.dtype()).kind) graph_break("out= of a smaller kind");
-  if (!(str(ops::sym_shape(result->tensor)) == str(ops::sym_shape(out->tensor)))) graph_break("out= of another shape");
+  if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray)
+    graph_break("out= that is not an array");
+  if (info(result->tensor.dtype()).kind > info(out->tensor.dtype()).kind)
+    graph_break("out= of a smaller kind");
+  if (!(str(ops::sym_shape(result->tensor)) == str(ops::sym_shape(out->tensor))))
+    graph_break("out= of another shape");
   assign(ev, out, out->tensor, result);
   return out;
 }

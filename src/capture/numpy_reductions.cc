@@ -45,7 +45,8 @@ bool given(Evaluator& ev, const V& value) {
   return !(value->object && std::string_view(Py_TYPE(value->object.get())->tp_name) == "numpy._NoValueType");
 }
 
-Reduction parse(Evaluator& ev, CallArgs& args, const char* signature, const char* op, std::vector<V>* rest = nullptr) {
+Reduction parse(Evaluator& ev, CallArgs& args, const char* signature, const char* op,
+                std::vector<V>* rest = nullptr) {
   std::vector<V> bound = bind_arguments(args, signature);
   if (!bound[0]) graph_break("a reduction of nothing");
   const bool has_dtype = signature != kShortSignature, is_var = signature == kVarSignature;
@@ -61,7 +62,8 @@ Reduction parse(Evaluator& ev, CallArgs& args, const char* signature, const char
   if (is_var) ++next;
   if (given(ev, bound[next + 1])) r.keepdims = ev.truth(bound[next + 1]);
   for (size_t i = next + 2; i < bound.size(); ++i)
-    if (given(ev, bound[i]) && !ev.is_none(bound[i]) && !bound[i]->is(Py_True)) graph_break("a reduction with initial= or where=");
+    if (given(ev, bound[i]) && !ev.is_none(bound[i]) && !bound[i]->is(Py_True))
+      graph_break("a reduction with initial= or where=");
   if (rest) *rest = bound;
   return r;
 }
@@ -114,7 +116,9 @@ Tensor mean_of(Evaluator& ev, Reduction r, DType compute) {
 V mean(Evaluator& ev, CallArgs& args) {
   Reduction r = parse(ev, args, kSignature, "mean");
   if (sym_eq(r.count(), Sym(0))) graph_break("the mean of nothing");
-  DType result = r.dtype ? to_dtype(ev, r.dtype, "dtype") : is_inexact(r.tensor.dtype()) ? r.tensor.dtype() : DType::F64;
+  DType result = r.dtype                        ? to_dtype(ev, r.dtype, "dtype")
+                 : is_inexact(r.tensor.dtype()) ? r.tensor.dtype()
+                                                : DType::F64;
   // NumPy adds up half precision in single.
   const DType compute = result == DType::F16 && !r.dtype ? DType::F32 : result;
   if (r.tensor.dim() == 0) return array_or_scalar(cast_to(r.tensor, result));
@@ -125,8 +129,11 @@ template <bool kRoot>
 V variance(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound;
   Reduction r = parse(ev, args, kVarSignature, kRoot ? "std" : "var", &bound);
-  if (is_complex(r.tensor.dtype()) || r.tensor.dtype() == DType::F16 || r.tensor.dim() == 0) graph_break("a variance of this dtype");
-  const DType dtype = r.dtype ? to_dtype(ev, r.dtype, "dtype") : is_inexact(r.tensor.dtype()) ? r.tensor.dtype() : DType::F64;
+  if (is_complex(r.tensor.dtype()) || r.tensor.dtype() == DType::F16 || r.tensor.dim() == 0)
+    graph_break("a variance of this dtype");
+  const DType dtype = r.dtype                        ? to_dtype(ev, r.dtype, "dtype")
+                      : is_inexact(r.tensor.dtype()) ? r.tensor.dtype()
+                                                     : DType::F64;
   const int64_t ddof = given(ev, bound[4]) ? ev.to_int(bound[4], "ddof") : 0;
   const Sym count = r.count();
   if (sym_le(count, Sym(ddof))) graph_break("a variance of too few elements");
@@ -151,7 +158,8 @@ V arg_extreme(Evaluator& ev, CallArgs& args) {
   ops::Attrs attrs{{"keepdim", keepdims}};
   if (bound[1] && !ev.is_none(bound[1]))
     attrs.set("dim", Sym(ops::normalize_dim(op, ev.to_int(bound[1], "axis"), tensor.dim())));
-  else attrs.set("dim", ops::Attr{});
+  else
+    attrs.set("dim", ops::Attr{});
   return array_or_scalar(ops::call1(op, {tensor}, attrs));
 }
 
@@ -181,7 +189,8 @@ V norm(Evaluator& ev, CallArgs& args) {
   const bool no_order = !bound[1] || ev.is_none(bound[1]);
   if (!no_order) {
     Ref object = ev.constant(bound[1]);
-    if (!object || !(PyFloat_Check(object.get()) || PyLong_Check(object.get()))) graph_break("the order of a norm");
+    if (!object || !(PyFloat_Check(object.get()) || PyLong_Check(object.get())))
+      graph_break("the order of a norm");
     order = PyFloat_AsDouble(object.get());
     if (no_axis ? x.dim() != 1 : axes.size() != 1) graph_break("a matrix norm");
   }
@@ -206,15 +215,26 @@ V norm(Evaluator& ev, CallArgs& args) {
 }  // namespace
 
 void register_numpy_reductions() {
-  const std::pair<const char*, Lowering> functions[] = {
-      {"sum", sum<false>}, {"prod", sum<true>}, {"max", extreme<true>}, {"amax", extreme<true>}, {"min", extreme<false>},
-      {"amin", extreme<false>}, {"all", quantifier<true>}, {"any", quantifier<false>}, {"mean", mean},
-      {"var", variance<false>}, {"std", variance<true>}, {"argmax", arg_extreme<true>}, {"argmin", arg_extreme<false>},
-      {"count_nonzero", count_nonzero}, {"linalg.norm", norm}};
-  for (const auto& [name, lowering] : functions) register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> functions[] = {{"sum", sum<false>},
+                                                        {"prod", sum<true>},
+                                                        {"max", extreme<true>},
+                                                        {"amax", extreme<true>},
+                                                        {"min", extreme<false>},
+                                                        {"amin", extreme<false>},
+                                                        {"all", quantifier<true>},
+                                                        {"any", quantifier<false>},
+                                                        {"mean", mean},
+                                                        {"var", variance<false>},
+                                                        {"std", variance<true>},
+                                                        {"argmax", arg_extreme<true>},
+                                                        {"argmin", arg_extreme<false>},
+                                                        {"count_nonzero", count_nonzero},
+                                                        {"linalg.norm", norm}};
   for (const auto& [name, lowering] : functions)
-    if (name != std::string_view("amax") && name != std::string_view("amin") && name != std::string_view("count_nonzero") &&
-        name != std::string_view("linalg.norm"))
+    register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  for (const auto& [name, lowering] : functions)
+    if (name != std::string_view("amax") && name != std::string_view("amin") &&
+        name != std::string_view("count_nonzero") && name != std::string_view("linalg.norm"))
       register_array_method(name, lowering);
 }
 

@@ -114,7 +114,8 @@ V reshape(Evaluator& ev, CallArgs& args) {
   for (const auto& [key, value] : args.keywords)
     if (key == "order" && ev.to_string(value, "order") != "C") graph_break("reshape() in another order");
   if (args.args.empty()) graph_break("reshape() of nothing");
-  const V array = ev.realize(args.args[0])->kind == Kind::Array ? args.args[0] : array_value(as_tensor(ev, args.args[0]));
+  const V array =
+      ev.realize(args.args[0])->kind == Kind::Array ? args.args[0] : array_value(as_tensor(ev, args.args[0]));
   V shape = args.keyword("shape");
   if (!shape) shape = args.keyword("newshape");
   if (args.args.size() == 2) shape = args.args[1];
@@ -125,7 +126,9 @@ V reshape(Evaluator& ev, CallArgs& args) {
 
 // A new array with the same values. The graph may drop the copy; results that need memory of their own get it
 // when they are given to Python.
-Tensor copy_tensor(const Tensor& tensor, DType dtype) { return ops::call1("cast", {tensor}, {{"dtype", dtype}}); }
+Tensor copy_tensor(const Tensor& tensor, DType dtype) {
+  return ops::call1("cast", {tensor}, {{"dtype", dtype}});
+}
 Tensor copy_tensor(const Tensor& tensor) { return copy_tensor(tensor, tensor.dtype()); }
 
 V copy_of(const V& array, DType dtype) {
@@ -178,7 +181,8 @@ V astype(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, dtype, *, copy");
   const V& array = array_argument(ev, bound[0]);
   const DType dtype = to_dtype(ev, bound[1], "dtype");
-  if (is_complex(array->tensor.dtype()) && !is_complex(dtype)) graph_break("a cast that discards imaginary parts");
+  if (is_complex(array->tensor.dtype()) && !is_complex(dtype))
+    graph_break("a cast that discards imaginary parts");
   if (bound[2] && !ev.truth(bound[2]) && dtype == array->tensor.dtype()) return array;
   V value = copy_of(array, dtype);
   value->flavor = array->flavor;
@@ -199,8 +203,11 @@ V asarray(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, dtype, *, copy");
   if (bound[2] && !ev.is_none(bound[2])) graph_break("array() with copy=");
   ev.realize(bound[0]);
-  const V array = bound[0]->kind == Kind::Array && bound[0]->flavor == Flavor::NdArray ? bound[0] : array_value(as_tensor(ev, bound[0]));
-  const DType dtype = bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : array->tensor.dtype();
+  const V array = bound[0]->kind == Kind::Array && bound[0]->flavor == Flavor::NdArray
+                      ? bound[0]
+                      : array_value(as_tensor(ev, bound[0]));
+  const DType dtype =
+      bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : array->tensor.dtype();
   return dtype == array->tensor.dtype() ? array : copy_of(array, dtype);
 }
 
@@ -221,7 +228,8 @@ V filled(Evaluator& ev, CallArgs& args) {
   const SymShape shape = to_shape(ev, bound[0], "a shape");
   for (Sym size : shape)
     if (size.hint() < 0) graph_break("a negative size");
-  return array_value(ops::call1("full", {}, {{"shape", shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
+  return array_value(
+      ops::call1("full", {}, {{"shape", shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
 }
 
 // A number as the fill of a new array.
@@ -244,7 +252,9 @@ V filled_like(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, dtype");
   Tensor like = as_tensor(ev, bound[0]);
   const DType dtype = bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : like.dtype();
-  V value = array_value(ops::call1("full", {}, {{"shape", ops::sym_shape(like)}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
+  V value = array_value(ops::call1(
+      "full", {},
+      {{"shape", ops::sym_shape(like)}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
   value->f_order = bound[0]->f_order;
   return value;
 }
@@ -276,10 +286,12 @@ V where(Evaluator& ev, CallArgs& args) {
     return as_tensor(ev, v);
   };
   const std::vector<ops::Operand> operands = {operand(x), operand(y)};
-  const DType dtype = std::holds_alternative<Scalar>(operands[0]) && std::holds_alternative<Scalar>(operands[1])
-                          ? promote_types(as_tensor(ev, x).dtype(), as_tensor(ev, y).dtype(), Promotion::NumPy)
-                          : ops::promoted_types(ops::get_op("maximum"), operands, Promotion::NumPy).compute;
-  return array_value(ops::call1("where", {condition, cast_to(as_tensor(ev, x), dtype), cast_to(as_tensor(ev, y), dtype)}));
+  const DType dtype =
+      std::holds_alternative<Scalar>(operands[0]) && std::holds_alternative<Scalar>(operands[1])
+          ? promote_types(as_tensor(ev, x).dtype(), as_tensor(ev, y).dtype(), Promotion::NumPy)
+          : ops::promoted_types(ops::get_op("maximum"), operands, Promotion::NumPy).compute;
+  return array_value(
+      ops::call1("where", {condition, cast_to(as_tensor(ev, x), dtype), cast_to(as_tensor(ev, y), dtype)}));
 }
 
 V clip(Evaluator& ev, CallArgs& args) {
@@ -297,7 +309,8 @@ std::vector<Tensor> promoted_parts(Evaluator& ev, const V& sequence) {
   DType dtype = DType::Bool;
   for (const V& item : ev.elements(sequence)) {
     parts.push_back(as_tensor(ev, item));
-    dtype = parts.size() == 1 ? parts[0].dtype() : promote_types(dtype, parts.back().dtype(), Promotion::NumPy);
+    dtype =
+        parts.size() == 1 ? parts[0].dtype() : promote_types(dtype, parts.back().dtype(), Promotion::NumPy);
   }
   if (parts.empty()) graph_break("joining of no arrays");
   for (Tensor& part : parts) part = cast_to(part, dtype);
@@ -334,7 +347,8 @@ V arange(Evaluator& ev, CallArgs& args) {
     PyList_Append(tuple.get(), object.get());
   }
   // A known sequence: as NumPy makes it.
-  Ref numpy = checked(PyImport_ImportModule("numpy")), function = checked(PyObject_GetAttrString(numpy.get(), "arange"));
+  Ref numpy = checked(PyImport_ImportModule("numpy")),
+      function = checked(PyObject_GetAttrString(numpy.get(), "arange"));
   Ref made = checked(PyObject_Call(function.get(), checked(PyList_AsTuple(tuple.get())).get(), nullptr));
   auto* np = reinterpret_cast<PyArrayObject*>(made.get());
   if (!dtype_of_descr(PyArray_DESCR(np))) graph_break("arange() of objects");
@@ -372,11 +386,16 @@ V item(Evaluator& ev, CallArgs& args) {
     if (!size.is_constant() || size.constant() != 1) graph_break("item() of an array of several elements");
   const DType dtype = array->tensor.dtype();
   V result = make_value(Kind::Scalar);
-  result->weak = dtype == DType::Bool ? WeakKind::Bool : is_integral(dtype) ? WeakKind::Int
-                 : is_complex(dtype) ? WeakKind::Complex : WeakKind::Float;
+  result->weak = dtype == DType::Bool ? WeakKind::Bool
+                 : is_integral(dtype) ? WeakKind::Int
+                 : is_complex(dtype)  ? WeakKind::Complex
+                                      : WeakKind::Float;
   if (dtype == DType::U64) graph_break("item() of an unsigned array");
   Tensor flat = ops::call1("reshape", {array->tensor}, {{"shape", SymShape{}}});
-  result->tensor = cast_to(flat, dtype == DType::Bool ? dtype : is_integral(dtype) ? DType::I64 : is_complex(dtype) ? DType::C128 : DType::F64);
+  result->tensor = cast_to(flat, dtype == DType::Bool ? dtype
+                                 : is_integral(dtype) ? DType::I64
+                                 : is_complex(dtype)  ? DType::C128
+                                                      : DType::F64);
   return result;
 }
 
@@ -413,7 +432,8 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name) {
   if (name == "itemsize") return int_value(itemsize(tensor.dtype()));
   if (name == "nbytes") return sym_value(product(ops::sym_shape(tensor)) * Sym(itemsize(tensor.dtype())));
   if (name == "dtype")
-    return const_value(checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(tensor.dtype())))));
+    return const_value(
+        checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(tensor.dtype())))));
   if (name == "T") {
     CallArgs args;
     args.args = {array};
@@ -431,21 +451,49 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name) {
 }
 
 void register_numpy_shapes() {
-  const std::pair<const char*, Lowering> functions[] = {
-      {"transpose", transpose}, {"swapaxes", swapaxes}, {"reshape", reshape}, {"ravel", ravel<false>},
-      {"expand_dims", expand_dims}, {"squeeze", squeeze}, {"copy", copy}, {"asarray", asarray}, {"array", array},
-      {"ascontiguousarray", asarray}, {"zeros", filled<0>}, {"ones", filled<1>}, {"empty", filled<2>}, {"full", full},
-      {"zeros_like", filled_like<0>}, {"ones_like", filled_like<1>}, {"empty_like", filled_like<2>},
-      {"full_like", full_like}, {"where", where}, {"clip", clip}, {"concatenate", concatenate}, {"stack", join<0>},
-      {"hstack", join<1>}, {"vstack", join<2>}, {"dstack", join<3>}, {"column_stack", join<4>}, {"arange", arange},
-      {"matmul", matmul}, {"dot", dot}, {"shape", shape_function}, {"ndim", ndim_function},
-      {"float64", scalar_type<DType::F64>}, {"float32", scalar_type<DType::F32>}, {"int64", scalar_type<DType::I64>},
-      {"int32", scalar_type<DType::I32>}, {"bool_", scalar_type<DType::Bool>}, {"uint8", scalar_type<DType::U8>}};
-  for (const auto& [name, lowering] : functions) register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> functions[] = {{"transpose", transpose},
+                                                        {"swapaxes", swapaxes},
+                                                        {"reshape", reshape},
+                                                        {"ravel", ravel<false>},
+                                                        {"expand_dims", expand_dims},
+                                                        {"squeeze", squeeze},
+                                                        {"copy", copy},
+                                                        {"asarray", asarray},
+                                                        {"array", array},
+                                                        {"ascontiguousarray", asarray},
+                                                        {"zeros", filled<0>},
+                                                        {"ones", filled<1>},
+                                                        {"empty", filled<2>},
+                                                        {"full", full},
+                                                        {"zeros_like", filled_like<0>},
+                                                        {"ones_like", filled_like<1>},
+                                                        {"empty_like", filled_like<2>},
+                                                        {"full_like", full_like},
+                                                        {"where", where},
+                                                        {"clip", clip},
+                                                        {"concatenate", concatenate},
+                                                        {"stack", join<0>},
+                                                        {"hstack", join<1>},
+                                                        {"vstack", join<2>},
+                                                        {"dstack", join<3>},
+                                                        {"column_stack", join<4>},
+                                                        {"arange", arange},
+                                                        {"matmul", matmul},
+                                                        {"dot", dot},
+                                                        {"shape", shape_function},
+                                                        {"ndim", ndim_function},
+                                                        {"float64", scalar_type<DType::F64>},
+                                                        {"float32", scalar_type<DType::F32>},
+                                                        {"int64", scalar_type<DType::I64>},
+                                                        {"int32", scalar_type<DType::I32>},
+                                                        {"bool_", scalar_type<DType::Bool>},
+                                                        {"uint8", scalar_type<DType::U8>}};
+  for (const auto& [name, lowering] : functions)
+    register_lowering((std::string("numpy.") + name).c_str(), lowering);
   const std::pair<const char*, Lowering> methods[] = {
       {"transpose", transpose}, {"swapaxes", swapaxes}, {"reshape", reshape}, {"ravel", ravel<false>},
-      {"flatten", ravel<true>}, {"squeeze", squeeze}, {"astype", astype}, {"copy", copy}, {"clip", clip},
-      {"dot", dot}, {"item", item}, {"fill", fill}};
+      {"flatten", ravel<true>}, {"squeeze", squeeze},   {"astype", astype},   {"copy", copy},
+      {"clip", clip},           {"dot", dot},           {"item", item},       {"fill", fill}};
   for (const auto& [name, lowering] : methods) register_array_method(name, lowering);
 }
 

@@ -32,7 +32,8 @@ std::string key_of(const State& state) {
     const int numbers[] = {frame.ip, static_cast<int>(frame.on_return), static_cast<int>(frame.stack.size())};
     add(numbers, sizeof numbers);
     uint64_t bound = 0;
-    for (size_t i = 0; i < frame.locals.size(); ++i) bound = bound * 2 + (frame.locals[i] ? 1 : 0) + (bound >> 63);
+    for (size_t i = 0; i < frame.locals.size(); ++i)
+      bound = bound * 2 + (frame.locals[i] ? 1 : 0) + (bound >> 63);
     for (const Ref& value : frame.stack) bound = bound * 2 + (value ? 1 : 0) + (bound >> 63);
     add(&bound, sizeof bound);
   }
@@ -41,7 +42,8 @@ std::string key_of(const State& state) {
 
 std::string source_line(const std::string& file, int line) {
   Ref linecache = Ref::steal(PyImport_ImportModule("linecache"));
-  Ref text = linecache ? Ref::steal(PyObject_CallMethod(linecache.get(), "getline", "si", file.c_str(), line)) : Ref();
+  Ref text = linecache ? Ref::steal(PyObject_CallMethod(linecache.get(), "getline", "si", file.c_str(), line))
+                       : Ref();
   PyErr_Clear();
   std::string result = text ? utf8(text.get()) : "";
   const size_t from = result.find_first_not_of(" \t\n");
@@ -52,10 +54,18 @@ std::string source_line(const std::string& file, int line) {
 // The iteration step, jump and exception instructions whose real execution is followed by more of the same.
 bool concrete_only(Op op) {
   switch (op) {
-    case Op::PushExcInfo: case Op::PopExcept: case Op::CheckExcMatch: case Op::Reraise: case Op::Raise:
-    case Op::WithExceptStart: case Op::LoadBuildClass: case Op::BuildSet: case Op::SetAdd: case Op::SetUpdate:
-    case Op::MatchClass: case Op::MatchKeys:
-      return true;
+    case Op::PushExcInfo:
+    case Op::PopExcept:
+    case Op::CheckExcMatch:
+    case Op::Reraise:
+    case Op::Raise:
+    case Op::WithExceptStart:
+    case Op::LoadBuildClass:
+    case Op::BuildSet:
+    case Op::SetAdd:
+    case Op::SetUpdate:
+    case Op::MatchClass:
+    case Op::MatchKeys: return true;
     default: return false;
   }
 }
@@ -93,7 +103,8 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
     if (log::enabled(log::Channel::Recompiles)) {
       const Frame& frame = state.frames.back();
       log::write(log::Channel::Recompiles,
-                 fmt::format("{} ({}:{}): {} does not hold", frame.code->name(), frame.code->file(), frame.code->line(frame.ip),
+                 fmt::format("{} ({}:{}): {} does not hold", frame.code->name(), frame.code->file(),
+                             frame.code->line(frame.ip),
                              segment.variants.back()->guards.explain_failure(state.frames)));
     }
   }
@@ -108,12 +119,14 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
     const std::string place = fmt::format("{}:{}", variant->break_file, variant->break_line);
     const std::string line = source_line(variant->break_file, variant->break_line);
     if (settings_.fullgraph) {
-      PyErr_SetString(PyExc_RuntimeError, fmt::format("weft.compile(fullgraph=True): {}\n  at {}\n    {}", variant->break_reason,
-                                                      place, line).c_str());
+      PyErr_SetString(PyExc_RuntimeError, fmt::format("weft.compile(fullgraph=True): {}\n  at {}\n    {}",
+                                                      variant->break_reason, place, line)
+                                              .c_str());
       throw PythonError{};
     }
     if (log::enabled(log::Channel::GraphBreaks))
-      log::write(log::Channel::GraphBreaks, fmt::format("{}: {}\n    {}", place, variant->break_reason, line));
+      log::write(log::Channel::GraphBreaks,
+                 fmt::format("{}: {}\n    {}", place, variant->break_reason, line));
   }
   if (log::enabled(log::Channel::Guards))
     for (const std::string& guard : variant->guards.describe()) log::write(log::Channel::Guards, guard);
@@ -126,7 +139,8 @@ Ref CompiledFunction::run(State state) {
   Registers registers;
   while (true) {
     // Held: guards and graphs may run Python code that resets or captures again.
-    const std::shared_ptr<Segment> held = state.frames.size() == 1 && state.frames[0].ip == 0 && root_ ? root_ : segment(state);
+    const std::shared_ptr<Segment> held =
+        state.frames.size() == 1 && state.frames[0].ip == 0 && root_ ? root_ : segment(state);
     Segment& here = *held;
     if (here.given_up) return run_concretely(state);
     std::shared_ptr<Variant> variant;
@@ -141,24 +155,28 @@ Ref CompiledFunction::run(State state) {
         here.given_up = true;
         const Frame& frame = state.frames.back();
         if (!warned_)
-          log::warning(fmt::format("weft.compile: {} was compiled {} times at {}:{} and still meets other arguments; it runs "
-                                   "uncompiled from there (WEFT_LOGS=recompiles says why)",
-                                   frame.code->name(), kMaxVariants, frame.code->file(), frame.code->line(frame.ip)));
+          log::warning(fmt::format(
+              "weft.compile: {} was compiled {} times at {}:{} and still meets other arguments; it runs "
+              "uncompiled from there (WEFT_LOGS=recompiles says why)",
+              frame.code->name(), kMaxVariants, frame.code->file(), frame.code->line(frame.ip)));
         warned_ = true;
         continue;
       }
       try {
         variant = capture(here, state);
       } catch (const CaptureAborted& aborted) {
-        log::write(log::Channel::GraphBreaks, fmt::format("{} runs as it is: {}", state.frames.back().code->name(), aborted.reason));
+        log::write(log::Channel::GraphBreaks,
+                   fmt::format("{} runs as it is: {}", state.frames.back().code->name(), aborted.reason));
         here.given_up = true;
         continue;
       } catch (const GraphBreak& broken) {
-        log::write(log::Channel::GraphBreaks, fmt::format("{} runs as it is: {}", state.frames.back().code->name(), broken.reason));
+        log::write(log::Channel::GraphBreaks,
+                   fmt::format("{} runs as it is: {}", state.frames.back().code->name(), broken.reason));
         here.given_up = true;
         continue;
       } catch (const Error& error) {
-        log::warning(fmt::format("weft.compile: {} runs as it is: {}", state.frames.back().code->name(), error.what()));
+        log::warning(fmt::format("weft.compile: {} runs as it is: {}", state.frames.back().code->name(),
+                                 error.what()));
         here.given_up = true;
         continue;
       }
@@ -182,7 +200,8 @@ Ref CompiledFunction::run(State state) {
     Ref returned;
     do {
       if (step(state, returned) == StepResult::Returned) return returned;
-    } while (concrete_only(state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op));
+    } while (concrete_only(
+        state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op));
   }
 }
 
@@ -194,7 +213,8 @@ void CompiledFunction::unwrap(PyObject* callable) {
   }
   PyTypeObject* type = Py_TYPE(callable);
   if (std::string_view(type->tp_name) == "functools.partial" && !first_keywords_) {
-    Ref function = checked(PyObject_GetAttrString(callable, "func")), args = checked(PyObject_GetAttrString(callable, "args"));
+    Ref function = checked(PyObject_GetAttrString(callable, "func")),
+        args = checked(PyObject_GetAttrString(callable, "args"));
     Ref keywords = checked(PyObject_GetAttrString(callable, "keywords"));
     for (Py_ssize_t i = PyTuple_GET_SIZE(args.get()); i-- > 0;)
       first_args_.insert(first_args_.begin(), Ref::borrow(PyTuple_GET_ITEM(args.get(), i)));
@@ -237,16 +257,21 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
     kwnames = PyTuple_GET_SIZE(all_names.get()) > 0 ? all_names.get() : nullptr;
   }
   auto* function = reinterpret_cast<PyFunctionObject*>(function_.get());
-  const Code* code = PyFunction_Check(function_.get()) ? &decode(reinterpret_cast<PyCodeObject*>(function->func_code)) : nullptr;
+  const Code* code = PyFunction_Check(function_.get())
+                         ? &decode(reinterpret_cast<PyCodeObject*>(function->func_code))
+                         : nullptr;
   if (!code || !code->unsupported.empty()) {
     if (root_code_ != code || !warned_) {
       const std::string why = code ? code->unsupported : "it has no Python code";
       if (settings_.fullgraph) {
-        PyErr_SetString(PyExc_RuntimeError, fmt::format("weft.compile(fullgraph=True): {} cannot be captured: {}",
-                                                        callable_name(function_.get()), why).c_str());
+        PyErr_SetString(PyExc_RuntimeError,
+                        fmt::format("weft.compile(fullgraph=True): {} cannot be captured: {}",
+                                    callable_name(function_.get()), why)
+                            .c_str());
         throw PythonError{};
       }
-      log::write(log::Channel::GraphBreaks, fmt::format("{} is called as it is: {}", callable_name(function_.get()), why));
+      log::write(log::Channel::GraphBreaks,
+                 fmt::format("{} is called as it is: {}", callable_name(function_.get()), why));
       warned_ = true;
       root_code_ = code;
     }
@@ -268,7 +293,9 @@ namespace {
 void put(PyObject* dict, const char* key, Ref value) {
   if (PyDict_SetItemString(dict, key, value.get()) < 0) throw PythonError{};
 }
-Ref text(const std::string& value) { return checked(PyUnicode_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size()))); }
+Ref text(const std::string& value) {
+  return checked(PyUnicode_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size())));
+}
 Ref number(double value) { return checked(PyFloat_FromDouble(value)); }
 
 }  // namespace
@@ -284,13 +311,15 @@ Ref CompiledFunction::report() const {
     put(entry.get(), "reason", text(variant->break_reason));
     put(entry.get(), "file", text(variant->break_file));
     put(entry.get(), "line", checked(PyLong_FromLong(variant->break_line)));
-    put(entry.get(), "source", text(variant->returns ? "" : source_line(variant->break_file, variant->break_line)));
+    put(entry.get(), "source",
+        text(variant->returns ? "" : source_line(variant->break_file, variant->break_line)));
     put(entry.get(), "capture_ms", number(variant->capture_ms));
     put(entry.get(), "compile_ms", number(variant->compile_ms));
     put(entry.get(), "run_ms", number(variant->run_ms));
     put(entry.get(), "runs", checked(PyLong_FromLongLong(variant->runs)));
     Ref guards = checked(PyList_New(0));
-    for (const std::string& guard : variant->guards.describe()) PyList_Append(guards.get(), text(guard).get());
+    for (const std::string& guard : variant->guards.describe())
+      PyList_Append(guards.get(), text(guard).get());
     put(entry.get(), "guards", guards);
     Ref kernels = checked(PyList_New(0));
     for (const KernelSummary& kernel : variant->kernels) {

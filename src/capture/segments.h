@@ -20,14 +20,17 @@ struct Segment {
 };
 
 struct Counters {
-  int64_t calls = 0, captures = 0, graphs = 0, breaks = 0, recompiles = 0, kernels = 0, eager_calls = 0, runs = 0;
+  int64_t calls = 0, captures = 0, graphs = 0, breaks = 0, recompiles = 0, kernels = 0, eager_calls = 0,
+          runs = 0;
 };
 Counters& counters();
 
 // Everything weft.compile keeps for one function.
 class CompiledFunction {
  public:
-  CompiledFunction(Ref function, Settings settings) : settings_(std::move(settings)) { unwrap(function.get()); }
+  CompiledFunction(Ref function, Settings settings) : settings_(std::move(settings)) {
+    unwrap(function.get());
+  }
   // Throws PythonError.
   Ref call(PyObject* const* args, size_t num_args, PyObject* kwnames);
   void reset();
@@ -42,7 +45,8 @@ class CompiledFunction {
 
   void unwrap(PyObject* callable);
 
-  Ref function_;  // what is evaluated, behind functools.partial, bound methods and instances that can be called
+  Ref function_;  // what is evaluated, behind functools.partial, bound methods and instances that can be
+                  // called
   std::vector<Ref> first_args_;
   Ref first_keywords_;  // a dict, or null
   Settings settings_;

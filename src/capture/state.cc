@@ -16,7 +16,8 @@ Ref builtins_of(PyObject* globals) {
 namespace {
 
 // Calls the function itself for its TypeError: a call that cannot be bound has no other effect.
-[[noreturn]] void raise_binding_error(PyObject* function, PyObject* const* args, size_t num_args, PyObject* kwnames) {
+[[noreturn]] void raise_binding_error(PyObject* function, PyObject* const* args, size_t num_args,
+                                      PyObject* kwnames) {
   const size_t total = num_args + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(num_args)));
   for (size_t i = 0; i < num_args; ++i)
@@ -25,7 +26,8 @@ namespace {
   if (kwnames) {
     keywords = checked(PyDict_New());
     for (size_t i = num_args; i < total; ++i)
-      if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - num_args)), args[i]) < 0)
+      if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - num_args)),
+                         args[i]) < 0)
         throw PythonError{};
   }
   Ref result = Ref::steal(PyObject_Call(function, positional.get(), keywords.get()));
@@ -57,7 +59,8 @@ Frame make_frame(PyObject* callable, PyObject* const* args, size_t num_args, PyO
     frame.locals[static_cast<size_t>(i)] = Ref::borrow(args[i]);
   if (code.var_args) {
     Ref rest = checked(PyTuple_New(std::max(0, given - code.positional)));
-    for (int i = code.positional; i < given; ++i) PyTuple_SET_ITEM(rest.get(), i - code.positional, Py_NewRef(args[i]));
+    for (int i = code.positional; i < given; ++i)
+      PyTuple_SET_ITEM(rest.get(), i - code.positional, Py_NewRef(args[i]));
     frame.locals[static_cast<size_t>(num_named)] = rest;
   } else if (given > code.positional) {
     raise_binding_error(callable, args, num_args, kwnames);
@@ -80,21 +83,21 @@ Frame make_frame(PyObject* callable, PyObject* const* args, size_t num_args, PyO
       raise_binding_error(callable, args, num_args, kwnames);
     }
   }
-  if (given < num_named) {
-    const auto num_defaults = function->func_defaults ? static_cast<int>(PyTuple_GET_SIZE(function->func_defaults)) : 0;
-    for (int i = given; i < num_named; ++i) {
-      Ref& local = frame.locals[static_cast<size_t>(i)];
-      if (local) continue;
-      PyObject* value = nullptr;
-      if (i < code.positional) {
-        const int k = i - (code.positional - num_defaults);
-        if (k >= 0) value = PyTuple_GET_ITEM(function->func_defaults, k);
-      } else if (function->func_kwdefaults) {
-        value = PyDict_GetItemWithError(function->func_kwdefaults, code.local_names[static_cast<size_t>(i)].get());
-      }
-      if (!value) raise_binding_error(callable, args, num_args, kwnames);
-      local = Ref::borrow(value);
+  const auto num_defaults =
+      function->func_defaults ? static_cast<int>(PyTuple_GET_SIZE(function->func_defaults)) : 0;
+  for (int i = std::min(given, code.positional); i < num_named; ++i) {
+    Ref& local = frame.locals[static_cast<size_t>(i)];
+    if (local) continue;
+    PyObject* value = nullptr;
+    if (i < code.positional) {
+      const int k = i - (code.positional - num_defaults);
+      if (k >= 0) value = PyTuple_GET_ITEM(function->func_defaults, k);
+    } else if (function->func_kwdefaults) {
+      value =
+          PyDict_GetItemWithError(function->func_kwdefaults, code.local_names[static_cast<size_t>(i)].get());
     }
+    if (!value) raise_binding_error(callable, args, num_args, kwnames);
+    local = Ref::borrow(value);
   }
   for (int i = 0; i < code.num_free; ++i)
     frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] =
@@ -112,8 +115,8 @@ void add_traceback(const Frame& frame, int instruction) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
 #endif
-  PyCodeObject* code =
-      PyCode_NewEmpty(frame.code->file().c_str(), utf8(frame.code->code()->co_name).c_str(), frame.code->line(instruction));
+  PyCodeObject* code = PyCode_NewEmpty(frame.code->file().c_str(), utf8(frame.code->code()->co_name).c_str(),
+                                       frame.code->line(instruction));
   PyFrameObject* python_frame =
       code ? PyFrame_New(PyThreadState_Get(), code, frame.globals.get(), nullptr) : nullptr;
   PyErr_Clear();

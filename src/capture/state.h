@@ -29,8 +29,8 @@ struct State {
   std::vector<Frame> frames;
 };
 
-// The frame of a call, arguments bound as CPython binds them. `kwnames` is null or a tuple of the names of the
-// last arguments. Throws PythonError (TypeError for a wrong call).
+// The frame of a call, arguments bound as CPython binds them. `kwnames` is null or a tuple of the names of
+// the last arguments. Throws PythonError (TypeError for a wrong call).
 Frame make_frame(PyObject* function, PyObject* const* args, size_t num_args, PyObject* kwnames);
 // The builtins a function's globals name.
 Ref builtins_of(PyObject* globals);

@@ -33,7 +33,8 @@ std::string callable_name(PyObject* object) {
 std::string Source::str() const {
   const auto address = [](const Ref& ref) { return fmt::format("{}", static_cast<const void*>(ref.get())); };
   switch (step) {
-    case Step::Local: return fmt::format("local[{}].{}", frame, key ? utf8(key.get()) : std::to_string(index));
+    case Step::Local:
+      return fmt::format("local[{}].{}", frame, key ? utf8(key.get()) : std::to_string(index));
     case Step::Stack: return fmt::format("stack[{}][{}]", frame, index);
     case Step::Extra: return fmt::format("extra[{}]", frame);
     case Step::Pinned: return fmt::format("<{}>", address(object));
@@ -42,7 +43,8 @@ std::string Source::str() const {
     case Step::Attribute: return fmt::format("{}.{}", base->str(), utf8(key.get()));
     case Step::InstanceDict: return base->str() + ".__dict__";
     case Step::DictItem: return fmt::format("{}[{}]", base->str(), short_repr(key.get(), 200));
-    case Step::TupleItem: case Step::ListItem: return fmt::format("{}[{}]", base->str(), index);
+    case Step::TupleItem:
+    case Step::ListItem: return fmt::format("{}[{}]", base->str(), index);
     case Step::CellContents: return base->str() + ".cell_contents";
     case Step::MethodSelf: return base->str() + ".__self__";
   }
@@ -51,7 +53,8 @@ std::string Source::str() const {
 
 SourceRef make_source(Source source) { return std::make_shared<const Source>(std::move(source)); }
 SourceRef pinned_source(PyObject* object) {
-  return make_source({.step = Source::Step::Pinned, .base = {}, .key = {}, .object = Ref::borrow(object), .object2 = {}});
+  return make_source(
+      {.step = Source::Step::Pinned, .base = {}, .key = {}, .object = Ref::borrow(object), .object2 = {}});
 }
 
 V make_value(Kind kind) {

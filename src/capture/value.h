@@ -25,7 +25,8 @@ struct Source {
     Attribute,     // getattr(base, key)
     InstanceDict,  // base.__dict__
     DictItem,      // base[key] of a dict
-    TupleItem, ListItem,  // base[index]
+    TupleItem,
+    ListItem,  // base[index]
     CellContents,
     MethodSelf,
   };
@@ -39,12 +40,13 @@ SourceRef make_source(Source source);
 SourceRef pinned_source(PyObject* object);
 
 enum class Kind : uint8_t {
-  Lazy,      // a real object nothing has been asked of yet
-  Const,     // a real object whose identity or immutable value is known (literal, or pinned by a guard)
-  Array,     // an array being computed: `tensor`, `flavor`
-  Scalar,    // a Python bool, int or float that depends on data: 0-d `tensor`, `weak`
-  SymInt,    // a Python int that is an expression over sizes: `sym`
-  Tuple, List,
+  Lazy,    // a real object nothing has been asked of yet
+  Const,   // a real object whose identity or immutable value is known (literal, or pinned by a guard)
+  Array,   // an array being computed: `tensor`, `flavor`
+  Scalar,  // a Python bool, int or float that depends on data: 0-d `tensor`, `weak`
+  SymInt,  // a Python int that is an expression over sizes: `sym`
+  Tuple,
+  List,
   Dict,      // keys are Const
   Slice,     // items: start, stop, step
   Function,  // made inside: object = code, globals; items: defaults, kwdefaults, annotations, closure
@@ -53,13 +55,13 @@ enum class Kind : uint8_t {
   DictView,  // items[0].name(), name = keys, values or items
   Cell,      // items[0]: contents or null
   Iter,
-  Instance,  // of a plain Python class `object_type`; attributes in keys/items as far as known
+  Instance,   // of a plain Python class `object_type`; attributes in keys/items as far as known
   Exception,  // made inside: object_type(*items); context
   Handled,    // the exception that was being handled when the segment began
   Generator,  // not started: items: function, arguments…
   Super,      // super(object_type, items[0])
   Partial,    // functools.partial; items: function, arguments (tuple), keywords (dict)
-  Opaque,    // a real object that no operation is known for
+  Opaque,     // a real object that no operation is known for
 };
 
 enum class Flavor : uint8_t { NdArray, NumpyScalar, Tensor };
@@ -70,28 +72,28 @@ using V = std::shared_ptr<Value>;
 
 struct Value {
   Kind kind = Kind::Opaque;
-  Ref object;        // the real object where there is one
-  SourceRef source;  // where it comes from; null for literals and what was made inside
+  Ref object;          // the real object where there is one
+  SourceRef source;    // where it comes from; null for literals and what was made inside
   bool dirty = false;  // an outside object was changed: written back at the end of the segment
 
   Tensor tensor;
   Flavor flavor = Flavor::NdArray;
   WeakKind weak = WeakKind::Float;
-  int input = -1;      // graph input this array is
-  V view_of;           // the array whose memory this one is a view of
-  V context;           // Exception: what was being handled when it was raised
+  int input = -1;        // graph input this array is
+  V view_of;             // the array whose memory this one is a view of
+  V context;             // Exception: what was being handled when it was raised
   bool f_order = false;  // NumPy would lay the result out in Fortran order
   Sym sym;
 
   std::vector<V> items;
   std::vector<V> keys;
-  Ref globals;               // Function
-  std::string name;          // Bound, DictView
+  Ref globals;                          // Function
+  std::string name;                     // Bound, DictView
   PyTypeObject* object_type = nullptr;  // Instance
   std::vector<bool> changed;            // Instance: which attributes were assigned
   IterKind iter = IterKind::Sequence;
-  int64_t index = 0;         // Iter: position, or the next count of enumerate
-  int64_t length = 0;        // Iter over rows
+  int64_t index = 0;   // Iter: position, or the next count of enumerate
+  int64_t length = 0;  // Iter over rows
 
   bool is_const() const { return kind == Kind::Const; }
   bool is(PyObject* o) const { return kind == Kind::Const && object.get() == o; }

@@ -13,7 +13,10 @@ class Builder {
  public:
   Builder(const Variant& variant, Registers& registers, const std::vector<Tensor>& inputs,
           const std::vector<Tensor>& outputs)
-      : variant_(variant), registers_(registers), inputs_(inputs), outputs_(outputs),
+      : variant_(variant),
+        registers_(registers),
+        inputs_(inputs),
+        outputs_(outputs),
         num_registers_(static_cast<size_t>(variant.guards.num_registers())),
         built_(static_cast<size_t>(variant.num_slots) - num_registers_) {}
 
@@ -54,12 +57,14 @@ class Builder {
       case Op::Cell: return checked(PyCell_New(slot(s.args[0])));
       case Op::IterSequence: {
         Ref iterator = checked(PyObject_GetIter(slot(s.args[0])));
-        if (s.imm > 0) checked(PyObject_CallMethod(iterator.get(), "__setstate__", "L", static_cast<long long>(s.imm)));
+        if (s.imm > 0)
+          checked(PyObject_CallMethod(iterator.get(), "__setstate__", "L", static_cast<long long>(s.imm)));
         return iterator;
       }
       case Op::IterRange: {
         // The rest of the range: its iterators keep no other state.
-        Ref start = checked(PyLong_FromLongLong(s.imm)), rest = checked(PySlice_New(start.get(), nullptr, nullptr));
+        Ref start = checked(PyLong_FromLongLong(s.imm)),
+            rest = checked(PySlice_New(start.get(), nullptr, nullptr));
         return checked(PyObject_GetIter(checked(PyObject_GetItem(s.object.get(), rest.get())).get()));
       }
       case Op::IterEnumerate:
@@ -69,9 +74,11 @@ class Builder {
         return checked(PyObject_CallObject(reinterpret_cast<PyObject*>(&PyZip_Type), tuple(s.args).get()));
       case Op::Instance: {
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
-        Ref empty = checked(PyTuple_New(0)), instance = checked(PyBaseObject_Type.tp_new(type, empty.get(), nullptr));
+        Ref empty = checked(PyTuple_New(0)),
+            instance = checked(PyBaseObject_Type.tp_new(type, empty.get(), nullptr));
         for (size_t i = 0; i < s.args.size(); i += 2)
-          if (PyObject_GenericSetAttr(instance.get(), slot(s.args[i]), slot(s.args[i + 1])) < 0) throw PythonError{};
+          if (PyObject_GenericSetAttr(instance.get(), slot(s.args[i]), slot(s.args[i + 1])) < 0)
+            throw PythonError{};
         return instance;
       }
       case Op::Exception: {
@@ -112,7 +119,8 @@ class Builder {
         break;
       }
       case Op::SetAttribute:
-        if (PyObject_GenericSetAttr(slot(s.args[0]), s.object.get(), slot(s.args[1])) < 0) throw PythonError{};
+        if (PyObject_GenericSetAttr(slot(s.args[0]), s.object.get(), slot(s.args[1])) < 0)
+          throw PythonError{};
         break;
       case Op::SetHandled: {
         PyObject* handled = slot(s.args[0]);
@@ -144,7 +152,8 @@ class Builder {
     auto* function = reinterpret_cast<PyFunctionObject*>(result.get());
     if (PyObject* defaults = slot(s.args[0])) PyFunction_SetDefaults(result.get(), defaults);
     if (PyObject* defaults = slot(s.args[1])) PyFunction_SetKwDefaults(result.get(), defaults);
-    if (PyObject* annotations = slot(s.args[2])) Py_XSETREF(function->func_annotations, Py_NewRef(annotations));
+    if (PyObject* annotations = slot(s.args[2]))
+      Py_XSETREF(function->func_annotations, Py_NewRef(annotations));
     if (PyObject* closure = slot(s.args[3])) PyFunction_SetClosure(result.get(), closure);
     return result;
   }
@@ -179,7 +188,8 @@ class Builder {
     }
     if (s.flavor == Flavor::NumpyScalar) return make_numpy_scalar(tensor);
     if (s.transpose) {
-      Ref transposed = make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
+      Ref transposed =
+          make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
       return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(transposed.get()), nullptr));
     }
     if (s.root < 0) return make_array(tensor, base_of(tensor));
@@ -201,7 +211,8 @@ Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<i
     case GraphInput::Type::Array: return borrow_array(reinterpret_cast<PyArrayObject*>(object));
     case GraphInput::Type::NumpyScalar: return scalar_tensor(object, input.dtype);
     case GraphInput::Type::Float: return Tensor::scalar(PyFloat_AS_DOUBLE(object), DType::F64);
-    case GraphInput::Type::Int: return Tensor::scalar(Scalar(static_cast<int64_t>(PyLong_AsLongLong(object))), DType::I64);
+    case GraphInput::Type::Int:
+      return Tensor::scalar(Scalar(static_cast<int64_t>(PyLong_AsLongLong(object))), DType::I64);
   }
   return {};
 }
@@ -213,7 +224,8 @@ PyObject* python_error(ErrorKind kind) {
     case ErrorKind::Index: return PyExc_IndexError;
     case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
     case ErrorKind::Memory: return PyExc_MemoryError;
-    case ErrorKind::Runtime: case ErrorKind::Internal: break;
+    case ErrorKind::Runtime:
+    case ErrorKind::Internal: break;
   }
   return PyExc_RuntimeError;
 }
@@ -249,7 +261,8 @@ Ref Variant::run(Registers& registers, State& state) const {
   if (executable) {
     tensors.reserve(inputs.size());
     for (const GraphInput& input : inputs)
-      tensors.push_back(make_input(input, input.reg < 0 ? nullptr : registers.values[static_cast<size_t>(input.reg)],
+      tensors.push_back(make_input(input,
+                                   input.reg < 0 ? nullptr : registers.values[static_cast<size_t>(input.reg)],
                                    registers.symbols));
     outputs = run_graph(*executable, tensors);
   }

@@ -15,10 +15,32 @@ namespace weft::capture {
 // registers, then the results of steps.
 struct BuildStep {
   enum class Op : uint8_t {
-    Const, Output, SymInt, Tuple, List, Dict, Slice, Function, Method, Bound, DictView, Cell,
-    IterSequence, IterRange, IterEnumerate, IterZip, Instance,
-    Exception, Handled, Generator,
-    SetList, SetDict, SetAttribute, SetCell, SetGlobal, SetHandled,
+    Const,
+    Output,
+    SymInt,
+    Tuple,
+    List,
+    Dict,
+    Slice,
+    Function,
+    Method,
+    Bound,
+    DictView,
+    Cell,
+    IterSequence,
+    IterRange,
+    IterEnumerate,
+    IterZip,
+    Instance,
+    Exception,
+    Handled,
+    Generator,
+    SetList,
+    SetDict,
+    SetAttribute,
+    SetCell,
+    SetGlobal,
+    SetHandled,
   };
   Op op;
   int dst = -1;
@@ -68,15 +90,15 @@ std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, co
 class Variant {
  public:
   Guards guards;
-  std::unique_ptr<ir::Graph> graph;         // as captured; owns the symbols of guards and recipes
-  std::shared_ptr<Executable> executable;   // null when there is nothing to compute
+  std::unique_ptr<ir::Graph> graph;        // as captured; owns the symbols of guards and recipes
+  std::shared_ptr<Executable> executable;  // null when there is nothing to compute
   std::vector<GraphInput> inputs;
-  std::vector<int> held_registers;          // kept alive while the graph runs
+  std::vector<int> held_registers;  // kept alive while the graph runs
   std::vector<BuildStep> steps;
-  int num_slots = 0;                        // registers included
+  int num_slots = 0;  // registers included
   bool returns = false;
-  int result = -1;                          // slot, when it returns
-  std::vector<FrameRecipe> frames;          // the state at the break otherwise
+  int result = -1;                  // slot, when it returns
+  std::vector<FrameRecipe> frames;  // the state at the break otherwise
 
   // For people.
   std::string break_reason, break_file;

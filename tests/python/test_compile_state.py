@@ -127,6 +127,15 @@ def test_generator_expressions_and_partial_are_entered():
     assert any(v > 2 for v in weft.compile(lambda x: tuple(v for v in (1, 2, 3)))(x4))
 
 
+def test_keyword_only_defaults_beside_star_arguments():
+    def fn(x, *terms, scale=2.0, **rest):
+        return x * scale + sum(terms) + len(rest)
+
+    compiled = weft.compile(fn, fullgraph=True)
+    for args, kwargs in (((x4,), {}), ((x4, 1, 2, 3), {}), ((x4, 1), {"scale": 3.0, "other": 1})):
+        np.testing.assert_array_equal(compiled(*args, **kwargs), fn(*args, **kwargs))
+
+
 class Base:
     def __init__(self, k):
         super().__init__()
