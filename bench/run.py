@@ -185,7 +185,7 @@ def main():
     for threads in counts:
         limits = report["ceilings"][threads] = ceilings(threads)
         print(f"\n{threads} thread{'s' if threads > 1 else ''}: read {limits['read_gbs']:.1f} GB/s, "
-              f"non-temporal copy {limits['copy_nt_gbs']:.1f} GB/s, f32 {limits['f32_gflops']:.0f} GFLOP/s")
+              f"non-temporal copy {limits['copy_nt_gbs']:.1f} GB/s, f32 {limits['float32_gflops']:.0f} GFLOP/s")
         workers = [Worker(Path(sys.executable), ["numpy", "weft"], threads)]
         if options.peers:
             workers.append(Worker(PEERS_PYTHON, PEERS, threads))

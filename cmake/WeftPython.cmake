@@ -12,13 +12,16 @@ if(weft_nanobind_missing)
   message(FATAL_ERROR "${Python_EXECUTABLE} has no nanobind: run scripts/setup, or pip install nanobind")
 endif()
 find_package(nanobind CONFIG REQUIRED)
+if(nanobind_VERSION VERSION_LESS 2.4)
+  message(FATAL_ERROR "nanobind 2.4 or newer is needed, found ${nanobind_VERSION}")
+endif()
 
 set(WEFT_PYTHON_DIR "${PROJECT_BINARY_DIR}/python")
 file(GLOB_RECURSE weft_python_sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python"
   "${PROJECT_SOURCE_DIR}/python/weft/*.py" "${PROJECT_SOURCE_DIR}/python/weft/*.pyi"
   "${PROJECT_SOURCE_DIR}/python/weft/py.typed")
-# A link whose source has gone would shadow nothing but still import: start from an empty package.
-file(GLOB_RECURSE weft_python_links "${WEFT_PYTHON_DIR}/weft/*.py")
+# A link whose source has gone must not stay importable.
+file(GLOB_RECURSE weft_python_links "${WEFT_PYTHON_DIR}/weft/*.py*")
 foreach(link IN LISTS weft_python_links)
   if(IS_SYMLINK "${link}")
     file(REMOVE "${link}")

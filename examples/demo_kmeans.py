@@ -56,12 +56,10 @@ def first_call(count):
     import weft
 
     imported = time.perf_counter()
-    compiled = weft.compile(kmeans)
-    start_call = time.perf_counter()
-    compiled(X, means)
-    total = time.perf_counter() - start_call
-    timings = weft.compiler.timings()
-    print(json.dumps({"import": imported - start, "total": total, **timings}))
+    explanation = weft.compiler.explain(kmeans)(X, means)
+    total = time.perf_counter() - imported
+    print(json.dumps({"import": imported - start, "total": total, "capture": explanation.capture_ms / 1e3,
+                      "compile": explanation.compile_ms / 1e3, "run": explanation.run_ms / 1e3}))
 
 
 def fresh_process(count, cache_dir):
@@ -76,6 +74,8 @@ def fresh_process(count, cache_dir):
 def stream_seconds(count, threads):
     """Time to read 16 bytes and write 8 per point, and do nothing else, on that many threads."""
     program = TOP / "build/release/bin/weft_stream"
+    if not program.exists():
+        sys.exit(f"error: {program} is not built; run `make build` first")
     result = subprocess.run([program, str(16 * count), str(8 * count), str(threads)], check=True,
                             stdout=subprocess.PIPE, text=True)
     return json.loads(result.stdout)["seconds"]
@@ -169,7 +169,7 @@ def main():
     explanation = weft.compiler.explain(kmeans)(X, means)
     print("The loop that weft generated:\n")
     for kernel in explanation.kernels:
-        print("\n".join("    " + line for line in kernel.source.strip().splitlines()), end="\n\n")
+        print("\n".join("    " + line for line in kernel["source"].strip().splitlines()), end="\n\n")
 
     rows = [["", "time", "against NumPy", "against streaming"], ["NumPy", f"{numpy_time * 1e3:.0f} ms", "1", ""]]
     for n, (weft_time, stream_time) in measured.items():

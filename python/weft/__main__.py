@@ -1,0 +1,16 @@
+"""`python -m weft`, and the `weft` command of an installed wheel: runs the program that lies beside the package."""
+
+import os
+import pathlib
+import sys
+
+
+def main():
+    program = pathlib.Path(__file__).parent / "bin" / "weft"
+    if not program.exists():
+        sys.exit(f"weft: this installation has no command: {program} is missing")
+    os.execv(program, [str(program), *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()
