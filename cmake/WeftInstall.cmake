@@ -29,7 +29,8 @@ if(TARGET weft_python AND SKBUILD)
 endif()
 
 if(NOT SKBUILD)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
   install(FILES ${PROJECT_BINARY_DIR}/include/weft/ops.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft COMPONENT development)
   install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft COMPONENT development)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
