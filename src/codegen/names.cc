@@ -42,6 +42,8 @@ std::string expression(const ir::Value* value, const Memory& memory, const std::
   for (const ir::Value* input : node.inputs)
     if (input) args.push_back(expression(input, memory, roots, top, depth + 1));
   if (is_index_view(node) || node.is("cast")) return args[0];
+  if (const ops::Attr* through = node.attrs.find("through"))
+    args[0] = std::get<std::string>(*through) + "(" + args[0] + ")";
   static const std::map<std::string, const char*, std::less<>> kInfix = {
       {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"},
       {"lt", "<"},  {"le", "<="}, {"gt", ">"},  {"ge", ">="}};

@@ -1,0 +1,103 @@
+// Generated code, kept as text: a change of what is generated is a diff to be reviewed.
+// GOLDEN_UPDATE=1 rewrites the files.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "codegen/print_cpp.h"
+#include "passes/fuse.h"
+#include "passes/pass.h"
+
+namespace weft::codegen {
+namespace {
+
+std::string generated(const std::string& text) {
+  const auto graph = ir::parse_graph(text);
+  passes::run_pipeline(*graph);
+  const passes::FusionPlan plan = passes::fuse(*graph);
+  std::string result;
+  for (const passes::FusionStep& step : plan.steps) {
+    if (step.node)
+      result += "// call " + std::string(step.node->kind_name()) + "\n";
+    else
+      result += print_cpp(lower(step.group, plan.memory, {.vector_bytes = 64, .streamed = true})).body;
+  }
+  return result;
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::filesystem::path path = std::filesystem::path(WEFT_TESTS_DIR) / "golden" / (name + ".cc.txt");
+  const std::string got = generated(text);
+  if (std::getenv("GOLDEN_UPDATE") != nullptr) {
+    std::ofstream(path) << got;
+    return;
+  }
+  std::ifstream file(path);
+  if (!file) GTEST_SKIP() << "no " << path;
+  std::stringstream want;
+  want << file.rdbuf();
+  EXPECT_EQ(got, want.str()) << "GOLDEN_UPDATE=1 accepts this";
+}
+
+TEST(Golden, KMeans) {
+  expect_golden("kmeans", R"(graph kmeans(%X: f64[20000000, 2], %means: i64[2, 2]) {
+  %2: i64[2, 1, 2] = reshape(%means) {shape=[2, 1, 2]}  # kmeans.py:4
+  %3: f64[2, 1, 2] = cast(%2) {dtype=f64}  # kmeans.py:4
+  %4: f64[2, 20000000, 2] = sub(%X, %3)  # kmeans.py:4
+  %5: f64[2, 20000000, 2] = mul(%4, %4)  # kmeans.py:4
+  %6: f64[2, 20000000] = sum(%5) {dim=[2], keepdim=false, dtype=none}  # kmeans.py:4
+  %7: f64[2, 20000000] = sqrt(%6)  # kmeans.py:4
+  %8: i64[20000000] = argmin(%7) {dim=0, keepdim=false}  # kmeans.py:4
+  return %8
+}
+)");
+}
+
+TEST(Golden, Softmax) {
+  expect_golden("softmax", R"(graph softmax[s0=100, s1=1000](%x: f32[s0, s1]) {
+  %1: f32[s0, 1] = amax(%x) {dim=[1], keepdim=true}
+  %2: f32[s0, s1] = sub(%x, %1)
+  %3: f32[s0, s1] = exp(%2)
+  %4: f32[s0, 1] = sum(%3) {dim=[1], keepdim=true, dtype=none}
+  %5: f32[s0, s1] = true_divide(%3, %4)
+  return %5
+}
+)");
+}
+
+TEST(Golden, MeanAndVarianceOfEverything) {
+  expect_golden("sums", R"(graph sums(%x: f64[1000, 1000]) {
+  %1: f64[] = sum(%x) {dim=[0, 1], keepdim=false, dtype=none}
+  %2: f64[1000, 1000] = mul(%x, %x)
+  %3: f64[] = sum(%2) {dim=[0, 1], keepdim=false, dtype=none}
+  return %1, %3
+}
+)");
+}
+
+TEST(Golden, FewColumns) {
+  expect_golden("columns", R"(graph columns(%x: f32[1000000, 2], %b: f32[2]) {
+  %2: f32[1000000, 2] = add(%x, %b)
+  %3: f32[2] = sum(%x) {dim=[0], keepdim=false, dtype=none}
+  return %2, %3
+}
+)");
+}
+
+TEST(Golden, NearestOfMany) {
+  expect_golden("nearest", R"(graph nearest[s0=1000](%x: f32[s0, 3], %c: f32[100, 3]) {
+  %2: f32[100, 1, 3] = reshape(%c) {shape=[100, 1, 3]}
+  %3: f32[100, s0, 3] = sub(%x, %2)
+  %4: f32[100, s0, 3] = mul(%3, %3)
+  %5: f32[100, s0] = sum(%4) {dim=[2], keepdim=false, dtype=none}
+  %6: i64[s0] = argmin(%5) {dim=0, keepdim=false}
+  return %6
+}
+)");
+}
+
+}  // namespace
+}  // namespace weft::codegen
