@@ -37,8 +37,8 @@ coverage:  ## Line coverage of the C++ tests in build/coverage/coverage.txt
 	@scripts/setup build
 	@scripts/coverage
 
-docs: build  ## Operator pages in docs/operators from the operator table
-	@scripts/docs
+docs: build  ## docs/operators.md from the operator table
+	@$(VENV) scripts/docs
 
 format:  ## clang-format and ruff, in place
 	@scripts/setup build lint

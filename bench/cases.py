@@ -32,7 +32,9 @@ class Case:
 
 
 def normal(*shape, dtype):
-    return lambda rng: tuple(rng.standard_normal(s, dtype=np.float32).astype(dtype, copy=False) for s in shape)
+    return lambda rng: tuple(
+        rng.standard_normal(s, dtype=np.float32).astype(dtype, copy=False) for s in shape
+    )
 
 
 # ---- k-means: nearest of two means -------------------------------------------------------------------------
@@ -237,23 +239,64 @@ def all_cases(scale: float = 1.0) -> list[Case]:
         return Case(name, function, torch=torch, jax=peer, tolerance=tolerance, **reduction)
 
     return [
-        Case("kmeans f64", kmeans, points(n_points, np.float64), 16 * n_points, 8 * n_points,
-             torch=kmeans_torch, jax=kmeans_jax, numba=kmeans_numba),
-        Case("kmeans f32", kmeans, points(n_points, f32), 8 * n_points, 8 * n_points,
-             torch=kmeans_torch, jax=kmeans_jax, numba=kmeans_numba),
-        Case("blend f32", blend, torch=blend, jax=blend, numexpr=blend_numexpr, tolerance=1e-5, **elementwise),
-        Case("magnitude f32", magnitude, torch=magnitude_torch, jax=magnitude_jax, numexpr=magnitude_numexpr,
-             tolerance=1e-6, **elementwise),
-        Case("gaussian f32", gaussian, torch=gaussian_torch, jax=gaussian_jax, numexpr=gaussian_numexpr,
-             tolerance=1e-5, **elementwise),
+        Case(
+            "kmeans f64",
+            kmeans,
+            points(n_points, np.float64),
+            16 * n_points,
+            8 * n_points,
+            torch=kmeans_torch,
+            jax=kmeans_jax,
+            numba=kmeans_numba,
+        ),
+        Case(
+            "kmeans f32",
+            kmeans,
+            points(n_points, f32),
+            8 * n_points,
+            8 * n_points,
+            torch=kmeans_torch,
+            jax=kmeans_jax,
+            numba=kmeans_numba,
+        ),
+        Case(
+            "blend f32", blend, torch=blend, jax=blend, numexpr=blend_numexpr, tolerance=1e-5, **elementwise
+        ),
+        Case(
+            "magnitude f32",
+            magnitude,
+            torch=magnitude_torch,
+            jax=magnitude_jax,
+            numexpr=magnitude_numexpr,
+            tolerance=1e-6,
+            **elementwise,
+        ),
+        Case(
+            "gaussian f32",
+            gaussian,
+            torch=gaussian_torch,
+            jax=gaussian_jax,
+            numexpr=gaussian_numexpr,
+            tolerance=1e-5,
+            **elementwise,
+        ),
         Case("softmax f32", softmax, torch=softmax_torch, jax=softmax_jax, tolerance=1e-5, **by_row),
-        Case("layer_norm f32", layer_norm, torch=layer_norm_torch, jax=layer_norm_jax, tolerance=1e-4, **by_row),
+        Case(
+            "layer_norm f32", layer_norm, torch=layer_norm_torch, jax=layer_norm_jax, tolerance=1e-4, **by_row
+        ),
         reduce("sum f32", total, 1e-3, "sum"),
         reduce("mean f32", mean, 1e-3, "mean"),
         reduce("var f32", variance, 1e-4, "var"),
         reduce("sum f32 inner axis", sum_rows, 1e-3, "sum", axis=1),
         reduce("sum f32 outer axis", sum_columns, 1e-3, "sum", axis=0),
         reduce("argmax f32 inner axis", argmax_rows, 0, "argmax", axis=1),
-        Case("tiny call f64[4]", tiny, normal(4, 4, dtype=np.float64), bound="latency", torch=tiny, jax=tiny,
-             calls=1000),
+        Case(
+            "tiny call f64[4]",
+            tiny,
+            normal(4, 4, dtype=np.float64),
+            bound="latency",
+            torch=tiny,
+            jax=tiny,
+            calls=1000,
+        ),
     ]

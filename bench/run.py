@@ -31,8 +31,16 @@ def usable_cores() -> list[int]:
 
 
 def environment(threads: int) -> dict[str, str]:
-    pinned = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-                                              "NUMBA_NUM_THREADS", "NUMEXPR_MAX_THREADS")}
+    pinned = {
+        name: str(threads)
+        for name in (
+            "OMP_NUM_THREADS",
+            "MKL_NUM_THREADS",
+            "OPENBLAS_NUM_THREADS",
+            "NUMBA_NUM_THREADS",
+            "NUMEXPR_MAX_THREADS",
+        )
+    }
     # XLA has no thread setting; it sees the cores of the affinity mask.
     return {**os.environ, **pinned, "BENCH_THREADS": str(threads)}
 
@@ -52,7 +60,10 @@ class Worker:
     def __init__(self, python: Path, implementations: list[str], threads: int):
         with pinned(threads):
             self.process = subprocess.Popen(
-                [python, HERE / "worker.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                [python, HERE / "worker.py"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
                 env={**environment(threads), "BENCH_IMPLEMENTATIONS": ",".join(implementations)},
             )
         self.versions = self.ask(do="hello")["versions"]
@@ -83,7 +94,9 @@ def measure(case, workers: list[Worker], seconds: float, scale: float) -> tuple[
     samples = {name: [] for name in owner}
     spent = dict.fromkeys(owner, 0.0)
     # Slow ones stop after three rounds, quick ones go on until each has had its share of time.
-    while active := [n for n in owner if len(samples[n]) < 3 or (spent[n] < seconds and len(samples[n]) < 101)]:
+    while active := [
+        n for n in owner if len(samples[n]) < 3 or (spent[n] < seconds and len(samples[n]) < 101)
+    ]:
         for name in active:
             taken = owner[name].ask(do="time", implementation=name)["seconds"]
             samples[name].append(taken)
@@ -94,8 +107,13 @@ def measure(case, workers: list[Worker], seconds: float, scale: float) -> tuple[
 def ceilings(threads: int) -> dict:
     """The machine's measured limits: GB/s and GFLOP/s by name."""
     with pinned(threads):
-        text = subprocess.run([TOP / ".venv/bin/weft", "bench", "ceilings", "--json", "--threads", str(threads)],
-                              env=environment(threads), check=True, capture_output=True, text=True).stdout
+        text = subprocess.run(
+            [TOP / ".venv/bin/weft", "bench", "ceilings", "--json", "--threads", str(threads)],
+            env=environment(threads),
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
     return json.loads(text)
 
 
@@ -103,8 +121,13 @@ def fresh_process(code: str, repeats: int, **env: str) -> float:
     """Median of the seconds that `code` prints on its last line, each time in a new process."""
     taken = []
     for _ in range(repeats):
-        result = subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, check=True,
-                                capture_output=True, text=True)
+        result = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, **env},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         taken.append(float(result.stdout.splitlines()[-1]))
     return statistics.median(taken)
 
@@ -143,7 +166,10 @@ def quantity(seconds: float) -> str:
 def print_table(header: list[str], rows: list[list[str]]):
     widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
     for row in [header, ["-" * w for w in widths], *rows]:
-        cells = [cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))]
+        cells = [
+            cell.ljust(w) if i == 0 else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=False))
+        ]
         print("  ".join(cells).rstrip())
 
 
@@ -158,13 +184,19 @@ def ceiling_of(case, limits: dict) -> float:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peers", action="store_true", help="also run what .venv-peers has (bench/setup_peers)")
+    parser.add_argument(
+        "--peers", action="store_true", help="also run what .venv-peers has (bench/setup_peers)"
+    )
     parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose name contains TEXT")
-    parser.add_argument("--threads", default="", metavar="N,...", help="thread counts (default: 1 and all cores)")
+    parser.add_argument(
+        "--threads", default="", metavar="N,...", help="thread counts (default: 1 and all cores)"
+    )
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each implementation of a case")
     parser.add_argument("--scale", type=float, default=1.0, help="shrinks the arrays: 0.1 for a quick look")
     parser.add_argument("--no-startup", action="store_true", help="skip the import and first-call times")
-    parser.add_argument("--json", type=Path, default=None, help="where to write (default: build/bench/NAME.json)")
+    parser.add_argument(
+        "--json", type=Path, default=None, help="where to write (default: build/bench/NAME.json)"
+    )
     options = parser.parse_args()
 
     sys.path.insert(0, str(HERE))
@@ -172,20 +204,30 @@ def main():
 
     cases = [c for c in all_cases(options.scale) if options.filter in c.name]
     if not cases:
-        parser.error(f"no case contains {options.filter!r}; there are: "
-                     + ", ".join(c.name for c in all_cases(options.scale)))
+        parser.error(
+            f"no case contains {options.filter!r}; there are: "
+            + ", ".join(c.name for c in all_cases(options.scale))
+        )
     if options.peers and not PEERS_PYTHON.exists():
         parser.error("no .venv-peers: run bench/setup_peers (or make bench-peers)")
     all_threads = len(usable_cores())
     counts = [int(t) for t in options.threads.split(",")] if options.threads else sorted({1, all_threads})
 
-    report = {"machine": platform.processor() or platform.machine(), "cores": all_threads,
-              "python": platform.python_version(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-              "scale": options.scale, "ceilings": {}, "results": []}
+    report = {
+        "machine": platform.processor() or platform.machine(),
+        "cores": all_threads,
+        "python": platform.python_version(),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "scale": options.scale,
+        "ceilings": {},
+        "results": [],
+    }
     for threads in counts:
         limits = report["ceilings"][threads] = ceilings(threads)
-        print(f"\n{threads} thread{'s' if threads > 1 else ''}: read {limits['read_gbs']:.1f} GB/s, "
-              f"non-temporal copy {limits['copy_nt_gbs']:.1f} GB/s, f32 {limits['float32_gflops']:.0f} GFLOP/s")
+        print(
+            f"\n{threads} thread{'s' if threads > 1 else ''}: read {limits['read_gbs']:.1f} GB/s, "
+            f"non-temporal copy {limits['copy_nt_gbs']:.1f} GB/s, f32 {limits['float32_gflops']:.0f} GFLOP/s"
+        )
         workers = [Worker(Path(sys.executable), ["numpy", "weft"], threads)]
         if options.peers:
             workers.append(Worker(PEERS_PYTHON, PEERS, threads))
@@ -199,7 +241,9 @@ def main():
             entry = {"case": case.name, "threads": threads, "seconds": medians, "errors": errors}
             row = [case.name]
             for name in names:
-                row.append(quantity(medians[name]) if name in medians else "failed" if name in errors else "-")
+                row.append(
+                    quantity(medians[name]) if name in medians else "failed" if name in errors else "-"
+                )
             best_peer = min((t for name, t in medians.items() if name != "weft"), default=None)
             if "weft" in medians:
                 row.append(f"{best_peer / medians['weft']:.2f}x" if best_peer else "-")
@@ -226,7 +270,9 @@ def main():
     if not options.no_startup:
         report["startup_ms"] = startup(5)
         print()
-        print_table(["in a fresh process", "ms"], [[n, f"{ms:.1f}"] for n, ms in report["startup_ms"].items()])
+        print_table(
+            ["in a fresh process", "ms"], [[n, f"{ms:.1f}"] for n, ms in report["startup_ms"].items()]
+        )
 
     path = options.json or TOP / "build/bench" / ("peers.json" if options.peers else "bench.json")
     path.parent.mkdir(parents=True, exist_ok=True)

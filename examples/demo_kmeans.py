@@ -58,15 +58,27 @@ def first_call(count):
     imported = time.perf_counter()
     explanation = weft.compiler.explain(kmeans)(X, means)
     total = time.perf_counter() - imported
-    print(json.dumps({"import": imported - start, "total": total, "capture": explanation.capture_ms / 1e3,
-                      "compile": explanation.compile_ms / 1e3, "run": explanation.run_ms / 1e3}))
+    print(
+        json.dumps(
+            {
+                "import": imported - start,
+                "total": total,
+                "capture": explanation.capture_ms / 1e3,
+                "compile": explanation.compile_ms / 1e3,
+                "run": explanation.run_ms / 1e3,
+            }
+        )
+    )
 
 
 def fresh_process(count, cache_dir):
     """first_call() in a new process whose compiled kernels go to, and come from, `cache_dir`."""
     result = subprocess.run(
         [sys.executable, __file__, "--points", str(count), "--first-call"],
-        env={**os.environ, "WEFT_CACHE_DIR": cache_dir}, check=True, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "WEFT_CACHE_DIR": cache_dir},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return json.loads(result.stdout)
 
@@ -76,15 +88,23 @@ def stream_seconds(count, threads):
     program = TOP / "build/release/bin/weft_stream"
     if not program.exists():
         sys.exit(f"error: {program} is not built; run `make build` first")
-    result = subprocess.run([program, str(16 * count), str(8 * count), str(threads)], check=True,
-                            stdout=subprocess.PIPE, text=True)
+    result = subprocess.run(
+        [program, str(16 * count), str(8 * count), str(threads)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     return json.loads(result.stdout)["seconds"]
 
 
 def print_table(rows):
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for number, row in enumerate(rows):
-        print("  " + row[0].ljust(widths[0]) + "".join("  " + c.rjust(w) for c, w in zip(row[1:], widths[1:])))
+        print(
+            "  "
+            + row[0].ljust(widths[0])
+            + "".join("  " + c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=False))
+        )
         if number == 0:
             print("  " + "-" * (sum(widths) + 2 * (len(widths) - 1)))
 
@@ -96,8 +116,9 @@ def draw(path, X, labels, means, bars, caption):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    plt.rcParams.update({"font.size": 11, "font.family": "DejaVu Sans", "axes.spines.top": False,
-                         "axes.spines.right": False})
+    plt.rcParams.update(
+        {"font.size": 11, "font.family": "DejaVu Sans", "axes.spines.top": False, "axes.spines.right": False}
+    )
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), width_ratios=[1, 1.35])
     colours = np.array(["#3b6fb6", "#e07b39"])
     sample = np.random.default_rng(1).choice(len(X), min(12_000, len(X)), replace=False)
@@ -107,7 +128,7 @@ def draw(path, X, labels, means, bars, caption):
     left.set_aspect("equal", adjustable="datalim")
     left.set_title(f"{len(X):,} points, nearest of two means", fontsize=12, loc="left")
 
-    names, times, shades = zip(*bars)
+    names, times, shades = zip(*bars, strict=False)
     rates = [len(X) / t / 1e9 for t in times]
     places = np.arange(len(bars))[::-1]
     right.barh(places, rates, color=shades, height=0.62)
@@ -115,10 +136,15 @@ def draw(path, X, labels, means, bars, caption):
     right.tick_params(axis="y", length=0)
     right.set_xlim(0, max(rates) * 1.3)
     right.set_xlabel("billion points per second")
-    for name, place, rate, taken in zip(names, places, rates, times):
+    for name, place, rate, taken in zip(names, places, rates, times, strict=False):
         speed = f" — {times[0] / taken:.0f} × NumPy" if name.startswith("weft") else ""
-        right.annotate(f"{taken * 1e3:,.3g} ms{speed}", (rate, place), xytext=(6, 0), textcoords="offset points",
-                       va="center")
+        right.annotate(
+            f"{taken * 1e3:,.3g} ms{speed}",
+            (rate, place),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+        )
     right.set_title(caption, fontsize=12, loc="left")
     figure.tight_layout(w_pad=3)
     figure.savefig(path, dpi=130)
@@ -171,14 +197,23 @@ def main():
     for kernel in explanation.kernels:
         print("\n".join("    " + line for line in kernel["source"].strip().splitlines()), end="\n\n")
 
-    rows = [["", "time", "against NumPy", "against streaming"], ["NumPy", f"{numpy_time * 1e3:.0f} ms", "1", ""]]
+    rows = [
+        ["", "time", "against NumPy", "against streaming"],
+        ["NumPy", f"{numpy_time * 1e3:.0f} ms", "1", ""],
+    ]
     for n, (weft_time, stream_time) in measured.items():
         label = f"{n} thread{'s' if n > 1 else ''}"
-        rows.append([f"weft, {label}", f"{weft_time * 1e3:.1f} ms", f"{numpy_time / weft_time:.0f} times faster",
-                     f"{weft_time / stream_time:.2f} times"])
+        rows.append(
+            [
+                f"weft, {label}",
+                f"{weft_time * 1e3:.1f} ms",
+                f"{numpy_time / weft_time:.0f} times faster",
+                f"{weft_time / stream_time:.2f} times",
+            ]
+        )
         rows.append([f"streaming the same bytes, {label}", f"{stream_time * 1e3:.1f} ms", "", "1"])
     for name, run in (("first call, nothing cached", cold), ("first call of a second process", warm)):
-        parts = " + ".join(f"{part} {run[part] * 1e3:.0f}" for part in ("capture", "compile", "run"))
+        parts = " + ".join(f"{part} {run[part] * 1e3:.1f}" for part in ("capture", "compile", "run"))
         rows.append([name, f"{run['total'] * 1e3:.0f} ms", "", ""])
         rows.append([f"    {parts}", "", "", ""])
     print_table(rows)
@@ -191,9 +226,19 @@ def main():
     bars.append((f"streaming the\nsame bytes,\n{most} threads", measured[most][1], "#d9d9d9"))
     picture = options.output / "kmeans.png"
     draw(picture, X, labels, means, bars, "One fused loop in place of a dozen passes over memory")
-    (options.output / "kmeans.json").write_text(json.dumps(
-        {"points": count, "numpy": numpy_time, "first_call": cold, "second_process": warm,
-         "threads": {n: {"weft": t, "stream": s} for n, (t, s) in measured.items()}}, indent=1) + "\n")
+    (options.output / "kmeans.json").write_text(
+        json.dumps(
+            {
+                "points": count,
+                "numpy": numpy_time,
+                "first_call": cold,
+                "second_process": warm,
+                "threads": {n: {"weft": t, "stream": s} for n, (t, s) in measured.items()},
+            },
+            indent=1,
+        )
+        + "\n"
+    )
     print(f"Picture: {picture}")
 
 

@@ -15,4 +15,6 @@ X, means = rng.standard_normal((1000, 2)), rng.standard_normal((3, 2))
 assert "site-packages" in weft.__file__, weft.__file__
 assert np.array_equal(weft.compile(kmeans, fullgraph=True)(X, means), kmeans(X, means))
 assert not list(pathlib.Path(weft.__file__).parent.rglob("*.cc"))
-print(f"wheel: weft {weft.__version__} in {pathlib.Path(weft.__file__).parent} compiles and agrees with NumPy")
+print(
+    f"wheel: weft {weft.__version__} in {pathlib.Path(weft.__file__).parent} compiles and agrees with NumPy"
+)
