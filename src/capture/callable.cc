@@ -28,6 +28,7 @@ bool ensure_ready() {
   register_numpy_ufuncs();
   register_numpy_reductions();
   register_numpy_shapes();
+  register_numpy_sequences();
   register_numpy_linalg();
   register_numpy_sorting();
   Ref entered = Ref::steal(PyImport_ImportModule("weft._entered"));

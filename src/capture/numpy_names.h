@@ -34,6 +34,7 @@ void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source)
 void register_numpy_ufuncs();
 void register_numpy_reductions();
 void register_numpy_shapes();
+void register_numpy_sequences();
 void register_numpy_linalg();
 void register_numpy_sorting();
 void register_builtins();

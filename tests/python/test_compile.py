@@ -103,6 +103,11 @@ def test_reductions_give_numpy_scalars():
     check(lambda x: x.sum().item(), (np.arange(5),))
 
 
+def test_running_sums_and_outer_products():
+    check(lambda x: (np.cumsum(x), x.cumsum(axis=0), np.diff(x), np.cumprod(x, axis=1)), (x34,), (np.arange(6).reshape(2, 3),))
+    check(lambda x: np.outer(x, x + 1), (x4,))
+
+
 def test_views_and_shapes():
     check(lambda x: (x[1], x[1:], x[:, 1], x[::2], x[None], x[..., 0], x[-1, -1], x.T, x.reshape(4, 3), x.ravel()), (x34,))
     check(lambda x: (x.shape, x.ndim, x.size, len(x), x.dtype, x.reshape(-1, 2).shape), (x34,))
