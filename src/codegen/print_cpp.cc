@@ -334,7 +334,7 @@ class Printer {
       line(fmt::format("{0} = select({0}_take, {1}, {0});", name, operand));
       return;
     }
-    std::string next = combined(accumulator.op, accumulator.dtype, name, operand);
+    std::string next = combined(accumulator.op, accumulator.dtype, name, wrap(operand));
     if (accumulator.dtype == DType::Bool && vector) next = fmt::format("convert<i8>({})", next);
     if (!vector && is_integral(accumulator.dtype) && itemsize(accumulator.dtype) < 4)
       next = fmt::format("({})({})", type_name(accumulator.dtype), next);

@@ -107,7 +107,7 @@ std::string value_name(Prim prim) {
   }
 }
 
-bool parenthesized(const std::string& text) {
+bool stands_alone(const std::string& text) {
   // A call, name or literal stands alone.
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -118,9 +118,9 @@ bool parenthesized(const std::string& text) {
   return text.empty() || (text[0] != '-' && text[0] != '~' && text[0] != '!');
 }
 
-std::string wrap(const std::string& text) { return parenthesized(text) ? text : "(" + text + ")"; }
-
 }  // namespace
+
+std::string wrap(const std::string& text) { return stands_alone(text) ? text : "(" + text + ")"; }
 
 bool is_printable(Prim prim, DType operand) {
   if (is_complex(operand)) return false;

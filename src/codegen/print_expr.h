@@ -15,6 +15,8 @@ struct PrintedKernel;
 std::string type_name(DType dtype);  // "f64", "bool"
 // Type a value of the dtype has in registers: f32 for f16 and bf16.
 std::string register_type(DType dtype);
+// An expression as an operand: in parentheses unless it is a name, a number or a call.
+std::string wrap(const std::string& text);
 // True if the code generator can print the primitive on operands of this dtype.
 bool is_printable(scalar::Prim prim, DType operand);
 

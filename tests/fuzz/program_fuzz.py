@@ -1,0 +1,414 @@
+"""Differential fuzzing of weft.compile: random NumPy programs, plain against compiled.
+
+    python tests/fuzz/program_fuzz.py --programs 1000 [--seed 7] [--minutes 5] [--corpus tests/fuzz/programs]
+
+A program is a function of a few arrays: arithmetic over mixed dtypes, views with any step, in-place updates,
+reductions, indexing, branches and short loops, on sizes that include 0 and 1, Fortran order, NaN, infinities
+and signed zeros. It is generated while NumPy runs it, so that every statement is valid (or raises, and then
+both must raise the same). The compiled function runs twice on fresh copies of the arguments; results and the
+arguments' contents afterwards must agree in type, dtype, shape and every element. What NumPy itself does not
+promise bit for bit (the order of a floating sum, the last place of exp) is compared with a bound, and such
+values never reach a comparison, a rounding or a cast to integers, where a last place could flip the result.
+
+A failure is shrunk by deleting statements and written to the corpus, which the test suite replays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+import sys
+import time
+import traceback
+
+import numpy as np
+
+DTYPES = ["bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+COMMON = ["int32", "int64", "float32", "float64", "float64", "bool"]
+UNARY = ["np.negative", "np.abs", "np.square", "np.sign", "np.positive"]
+UNARY_DISCONTINUOUS = ["np.floor", "np.ceil", "np.rint", "np.trunc", "np.isnan", "np.isfinite", "np.signbit"]
+UNARY_APPROXIMATE = ["np.exp", "np.sin", "np.cos", "np.tanh", "np.arctan", "np.log1p", "np.sqrt", "np.cbrt"]
+BINARY = ["+", "-", "*"]
+BINARY_CALLS = ["np.maximum", "np.minimum", "np.fmax", "np.fmin", "np.add", "np.subtract", "np.multiply"]
+BINARY_DISCONTINUOUS = ["<", "<=", ">", ">=", "==", "!="]
+INTEGER = ["&", "|", "^", "//", "%", "<<", ">>"]
+EXACT_REDUCTIONS = ["max", "min", "any", "all"]
+INDEX_REDUCTIONS = ["argmax", "argmin"]
+SUMS = ["sum", "mean", "prod"]
+
+
+@dataclasses.dataclass
+class Argument:
+    """How to make one argument: the same bytes every time."""
+
+    dtype: str
+    shape: tuple
+    layout: str  # "C", "F", "reversed", "strided"
+    special: bool
+    seed: int
+
+    def make(self):
+        rng = np.random.default_rng(self.seed)
+        shape = self.shape
+        if self.layout == "strided" and shape:
+            shape = (*shape[:-1], shape[-1] * 2)
+        if self.dtype == "bool":
+            array = rng.random(shape) < 0.5
+        elif self.dtype.startswith("float"):
+            array = np.round(rng.standard_normal(shape) * 4, 2).astype(self.dtype)
+        else:
+            low = 0 if self.dtype.startswith("u") else -9
+            array = rng.integers(low, 10, shape).astype(self.dtype)
+        array = np.asarray(array)
+        if self.special and array.size:
+            if self.dtype.startswith("float"):
+                values = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0], dtype=self.dtype)
+            elif self.dtype == "bool":
+                values = np.array([True])
+            else:
+                limits = np.iinfo(self.dtype)
+                values = np.array([limits.min, limits.max, 0], dtype=self.dtype)
+            flat = array.reshape(-1)
+            for position in rng.integers(0, flat.size, min(4, flat.size)):
+                flat[position] = values[rng.integers(len(values))]
+        if self.layout == "F":
+            return np.asfortranarray(array)
+        if self.layout == "reversed" and array.ndim:
+            return array[::-1]
+        if self.layout == "strided" and array.ndim:
+            return array[..., ::2]
+        return array
+
+
+@dataclasses.dataclass
+class Program:
+    arguments: list
+    statements: list
+    results: list
+
+    def source(self, name="program"):
+        names = ", ".join(f"a{i}" for i in range(len(self.arguments)))
+        body = "".join(f"    {line}\n" for statement in self.statements for line in statement.split("\n"))
+        return f"def {name}({names}):\n{body}    return ({', '.join(self.results)},)\n"
+
+    def function(self):
+        scope = {"np": np}
+        source = self.source()
+        # A real file name lets tracebacks and logs show the line.
+        exec(compile(source, f"<program {hash(source) & 0xFFFFFF:06x}>", "exec"), scope)
+        return scope["program"]
+
+
+class Generator:
+    """Grows a program statement by statement, running it as it grows."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.arguments, self.statements = [], []
+        self.values = {}  # name -> value as NumPy computes it
+        self.approximate = set()
+        self.counter = 0
+
+    def pick(self, items):
+        items = list(items)
+        return items[self.rng.integers(len(items))]
+
+    def chance(self, probability):
+        return self.rng.random() < probability
+
+    def make_arguments(self):
+        sizes = [int(self.pick([0, 1, 2, 3, 5, 8, 9, 17])) for _ in range(3)]
+        sizes = [s if s or self.chance(0.3) else 4 for s in sizes]
+        base = tuple(sizes[: self.rng.integers(1, 4)])
+        for i in range(int(self.rng.integers(1, 4))):
+            shape = base
+            if i and self.chance(0.5):
+                shape = tuple(1 if self.chance(0.3) else s for s in base[self.rng.integers(0, len(base)) :])
+            dtype = self.pick(DTYPES) if self.chance(0.3) else self.pick(COMMON)
+            layout = self.pick(["C", "C", "C", "F", "reversed", "strided"])
+            argument = Argument(dtype, shape, layout, self.chance(0.3), int(self.rng.integers(1 << 30)))
+            self.arguments.append(argument)
+            self.values[f"a{i}"] = argument.make()
+
+    def arrays(self, condition=lambda name, value: True):
+        return [n for n, v in self.values.items() if isinstance(v, np.ndarray | np.generic) and condition(n, v)]
+
+    def exact(self, name, value):
+        return name not in self.approximate
+
+    def constant(self):
+        return self.pick(["2", "3", "-1", "0.5", "1.25", "7", "True", "np.float32(1.5)", "np.int8(3)"])
+
+    def slice_text(self, size):
+        if self.chance(0.2):
+            return ":"
+        start, stop = (str(self.rng.integers(-size - 1, size + 2)) if self.chance(0.6) else "" for _ in range(2))
+        step = self.pick(["", "", ":2", ":-1", ":-2", ":3"])
+        return f"{start}:{stop}{step}"
+
+    def index_text(self, value):
+        parts = []
+        for size in value.shape[: self.rng.integers(1, value.ndim + 1)]:
+            if size and self.chance(0.25):
+                parts.append(str(self.rng.integers(-size, size)))
+            else:
+                parts.append(self.slice_text(size))
+        if self.chance(0.15):
+            parts.insert(int(self.rng.integers(len(parts) + 1)), "None")
+        return ", ".join(parts)
+
+    def statement(self):
+        """One candidate: (text, names of approximate inputs matter, makes approximate)."""
+        kind = self.rng.random()
+        name = self.pick(self.arrays())
+        value = self.values[name]
+        exact_name = self.pick(self.arrays(self.exact) or ["a0"])
+        exact_value = self.values[exact_name]
+        floating = value.dtype.kind == "f"
+        target = f"v{self.counter}"
+        if kind < 0.22:
+            other = self.pick(self.arrays()) if self.chance(0.7) else self.constant()
+            if self.chance(0.3):
+                return f"{target} = {self.pick(BINARY_CALLS)}({name}, {other})", [name, other], False
+            return f"{target} = {name} {self.pick(BINARY)} {other}", [name, other], False
+        if kind < 0.28:
+            other = self.pick(self.arrays(self.exact) or ["a0"]) if self.chance(0.6) else self.constant()
+            return f"{target} = {exact_name} {self.pick(BINARY_DISCONTINUOUS)} {other}", [], False
+        if kind < 0.34:
+            other = self.pick(self.arrays(self.exact) or ["a0"]) if self.chance(0.5) else self.pick(["2", "3", "-3", "1"])
+            return f"{target} = {exact_name} {self.pick(INTEGER)} {other}", [], False
+        if kind < 0.42:
+            if self.chance(0.4):
+                return f"{target} = {self.pick(UNARY_DISCONTINUOUS)}({exact_name})", [], False
+            if self.chance(0.4) and floating:
+                return f"{target} = {self.pick(UNARY_APPROXIMATE)}({name})", [name], True
+            return f"{target} = {self.pick(UNARY)}({name})", [name], False
+        if kind < 0.50:
+            dtype = self.pick(DTYPES)
+            source = name if dtype.startswith("float") else exact_name
+            source_value = self.values[source]
+            if source_value.dtype.kind == "f" and not dtype.startswith(("float", "bool")):
+                # Out-of-range casts are undefined in C and differ between machines.
+                return f"{target} = np.clip(np.nan_to_num({source}), 0, 100).astype(np.{dtype})", [source], False
+            return f"{target} = {source}.astype(np.{dtype})", [source], False
+        if kind < 0.60 and value.ndim:
+            return f"{target} = {name}[{self.index_text(value)}]", [name], False
+        if kind < 0.66 and value.ndim:
+            choice = self.pick(["T", "ravel", "reshape", "transpose", "copy", "flip", "newaxis", "swapaxes"])
+            text = {
+                "T": f"{name}.T",
+                "ravel": f"{name}.ravel()",
+                "reshape": f"{name}.reshape({self.pick(['-1', f'{value.shape[0]}, -1', f'1, {value.size}'])})",
+                "transpose": f"np.transpose({name})",
+                "copy": f"{name}.copy()",
+                "flip": f"np.flip({name}, {self.rng.integers(value.ndim)})",
+                "newaxis": f"{name}[:, None]",
+                "swapaxes": f"{name}.swapaxes(0, -1)",
+            }[choice]
+            return f"{target} = {text}", [name], False
+        if kind < 0.76:
+            axis = "" if self.chance(0.3) or not value.ndim else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
+            keep = ", keepdims=True" if axis and self.chance(0.4) else ""
+            if self.chance(0.4):
+                return f"{target} = {name}.{self.pick(SUMS)}({axis}{keep})", [name], floating or value.dtype.kind == "f"
+            if self.chance(0.3):
+                exact_axis = "" if not exact_value.ndim else f"axis={self.rng.integers(exact_value.ndim)}"
+                return f"{target} = {exact_name}.{self.pick(INDEX_REDUCTIONS)}({exact_axis})", [], False
+            return f"{target} = np.{self.pick(EXACT_REDUCTIONS)}({exact_name}{', ' + axis if axis else ''}{keep})", [], False
+        if kind < 0.81:
+            other = self.pick(self.arrays()) if self.chance(0.7) else self.constant()
+            return f"{target} = np.where({exact_name}, {name}, {other})", [name, other], False
+        if kind < 0.92 and value.ndim and isinstance(value, np.ndarray):
+            other = self.pick(self.arrays()) if self.chance(0.5) else self.constant()
+            operator = self.pick(["=", "+=", "-=", "*="])
+            return f"{name}[{self.index_text(value)}] {operator} {other}", [name, other], False
+        if kind < 0.96:
+            lines = f"{target} = {name}\nfor i in range({self.rng.integers(0, 4)}):\n    {target} = {target} + i"
+            return lines, [name], False
+        joined = self.pick([f"np.concatenate([{name}, {name}])", f"np.stack([{name}, {name}])", f"np.cumsum({name})"])
+        return f"{target} = {joined}", [name], "cumsum" in joined and floating
+
+    def grow(self, length):
+        self.make_arguments()
+        for _ in range(length * 3):
+            if len(self.statements) >= length:
+                break
+            text, inputs, approximate = self.statement()
+            scope = {"np": np, **self.values}
+            before = {n: (v.copy() if isinstance(v, np.ndarray) else v) for n, v in self.values.items()}
+            try:
+                with np.errstate(all="ignore"):
+                    exec(text, scope)
+            except Exception:
+                for known, value in before.items():  # an update may have got halfway
+                    if isinstance(value, np.ndarray):
+                        np.copyto(self.values[known], value)
+                continue
+            tainted = approximate or any(n in self.approximate for n in inputs)
+            changed = [n for n in self.values if scope.get(n) is not self.values[n]]
+            for known in scope:
+                if known == "np" or known == "i" or known.startswith("__"):
+                    continue
+                if known not in self.values or known in changed:
+                    self.values[known] = scope[known]
+                    if tainted:
+                        self.approximate.add(known)
+            if tainted and " = " not in text.split("\n")[0].split("[")[0]:
+                # An in-place update reaches every view of the same memory.
+                target = text.split("[")[0]
+                for known, value in self.values.items():
+                    if isinstance(value, np.ndarray) and np.may_share_memory(value, self.values.get(target)):
+                        self.approximate.add(known)
+            self.statements.append(text)
+            self.counter += 1
+        names = [n for n in self.values if n.startswith("v")] or ["a0"]
+        results = [n for n in names if self.chance(0.5)] or names[-1:]
+        return Program(self.arguments, self.statements, results), self.approximate
+
+
+class Difference(Exception):
+    """The compiled program did something else."""
+
+
+def run(function, arguments):
+    arrays = [a.make() for a in arguments]
+    with np.errstate(all="ignore"):
+        try:
+            return function(*arrays), arrays, None
+        except Exception as error:  # compared, not handled
+            return None, arrays, error
+
+
+def compare(what, actual, expected, tolerance):
+    if type(actual) is not type(expected):
+        raise Difference(f"{what}: type {type(actual).__name__}, NumPy gives {type(expected).__name__}")
+    if not isinstance(expected, np.ndarray | np.generic):
+        if actual != expected:
+            raise Difference(f"{what}: {actual!r}, NumPy gives {expected!r}")
+        return
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        raise Difference(
+            f"{what}: {actual.dtype}{list(actual.shape)}, NumPy gives {expected.dtype}{list(expected.shape)}"
+        )
+    a, b = np.asarray(actual), np.asarray(expected)
+    if tolerance and b.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+            magnitude = np.abs(wide_b[np.isfinite(wide_b)]).max(initial=1.0)
+            bound = {2: 2e-2, 4: 1e-4, 8: 1e-10}[b.dtype.itemsize] * magnitude
+            equal = (np.abs(wide_a - wide_b) <= bound) | (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))
+            # Where the exact result is at the edge of overflow, one order of summation may reach it first.
+            equal |= ~np.isfinite(wide_b) & (np.abs(wide_a) > 0.9 * np.finfo(b.dtype).max)
+    else:
+        equal = (a == b) | ((a != a) & (b != b))
+        if b.dtype.kind == "f":
+            equal &= (np.signbit(a) == np.signbit(b)) | np.isnan(b)
+    if not np.all(equal):
+        position = tuple(int(i) for i in np.argwhere(~np.atleast_1d(equal))[0])
+        raise Difference(f"{what}{list(position)}: {np.atleast_1d(a)[position]!r}, NumPy gives {np.atleast_1d(b)[position]!r}")
+
+
+def check(program, approximate=True):
+    """Raises Difference where the compiled function and the plain one disagree."""
+    import weft
+
+    function = program.function()
+    expected, expected_arrays, expected_error = run(function, program.arguments)
+    compiled = weft.compile(program.function())
+    for attempt in range(2):
+        actual, arrays, error = run(compiled, program.arguments)
+        if (error is None) != (expected_error is None) or type(error) is not type(expected_error):
+            raise Difference(f"call {attempt + 1} raised {error!r}, NumPy raises {expected_error!r}") from error
+        if expected_error is None:
+            for name, one, other in zip(program.results, actual, expected):
+                compare(f"call {attempt + 1}: {name}", one, other, approximate)
+        for i, (one, other) in enumerate(zip(arrays, expected_arrays)):
+            compare(f"call {attempt + 1}: argument a{i} afterwards", one, other, approximate)
+
+
+def fails(program, approximate):
+    try:
+        check(program, approximate)
+    except Difference as difference:
+        return str(difference)
+    return None
+
+
+def shrink(program, approximate):
+    """Deletes statements, results and arguments' special values while the program still differs."""
+    changed = True
+    while changed:
+        changed = False
+        for i in reversed(range(len(program.statements))):
+            shorter = dataclasses.replace(program, statements=program.statements[:i] + program.statements[i + 1 :])
+            if _runs(shorter) and fails(shorter, approximate):
+                program, changed = shorter, True
+        for i in reversed(range(len(program.results))):
+            if len(program.results) > 1:
+                shorter = dataclasses.replace(program, results=program.results[:i] + program.results[i + 1 :])
+                if fails(shorter, approximate):
+                    program, changed = shorter, True
+    return program
+
+
+def _runs(program):
+    try:
+        return run(program.function(), program.arguments)[2] is None
+    except SyntaxError:
+        return False
+
+
+def write_case(folder, seed, program, approximate, message):
+    folder.mkdir(parents=True, exist_ok=True)
+    arguments = "".join(f"    {argument!r},\n" for argument in program.arguments)
+    path = folder / f"seed_{seed}.py"
+    path.write_text(
+        f'"""{message}"""\n\nfrom program_fuzz import Argument, Program\n\n'
+        f"PROGRAM = Program(\n    [\n{arguments}    ],\n    {program.statements!r},\n    {program.results!r},\n)\n"
+        f"APPROXIMATE = {approximate!r}\n"
+    )
+    return path
+
+
+def one(seed):
+    program, approximate = Generator(seed).grow(int(np.random.default_rng(seed).integers(2, 12)))
+    return program, bool(approximate)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--programs", type=int, default=1000, help="how many to try")
+    parser.add_argument("--seed", type=int, default=1, help="the first program's seed")
+    parser.add_argument("--minutes", type=float, default=60, help="stop after this long")
+    parser.add_argument("--corpus", type=pathlib.Path, help="write shrunk failures to this folder")
+    options = parser.parse_args()
+    start, failures, tried = time.monotonic(), 0, 0
+    for seed in range(options.seed, options.seed + options.programs):
+        if time.monotonic() - start > options.minutes * 60:
+            break
+        program, approximate = one(seed)
+        tried += 1
+        try:
+            message = fails(program, approximate)
+        except Exception:
+            message = traceback.format_exc()
+            print(f"seed {seed}: weft raised\n{message}\n{program.source()}", flush=True)
+            failures += 1
+            continue
+        if message:
+            failures += 1
+            small = shrink(program, approximate)
+            message = fails(small, approximate) or message
+            print(f"seed {seed}: {message}\n{small.source()}{small.arguments}", flush=True)
+            if options.corpus:
+                print(f"written to {write_case(options.corpus, seed, small, approximate, message)}")
+        if sys.stderr.isatty() and tried % 50 == 0:
+            rate = tried / (time.monotonic() - start)
+            print(f"\r{tried}/{options.programs} programs, {rate:.0f}/s, {failures} differ", end="", file=sys.stderr)
+    print(f"{tried} programs from seed {options.seed}: {failures} differ")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
