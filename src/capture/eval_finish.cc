@@ -62,6 +62,7 @@ int Evaluator::slot_of(const V& value) {
       if (step.transpose) {
         SymShape order;
         for (int64_t d = value->tensor.dim(); d-- > 0;) order.push_back(Sym(d));
+        untransposed_.emplace(outputs_.size(), value->tensor);
         outputs_.push_back(ops::call1("permute", {value->tensor}, {{"dims", order}}));
       } else {
         outputs_.push_back(value->tensor);
@@ -251,8 +252,24 @@ void Evaluator::finish_break(const std::string& reason) {
   finish_graph();
 }
 
+// Arrays that look at one memory in NumPy must do so in the results too. Where an array in Fortran order is
+// among them, all are given in C order.
+void Evaluator::keep_shared_roots() {
+  std::unordered_map<int, int> count;
+  for (const BuildStep& step : variant_->steps)
+    if (step.op == BuildOp::Output && !step.is_scalar && step.root >= 0) ++count[step.root];
+  for (BuildStep& step : variant_->steps) {
+    if (step.op != BuildOp::Output || step.is_scalar || step.root < 0 || count[step.root] == 1) continue;
+    step.shares_root = true;
+    if (!step.transpose) continue;
+    step.transpose = false;
+    outputs_[static_cast<size_t>(step.imm)] = untransposed_.at(static_cast<size_t>(step.imm));
+  }
+}
+
 void Evaluator::finish_graph() {
   guard_distinct();
+  keep_shared_roots();
   Guards& guards = variant_->guards;
   variant_->graph = tracer_.finish(outputs_);
   guards.sym_guards(variant_->graph->env());

@@ -162,6 +162,7 @@ class Evaluator {
   void finish_return(const V& value);
   void finish_break(const std::string& reason);
   void finish_graph();
+  void keep_shared_roots();
   int slot_of(const V& value);
   int add_step(BuildStep step, std::vector<V> operands = {});
   void write_effects();
@@ -181,6 +182,7 @@ class Evaluator {
   std::vector<std::string> global_order_;
   std::unordered_map<const Value*, int> slots_;
   std::vector<Tensor> outputs_;
+  std::unordered_map<size_t, Tensor> untransposed_;  // outputs given in Fortran order, as the graph has them
   std::vector<V> kept_values_;
   std::unordered_map<std::string, int> trips_;          // backward jumps taken, by target
   std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input

@@ -83,7 +83,7 @@ void release_storage(PyObject* capsule) {
 
 }  // namespace
 
-Ref make_array(const Tensor& tensor, PyObject* base) {
+Ref make_array(const Tensor& tensor, PyObject* base, bool may_copy) {
   const int type = type_number(tensor.dtype());
   WEFT_CHECK_TYPE(type >= 0, "a bfloat16 result has no NumPy array");
   const auto ndim = static_cast<int>(tensor.dim());
@@ -94,7 +94,7 @@ Ref make_array(const Tensor& tensor, PyObject* base) {
     strides[d] = tensor.strides()[static_cast<size_t>(d)] * itemsize;
   }
   const int64_t nbytes = tensor.numel() * itemsize;
-  if (!base && nbytes <= kCopyLimit && tensor.is_contiguous()) {
+  if (may_copy && !base && nbytes <= kCopyLimit && tensor.is_contiguous()) {
     Ref result = checked(PyArray_EMPTY(ndim, shape, type, 0));
     if (nbytes > 0)
       std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.get())), tensor.data(),

@@ -25,7 +25,7 @@ int type_number(DType dtype);                               // NPY_*; -1 where N
 // A tensor over the array's memory; the caller keeps the array alive while the tensor is used.
 Tensor borrow_array(PyArrayObject* array);
 // A new array over the tensor's memory, or a copy when it is small; `base`: the array it is a view of.
-Ref make_array(const Tensor& tensor, PyObject* base);
+Ref make_array(const Tensor& tensor, PyObject* base, bool may_copy = true);
 Ref make_numpy_scalar(const Tensor& tensor);
 // The 0-d tensor of a NumPy scalar's value.
 Tensor scalar_tensor(PyObject* scalar, DType dtype);

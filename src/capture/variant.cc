@@ -193,7 +193,7 @@ class Builder {
       return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(transposed.get()), nullptr));
     }
     if (s.root < 0) return make_array(tensor, base_of(tensor));
-    return make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor, nullptr);
+    return make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor, nullptr, !s.shares_root);
   }
 
   const Variant& variant_;

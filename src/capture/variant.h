@@ -53,6 +53,7 @@ struct BuildStep {
   bool is_scalar = false;  // Output: a Python bool, int or float
   bool transpose = false;  // Output: NumPy's result is in Fortran order
   int root = -1;           // Output: arrays of one root may share memory, others must not; -1: an input's
+  bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied
 };
 
 struct GraphInput {
