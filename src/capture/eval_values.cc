@@ -292,13 +292,18 @@ void Evaluator::add_array_input(const V& value) {
     }
   }
   value->f_order = guard.layout == ArrayGuard::Layout::Fortran;
+  value->strided = guard.layout == ArrayGuard::Layout::Other;
+  Strides strides;
+  for (int d = 0; d < PyArray_NDIM(array); ++d)
+    strides.push_back(PyArray_STRIDE(array, d) / PyArray_ITEMSIZE(array));
   value->kind = Kind::Array;
   value->flavor = Flavor::NdArray;
   variant_->guards.set_num_symbols(tracer_.graph().env().num_symbols());
   variant_->guards.array(value->source, std::move(guard));
   value->tensor = tracer_.input(
       std::move(type),
-      value->source->step == Source::Step::Local && value->source->key ? utf8(value->source->key.get()) : "");
+      value->source->step == Source::Step::Local && value->source->key ? utf8(value->source->key.get()) : "",
+      std::move(strides));
   value->input = static_cast<int>(inputs_.size());
   value->index = static_cast<int64_t>(variant_->guards.arrays().size()) - 1;
   inputs_.push_back(value);

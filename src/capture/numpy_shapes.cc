@@ -1,8 +1,11 @@
 // NumPy's shapes, views, creation, joining and attributes.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
+#include "ops/view.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -102,11 +105,32 @@ SymShape complete_shape(const SymShape& from, SymShape to) {
   return to;
 }
 
+// Whether NumPy's reshape is a view depends on the strides, which a guard on the layout does not pin for an
+// argument that is neither in C nor in Fortran order.
+void require_known_strides(const V& array, const SymShape& shape) {
+  const V* root = &array;
+  while ((*root)->view_of) root = &(*root)->view_of;
+  if (!(*root)->strided) return;
+  const auto without_ones = [](SymShape sizes) {
+    std::erase_if(sizes, [](Sym size) { return size.is_constant() && size.constant() == 1; });
+    return str(sizes);
+  };
+  if (without_ones(shape) != without_ones(ops::sym_shape(array->tensor)))
+    graph_break("reshape() of an argument that is neither in C nor in Fortran order");
+}
+
+// Strides of the reshaped array where NumPy gives a view.
+std::optional<Strides> reshaped_strides(const V& array, const SymShape& shape) {
+  Shape target;
+  for (const Sym& size : shape) target.push_back(size.hint());
+  return ops::view_strides(array->tensor.impl()->shape, array->tensor.impl()->strides, target);
+}
+
 V reshape_to(const V& array, SymShape shape) {
   shape = complete_shape(ops::sym_shape(array->tensor), std::move(shape));
+  require_known_strides(array, shape);
   V value = view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
-  // In Fortran order the elements do not lie as the new shape wants them: NumPy copies.
-  if (array->f_order && array->tensor.dim() > 1) value->view_of = nullptr;
+  if (!reshaped_strides(array, shape)) value->view_of = nullptr;
   return value;
 }
 
@@ -142,8 +166,11 @@ V ravel(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, order");
   if (bound[1] && ev.to_string(bound[1], "order") != "C") graph_break("ravel() in another order");
   V array = ev.realize(bound[0])->kind == Kind::Array ? bound[0] : array_value(as_tensor(ev, bound[0]));
+  const std::optional<Strides> strides = reshaped_strides(array, {product(ops::sym_shape(array->tensor))});
   V flat = reshape_to(array, {Sym(-1)});
-  if (kCopies) flat = array_value(copy_tensor(flat->tensor));
+  // ravel() gives contiguous memory: a view only where it is that already.
+  if (kCopies || (flat->view_of && strides && strides->at(0) != 1))
+    flat = array_value(copy_tensor(flat->tensor));
   return flat;
 }
 
