@@ -624,30 +624,46 @@ class Lowering {
     return base == 0 && large ? Scope::Kind::ParallelReduce : Scope::Kind::VectorReduce;
   }
 
-  // A loop of `base` that runs over the same extents, neither needing the reduction's result nor needed by
-  // it.
+  // A loop of `base` that runs over the same extents, where the reduction can be evaluated too: no loop may come to
+  // need its own results, be it through other loops.
   ScopeId find_loop(ScopeId base, Scope::Kind kind, const std::vector<SymShape>& groups,
-                    const ir::Node& node) {
-    const auto& needed = reductions_below(node.inputs[0]);
+                    const ir::Value* value) {
     for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
-      const Scope& scope = nest_.scope(id);
+      Scope& scope = nest_.scope(id);
       if (scope.parent != base || scope.kind != kind || scope.loops.size() != groups.size()) continue;
       bool same = true;
       for (size_t g = 0; g < groups.size(); ++g)
         same = same && sym_known_equal(nest_.space.atom(scope.loops[g]).extent, product(groups[g]));
-      for (const ir::Value* hosted : scope.hosted)
-        same =
-            same && !needed.count(hosted) && !reductions_below(hosted->def->inputs[0]).count(node.output());
-      if (same) return id;
+      if (!same) continue;
+      scope.hosted.push_back(value);
+      std::set<ScopeId> seen;
+      const bool cyclic = reaches(id, id, seen);
+      nest_.scope(id).hosted.pop_back();
+      if (!cyclic) return id;
     }
     return -1;
+  }
+
+  // True if a reduction of the loop `from` needs one of the loop `to`, of the same scope; directly or through others.
+  bool reaches(ScopeId from, ScopeId to, std::set<ScopeId>& seen) {
+    if (!seen.insert(from).second) return false;
+    for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
+      if (nest_.scope(id).parent != nest_.scope(to).parent) continue;
+      bool needed = false;
+      for (const ir::Value* user : nest_.scope(from).hosted) {
+        const auto& below = reductions_below(user->def->inputs[0]);
+        for (const ir::Value* used : nest_.scope(id).hosted) needed = needed || below.count(used) != 0;
+      }
+      if (needed && (id == to || reaches(id, to, seen))) return true;
+    }
+    return false;
   }
 
   NodeId loop_reduction(const ir::Value* value, const ir::Node& node, const std::vector<Index>& index) {
     ScopeId base = scope_of(index);
     std::vector<SymShape> groups = reduction_loops(node, index);
     Scope::Kind kind = reduction_kind(base, node);
-    ScopeId loop = find_loop(base, kind, groups, node);
+    ScopeId loop = find_loop(base, kind, groups, value);
     if (loop < 0) {
       Scope scope;
       scope.kind = kind;
