@@ -31,6 +31,7 @@ bool ensure_ready() {
   register_numpy_sequences();
   register_numpy_linalg();
   register_numpy_sorting();
+  register_numpy_positions();
   Ref entered = Ref::steal(PyImport_ImportModule("weft._entered"));
   Ref table = entered ? Ref::steal(PyObject_GetAttrString(entered.get(), "REPLACEMENTS")) : Ref();
   if (!table) return false;

@@ -1,4 +1,5 @@
-// Subscripts of arrays: integers, slices, None and Ellipsis become views; assignment goes through them.
+// Subscripts of arrays: integers, slices, None and Ellipsis become views, arrays of integers are gathered;
+// assignment goes through both.
 #include <fmt/format.h>
 
 #include "capture/numpy_api.h"
@@ -11,8 +12,10 @@ namespace {
 
 struct Indexed {
   Tensor tensor;
-  bool is_view = true;
   bool all_integers = true;  // NumPy gives a scalar
+  // Index arrays, one for each leading dimension of `tensor`, undefined for those that stay whole; empty
+  // where the subscript is a view.
+  std::vector<Tensor> arrays;
 };
 
 Tensor reshape(const Tensor& tensor, SymShape shape) {
@@ -60,37 +63,73 @@ Tensor take_slice(Evaluator& ev, const Tensor& tensor, int64_t dim, const V& sli
                     {{"dim", Sym(dim)}, {"start", begin}, {"stop", end}, {"step", Sym(stride)}});
 }
 
+bool is_slice(const V& part) {
+  return part->kind == Kind::Slice || (part->is_const() && PySlice_Check(part->object.get()));
+}
+bool is_integer(const V& part) {
+  return part->kind == Kind::SymInt || (part->is_const() && PyLong_CheckExact(part->object.get()));
+}
+
+// An index array: integers or a mask.
+Tensor index_array(Evaluator& ev, const V& part) {
+  if (part->kind == Kind::Scalar || part->is_const()) graph_break("a subscript of this type");
+  Tensor result = as_tensor(ev, part);
+  // NumPy takes a sequence of nothing for integers.
+  if (part->kind != Kind::Array && product(ops::sym_shape(result)).is_constant() && result.numel() == 0)
+    return cast_to(result, DType::I64);
+  if (result.dtype() == DType::Bool) {
+    if (result.dim() == 0) graph_break("a truth value as a subscript");
+    return result;
+  }
+  if (!is_integral(result.dtype())) graph_break("a subscript with an array that is not of integers");
+  return cast_to(result, DType::I64);
+}
+
+V slice_of(const V& part) {
+  if (!part->is_const()) return part;
+  auto* object = reinterpret_cast<PySliceObject*>(part->object.get());
+  V slice = make_value(Kind::Slice);
+  slice->items = {const_value(Ref::borrow(object->start)), const_value(Ref::borrow(object->stop)),
+                  const_value(Ref::borrow(object->step))};
+  return slice;
+}
+
 Indexed index(Evaluator& ev, const V& array, const V& key) {
   std::vector<V> parts = ev.realize(key)->kind == Kind::Tuple ? key->items : std::vector<V>{key};
   if (key->is_const() && PyTuple_CheckExact(key->object.get())) parts = ev.elements(key);
   int64_t consumed = 0;
-  bool has_ellipsis = false;
-  for (const V& part : parts) {
-    ev.realize(part);
+  bool has_ellipsis = false, has_arrays = false;
+  std::vector<Tensor> index_arrays(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const V& part = ev.realize(parts[i]);
     if (part->is(Py_Ellipsis)) {
       if (has_ellipsis) graph_break("two ellipses in a subscript");
       has_ellipsis = true;
-    } else if (!part->is(Py_None)) {
+    } else if (is_slice(part) || is_integer(part)) {
       ++consumed;
-      const bool simple =
-          part->kind == Kind::Slice || part->kind == Kind::SymInt ||
-          (part->is_const() && (PySlice_Check(part->object.get()) || PyLong_CheckExact(part->object.get())));
-      if (!simple) graph_break("a subscript with an array");
+    } else if (!part->is(Py_None)) {
+      index_arrays[i] = index_array(ev, part);
+      consumed += index_arrays[i].dtype() == DType::Bool ? index_arrays[i].dim() : 1;
+      has_arrays = true;
     }
   }
-  Indexed result{array->tensor};
+  Indexed result{array->tensor, true, {}};
   if (consumed > array->tensor.dim()) graph_break("too many indices");
-  if (!has_ellipsis && consumed < array->tensor.dim()) {
-    parts.push_back(const_value(Ref::borrow(Py_Ellipsis)));
-    has_ellipsis = false;
-    result.all_integers = false;
-  }
-  if (has_ellipsis) result.all_integers = false;
+  if (has_ellipsis || consumed < array->tensor.dim()) result.all_integers = false;
   const int64_t rest = array->tensor.dim() - consumed;
   Tensor& tensor = result.tensor;
   int64_t dim = 0;
-  for (const V& part : parts) {
-    if (part->is(Py_Ellipsis)) {
+  const auto set_array = [&](Tensor indices, int64_t num_dims) {
+    result.arrays.resize(static_cast<size_t>(dim));
+    result.arrays.push_back(std::move(indices));
+    dim += num_dims;
+  };
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const V& part = parts[i];
+    if (index_arrays[i].defined()) {
+      const bool is_mask = index_arrays[i].dtype() == DType::Bool;
+      set_array(index_arrays[i], is_mask ? index_arrays[i].dim() : 1);
+    } else if (part->is(Py_Ellipsis)) {
       dim += rest;
     } else if (part->is(Py_None)) {
       SymShape shape = ops::sym_shape(tensor);
@@ -98,16 +137,12 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
       tensor = reshape(tensor, std::move(shape));
       ++dim;
       result.all_integers = false;
-    } else if (part->kind == Kind::Slice || (part->is_const() && PySlice_Check(part->object.get()))) {
-      V slice = part;
-      if (part->is_const()) {
-        auto* object = reinterpret_cast<PySliceObject*>(part->object.get());
-        slice = make_value(Kind::Slice);
-        slice->items = {const_value(Ref::borrow(object->start)), const_value(Ref::borrow(object->stop)),
-                        const_value(Ref::borrow(object->step))};
-      }
-      tensor = take_slice(ev, tensor, dim++, slice);
+    } else if (is_slice(part)) {
+      tensor = take_slice(ev, tensor, dim++, slice_of(part));
       result.all_integers = false;
+    } else if (has_arrays) {
+      // Beside arrays an integer is an array of no dimensions.
+      set_array(ev.to_tensor(part), 1);
     } else {
       const Sym size = ops::sym_shape(tensor)[static_cast<size_t>(dim)];
       Sym at = ev.to_sym(part, "an index");
@@ -123,11 +158,39 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
   return result;
 }
 
+// x[index arrays]: a new array.
+V gathered(Evaluator& ev, const V& key, const Indexed& target) {
+  bool any_array = false;
+  size_t num_indexed = 0;
+  for (const Tensor& indices : target.arrays) {
+    if (!indices.defined()) continue;
+    if (indices.dtype() == DType::Bool) graph_break("a subscript with a mask, which selects by value");
+    any_array |= indices.dim() > 0;
+    ++num_indexed;
+  }
+  // A scalar of NumPy's alone selects a view.
+  if (!any_array && target.arrays.size() == 1 && target.tensor.dim() > 1 &&
+      ev.realize(key)->kind == Kind::Array && key->flavor == Flavor::NumpyScalar)
+    graph_break("a view at a computed position");
+  std::vector<Tensor> operands = target.arrays;
+  operands.insert(operands.begin(), target.tensor);
+  Tensor result = ops::call1("index", std::move(operands));
+  if (result.dim() == 0 && target.all_integers) return array_value(result, Flavor::NumpyScalar);
+  V value = array_value(std::move(result));
+  // NumPy's result lies with the dimensions of the index arrays outermost; of two dimensions that is the
+  // transposed order.
+  size_t first = 0;
+  while (!target.arrays[first].defined()) ++first;
+  value->f_order = value->tensor.dim() == 2 && first == 1 && num_indexed == target.arrays.size() - 1 &&
+                   target.tensor.dim() == static_cast<int64_t>(target.arrays.size());
+  return value;
+}
+
 }  // namespace
 
 V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
-  // A boolean mask or index arrays: kernels of their own.
   Indexed result = index(ev, array, key);
+  if (!result.arrays.empty()) return gathered(ev, key, result);
   if (result.all_integers) return array_value(result.tensor, Flavor::NumpyScalar);
   V value = array_value(result.tensor);
   value->view_of = array;
@@ -162,7 +225,18 @@ void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source)
 void numpy_store(Evaluator& ev, const V& array, const V& key, const V& value) {
   if (array->flavor != Flavor::NdArray) graph_break("assignment to an item of a scalar");
   Indexed target = index(ev, array, key);
-  assign(ev, array, target.tensor, value);
+  if (target.arrays.empty()) return assign(ev, array, target.tensor, value);
+  const Tensor source = ev.realize(value)->kind == Kind::Array ? value->tensor : as_tensor(ev, value);
+  if (is_complex(source.dtype()) && !is_complex(target.tensor.dtype()))
+    graph_break("assignment of complex numbers to a real array");
+  for (const Tensor& indices : target.arrays)
+    if (indices.defined() && indices.dtype() == DType::Bool && source.dim() > 0)
+      graph_break("assignment of several values through a mask");
+  std::vector<Tensor> operands = target.arrays;
+  operands.insert(operands.begin(), {target.tensor, source});
+  const Tensor updated = ops::call1("index_put", std::move(operands), {{"accumulate", false}});
+  ev.prepare_mutation(array);
+  ev.tracer().record_copy(target.tensor, updated);
 }
 
 }  // namespace weft::capture

@@ -37,6 +37,7 @@ void register_numpy_shapes();
 void register_numpy_sequences();
 void register_numpy_linalg();
 void register_numpy_sorting();
+void register_numpy_positions();
 void register_builtins();
 
 }  // namespace weft::capture

@@ -187,7 +187,16 @@ Ref CompiledFunction::run(State state) {
       }
     }
     const auto start = Clock::now();
-    Ref result = variant->run(registers, state);
+    Ref result;
+    try {
+      result = variant->run(registers, state);
+    } catch (const GraphFailed& failed) {
+      // Performed for real, the operation raises NumPy's own exception.
+      if (failed.kind != ErrorKind::Index)
+        log::warning(fmt::format("weft.compile: {} runs as it is this time: {}",
+                                 state.frames.back().code->name(), failed.message));
+      return run_concretely(state);
+    }
     variant->run_ms = milliseconds_since(start);
     ++variant->runs;
     ++counters().runs;

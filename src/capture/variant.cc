@@ -217,19 +217,6 @@ Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<i
   return {};
 }
 
-PyObject* python_error(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::Value: return PyExc_ValueError;
-    case ErrorKind::Type: return PyExc_TypeError;
-    case ErrorKind::Index: return PyExc_IndexError;
-    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
-    case ErrorKind::Memory: return PyExc_MemoryError;
-    case ErrorKind::Runtime:
-    case ErrorKind::Internal: break;
-  }
-  return PyExc_RuntimeError;
-}
-
 // Below this many elements in all inputs, giving up the interpreter lock costs more than it gives others.
 constexpr int64_t kReleaseLimit = 1 << 14;
 
@@ -243,7 +230,7 @@ std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Te
     return outputs;
   } catch (const Error& error) {
     if (thread) PyEval_RestoreThread(thread);
-    PyErr_SetString(python_error(error.kind()), error.what());
+    throw GraphFailed{error.kind(), error.what()};
   } catch (const std::bad_alloc&) {
     if (thread) PyEval_RestoreThread(thread);
     PyErr_NoMemory();

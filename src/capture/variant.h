@@ -8,6 +8,7 @@
 #include "capture/guards.h"
 #include "capture/state.h"
 #include "ir/graph.h"
+#include "weft/error.h"
 
 namespace weft::capture {
 
@@ -50,9 +51,9 @@ struct BuildStep {
   Sym sym;
   Flavor flavor = Flavor::NdArray;
   WeakKind weak = WeakKind::Float;
-  bool is_scalar = false;  // Output: a Python bool, int or float
-  bool transpose = false;  // Output: NumPy's result is in Fortran order
-  int root = -1;           // Output: arrays of one root may share memory, others must not; -1: an input's
+  bool is_scalar = false;    // Output: a Python bool, int or float
+  bool transpose = false;    // Output: NumPy's result is in Fortran order
+  int root = -1;             // Output: arrays of one root may share memory, others must not; -1: an input's
   bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied
 };
 
@@ -88,6 +89,13 @@ struct KernelSummary {
 std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, const std::string& mode,
                                             std::vector<KernelSummary>* kernels);
 
+// Thrown when the graph cannot be computed for the values it met (an index out of range). Graphs change their
+// inputs when all is computed, so the state is as it was.
+struct GraphFailed {
+  ErrorKind kind;
+  std::string message;
+};
+
 class Variant {
  public:
   Guards guards;
@@ -111,6 +119,7 @@ class Variant {
   mutable int64_t runs = 0;
 
   // The guards have passed and filled `registers`. Gives the returned value, or null after replacing `state`.
+  // Throws GraphFailed.
   Ref run(Registers& registers, State& state) const;
 };
 

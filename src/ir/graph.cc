@@ -103,7 +103,7 @@ Node* Graph::add_node(Block& block, const OpDef& op, std::vector<Value*> inputs,
                       Node* before) {
   std::vector<TensorType> operands;
   operands.reserve(inputs.size());
-  for (const Value* value : inputs) operands.push_back(value ? value->tensor() : TensorType{});
+  for (const Value* value : inputs) operands.push_back(value ? value->tensor() : TensorType{.absent = true});
   const Attrs plain = without_annotations(complete_attrs(op, attrs));
   std::vector<TensorType> types;
   try {

@@ -145,7 +145,7 @@ class Verifier {
 
   void check_inference(const Node& node) {
     std::vector<TensorType> operands, types;
-    for (const Value* value : node.inputs) operands.push_back(value ? value->tensor() : TensorType{});
+    for (const Value* value : node.inputs) operands.push_back(value ? value->tensor() : TensorType{.absent = true});
     try {
       types = ops::infer(*node.op, operands, without_annotations(node.attrs));
     } catch (const Error& error) {
