@@ -624,8 +624,8 @@ class Lowering {
     return base == 0 && large ? Scope::Kind::ParallelReduce : Scope::Kind::VectorReduce;
   }
 
-  // A loop of `base` that runs over the same extents, where the reduction can be evaluated too: no loop may come to
-  // need its own results, be it through other loops.
+  // A loop of `base` that runs over the same extents, where the reduction can be evaluated too: no loop may
+  // come to need its own results, be it through other loops.
   ScopeId find_loop(ScopeId base, Scope::Kind kind, const std::vector<SymShape>& groups,
                     const ir::Value* value) {
     for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
@@ -644,7 +644,8 @@ class Lowering {
     return -1;
   }
 
-  // True if a reduction of the loop `from` needs one of the loop `to`, of the same scope; directly or through others.
+  // True if a reduction of the loop `from` needs one of the loop `to`, of the same scope; directly or through
+  // others.
   bool reaches(ScopeId from, ScopeId to, std::set<ScopeId>& seen) {
     if (!seen.insert(from).second) return false;
     for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
@@ -752,20 +753,31 @@ class Lowering {
   // Per element of the innermost loops: what arithmetic and memory take, whichever is more.
   void estimate_cost() {
     double operations = 0, bytes = 0;
+    constexpr double kLanes = 8;
     for (const KernelNode& node : nest_.nodes) {
-      double lanes = 8;
-      if (node.kind == KernelNode::Kind::Apply) operations += (node.prim >= Prim::Exp ? 20.0 : 1.0) / lanes;
-      if (node.kind == KernelNode::Kind::Load) bytes += itemsize(node.dtype);
+      if (node.kind == KernelNode::Kind::Apply)
+        operations += serial_length(node.scope) * (node.prim >= Prim::Exp ? 20.0 : 1.0) / kLanes;
+      if (node.kind == KernelNode::Kind::Load) bytes += serial_length(node.scope) * itemsize(node.dtype);
     }
-    for (const Scope& scope : nest_.scopes) {
+    for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
+      const Scope& scope = nest_.scope(id);
       for (const Store& store : scope.stores)
         bytes += itemsize(nest_.buffers[static_cast<size_t>(store.buffer)].dtype);
-      if (scope.kind == Scope::Kind::Serial)
-        for (int loop : scope.loops)
-          operations *= static_cast<double>(std::max<int64_t>(1, nest_.space.atom(loop).extent.hint()));
+      operations += serial_length(id) * static_cast<double>(scope.accumulators.size()) / kLanes;
     }
     constexpr double kNanosecondsPerOperation = 0.4, kNanosecondsPerByte = 0.05;
     nest_.cost_per_element = std::max(operations * kNanosecondsPerOperation, bytes * kNanosecondsPerByte);
+  }
+
+  // How often what is in the scope runs for each of its enclosing map loops' iterations.
+  double serial_length(ScopeId id) const {
+    double length = 1;
+    for (; id >= 0; id = nest_.scope(id).parent) {
+      if (nest_.scope(id).kind != Scope::Kind::Serial) continue;
+      for (int loop : nest_.scope(id).loops)
+        length *= static_cast<double>(std::max<int64_t>(1, nest_.space.atom(loop).extent.hint()));
+    }
+    return length;
   }
 
   // Reductions along outer dimensions read as much of each row as registers hold, in whole cache lines.

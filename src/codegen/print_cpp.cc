@@ -278,6 +278,19 @@ class Printer {
                    : fmt::format("({})({})", type_name(dtype), lowest);
   }
 
+  // argmin and argmax along one loop keep, in each lane, the number of the pass over all lanes rather than a
+  // position: an integer as wide as what is compared, the same for all lanes.
+  static bool counts_passes(const Scope& scope) {
+    return scope.loops.size() == 1 &&
+           (scope.kind == Scope::Kind::VectorReduce || scope.kind == Scope::Kind::ParallelReduce);
+  }
+  static const char* pass_type(const Accumulator& accumulator) {
+    return itemsize(accumulator.dtype) == 8 ? "i64" : "i32";
+  }
+  static std::string first_of_loop(ScopeId id, const Scope& scope) {
+    return scope.kind == Scope::Kind::ParallelReduce ? fmt::format("r{}_chunks.begin(chunk)", id) : "";
+  }
+
   // Declares the accumulators of a loop; `lanes` > 0: vectors of that many.
   void declare_accumulators(ScopeId id, int lanes, bool in_lanes) {
     const Scope& scope = nest_.scope(id);
@@ -291,7 +304,9 @@ class Printer {
         if (boolean) value = value == "true" ? "(i8)-1" : "(i8)0";
         value = lanes > 0 ? fmt::format("splat<{}, {}>({})", type, lanes, value)
                           : fmt::format("lanes.splat({})", value);
-        zero = lanes > 0 ? fmt::format("splat<i64, {}>(0)", lanes) : "lanes.splat((i64)0)";
+        zero = lanes > 0 ? fmt::format("splat<{}, {}>(0)",
+                                       counts_passes(scope) ? pass_type(accumulator) : "i64", lanes)
+                         : "lanes.splat((i64)0)";
       }
       line(fmt::format("auto {} = {};", accumulator_name(id, k), value));
       if (is_arg(accumulator.op)) line(fmt::format("auto {}_at = {};", accumulator_name(id, k), zero));
@@ -326,9 +341,16 @@ class Printer {
                            (accumulator.through_root ? "_root" : "");
       std::string take = fmt::format("displaces_{}({}, {})", suffix, operand, name);
       if (horizontal) take = fmt::format("lanes.valid({})", take);
-      std::string position = vector ? expressions_.lane_positions(accumulator.position,
-                                                                  horizontal ? id : scope.parent, horizontal)
-                                    : expressions_.index(accumulator.position);
+      std::string position;
+      if (horizontal && counts_passes(scope)) {
+        const std::string first = first_of_loop(id, scope), at = loop_name(scope.loops[0]);
+        position = fmt::format("lanes.splat(({})((u64){} / {}))", pass_type(accumulator),
+                               first.empty() ? at : fmt::format("({} - {})", at, first), scope.lanes);
+      } else {
+        position = vector ? expressions_.lane_positions(accumulator.position, horizontal ? id : scope.parent,
+                                                        horizontal)
+                          : expressions_.index(accumulator.position);
+      }
       line(fmt::format("const auto {}_take = {};", name, take));
       line(fmt::format("{0}_at = select({0}_take, {1}, {0}_at);", name, position));
       line(fmt::format("{0} = select({0}_take, {1}, {0});", name, operand));
@@ -360,14 +382,7 @@ class Printer {
                                                                : fmt::format("{}{}", name, target_prefix);
       std::string type = declare ? "auto " : "";
       if (is_arg(accumulator.op)) {
-        std::string kind = accumulator.op == ReduceOp::ArgMin ? "min" : "max";
-        line(fmt::format("{0}{1} = {2}[0]; {3}{4} = {2}_at[0];",
-                         declare ? type_name(accumulator.dtype) + " " : "", target, name,
-                         declare ? "i64 " : "", at(target)));
-        line(fmt::format(
-            "for (int lane = 1; lane < {0}; ++lane) merge_{1}{2}<{3}>({4}, {5}, {6}[lane], {6}_at[lane]);",
-            scope.lanes, kind, accumulator.through_root ? "_root" : "", type_name(accumulator.dtype), target,
-            at(target), name));
+        arg_of_lanes(id, k, target, declare);
         continue;
       }
       std::string value;
@@ -386,6 +401,33 @@ class Printer {
                 : combined(accumulator.op, accumulator.dtype, "a", "b"));
       line(fmt::format("{}{} = {};", declare ? "const auto " : "", target, value));
     }
+  }
+  void arg_of_lanes(ScopeId id, size_t k, const std::string& target, bool declare) {
+    const Scope& scope = nest_.scope(id);
+    const Accumulator& accumulator = scope.accumulators[k];
+    const std::string name = accumulator_name(id, k), type = type_name(accumulator.dtype);
+    const std::string value_type = declare ? type + " " : "", position_type = declare ? "i64 " : "";
+    const bool passes = counts_passes(scope);
+    std::string first = passes ? first_of_loop(id, scope) : "";
+    if (!first.empty()) first += " + ";
+    if (passes && !accumulator.through_root) {
+      line(fmt::format("{}{} = reduce_lanes({}, [](auto a, auto b) {{ return ({}){}(a, b); }});", value_type,
+                       target, name, "decltype(a)",
+                       accumulator.op == ReduceOp::ArgMin ? "minimum" : "maximum"));
+      line(fmt::format("{0}{1} = {2}first_position({3}, {3}_at, {4});", position_type, at(target), first,
+                       name, target));
+      return;
+    }
+    const auto position = [&](const std::string& lane) {
+      if (!passes) return fmt::format("{}_at[{}]", name, lane);
+      return fmt::format("{}(i64){}_at[{}] * {} + {}", first, name, lane, scope.lanes, lane);
+    };
+    line(fmt::format("{}{} = {}[0]; {}{} = {};", value_type, target, name, position_type, at(target),
+                     position("0")));
+    line(fmt::format("for (int lane = 1; lane < {}; ++lane) merge_{}{}<{}>({}, {}, {}[lane], {});",
+                     scope.lanes, accumulator.op == ReduceOp::ArgMin ? "min" : "max",
+                     accumulator.through_root ? "_root" : "", type, target, at(target), name,
+                     position("lane")));
   }
   static std::string at(const std::string& target) {
     return target.ends_with("]")
