@@ -9,10 +9,14 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
 
 #include <chrono>
 #include <mutex>
@@ -64,6 +68,32 @@ void initialize_target() {
   });
 }
 
+// A kernel consists of small functions and nested lambdas. The optimizer would simplify each of them on its
+// own, and again after each level of inlining. Everything that is only called becomes part of its caller at
+// once, so that it looks at a kernel's few outermost functions, once.
+void inline_calls(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    const bool own = function.hasLocalLinkage() || function.hasLinkOnceLinkage();
+    if (!own || function.isDeclaration() || function.hasAddressTaken()) continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(module, modules);
+}
+
 }  // namespace
 
 ObjectCode compile_object(const WeftClangRequest& request) {
@@ -102,6 +132,7 @@ ObjectCode compile_object(const WeftClangRequest& request) {
 
   compiler.getCodeGenOpts().DisableLLVMPasses = false;
   const auto backend_start = std::chrono::steady_clock::now();
+  inline_calls(*module);
   llvm::SmallString<0> object;
   clang::EmitBackendOutput(compiler.getDiagnostics(), compiler.getHeaderSearchOpts(),
                            compiler.getCodeGenOpts(), compiler.getTargetOpts(), compiler.getLangOpts(),
