@@ -191,7 +191,9 @@ V gathered(Evaluator& ev, const V& key, const Indexed& target) {
 V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
   Indexed result = index(ev, array, key);
   if (!result.arrays.empty()) return gathered(ev, key, result);
-  if (result.all_integers) return array_value(result.tensor, Flavor::NumpyScalar);
+  // A scalar is a copy: later assignments to the array do not reach it.
+  if (result.all_integers)
+    return array_value(ops::call1("cast", {result.tensor}, {{"dtype", result.tensor.dtype()}}), Flavor::NumpyScalar);
   V value = array_value(result.tensor);
   value->view_of = array;
   value->f_order = array->f_order && value->tensor.dim() == array->tensor.dim();

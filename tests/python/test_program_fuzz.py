@@ -36,8 +36,8 @@ def test_a_difference_is_found():
     program = program_fuzz.Program([program_fuzz.Argument("float64", (3,), "C", False, 1)], ["v0 = a0 + 1"], ["v0"])
     expected, arrays, _ = program_fuzz.run(program.function(), program.arguments)
     with pytest.raises(program_fuzz.Difference, match=r"v0\[0\]"):
-        program_fuzz.compare("v0", np.asarray(expected[0]) + 1e-3, expected[0], tolerance=True)
+        program_fuzz.compare("v0", np.asarray(expected[0]) + 1e-3, expected[0], tolerance=1e-10)
     with pytest.raises(program_fuzz.Difference, match="float32"):
-        program_fuzz.compare("v0", np.float32(1), np.float64(1), tolerance=False)
+        program_fuzz.compare("v0", np.float32(1), np.float64(1), tolerance=0.0)
     with pytest.raises(program_fuzz.Difference):
-        program_fuzz.compare("v0", np.array([-0.0]), np.array([0.0]), tolerance=False)
+        program_fuzz.compare("v0", np.array([-0.0]), np.array([0.0]), tolerance=0.0)
