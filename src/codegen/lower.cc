@@ -182,7 +182,7 @@ class Lowering {
           if (reduction_extent(*reduction->def).hint() >= kManyReduced) return true;
       return false;
     }
-    if (outer.rows || last.constant() > kMaxColumns) return false;
+    if (outer.rows || last.constant() > kMaxColumns || is_part(group_.roots[0])) return false;
     for (ir::Value* root : group_.roots)
       if (!reductions_below(root).empty()) return false;
     Sym rows = 1;
@@ -195,9 +195,23 @@ class Lowering {
     std::vector<int> loops;
     std::vector<Index> index = index_for(space, shape, groups, &loops);
     Walk walk(space, memory_, &inside_);
-    for (ir::Value* root : group_.roots)
+    for (ir::Value* root : group_.roots) {
       if (!walk.run(root, index, loops)) return false;
+      Index target;
+      for (size_t d = 0; is_part(root) && d < shape.size(); ++d)
+        target = space.add(target, space.scale(index[d], memory_.strides.at(root)[d]));
+      if (!space.is_affine(target)) return false;
+    }
     return true;
+  }
+
+  // True if the value is a part of a larger array, so that there are gaps in what is written.
+  bool is_part(const ir::Value* root) const {
+    const SymShape& shape = root->tensor().shape;
+    const SymShape contiguous = contiguous_sym_strides(shape), &strides = memory_.strides.at(root);
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (!known_one(shape[d]) && !sym_known_equal(contiguous[d], strides[d])) return true;
+    return false;
   }
 
   // True if the reductions inside read along their own last loop rather than along the outer one.

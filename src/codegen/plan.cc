@@ -52,6 +52,20 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
   return true;
 }
 
+// The part of a tensor that begins at `first`.
+Tensor part_of(const Tensor& tensor, const Shape& first, const Shape& shape) {
+  int64_t offset = tensor.impl()->offset;
+  for (size_t d = 0; d < first.size(); ++d) offset += first[d] * tensor.strides()[d];
+  return tensor.as_strided(shape, tensor.strides(), offset);
+}
+
+Shape first_positions(const std::vector<std::pair<size_t, Sym>>& starts, const Shape& shape,
+                      const std::vector<int64_t>& symbols) {
+  Shape first(shape.size(), 0);
+  for (const auto& [dim, start] : starts) first[dim] = start.evaluate(symbols);
+  return first;
+}
+
 int vector_bytes_of(const CompileOptions& options) {
   return options.vector_bytes > 0 ? options.vector_bytes : runtime::host_vector_bytes();
 }
@@ -68,7 +82,8 @@ class Planner {
     find_symbols();
     if (has_empty_values()) {
       // Nothing to gain from loops, and index arithmetic over sizes of zero would need care everywhere.
-      log::write(log::Channel::Fusion, fmt::format("{}: has empty arrays, runs operator by operator", graph_.name));
+      log::write(log::Channel::Fusion,
+                 fmt::format("{}: has empty arrays, runs operator by operator", graph_.name));
       for (const auto& node : graph_.body().nodes) add_call(*node);
       finish();
       return;
@@ -79,7 +94,11 @@ class Planner {
     for (const std::string& note : fusion_.notes)
       log::write(log::Channel::Fusion, fmt::format("{}: {}", graph_.name, note));
     for (const passes::FusionStep& step : fusion_.steps) {
-      if (step.node)
+      const auto update =
+          fusion_.updates.find(step.node && !step.node->outputs.empty() ? step.node->outputs[0] : nullptr);
+      if (update != fusion_.updates.end())
+        add_update(update->second);
+      else if (step.node)
         add_call(*step.node);
       else
         add_kernel(step.group);
@@ -90,8 +109,13 @@ class Planner {
  private:
   void finish() {
     for (const ir::Value* output : graph_.outputs()) plan_.output_slots_.push_back(slot_of(output));
-    for (const ir::WriteBack& write : graph_.write_backs)
-      plan_.write_backs_.emplace_back(write.input, slot_of(write.value));
+    for (const ir::WriteBack& write : graph_.write_backs) {
+      const auto update = fusion_.in_place.find(write.value);
+      if (update == fusion_.in_place.end())
+        plan_.write_backs_.push_back({write.input, slot_of(write.value), {}});
+      else
+        plan_.write_backs_.push_back({write.input, slot_of(update->second.source), update->second.starts});
+    }
     find_last_uses();
     plan_.num_slots_ = static_cast<int>(slots_.size());
     if (log::enabled(log::Channel::Schedule)) log::write(log::Channel::Schedule, plan_.describe());
@@ -154,7 +178,7 @@ class Planner {
     for (const std::string& comment : nest.comments) step.description += " " + comment + ";";
     for (const Buffer& buffer : nest.buffers) {
       step.arrays.push_back(slot_of(buffer.value));
-      if (buffer.written)
+      if (buffer.written && !fusion_.updating.count(buffer.value))
         step.outputs.push_back(
             {slot_of(buffer.value), buffer.dtype, planned_shape(buffer.value->tensor().shape)});
     }
@@ -170,6 +194,20 @@ class Planner {
       for (const ir::Use& use : root->uses)
         if (use.user) return false;
     return true;
+  }
+
+  void add_update(const passes::Update& update) {
+    PlanStep step;
+    step.is_update = true;
+    step.starts = update.starts;
+    step.inputs = {slot_of(update.base)};
+    for (const ir::Value* value : {update.result, update.source}) {
+      const ops::TensorType& type = value->tensor();
+      step.outputs.push_back({slot_of(value), type.dtype, planned_shape(type.shape)});
+      step.results.push_back(slot_of(value));
+    }
+    step.description = "copy of what is not replaced";
+    plan_.steps_.push_back(std::move(step));
   }
 
   void add_call(const ir::Node& node) {
@@ -194,7 +232,7 @@ class Planner {
   // Slots are emptied after the last step that uses them; inputs and results stay.
   void find_last_uses() {
     std::set<int> kept(plan_.output_slots_.begin(), plan_.output_slots_.end());
-    for (const auto& [input, slot] : plan_.write_backs_) kept.insert(slot);
+    for (const PlannedWriteBack& write : plan_.write_backs_) kept.insert(write.slot);
     for (size_t i = 0; i < graph_.inputs().size(); ++i) kept.insert(slot_of(graph_.inputs()[i]));
     for (const auto& [slot, tensor] : plan_.constants_) kept.insert(slot);
     std::set<int> seen;
@@ -245,6 +283,8 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
   for (const PlanStep& step : steps_) {
     if (step.kernel)
       run_kernel(step, slots, symbols);
+    else if (step.is_update)
+      run_update(step, slots, symbols);
     else
       run_call(step, slots, symbols);
     for (int slot : step.released) slots[static_cast<size_t>(slot)] = Tensor();
@@ -256,17 +296,25 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
 
   // All values are those before any input changes.
   auto detach = [&](Tensor& tensor) {
-    for (const auto& [input, slot] : write_backs_)
-      if (may_overlap(tensor, inputs[input])) {
+    for (const PlannedWriteBack& write : write_backs_)
+      if (may_overlap(tensor, inputs[write.input])) {
         tensor = tensor.clone();
         return;
       }
   };
   std::vector<Tensor> sources;
-  for (const auto& [input, slot] : write_backs_) sources.push_back(slots[static_cast<size_t>(slot)]);
+  for (const PlannedWriteBack& write : write_backs_)
+    sources.push_back(slots[static_cast<size_t>(write.slot)]);
   for (Tensor& source : sources) detach(source);
   for (Tensor& output : outputs) detach(output);
-  for (size_t i = 0; i < sources.size(); ++i) inputs[write_backs_[i].first].copy_from(sources[i]);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Tensor& target = inputs[write_backs_[i].input];
+    if (write_backs_[i].starts.empty())
+      target.copy_from(sources[i]);
+    else
+      part_of(target, first_positions(write_backs_[i].starts, target.shape(), symbols), sources[i].shape())
+          .copy_from(sources[i]);
+  }
   return outputs;
 }
 
@@ -285,6 +333,29 @@ void Plan::run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
   for (size_t i = 0; i < step.arrays.size(); ++i)
     arrays[i] = slots[static_cast<size_t>(step.arrays[i])].data();
   step.kernel(arrays, symbols.data(), step.functions.data(), reinterpret_cast<void*>(&parallel_for_raw));
+}
+
+void Plan::run_update(const PlanStep& step, std::vector<Tensor>& slots,
+                      const std::vector<int64_t>& symbols) const {
+  const Tensor& base = slots[static_cast<size_t>(step.inputs[0])];
+  const Shape shape = step.outputs[0].shape.evaluate(symbols), part = step.outputs[1].shape.evaluate(symbols);
+  const Tensor result = Tensor::empty(shape, step.outputs[0].dtype);
+  const Shape first = first_positions(step.starts, shape, symbols);
+  // What lies before and after the part along each dimension, within the part's range of the dimensions
+  // before it.
+  Shape from(shape.size(), 0), size = shape;
+  const auto copy = [&](size_t dim, int64_t begin, int64_t length) {
+    from[dim] = begin, size[dim] = length;
+    if (std::find(size.begin(), size.end(), 0) == size.end())
+      part_of(result, from, size).copy_from(part_of(base, from, size));
+  };
+  for (size_t d = 0; d < shape.size(); ++d) {
+    copy(d, 0, first[d]);
+    copy(d, first[d] + part[d], shape[d] - first[d] - part[d]);
+    from[d] = first[d], size[d] = part[d];
+  }
+  slots[static_cast<size_t>(step.outputs[0].slot)] = result;
+  slots[static_cast<size_t>(step.outputs[1].slot)] = part_of(result, first, part);
 }
 
 void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots,

@@ -37,10 +37,20 @@ struct PlanStep {
   ops::Attrs attrs;
   std::vector<int> inputs;  // -1: absent
   std::vector<int> results;
+  // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the part.
+  bool is_update = false;
+  std::vector<std::pair<size_t, Sym>> starts;
+
   bool keeps_views = false;  // a view: its result need not be contiguous
 
   std::vector<int> released;  // slots whose last use this is
   std::string description;
+};
+
+struct PlannedWriteBack {
+  size_t input;
+  int slot;
+  std::vector<std::pair<size_t, Sym>> starts;  // of the part that is written; none: all
 };
 
 struct SymbolSource {
@@ -67,7 +77,7 @@ class Plan {
   std::vector<PlanStep> steps_;
   std::vector<std::pair<int, Tensor>> constants_;
   std::vector<int> output_slots_;
-  std::vector<std::pair<size_t, int>> write_backs_;
+  std::vector<PlannedWriteBack> write_backs_;
   std::vector<SymbolSource> symbol_sources_;
   bool bind_with_graph_ = false;  // symbols that are not plain sizes
   int num_slots_ = 0;
@@ -77,6 +87,7 @@ class Plan {
   void bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const;
   void run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
                   const std::vector<int64_t>& symbols) const;
+  void run_update(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
   void run_call(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
   friend class Planner;
 };

@@ -47,6 +47,7 @@ class Fuser {
   FusionPlan plan_;
   std::map<const ir::Node*, size_t> order_;
   std::vector<ir::Node*> nodes_;   // in order
+  std::set<ir::Node*> absorbed_;   // that are part of an update
   std::set<ir::Node*> calls_;      // operator calls and views of stored values that must exist
   std::vector<ir::Value*> roots_;  // values kernels write, in order
 
@@ -77,9 +78,15 @@ class Fuser {
       order_[node.get()] = nodes_.size();
       nodes_.push_back(node.get());
     }
+    find_updates();
     for (ir::Node* node : nodes_) {
-      if (codegen::is_fusible(*node)) continue;
+      if (codegen::is_fusible(*node) || absorbed_.count(node)) continue;
       calls_.insert(node);
+      if (auto update = plan_.updates.find(node->outputs.empty() ? nullptr : node->outputs[0]);
+          update != plan_.updates.end()) {
+        store_update(update->second);
+        continue;
+      }
       for (ir::Value* output : node->outputs)
         plan_.memory.strides[output] = codegen::contiguous_sym_strides(output->tensor().shape);
       for (ir::Value* input : node->inputs)
@@ -87,7 +94,103 @@ class Fuser {
       require_captured(*node, *node);
     }
     for (ir::Value* output : graph_.outputs()) require(output, "");
-    for (const ir::WriteBack& write_back : graph_.write_backs) require(write_back.value, "");
+    for (const ir::WriteBack& write_back : graph_.write_backs) {
+      auto update = plan_.in_place.find(write_back.value);
+      require(update == plan_.in_place.end() ? write_back.value : update->second.source, "");
+    }
+  }
+
+  // ---- updates of parts --------------------------------------------------------------------------------
+  static bool replaces_part(const ir::Node& node) {
+    return node.kind == ir::NodeKind::Op && node.is("slice_update") && node.attrs.get_int("step") == 1;
+  }
+
+  static Sym sym_of(const ir::Node& node, std::string_view name) {
+    return std::get<Sym>(node.attrs.at(name));
+  }
+
+  static bool is_same_slice(const ir::Node& slice, const ir::Node& update) {
+    const auto wrapped = [](const ir::Node& node) {
+      const auto ndim = static_cast<int64_t>(node.inputs[0]->tensor().shape.size());
+      return (node.attrs.get_int("dim") + ndim) % ndim;
+    };
+    return slice.kind == ir::NodeKind::Op && slice.is("slice") && slice.attrs.get_int("step") == 1 &&
+           wrapped(slice) == wrapped(update) &&
+           sym_known_equal(sym_of(slice, "start"), sym_of(update, "start")) &&
+           sym_known_equal(sym_of(slice, "stop"), sym_of(update, "stop"));
+  }
+
+  bool is_result(const ir::Value* value) const {
+    const auto& outputs = graph_.outputs();
+    bool found = std::find(outputs.begin(), outputs.end(), value) != outputs.end();
+    for (const ir::WriteBack& write_back : graph_.write_backs) found = found || write_back.value == value;
+    return found;
+  }
+  bool has_one_use(const ir::Value* value) const { return value->uses.size() == 1 && !is_result(value); }
+
+  void find_updates() {
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      if (!replaces_part(*nodes_[n]) || absorbed_.count(nodes_[n])) continue;
+      Update update{nodes_[n]->output(), nodes_[n]->inputs[0], nullptr, {}};
+      std::vector<ir::Node*> inner;
+      for (ir::Node* node = nodes_[n];;) {
+        const auto ndim = static_cast<int64_t>(update.base->tensor().shape.size());
+        update.starts.emplace_back(static_cast<size_t>((node->attrs.get_int("dim") + ndim) % ndim),
+                                   sym_of(*node, "start"));
+        update.source = node->inputs[1];
+        ir::Node* next = update.source->def;
+        const bool continues = next && replaces_part(*next) && has_one_use(update.source) &&
+                               next->inputs[0]->def && next->inputs[0]->def->inputs.size() == 1 &&
+                               next->inputs[0]->def->inputs[0] == node->inputs[0] &&
+                               is_same_slice(*next->inputs[0]->def, *node);
+        if (!continues) break;
+        inner.push_back(next);
+        node = next;
+      }
+      if (accept_update(update)) absorbed_.insert(inner.begin(), inner.end());
+    }
+  }
+
+  bool accept_update(const Update& update) {
+    std::set<size_t> dims;
+    for (const auto& [dim, start] : update.starts)
+      if (!dims.insert(dim).second) return false;
+    if (is_written_back_only(update)) {
+      plan_.in_place.emplace(update.result, update);
+      absorbed_.insert(update.result->def);
+      return true;
+    }
+    const ir::Node* source = update.source->def;
+    if (!source || !order_.count(source) || !has_one_use(update.source) || !codegen::is_fusible(*source))
+      return false;
+    if (!source->op ||
+        (source->op->kind != ops::OpKind::Pointwise && source->op->kind != ops::OpKind::Reduction))
+      return false;
+    plan_.updates.emplace(update.result, update);
+    plan_.updating.insert(update.source);
+    order_[source] = order_[update.result->def];
+    return true;
+  }
+
+  // The rest of the base holds already what is to be written to it.
+  bool is_written_back_only(const Update& update) const {
+    for (const ir::Use& use : update.result->uses)
+      if (use.user || use.block) return false;
+    size_t writes = 0;
+    bool own = false;
+    for (const ir::WriteBack& write_back : graph_.write_backs) {
+      if (write_back.value == update.result) ++writes;
+      if (write_back.value == update.result) own = graph_.inputs()[write_back.input] == update.base;
+    }
+    return writes == 1 && own;
+  }
+
+  void store_update(const Update& update) {
+    require(update.base, "a part of it is replaced");
+    const SymShape strides = codegen::contiguous_sym_strides(update.result->tensor().shape);
+    plan_.memory.strides[update.result] = strides;
+    store(update.source, "it replaces a part of an array");
+    plan_.memory.strides[update.source] = strides;
   }
 
   // Values that the blocks of a control-flow node use from outside.
@@ -191,8 +294,15 @@ class Fuser {
     };
     std::map<const ir::Value*, Needs> needs;
     size_t next_root = 0;
-    for (ir::Node* node : nodes_) {
-      for (; next_root < roots_.size() && roots_[next_root]->def == node; ++next_root) {
+    for (size_t number = 0; number < nodes_.size(); ++number) {
+      ir::Node* node = nodes_[number];
+      if (calls_.count(node)) {
+        plan_.steps.emplace_back();
+        plan_.steps.back().node = node;
+        for (const ir::Value* output : node->outputs) producer[output] = plan_.steps.size();
+      }
+      // What an update writes comes after the node that makes room for it.
+      for (; next_root < roots_.size() && order_[roots_[next_root]->def] == number; ++next_root) {
         ir::Value* root = roots_[next_root];
         Needs& need = needs[root] = needs_of(root);
         size_t joined = plan_.steps.size();
@@ -205,11 +315,9 @@ class Fuser {
         if (joined == plan_.steps.size()) plan_.steps.emplace_back();
         plan_.steps[joined].group.roots.push_back(root);
         producer[root] = joined + 1;
+        if (plan_.updating.count(root))
+          for (const ir::Value* output : node->outputs) producer[output] = joined + 1;
       }
-      if (!calls_.count(node)) continue;
-      plan_.steps.emplace_back();
-      plan_.steps.back().node = node;
-      for (const ir::Value* output : node->outputs) producer[output] = plan_.steps.size();
     }
   }
 
@@ -219,6 +327,7 @@ class Fuser {
     constexpr size_t kMaxRoots = 8;
     if (step.node || step.group.roots.size() >= kMaxRoots || !same_shape(step.group.roots[0], root))
       return false;
+    if (plan_.updating.count(root) || plan_.updating.count(step.group.roots[0])) return false;
     bool shares = false;
     for (const ir::Value* read : need.reads) {
       if (made_by(read) > number + 1) return false;

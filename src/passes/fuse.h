@@ -5,11 +5,13 @@
 // write-backs and operands of operators that are no loops. Beyond these a value is stored when computing it
 // in place would repeat work: a reduction that is not constant along the loops inside it, one that several
 // kernels need, or a costly value that several kernels need. Stored values of one shape that read common
-// memory share a kernel.
+// memory share a kernel. What replaces a part of an array is written where it belongs.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/lower.h"
@@ -22,7 +24,19 @@ struct FusionStep {
   ir::Node* node = nullptr;    // an operator call (a view of something stored included)
 };
 
+// A value that is `base` with `source` in place of a part: slice_update, or several of them, one in the slice of the
+// other. The source's kernel writes into the value's own memory, of which only the rest is copied from the base.
+struct Update {
+  ir::Value* result;
+  ir::Value* base;
+  ir::Value* source;
+  std::vector<std::pair<size_t, Sym>> starts;  // dimension and first position of the part; its size is the source's
+};
+
 struct FusionPlan {
+  std::map<const ir::Value*, Update> updates;   // by result
+  std::set<const ir::Value*> updating;          // their sources
+  std::map<const ir::Value*, Update> in_place;  // results that are written back to their base, and used nowhere else
   std::vector<FusionStep> steps;   // in order of execution
   codegen::Memory memory;          // everything held, with strides in elements
   std::vector<std::string> notes;  // what was stored or kept apart, and why: WEFT_LOGS=fusion
