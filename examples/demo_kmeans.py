@@ -139,7 +139,7 @@ def draw(path, X, labels, means, bars, caption):
     for name, place, rate, taken in zip(names, places, rates, times, strict=False):
         speed = f" — {times[0] / taken:.0f} × NumPy" if name.startswith("weft") else ""
         right.annotate(
-            f"{taken * 1e3:,.3g} ms{speed}",
+            f"{taken * 1e3:,.{0 if taken > 0.1 else 1}f} ms{speed}",
             (rate, place),
             xytext=(6, 0),
             textcoords="offset points",
