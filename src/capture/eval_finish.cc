@@ -1,6 +1,7 @@
 // The end of a segment: the graph's outputs, recipes for what Python sees, and deferred side effects.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "capture/evaluator.h"
@@ -58,6 +59,8 @@ int Evaluator::slot_of(const V& value) {
                 ? -1
                 : root_numbers_.emplace(root.get(), static_cast<int>(root_numbers_.size())).first->second;
         kept_values_.push_back(root);
+        if (root->input >= 0 && value->flavor == Flavor::NdArray)
+          input_views_.emplace_back(outputs_.size(), root->input);
       }
       if (step.transpose) {
         SymShape order;
@@ -267,11 +270,39 @@ void Evaluator::keep_shared_roots() {
   }
 }
 
+// After the updates are written back, views of an updated argument are taken of the argument itself.
+void Evaluator::find_views_of_updated() {
+  const ir::Graph& graph = *variant_->graph;
+  std::vector<int> array_inputs;  // graph inputs of the array arguments, in order
+  for (size_t i = 0; i < variant_->inputs.size(); ++i)
+    if (variant_->inputs[i].type == GraphInput::Type::Array) array_inputs.push_back(static_cast<int>(i));
+  for (const auto& [output, argument] : input_views_) {
+    const int input = array_inputs.at(static_cast<size_t>(argument));
+    for (const ir::WriteBack& write : graph.write_backs) {
+      if (static_cast<int>(write.input) != input) continue;
+      std::vector<std::pair<const ops::OpDef*, ops::Attrs>> views;
+      const ir::Value* value = graph.outputs()[output];
+      for (;
+           value != write.value && value->def && value->def->op && value->def->op->kind == ops::OpKind::View;
+           value = value->def->inputs[0])
+        views.emplace_back(value->def->op, value->def->attrs);
+      if (value != write.value) continue;
+      std::reverse(views.begin(), views.end());
+      for (BuildStep& step : variant_->steps)
+        if (step.op == BuildOp::Output && step.imm == static_cast<int64_t>(output)) {
+          step.updated_input = input;
+          step.views = views;
+        }
+    }
+  }
+}
+
 void Evaluator::finish_graph() {
   guard_distinct();
   keep_shared_roots();
   Guards& guards = variant_->guards;
   variant_->graph = tracer_.finish(outputs_);
+  find_views_of_updated();
   guards.sym_guards(variant_->graph->env());
   // Built slots follow the registers.
   std::unordered_map<int, int> number;

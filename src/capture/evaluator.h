@@ -163,6 +163,7 @@ class Evaluator {
   void finish_break(const std::string& reason);
   void finish_graph();
   void keep_shared_roots();
+  void find_views_of_updated();
   int slot_of(const V& value);
   int add_step(BuildStep step, std::vector<V> operands = {});
   void write_effects();
@@ -182,6 +183,7 @@ class Evaluator {
   std::vector<std::string> global_order_;
   std::unordered_map<const Value*, int> slots_;
   std::vector<Tensor> outputs_;
+  std::vector<std::pair<size_t, int>> input_views_;  // outputs that look at an array argument, and its number
   std::unordered_map<size_t, Tensor> untransposed_;  // outputs given in Fortran order, as the graph has them
   std::vector<V> kept_values_;
   std::unordered_map<std::string, int> trips_;          // backward jumps taken, by target

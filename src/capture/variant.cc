@@ -1,6 +1,7 @@
 #include "capture/variant.h"
 
 #include "capture/numpy_api.h"
+#include "ir/symbols.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -191,6 +192,13 @@ class Builder {
       Ref transposed =
           make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
       return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(transposed.get()), nullptr));
+    }
+    if (s.updated_input >= 0) {
+      const auto index = static_cast<size_t>(s.updated_input);
+      Tensor view = inputs_[index];
+      for (const auto& [op, attrs] : s.views)
+        view = ops::call(*op, {{view}, ir::evaluate(attrs, registers_.symbols)}).at(0);
+      return make_array(view, slot(variant_.inputs[index].reg));
     }
     if (s.root < 0) return make_array(tensor, base_of(tensor));
     return make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor, nullptr, !s.shares_root);

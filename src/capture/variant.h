@@ -54,6 +54,9 @@ struct BuildStep {
   bool is_scalar = false;    // Output: a Python bool, int or float
   bool transpose = false;    // Output: NumPy's result is in Fortran order
   int root = -1;             // Output: arrays of one root may share memory, others must not; -1: an input's
+  // Output that looks at an argument the segment updates: the graph input, and the views to take of it then.
+  int updated_input = -1;
+  std::vector<std::pair<const ops::OpDef*, ops::Attrs>> views;
   bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied
 };
 

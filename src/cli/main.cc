@@ -52,9 +52,11 @@ int main(int argc, char** argv) {
     if (ceilings->parsed()) return weft::cli::ceilings(json, threads);
   } catch (const CLI::ParseError& error) {
     const std::string first = argc > 1 ? argv[1] : "";
-    const bool known = !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; }).empty();
+    const bool known =
+        !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; }).empty();
     if (!first.empty() && first[0] != '-' && !known) {
-      std::fprintf(stderr, "weft: unknown command '%s'; the commands are info, env, cache and bench (weft --help)\n",
+      std::fprintf(stderr,
+                   "weft: unknown command '%s'; the commands are info, env, cache and bench (weft --help)\n",
                    first.c_str());
       return 2;
     }

@@ -217,7 +217,8 @@ class Generator:
             axis = "" if self.chance(0.3) or not value.ndim else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
             keep = ", keepdims=True" if axis and self.chance(0.4) else ""
             if self.chance(0.4):
-                return f"{target} = {name}.{self.pick(SUMS)}({axis}{keep})", [name], floating or value.dtype.kind == "f"
+                function = self.pick(SUMS)
+                return f"{target} = {name}.{function}({axis}{keep})", [name], floating or function == "mean"
             if self.chance(0.3):
                 exact_axis = "" if not exact_value.ndim else f"axis={self.rng.integers(exact_value.ndim)}"
                 return f"{target} = {exact_name}.{self.pick(INDEX_REDUCTIONS)}({exact_axis})", [], False
