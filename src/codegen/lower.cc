@@ -743,9 +743,9 @@ class Lowering {
       }
       if (widest == 0) widest = widest_any;
       scope.lanes = std::max(2, nest_.vector_bytes / widest);
-      constexpr int kMostLanes = 64;
+      const int most_lanes = scope.is_reduction() ? 64 : 128;
       scope.lanes *= scope.is_reduction() ? reduction_registers(scope) : column_registers(id);
-      scope.lanes = std::min(scope.lanes, kMostLanes);
+      scope.lanes = std::min(scope.lanes, most_lanes);
     }
   }
 
@@ -807,8 +807,17 @@ class Lowering {
       for (const Accumulator& accumulator : inner.accumulators)
         if (is_arg_reduction(accumulator.op)) return 1;
     }
-    bool wide = nest_.space.atom(scope.loops[0]).extent.hint() >= 16 * scope.lanes;
-    return is_long && wide && accumulators <= 2 ? 4 : 1;
+    if (!is_long || accumulators > 2) return 1;
+    // As much as the columns need, and half of the registers hold.
+    const int most = accumulators == 1 ? 8 : 4;
+    const int64_t columns = nest_.space.atom(scope.loops[0]).extent.hint();
+    int registers = 1;
+    while (registers < most && registers * scope.lanes < columns) registers *= 2;
+    // A row that twice as many hold is read from end to end, which memory likes best.
+    constexpr int kWidest = 64;
+    const bool whole =
+        accumulators == 1 && nest_.vector_bytes == kWidest && columns <= 2 * registers * scope.lanes;
+    return registers == most && whole ? 2 * registers : registers;
   }
 
   int reduction_registers(const Scope& scope) {
