@@ -496,6 +496,7 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
       }
       return const_value(result);
     }
+    if (is_ufunc(object)) return numpy_ufunc_method(ev, object, name, args);
     Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
     graph_break(fmt::format("a call of {}", callable_name(method.get())));
   }

@@ -32,9 +32,11 @@ bool ensure_ready() {
   register_numpy_linalg();
   register_numpy_sorting();
   register_numpy_positions();
+  register_numpy_ufunc_methods();
   Ref entered = Ref::steal(PyImport_ImportModule("weft._entered"));
   Ref table = entered ? Ref::steal(PyObject_GetAttrString(entered.get(), "REPLACEMENTS")) : Ref();
   if (!table) return false;
+  register_numpy_making();
   PyObject *path, *function;
   for (Py_ssize_t i = 0; PyDict_Next(table.get(), &i, &path, &function);)
     register_replacement(utf8(path).c_str(), function);

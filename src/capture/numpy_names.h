@@ -15,6 +15,10 @@ V numpy_subscript(Evaluator& ev, const V& array, const V& key);
 void numpy_store(Evaluator& ev, const V& array, const V& key, const V& value);
 V numpy_attribute(Evaluator& ev, const V& array, const std::string& name);  // null: no such attribute here
 
+// ufunc.reduce() and the like.
+bool is_ufunc(PyObject* object);
+V numpy_ufunc_method(Evaluator& ev, PyObject* ufunc, const std::string& method, CallArgs& args);
+
 // Arithmetic between Python numbers that depend on data, or between them and constants.
 V scalar_binary(Evaluator& ev, int op, const V& a, const V& b);
 V scalar_compare(Evaluator& ev, int op, const V& a, const V& b);
@@ -38,6 +42,8 @@ void register_numpy_sequences();
 void register_numpy_linalg();
 void register_numpy_sorting();
 void register_numpy_positions();
+void register_numpy_ufunc_methods();
+void register_numpy_making();
 void register_builtins();
 
 }  // namespace weft::capture

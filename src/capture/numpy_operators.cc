@@ -1,6 +1,8 @@
 // NumPy's operators and ufuncs: promotion, scalars instead of 0-d arrays, memory order.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "capture/concrete.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -324,7 +326,9 @@ constexpr std::pair<const char*, const char*> kUfuncs[] = {
 template <size_t kIndex>
 V ufunc(Evaluator& ev, CallArgs& args) {
   const char* op = kUfuncs[kIndex].second;
-  const auto num_operands = static_cast<size_t>(ops::get_op(op).params.size());
+  const auto& params = ops::get_op(op).params;
+  const auto num_operands = static_cast<size_t>(std::count_if(
+      params.begin(), params.end(), [](const ops::Param& p) { return p.type == ops::Param::Type::Tensor; }));
   V out, dtype;
   for (const auto& [key, value] : args.keywords) {
     if (key == "out") {

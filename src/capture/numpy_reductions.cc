@@ -26,7 +26,7 @@ struct Reduction {
   Tensor tensor;
   std::vector<int64_t> axes;
   bool keepdims = false, all = false;
-  V dtype, out;
+  V dtype, out, initial, where;
   Sym count() const {
     Sym n(1);
     for (int64_t axis : axes) n = n * ops::sym_shape(tensor)[static_cast<size_t>(axis)];
@@ -58,12 +58,18 @@ Reduction parse(Evaluator& ev, CallArgs& args, const char* signature, const char
   r.axes = to_axes(ev, axis, r.tensor.dim(), op);
   r.all = !axis || ev.is_none(axis);
   if (has_dtype && given(ev, bound[2]) && !ev.is_none(bound[2])) r.dtype = bound[2];
-  if (given(ev, bound[next]) && !ev.is_none(bound[next])) graph_break("a reduction with out=");
+  if (given(ev, bound[next]) && !ev.is_none(bound[next])) r.out = bound[next];
   if (is_var) ++next;
   if (given(ev, bound[next + 1])) r.keepdims = ev.truth(bound[next + 1]);
-  for (size_t i = next + 2; i < bound.size(); ++i)
-    if (given(ev, bound[i]) && !ev.is_none(bound[i]) && !bound[i]->is(Py_True))
-      graph_break("a reduction with initial= or where=");
+  const auto unusual = [&](const V& v) { return given(ev, v) && !ev.is_none(v) && !v->is(Py_True); };
+  if (is_var) {
+    for (size_t i = next + 2; i < bound.size(); ++i)
+      if (unusual(bound[i])) graph_break("a variance with where=, mean= or correction=");
+    if (r.out) graph_break("a variance with out=");
+  } else {
+    if (given(ev, bound[next + 2]) && !ev.is_none(bound[next + 2])) r.initial = bound[next + 2];
+    if (unusual(bound[next + 3])) r.where = bound[next + 3];
+  }
   if (rest) *rest = bound;
   return r;
 }
@@ -73,6 +79,41 @@ SymShape dims(const std::vector<int64_t>& axes) { return SymShape(axes.begin(), 
 Tensor reduce(const Reduction& r, std::string_view op, const Tensor& tensor) {
   if (r.axes.empty()) graph_break("a reduction over no axis");
   return ops::call1(op, {tensor}, {{"dim", dims(r.axes)}, {"keepdim", r.keepdims}});
+}
+
+// The elements where= names, and `neutral` elsewhere.
+Tensor selected(Evaluator& ev, const Reduction& r, const Tensor& tensor, const Tensor& neutral) {
+  if (!r.where) return tensor;
+  const Tensor mask = as_tensor(ev, r.where);
+  if (mask.dtype() != DType::Bool || mask.dim() > tensor.dim()) graph_break("a reduction with this where=");
+  const Tensor result = ops::call1("where", {mask, tensor, neutral});
+  if (str(ops::sym_shape(result)) != str(ops::sym_shape(tensor)))
+    graph_break("a reduction with a larger where=");
+  return result;
+}
+
+Tensor number(int64_t value, DType dtype) { return Tensor::scalar(Scalar(value), dtype); }
+
+// initial= as a value of the result's dtype.
+Tensor initial_value(Evaluator& ev, const Reduction& r, DType dtype) {
+  const Tensor value = as_tensor(ev, r.initial);
+  if (value.dim() != 0 || (is_inexact(value.dtype()) && !is_inexact(dtype)) || is_complex(value.dtype()))
+    graph_break("a reduction with this initial=");
+  return cast_to(value, dtype);
+}
+
+// The reduction's value, or out= after the assignment.
+V finished(Evaluator& ev, const Reduction& r, const Tensor& tensor) {
+  V result = array_or_scalar(tensor);
+  if (!r.out) return result;
+  V out = r.out;
+  if (ev.realize(out)->kind == Kind::Tuple && out->items.size() == 1) out = out->items[0];
+  if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray ||
+      out->tensor.dtype() != tensor.dtype() ||
+      str(ops::sym_shape(out->tensor)) != str(ops::sym_shape(tensor)))
+    graph_break("a reduction with out= of another shape or dtype");
+  assign(ev, out, out->tensor, result);
+  return out;
 }
 
 // Results of the accumulating reductions: integers widen to 64 bits.
@@ -85,23 +126,36 @@ template <bool kProduct>
 V sum(Evaluator& ev, CallArgs& args) {
   Reduction r = parse(ev, args, kSignature, kProduct ? "prod" : "sum");
   const DType dtype = r.dtype ? to_dtype(ev, r.dtype, "dtype") : sum_dtype(r.tensor.dtype());
-  if (r.tensor.dim() == 0) return array_or_scalar(cast_to(r.tensor, dtype));
-  return array_or_scalar(reduce(r, kProduct ? "prod" : "sum", cast_to(r.tensor, dtype)));
+  const Tensor elements = selected(ev, r, cast_to(r.tensor, dtype), number(kProduct ? 1 : 0, dtype));
+  Tensor total = elements.dim() == 0 ? elements : reduce(r, kProduct ? "prod" : "sum", elements);
+  if (r.initial) total = ops::call1(kProduct ? "mul" : "add", {initial_value(ev, r, dtype), total});
+  return finished(ev, r, total);
 }
 
 template <bool kMax>
 V extreme(Evaluator& ev, CallArgs& args) {
   Reduction r = parse(ev, args, kShortSignature, kMax ? "max" : "min");
-  if (r.tensor.dim() == 0) return array_or_scalar(r.tensor);
-  return array_or_scalar(reduce(r, kMax ? "amax" : "amin", r.tensor));
+  if (r.where && !r.initial) graph_break("max() with where= and no initial=");
+  const DType dtype = r.tensor.dtype();
+  Tensor elements = r.tensor, initial;
+  if (r.initial) {
+    initial = initial_value(ev, r, dtype);
+    elements = selected(ev, r, elements, initial);
+  }
+  Tensor result = elements.dim() == 0 ? elements : reduce(r, kMax ? "amax" : "amin", elements);
+  if (r.initial) result = ops::call1(kMax ? "maximum" : "minimum", {result, initial});
+  return finished(ev, r, result);
 }
 
 template <bool kAll>
 V quantifier(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, axis, out, keepdims, *, where");
   Reduction r = parse(ev, args, kShortSignature, kAll ? "all" : "any");
-  if (r.tensor.dim() == 0) return array_or_scalar(cast_to(r.tensor, DType::Bool));
-  return array_or_scalar(reduce(r, kAll ? "all" : "any", r.tensor));
+  if (r.initial) graph_break("any() with initial=");
+  const Tensor elements =
+      r.where ? selected(ev, r, cast_to(r.tensor, DType::Bool), number(kAll, DType::Bool)) : r.tensor;
+  if (elements.dim() == 0) return finished(ev, r, cast_to(elements, DType::Bool));
+  return finished(ev, r, reduce(r, kAll ? "all" : "any", elements));
 }
 
 Tensor divide(Evaluator& ev, const Tensor& x, Sym count) {
@@ -115,14 +169,15 @@ Tensor mean_of(Evaluator& ev, Reduction r, DType compute) {
 
 V mean(Evaluator& ev, CallArgs& args) {
   Reduction r = parse(ev, args, kSignature, "mean");
+  if (r.initial || r.where) graph_break("mean() with where=");
   if (sym_eq(r.count(), Sym(0))) graph_break("the mean of nothing");
   DType result = r.dtype                        ? to_dtype(ev, r.dtype, "dtype")
                  : is_inexact(r.tensor.dtype()) ? r.tensor.dtype()
                                                 : DType::F64;
   // NumPy adds up half precision in single.
   const DType compute = result == DType::F16 && !r.dtype ? DType::F32 : result;
-  if (r.tensor.dim() == 0) return array_or_scalar(cast_to(r.tensor, result));
-  return array_or_scalar(cast_to(mean_of(ev, r, compute), result));
+  if (r.tensor.dim() == 0) return finished(ev, r, cast_to(r.tensor, result));
+  return finished(ev, r, cast_to(mean_of(ev, r, compute), result));
 }
 
 template <bool kRoot>
@@ -176,7 +231,7 @@ V count_nonzero(Evaluator& ev, CallArgs& args) {
   return result;
 }
 
-// Vector norms; the default of matrices is the same sum over both axes.
+// Norms of vectors, and the Frobenius norm of matrices.
 V norm(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "x, ord, axis, keepdims");
   Tensor x = as_tensor(ev, bound[0]);
@@ -186,17 +241,18 @@ V norm(Evaluator& ev, CallArgs& args) {
   const bool no_axis = !bound[2] || ev.is_none(bound[2]);
   std::vector<int64_t> axes = to_axes(ev, bound[2], x.dim(), "norm");
   double order = 2;
-  const bool no_order = !bound[1] || ev.is_none(bound[1]);
-  if (!no_order) {
+  if (bound[1] && !ev.is_none(bound[1])) {
     Ref object = ev.constant(bound[1]);
-    if (!object || !(PyFloat_Check(object.get()) || PyLong_Check(object.get())))
-      graph_break("the order of a norm");
-    order = PyFloat_AsDouble(object.get());
-    if (no_axis ? x.dim() != 1 : axes.size() != 1) graph_break("a matrix norm");
+    if (object && PyUnicode_Check(object.get()) && utf8(object.get()) == "fro" && axes.size() == 2) {
+      order = 2;
+    } else {
+      if (!object || !(PyFloat_Check(object.get()) || PyLong_Check(object.get())))
+        graph_break("the order of a norm");
+      order = PyFloat_AsDouble(object.get());
+      if (no_axis ? x.dim() != 1 : axes.size() != 1) graph_break("a matrix norm");
+    }
   }
-  if (x.dim() == 0) graph_break("the norm of a number");
-  const bool flatten = no_axis && !keepdims && x.dim() > 1;
-  if (flatten) graph_break("the norm of a whole matrix");
+  if (x.dim() == 0 || axes.size() > (no_axis ? 64u : 2u)) graph_break("the norm over these axes");
   const V value = array_value(x);
   Reduction r;
   r.tensor = x;
@@ -209,7 +265,14 @@ V norm(Evaluator& ev, CallArgs& args) {
   const V magnitude = numpy_pointwise(ev, "abs", {value});
   if (order == 1) return array_or_scalar(reduce(r, "sum", magnitude->tensor));
   if (std::isinf(order)) return array_or_scalar(reduce(r, order > 0 ? "amax" : "amin", magnitude->tensor));
-  graph_break("a norm of this order");
+  if (order == 0) {
+    const V differs = numpy_pointwise(ev, "ne", {value, int_value(0)});
+    return array_or_scalar(reduce(r, "sum", cast_to(differs->tensor, x.dtype())));
+  }
+  const auto power = [&](const V& base, double exponent) {
+    return numpy_binary(ev, 8, base, const_value(checked(PyFloat_FromDouble(exponent))));
+  };
+  return power(array_or_scalar(reduce(r, "sum", power(magnitude, order)->tensor)), 1 / order);
 }
 
 }  // namespace
