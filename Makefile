@@ -5,7 +5,7 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup build demo test bench bench-peers fuzz coverage docs format lint clean
+.PHONY: help setup build demo test bench bench-peers fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -28,6 +28,9 @@ bench: build  ## Benchmarks as a table and JSON in build/bench
 bench-peers: build  ## The same beside NumPy, torch, numba, jax and numexpr, alternating in one run
 	@bench/setup_peers
 	@$(VENV) bench/run.py --peers
+
+fuzz-programs: build  ## Random NumPy programs, compiled against plain: PROGRAMS=10000 SEED=1
+	@.venv/bin/python tests/fuzz/program_fuzz.py --programs $${PROGRAMS:-10000} --seed $${SEED:-1} --corpus tests/fuzz/programs
 
 fuzz:  ## A long fuzz run of every target: FUZZ_SECONDS=600 each
 	@scripts/setup build test
