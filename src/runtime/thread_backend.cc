@@ -3,31 +3,11 @@
 #if defined(WEFT_THREADING_OMP)
 #include <omp.h>
 
-// OpenMP's runtime is not instrumented: ThreadSanitizer is told that a region begins after what precedes it and
-// ends before what follows.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#include <sanitizer/tsan_interface.h>
-#define WEFT_TSAN_ACQUIRE(address) __tsan_acquire(address)
-#define WEFT_TSAN_RELEASE(address) __tsan_release(address)
-#endif
-#endif
-#ifndef WEFT_TSAN_ACQUIRE
-#define WEFT_TSAN_ACQUIRE(address) (void)0
-#define WEFT_TSAN_RELEASE(address) (void)0
-#endif
-
 namespace weft::runtime {
 
 void backend_run(int n, TeamFn fn, void* context) {
-  WEFT_TSAN_RELEASE(context);
 #pragma omp parallel num_threads(n)
-  {
-    WEFT_TSAN_ACQUIRE(context);
-    fn(context, omp_get_thread_num());
-    WEFT_TSAN_RELEASE(context);
-  }
-  WEFT_TSAN_ACQUIRE(context);
+  fn(context, omp_get_thread_num());
 }
 
 bool backend_has_team_per_caller() { return true; }

@@ -126,7 +126,18 @@ struct Lease {
   bool held;
 };
 
+// OpenMP's runtime is not instrumented: ThreadSanitizer would report its hand-over of work. Its builds use weft's
+// own threads.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
+
 bool may_use_backend(Pool& p) {
+  if (kThreadSanitizer) return false;
   if (p.forked.load(std::memory_order_relaxed)) return false;
   if (!runtime::backend_has_team_per_caller()) return true;
   ThreadState* caller = p.backend_caller.load(std::memory_order_relaxed);
