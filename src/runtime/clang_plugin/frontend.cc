@@ -49,7 +49,7 @@ std::vector<std::string> compiler_arguments(const WeftClangRequest& request) {
       arguments.insert(arguments.end(), {"-nostdsysteminc", "-nobuiltininc"});
     } else if (starts("-std=") || starts("-O") || flag == "-w" || flag == "-ffp-contract=off" ||
                flag == "-ffreestanding" || flag == "-fno-rtti" || flag == "-fno-threadsafe-statics" ||
-               flag == "-fno-plt" || flag == "-fno-ident") {
+               flag == "-fno-plt" || flag == "-fno-ident" || flag == "-fwrapv") {
       arguments.push_back(flag);
     }
   }
