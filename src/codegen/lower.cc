@@ -257,7 +257,7 @@ class Lowering {
       Scope vector;
       vector.kind = Scope::Kind::Vector;
       vector.loops = {loops.back()};
-      vector.lanes = 2;  // a placeholder until the types are known
+      vector.lanes = 2;  // vectorized; how many lanes follows from the types, once all nodes are there
       innermost_ = add_scope(parallel_id, vector);
       nest_.scope(parallel_id).children.push_back(innermost_);
     }
