@@ -1,4 +1,5 @@
-// Intra-op parallelism: one pool per process.
+// Threads: one intra-op pool per process, which parallel_for uses inside one operation, and one inter-op pool,
+// which runs whole tasks such as a script's fork(). docs/THREADS.md tells how they work together.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,10 @@ void set_num_threads(int n);
 int num_usable_cores();
 // Where the number comes from: "set_num_threads", "OMP_NUM_THREADS", "usable cores", …
 std::string num_threads_source();
+// Number of threads that run inter-op tasks. Default: the usable cores.
+int get_num_interop_threads();
+// Once in a process, before the first inter-op task: ValueError unless n >= 1, RuntimeError afterwards.
+void set_num_interop_threads(int n);
 // "OpenMP" or "TBB".
 const char* threading_backend();
 
