@@ -139,6 +139,8 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
     case Param::Type::DType: return dtype_of_python(value);
     case Param::Type::Device: return device_of_python(value);
     case Param::Type::IntList: {
+      if (PyUnicode_Check(value) && op.schema.find("int[]|str " + param.name) != std::string::npos)
+        return std::string(nb::borrow<nb::str>(value).c_str());
       SymShape list;
       if (const auto single = integer(value); single && !PyObject_HasAttrString(value, "__len__")) {
         if (keeps_single(op, param)) return Sym(*single);

@@ -39,7 +39,8 @@ Param::Type parse_type(std::string_view text) {
   constexpr std::pair<std::string_view, Type> kTypes[] = {
       {"Tensor", Type::Tensor}, {"Tensor[]", Type::TensorList}, {"bool", Type::Bool},     {"int", Type::Int},
       {"float", Type::Float},   {"Scalar", Type::Scalar},       {"str", Type::String},    {"dtype", Type::DType},
-      {"device", Type::Device}, {"int[]", Type::IntList}, {"int|int[]", Type::IntList}};
+      {"device", Type::Device}, {"int[]", Type::IntList}, {"int|int[]", Type::IntList},
+      {"int[]|str", Type::IntList}};
   for (const auto& [name, type] : kTypes) {
     if (name == text) return type;
   }
@@ -71,6 +72,7 @@ Attr parse_default(Param::Type type, std::string_view text) {
     case Param::Type::DType: return dtype_from_name(text).value();
     case Param::Type::Device: return Device::parse(text);
     case Param::Type::IntList: {
+      if (!text.starts_with('[')) return SymShape{Sym(static_cast<int64_t>(parse_number(text)))};
       SymShape values;
       for (std::string_view item : split(text.substr(1, text.size() - 2)))
         values.push_back(Sym(static_cast<int64_t>(parse_number(item))));

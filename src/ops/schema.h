@@ -14,7 +14,8 @@ struct Schema {
 };
 
 // Internal error naming what is malformed. Types: Tensor, Tensor[], bool, int, float, Scalar, str, dtype, device,
-// int[], int|int[] (a single integer stays one); "?" after a type makes it optional; parameters after "*" are keyword-only.
+// int[] (default: a list or one number), int|int[] (a single integer stays one), int[]|str (or a word, in composites only);
+// "?" after a type makes it optional; parameters after "*" are keyword-only.
 Schema parse_schema(std::string_view text);
 
 }  // namespace weft::ops

@@ -1,0 +1,331 @@
+// Convolutions. conv1d … conv_transpose3d are composites over one kernel operator, `convolution`, whose
+// padding is always a list of numbers: graphs contain no other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cpu/conv_generic.h"
+#include "ops/arguments.h"
+
+namespace weft::ops {
+namespace {
+
+// The attributes of a convolution of `dims` spatial dimensions, one number for each.
+struct ConvAttrs {
+  size_t dims;
+  std::vector<int64_t> stride, dilation, output_padding;
+  SymShape before, after;  // padding
+  bool transposed;
+  int64_t groups;
+};
+
+[[noreturn]] void fail(const OpDef& op, std::span<const TensorType> operands, const std::string& what) {
+  throw_error(ErrorKind::Value, fmt::format("{}: {}{}", op.name, what, describe_operands(op, operands)));
+}
+
+// One number per spatial dimension, from a list of as many or of one.
+SymShape spatial_list(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs,
+                      const char* name, size_t dims, int64_t least) {
+  SymShape values = list_arg(attrs, name);
+  if (values.size() == 1) values.resize(dims, values[0]);
+  if (values.size() != dims) {
+    fail(op, operands,
+         fmt::format("expected {} to be one number or {}, got {}", name, dims, weft::str(values)));
+  }
+  for (const Sym& value : values) {
+    if (sym_lt(value, Sym(least)))
+      fail(op, operands, fmt::format("expected {} >= {}, got {}", name, least, weft::str(values)));
+  }
+  return values;
+}
+
+std::vector<int64_t> spatial_ints(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs,
+                                  const char* name, size_t dims, int64_t least) {
+  std::vector<int64_t> values;
+  for (const Sym& value : spatial_list(op, operands, attrs, name, dims, least))
+    values.push_back(sym_specialize(value));
+  return values;
+}
+
+ConvAttrs read_attrs(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+  const size_t dims = operands[1].shape.size() - 2;
+  ConvAttrs result{dims,
+                   spatial_ints(op, operands, attrs, "stride", dims, 1),
+                   spatial_ints(op, operands, attrs, "dilation", dims, 1),
+                   spatial_ints(op, operands, attrs, "output_padding", dims, 0),
+                   {},
+                   {},
+                   attrs.get_bool("transposed"),
+                   int_arg(attrs, "groups")};
+  // As many numbers as dimensions, or those before each dimension and then those after it.
+  const SymShape padding = list_arg(attrs, "padding");
+  if (padding.size() == 2 * dims) {
+    result.before.assign(padding.begin(), padding.begin() + static_cast<long>(dims));
+    result.after.assign(padding.begin() + static_cast<long>(dims), padding.end());
+  } else {
+    result.before = result.after = spatial_list(op, operands, attrs, "padding", dims, 0);
+  }
+  if (result.groups < 1) fail(op, operands, fmt::format("expected groups >= 1, got {}", result.groups));
+  for (size_t d = 0; d < dims; ++d) {
+    const int64_t limit = std::max(result.stride[d], result.dilation[d]);
+    if (result.transposed && result.output_padding[d] >= limit) {
+      fail(
+          op, operands,
+          fmt::format("output_padding must be smaller than stride or dilation: expected less than {}, got {}",
+                      limit, result.output_padding[d]));
+    }
+  }
+  return result;
+}
+
+void check_dtypes(const OpDef& op, std::span<const TensorType> operands) {
+  const DType dtype = operands[0].dtype;
+  for (const TensorType& operand : operands) {
+    WEFT_CHECK_TYPE(operand.absent || operand.dtype == dtype,
+                    fmt::format("{}: input, weight and bias must have one dtype: expected {}, got {}{}",
+                                op.name, name(dtype), name(operand.dtype), describe_operands(op, operands)));
+  }
+  WEFT_CHECK_TYPE((dtype_bit(dtype) & op.dtypes) != 0,
+                  fmt::format("{}: dtype not supported: expected {}, got {}{}", op.name, str(op.dtypes),
+                              name(dtype), describe_operands(op, operands)));
+}
+
+// Ranks of input and weight: `dims` spatial dimensions and two more, or one more for an input without a
+// batch.
+void check_ranks(const OpDef& op, std::span<const TensorType> operands, size_t dims) {
+  const size_t input = operands[0].shape.size(), weight = operands[1].shape.size();
+  if (weight != dims + 2)
+    fail(op, operands, fmt::format("expected weight of {} dimensions, got {}", dims + 2, weight));
+  if (input != dims + 1 && input != dims + 2) {
+    fail(op, operands,
+         fmt::format("expected input of {} (unbatched) or {} (batched) dimensions, got {}", dims + 1,
+                     dims + 2, input));
+  }
+}
+
+// Channels of the result, checked against the input's, the weight's and the bias's.
+Sym check_channels(const OpDef& op, std::span<const TensorType> operands, const ConvAttrs& attrs) {
+  const SymShape& weight = operands[1].shape;
+  const Sym channels = operands[0].shape[operands[0].shape.size() - attrs.dims - 1], groups(attrs.groups);
+  const Sym expected = attrs.transposed ? weight[0] : weight[1] * groups;
+  if (sym_ne(channels, expected)) {
+    fail(op, operands,
+         fmt::format("expected input with {} channels (weight.shape[{}]{}), got {} channels", expected.str(),
+                     attrs.transposed ? 0 : 1, attrs.transposed ? "" : " * groups", channels.str()));
+  }
+  if (sym_ne(floor_mod(weight[0], groups), Sym(0))) {
+    fail(op, operands,
+         fmt::format("expected weight.shape[0] to be divisible by groups = {}, got {}", attrs.groups,
+                     weight[0].str()));
+  }
+  const Sym out_channels = attrs.transposed ? weight[1] * groups : weight[0];
+  if (operands.size() > 2 && !operands[2].absent) {
+    const SymShape& bias = operands[2].shape;
+    if (bias.size() != 1 || sym_ne(bias[0], out_channels)) {
+      fail(op, operands,
+           fmt::format("expected bias of shape [{}] (the number of output channels), got {}",
+                       out_channels.str(), weft::str(bias)));
+    }
+  }
+  return out_channels;
+}
+
+Sym output_size(const OpDef& op, std::span<const TensorType> operands, const ConvAttrs& attrs, size_t d) {
+  const SymShape& input = operands[0].shape;
+  const Sym size = input[input.size() - attrs.dims + d], kernel = operands[1].shape[d + 2];
+  if (sym_lt(kernel, Sym(1))) fail(op, operands, "expected a kernel with at least one element");
+  const Sym reach = Sym(attrs.dilation[d]) * (kernel - Sym(1)), padding = attrs.before[d] + attrs.after[d];
+  const Sym stride(attrs.stride[d]);
+  if (attrs.transposed) {
+    const Sym result = (size - Sym(1)) * stride - padding + reach + Sym(attrs.output_padding[d]) + Sym(1);
+    if (sym_lt(result, Sym(0)))
+      fail(op, operands,
+           fmt::format("the padding leaves no output: size {} in dimension {}", result.str(), d + 2));
+    return result;
+  }
+  if (sym_lt(size + padding, reach + Sym(1))) {
+    fail(op, operands,
+         fmt::format("the kernel is larger than the padded input in spatial dimension {}: expected at most "
+                     "{}, got {}{}",
+                     d, (size + padding).str(), (reach + Sym(1)).str(),
+                     attrs.dilation[d] > 1 ? " (dilated)" : ""));
+  }
+  return floor_div(size + padding - reach - Sym(1), stride) + Sym(1);
+}
+
+std::vector<TensorType> infer_convolution(const OpDef& op, std::span<const TensorType> operands,
+                                          const Attrs& attrs) {
+  check_dtypes(op, operands);
+  const size_t dims = operands[1].shape.size() - 2;
+  if (operands[1].shape.size() < 3 || dims > 3)
+    fail(op, operands, fmt::format("expected weight of 3 to 5 dimensions, got {}", operands[1].shape.size()));
+  check_ranks(op, operands, dims);
+  const ConvAttrs parsed = read_attrs(op, operands, attrs);
+  TensorType result{operands[0].dtype, {}, operands[0].device};
+  if (operands[0].shape.size() == dims + 2) result.shape.push_back(operands[0].shape[0]);
+  result.shape.push_back(check_channels(op, operands, parsed));
+  for (size_t d = 0; d < dims; ++d) result.shape.push_back(output_size(op, operands, parsed, d));
+  return {result};
+}
+
+kernels::ConvGeometry geometry_of(const Tensor& x, const Tensor& weight, const Shape& output,
+                                  const ConvAttrs& attrs) {
+  kernels::ConvGeometry geometry;
+  const size_t dims = attrs.dims, unbatched = x.shape().size() == dims + 1;
+  geometry.batch = unbatched ? 1 : x.shape()[0];
+  geometry.in_channels = x.shape()[1 - unbatched];
+  geometry.out_channels = output[1 - unbatched];
+  geometry.groups = attrs.groups;
+  geometry.transposed = attrs.transposed;
+  for (size_t d = 0; d < dims; ++d) {
+    const size_t to = 3 - dims + d;
+    geometry.input[to] = x.shape()[2 - unbatched + d];
+    geometry.output[to] = output[2 - unbatched + d];
+    geometry.kernel[to] = weight.shape()[2 + d];
+    geometry.stride[to] = attrs.stride[d];
+    geometry.dilation[to] = attrs.dilation[d];
+    geometry.padding[to] = attrs.before[d].constant();
+  }
+  return geometry;
+}
+
+std::vector<Tensor> eager_convolution(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands)
+    types.push_back(operand.defined() ? type_of(operand) : TensorType{.absent = true});
+  const TensorType type = infer_convolution(op, types, attrs)[0];
+  Shape shape;
+  for (const Sym& size : type.shape) shape.push_back(size.constant());
+  const Tensor result = Tensor::empty(shape, type.dtype);
+  if (result.numel() == 0) return {result};
+  const Tensor x = operands[0].contiguous(), weight = operands[1].contiguous();
+  const Tensor bias = operands[2].defined() ? operands[2].contiguous() : Tensor();
+  const kernels::ConvGeometry geometry = geometry_of(x, weight, shape, read_attrs(op, types, attrs));
+  visit_dtype(type.dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, Half> ||
+                  std::is_same_v<T, BFloat16>) {
+      kernels::convolve_generic<T>(geometry, x.data_as<T>(), weight.data_as<T>(),
+                                   bias.defined() ? bias.data_as<T>() : nullptr, result.data_as<T>());
+    }
+  });
+  return {result};
+}
+
+// ---- the functions of torch.nn.functional ----------------------------------------------------------------
+
+// 'valid', 'same' or numbers as the numbers that `convolution` takes.
+SymShape resolve_padding(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+  const std::string* word = std::get_if<std::string>(&attrs.at("padding"));
+  const size_t dims = operands[1].shape.size() - 2;
+  if (word == nullptr) return spatial_list(op, operands, attrs, "padding", dims, 0);
+  if (*word == "valid") return SymShape(dims, Sym(0));
+  if (*word != "same")
+    fail(op, operands, fmt::format("expected padding to be numbers, 'same' or 'valid', got '{}'", *word));
+  const std::vector<int64_t> stride = spatial_ints(op, operands, attrs, "stride", dims, 1);
+  const std::vector<int64_t> dilation = spatial_ints(op, operands, attrs, "dilation", dims, 1);
+  SymShape padding(2 * dims);
+  for (size_t d = 0; d < dims; ++d) {
+    if (stride[d] != 1)
+      fail(op, operands, fmt::format("padding='same' needs stride 1, got stride {}", weft::str(stride)));
+    const Sym total = Sym(dilation[d]) * (operands[1].shape[d + 2] - Sym(1));
+    padding[d] = floor_div(total, Sym(2));
+    padding[dims + d] = total - padding[d];
+  }
+  return padding;
+}
+
+std::vector<Tensor> convolve(const OpDef& op, const OpArgs& args, size_t dims, bool transposed) {
+  std::vector<TensorType> types;
+  for (const Tensor& tensor : args.tensors)
+    types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
+  check_ranks(op, types, dims);
+  Attrs attrs{{"stride", args.attrs.at("stride")},
+              {"padding", resolve_padding(op, types, args.attrs)},
+              {"dilation", args.attrs.at("dilation")},
+              {"transposed", transposed},
+              {"output_padding", transposed ? args.attrs.at("output_padding") : Attr(SymShape{Sym(0)})},
+              {"groups", args.attrs.at("groups")}};
+  // The checks once under the name the caller used; `convolution` repeats them under its own.
+  infer_convolution(op, types, attrs);
+  return {call1("convolution", args.tensors, std::move(attrs))};
+}
+
+template <size_t kDims, bool kTransposed>
+std::vector<Tensor> convolve(const OpDef& op, const OpArgs& args) {
+  return convolve(op, args, kDims, kTransposed);
+}
+
+constexpr const char* kConvSchema =
+    "(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[]|str padding=0, int[] dilation=1, "
+    "int groups=1) -> Tensor";
+constexpr const char* kTransposedSchema =
+    "(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] "
+    "output_padding=0, "
+    "int groups=1, int[] dilation=1) -> Tensor";
+
+const OpDef& define_convolution(const char* name, const char* schema, const char* doc, CompositeFn body) {
+  return register_op({.name = name,
+                      .schema = schema,
+                      .kind = OpKind::Composite,
+                      .dtypes = kFloats,
+                      .doc = doc,
+                      .composite = std::move(body)});
+}
+
+[[maybe_unused]] const OpDef* const kOps[] = {
+    &register_op({.name = "convolution",
+                  .schema = "(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] "
+                            "padding=0, int[] dilation=1, "
+                            "bool transposed=False, int[] output_padding=0, int groups=1) -> Tensor",
+                  .dtypes = kFloats,
+                  .doc = "What conv1d to conv_transpose3d are written over: input[n, c, *size] or [c, *size] "
+                         "of 1 to 3 spatial "
+                         "dimensions,\n"
+                         "weight[out, c / groups, *kernel], transposed: weight[c, out / groups, *kernel].\n"
+                         "padding: a number for every dimension, or those before each dimension and then "
+                         "those after it.\n"
+                         "dtype:  floating, the same for all; float16 and bfloat16 add in float32.\n"
+                         "error:  k * eps * sum(|x||w|), k = c / groups * kernel elements. raises: "
+                         "ValueError where sizes do "
+                         "not fit.",
+                  .infer = infer_convolution,
+                  .eager = eager_convolution}),
+    &define_convolution(
+        "conv1d", kConvSchema,
+        "Cross-correlation of input[n, c, w] or [c, w] with weight[out, c / groups, kw]. padding: "
+        "numbers, 'valid' (0) or\n"
+        "'same' (the output has the input's size; the odd one goes after).",
+        convolve<1, false>),
+    &define_convolution(
+        "conv2d", kConvSchema,
+        "Cross-correlation of input[n, c, h, w] or [c, h, w] with weight[out, c / groups, kh, kw]. "
+        "padding: numbers, 'valid'\n"
+        "(0) or 'same' (the output has the input's size; the odd one goes after).",
+        convolve<2, false>),
+    &define_convolution(
+        "conv3d", kConvSchema,
+        "Cross-correlation of input[n, c, d, h, w] or [c, d, h, w] with weight[out, c / groups, kd, kh, "
+        "kw]. padding: numbers,\n"
+        "'valid' (0) or 'same' (the output has the input's size; the odd one goes after).",
+        convolve<3, false>),
+    &define_convolution(
+        "conv_transpose1d", kTransposedSchema,
+        "Transposed convolution (the gradient of conv1d) of input[n, c, w] or [c, w] with weight[c, out "
+        "/ groups, kw].",
+        convolve<1, true>),
+    &define_convolution(
+        "conv_transpose2d", kTransposedSchema,
+        "Transposed convolution (the gradient of conv2d) of input[n, c, h, w] or [c, h, w] with "
+        "weight[c, out / groups, kh, kw].",
+        convolve<2, true>),
+    &define_convolution(
+        "conv_transpose3d", kTransposedSchema,
+        "Transposed convolution (the gradient of conv3d) of input[n, c, d, h, w] or [c, d, h, w] with "
+        "weight[c, out / groups, kd,\n"
+        "kh, kw].",
+        convolve<3, true>),
+};
+
+}  // namespace
+}  // namespace weft::ops
