@@ -34,8 +34,7 @@ class Cloner {
  private:
   Type clone_type(const Type& type) {
     Type result = type;
-    result.tensor = substitute(type.tensor, symbols_);
-    for (Type& element : result.elements) element = clone_type(element);
+    if (type.kind == Type::Kind::Tensor) result.tensor = substitute(type.tensor, symbols_);
     return result;
   }
 
@@ -61,6 +60,8 @@ class Cloner {
     node->op = from.op;
     node->attrs = substitute(from.attrs, symbols_);
     node->constant = from.constant;
+    node->script = from.script;
+    node->payload = from.payload;
     node->location = from.location;
     for (const Value* input : from.inputs) node->inputs.push_back(input ? values_.at(input) : nullptr);
     Node* to = result_->insert(block, std::move(node), nullptr);

@@ -19,6 +19,7 @@ std::string_view Node::kind_name() const {
     case NodeKind::Constant: return "constant";
     case NodeKind::If: return "if";
     case NodeKind::Loop: return "loop";
+    case NodeKind::Script: return script->name;
   }
   return "?";
 }
@@ -47,7 +48,7 @@ Value* Graph::add_param(Block& block, Type type, std::string value_name) {
 }
 
 Value* Graph::add_input(TensorType type, std::string value_name) {
-  return add_param(body_, Type{.kind = Type::Kind::Tensor, .tensor = std::move(type), .elements = {}},
+  return add_param(body_, Type{.kind = Type::Kind::Tensor, .tensor = std::move(type), .script = {}},
                    std::move(value_name));
 }
 
@@ -94,7 +95,7 @@ Node* Graph::add_typed_node(Block& block, const OpDef& op, std::vector<Value*> i
   node->location = std::move(location);
   Node* result = insert(block, std::move(node), before);
   for (TensorType& type : types) {
-    add_output(result, Type{.kind = Type::Kind::Tensor, .tensor = std::move(type), .elements = {}});
+    add_output(result, Type{.kind = Type::Kind::Tensor, .tensor = std::move(type), .script = {}});
   }
   return result;
 }
@@ -124,7 +125,23 @@ Node* Graph::add_constant(Block& block, Tensor tensor, SourceLocation location, 
   for (int64_t size : tensor.shape()) type.shape.push_back(size);
   node->constant = std::move(tensor);
   Node* result = insert(block, std::move(node), before);
-  add_output(result, Type{.kind = Type::Kind::Tensor, .tensor = std::move(type), .elements = {}});
+  add_output(result, Type{.kind = Type::Kind::Tensor, .tensor = std::move(type), .script = {}});
+  return result;
+}
+
+Node* Graph::add_script_node(Block& block, const ScriptOp& op, std::vector<Value*> inputs,
+                            std::vector<jit::TypePtr> types, std::shared_ptr<const ScriptPayload> payload,
+                            SourceLocation location, Node* before) {
+  auto node = std::make_unique<Node>();
+  node->kind = NodeKind::Script;
+  node->script = &op;
+  node->inputs = std::move(inputs);
+  node->payload = std::move(payload);
+  node->location = std::move(location);
+  Node* result = insert(block, std::move(node), before);
+  for (jit::TypePtr& type : types) {
+    add_output(result, Type{.kind = Type::Kind::Script, .tensor = {}, .script = std::move(type)});
+  }
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/registry.h"
+#include "weft/ivalue.h"
 #include "weft/sym.h"
 #include "weft/tensor.h"
 
@@ -28,13 +29,27 @@ struct SourceLocation {
   std::string str() const;  // "kmeans.py:4", "" if unknown
 };
 
-// Kind::Tensor today; the script front end adds the others' producers.
+// Tensor: dtype, shape and device are known, as compiled graphs need them. Script: a value of a TorchScript program,
+// whose tensors have any dtype and shape.
 struct Type {
-  enum class Kind : uint8_t { Tensor, Int, Float, Bool, String, None, List, Tuple, Object };
+  enum class Kind : uint8_t { Tensor, Script };
   Kind kind = Kind::Tensor;
-  TensorType tensor;                // Kind::Tensor
-  std::vector<Type> elements;       // List (one), Tuple
+  TensorType tensor;    // Kind::Tensor
+  jit::TypePtr script;  // Kind::Script
   std::string str() const;
+};
+
+// An operator outside the table of tensor operators: "aten::append", "prim::GetAttr". Lives as long as the process.
+struct ScriptOp {
+  std::string name;
+};
+
+// What a Script node carries, by its operator.
+struct ScriptPayload {
+  std::string text;                         // an attribute's or method's name
+  IValue value;                             // a constant
+  jit::TypePtr type;                        // of a cast or test
+  std::shared_ptr<jit::Function> function;  // called or forked
 };
 
 // A node's operand; a block's return (no user); or a write-back of the graph (neither user nor block).
@@ -65,6 +80,7 @@ enum class NodeKind : uint8_t {
   If,        // inputs: condition (0-d bool); blocks: then, else; outputs: the blocks' returns
   Loop,      // inputs: trip count (0-d i64), initial condition, carried…; block params: i, carried…;
              // block returns: condition, carried…
+  Script,    // script(inputs) [payload]
 };
 
 struct Node {
@@ -74,13 +90,15 @@ struct Node {
   std::vector<Value*> outputs;
   Attrs attrs;
   Tensor constant;  // NodeKind::Constant
+  const ScriptOp* script = nullptr;                // NodeKind::Script
+  std::shared_ptr<const ScriptPayload> payload;    // NodeKind::Script; may be null
   std::vector<std::unique_ptr<Block>> blocks;
   SourceLocation location;
   Block* parent = nullptr;
   std::list<std::unique_ptr<Node>>::iterator position;
 
   Value* output() const { return outputs.at(0); }
-  bool is(std::string_view op_name) const { return op && op->name == op_name; }
+  bool is(std::string_view op_name) const { return op ? op->name == op_name : script && script->name == op_name; }
   std::string_view kind_name() const;  // the operator's name, "constant", "if", "loop"
 };
 
@@ -127,6 +145,9 @@ class Graph {
                        std::vector<TensorType> types, SourceLocation location = {}, Node* before = nullptr);
   // The array is held, not copied: it must not change afterwards.
   Node* add_constant(Block& block, Tensor tensor, SourceLocation location = {}, Node* before = nullptr);
+  Node* add_script_node(Block& block, const ScriptOp& op, std::vector<Value*> inputs, std::vector<jit::TypePtr> types,
+                        std::shared_ptr<const ScriptPayload> payload = nullptr, SourceLocation location = {},
+                        Node* before = nullptr);
   // An `if` with two empty blocks or a `loop` with one; parameters, returns and outputs are added by the caller.
   Node* add_control(Block& block, NodeKind kind, std::vector<Value*> inputs, SourceLocation location = {},
                     Node* before = nullptr);

@@ -89,6 +89,8 @@ class Interpreter {
         results = run_block(*node.blocks[values_.at(node.inputs[0]).item().to_bool() ? 0 : 1]);
         break;
       case NodeKind::Loop: results = run_loop(node); break;
+      case NodeKind::Script:
+        throw_error(ErrorKind::Internal, fmt::format("{}: '{}' is TorchScript's; its interpreter runs it", graph_.name, node.kind_name()));
     }
     WEFT_ASSERT(results.size() == node.outputs.size(), fmt::format("{} gave {} results", node.kind_name(), results.size()));
     for (size_t i = 0; i < results.size(); ++i) values_[node.outputs[i]] = results[i];

@@ -87,7 +87,7 @@ void Parser::parse_params(Block& block) {
     if (token_.kind != TokenKind::Value) syntax_error(token_, "a parameter, as in '%x: f32[4]'");
     const Token name = take();
     expect(":");
-    Value* param = graph_->add_param(block, Type{.kind = Type::Kind::Tensor, .tensor = parse_type(), .elements = {}});
+    Value* param = graph_->add_param(block, Type{.kind = Type::Kind::Tensor, .tensor = parse_type(), .script = {}});
     if (accept("=")) {
       const Token symbol = take();
       param->symbol = symbol_named(symbol).node()->symbol;
@@ -244,7 +244,7 @@ void Parser::parse_node(Block& block) {
       parse_region(*node->blocks[i], kind);
     }
     for (TensorType& type : types) {
-      graph_->add_output(node, Type{.kind = Type::Kind::Tensor, .tensor = std::move(type), .elements = {}});
+      graph_->add_output(node, Type{.kind = Type::Kind::Tensor, .tensor = std::move(type), .script = {}});
     }
   } else {
     const OpDef* op = ops::find_op(name.text);

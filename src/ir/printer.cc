@@ -27,6 +27,7 @@
 #include "ir/symbols.h"
 #include "ir/text.h"
 #include "weft/detail/visit_dtype.h"
+#include "weft/jit/module.h"
 
 namespace weft::ir {
 
@@ -90,18 +91,7 @@ std::string type_text(const TensorType& type) {
 std::string type_text(const Type& type) {
   switch (type.kind) {
     case Type::Kind::Tensor: return type_text(type.tensor);
-    case Type::Kind::Int: return "Int";
-    case Type::Kind::Float: return "Float";
-    case Type::Kind::Bool: return "Bool";
-    case Type::Kind::String: return "String";
-    case Type::Kind::None: return "None";
-    case Type::Kind::Object: return "Object";
-    case Type::Kind::List: return fmt::format("List[{}]", type_text(type.elements.at(0)));
-    case Type::Kind::Tuple: {
-      std::string text = "Tuple[";
-      for (size_t i = 0; i < type.elements.size(); ++i) text += (i ? ", " : "") + type_text(type.elements[i]);
-      return text + "]";
-    }
+    case Type::Kind::Script: return type.script->str();
   }
   return "?";
 }
@@ -249,6 +239,7 @@ class Printer {
     } else {
       out_ += "(" + operands(node.inputs) + ")";
     }
+    if (node.payload) out_ += payload_text(*node.payload);
     std::string attrs;
     for (const auto& [attr, value] : node.attrs.items()) {
       if (is_default(node, attr, value)) continue;
@@ -273,6 +264,16 @@ class Printer {
       out_ += indent + "  yield" + operands(block.returns, " ") + "\n";
     }
     out_ += indent + "}\n";
+  }
+
+  static std::string payload_text(const ScriptPayload& payload) {
+    std::string text;
+    const auto add = [&](const std::string& item) { text += (text.empty() ? " [" : ", ") + item; };
+    if (!payload.text.empty()) add(quoted(payload.text));
+    if (payload.type) add(payload.type->str());
+    if (payload.function) add(payload.function->qualified_name());
+    if (!payload.value.is_none()) add(payload.value.repr());
+    return text.empty() ? "" : text + "]";
   }
 
   // What Graph::add_typed_node would fill in.

@@ -82,6 +82,9 @@ class Verifier {
       case NodeKind::Constant: check_constant(node); break;
       case NodeKind::If: check_if(node); break;
       case NodeKind::Loop: check_loop(node); break;
+      case NodeKind::Script:
+        if (!node.script) fail(&node, "a script node has no operator");
+        break;
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const Value* output = node.outputs[i];
@@ -179,12 +182,25 @@ class Verifier {
   }
 
   void check_scalar_value(const Node* node, const Value* value, DType dtype, std::string_view what) {
+    if (value->type.kind == Type::Kind::Script) {
+      const jit::TypeKind wanted = dtype == DType::Bool ? jit::TypeKind::Bool : jit::TypeKind::Int;
+      if (!value->type.script->is(wanted)) fail(node, fmt::format("{} has type {}", what, type_text(value->type)));
+      return;
+    }
     if (value->tensor().dtype != dtype || !value->tensor().shape.empty()) {
       fail(node, fmt::format("{} must be {}[], got {}", what, short_name(dtype), type_text(value->type)));
     }
   }
 
+  // `a` may be of a subtype.
   void check_same(const Node& node, const Value* a, const Value* b, const std::string& what) {
+    if (a->type.kind != b->type.kind) fail(&node, fmt::format("{}: {} is of another kind than {}", what, show(a), show(b)));
+    if (a->type.kind == Type::Kind::Script) {
+      if (!a->type.script->is_subtype_of(*b->type.script)) {
+        fail(&node, fmt::format("{}: {} has type {}, expected {}", what, show(a), type_text(a->type), type_text(b->type)));
+      }
+      return;
+    }
     if (!same_type(a->tensor(), b->tensor())) {
       fail(&node, fmt::format("{}: {} has type {}, expected {}", what, show(a), type_text(a->type), type_text(b->type)));
     }

@@ -1,0 +1,51 @@
+// The .pt archive: a zip file of stored or deflated entries under one top folder.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/jit/module.h"
+
+namespace weft::jit {
+
+// Reads through a memory map (or bytes in memory). Every size, offset and name is checked before it is used.
+class ArchiveReader {
+ public:
+  static std::shared_ptr<ArchiveReader> open(const std::string& path);
+  static std::shared_ptr<ArchiveReader> from_bytes(std::string bytes, std::string name = "<bytes>");
+  ~ArchiveReader();
+
+  // Names below the top folder: "data.pkl", "data/0", "code/__torch__.py".
+  std::vector<std::string> entries() const;
+  bool has(std::string_view entry) const;
+  size_t size(std::string_view entry) const;              // uncompressed
+  std::string read(std::string_view entry) const;         // checked against its CRC
+  // The entry's bytes as storage: mapped copy-on-write where it is stored in the file, read otherwise.
+  std::shared_ptr<Storage> map(std::string_view entry) const;
+  const std::string& name() const;    // for messages: the path
+  int64_t version() const;            // 3 … 10
+
+ private:
+  struct Impl;
+  explicit ArchiveReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Payloads start at multiples of 64 bytes. finish() returns the whole, or moves a temporary file into place.
+class ArchiveWriter {
+ public:
+  explicit ArchiveWriter(std::string top_folder);
+  ~ArchiveWriter();
+  void add(std::string_view entry, std::span<const std::byte> bytes, bool compress = false);
+  std::string finish();
+  void finish_to_file(const std::string& path);  // temporary file, fsync, rename
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::jit

@@ -1,0 +1,26 @@
+#include "script/function.h"
+
+namespace weft::jit {
+
+Function::Function(std::string qualified_name, Schema schema, std::function<std::unique_ptr<ir::Graph>()> define)
+    : impl_(std::make_unique<FunctionImpl>()) {
+  impl_->name = qualified_name.substr(qualified_name.find_last_of('.') + 1);
+  impl_->qualified_name = std::move(qualified_name);
+  impl_->schema = std::move(schema);
+  impl_->define = std::move(define);
+}
+
+Function::~Function() = default;
+
+const std::string& Function::qualified_name() const { return impl_->qualified_name; }
+const std::string& Function::name() const { return impl_->name; }
+const Schema& Function::schema() const { return impl_->schema; }
+const ir::Graph& Function::graph() const { return impl_->get_graph(); }
+
+ir::Graph& FunctionImpl::get_graph() {
+  const std::lock_guard lock(mutex);
+  if (!graph) graph = define();
+  return *graph;
+}
+
+}  // namespace weft::jit
