@@ -10,7 +10,7 @@ void backend_run(int n, TeamFn fn, void* context) {
   fn(context, omp_get_thread_num());
 }
 
-bool backend_has_team_per_caller() { return true; }
+bool backend_deals_work() { return false; }
 
 // The forking thread's team is a list of threads that do not exist here: any OpenMP region of more than one
 // thread, such as one in a BLAS, would wait for them without end.
@@ -52,7 +52,7 @@ void backend_run(int n, TeamFn fn, void* context) {
       [&] { tbb::parallel_for(0, n, [&](int index) { fn(context, index); }, tbb::static_partitioner()); });
 }
 
-bool backend_has_team_per_caller() { return false; }
+bool backend_deals_work() { return true; }
 
 void backend_after_fork() {}
 

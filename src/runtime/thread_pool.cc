@@ -3,16 +3,31 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <thread>
+#include <system_error>
 
 #include "weft/parallel.h"
 
 namespace weft::runtime {
 namespace {
 
-// Waits until `value` differs from `old`: by spinning first when there is a core for it.
-uint32_t await_change(const std::atomic<uint32_t>& value, uint32_t old, bool spin) {
-  for (int i = 0; spin && i < kSpins; ++i) {
+constexpr uint32_t kOpen = 1u << 31;
+
+// Spinning costs 10 us less than being woken, but takes the core from other threads of the application.
+constexpr int kWorkerSpins = 20000;  // about 1 ms
+constexpr int kCallerSpins = 1200;
+std::atomic<bool> crowded{false};
+
+void spin_pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+// Waits until `value` differs from `old`.
+uint32_t await_change(const std::atomic<uint32_t>& value, uint32_t old, int spins) {
+  for (int i = 0; i < spins && !crowded.load(std::memory_order_relaxed); ++i) {
     const uint32_t now = value.load(std::memory_order_acquire);
     if (now != old) return now;
     spin_pause();
@@ -23,52 +38,82 @@ uint32_t await_change(const std::atomic<uint32_t>& value, uint32_t old, bool spi
 
 }  // namespace
 
-void ThreadPool::work(Worker& worker, int index) {
-  uint32_t seen = 0;
-  while (true) {
-    seen = await_change(worker.ticket, seen, spin_);
-    fn_(context_, index);
-    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
+ThreadPool::ThreadPool(int n, bool use_backend)
+    : workers_(static_cast<size_t>(n - 1)), has_cores_(n <= num_usable_cores()) {
+  sigset_t all, old;
+  sigfillset(&all);  // signals are the application's
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  try {
+    start_threads(use_backend);
+  } catch (const std::system_error&) {
+    // A limit on threads: the callers do what those that are missing would have done.
+  }
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+ThreadPool::~ThreadPool() {
+  leave_.store(true, std::memory_order_relaxed);
+  for (Worker& worker : workers_) {
+    worker.ticket.fetch_add(1, std::memory_order_release);
+    worker.ticket.notify_one();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::start_threads(bool use_backend) {
+  if (use_backend) {
+    threads_.emplace_back([this] { backend_run(size(), run_member, this); });
+    return;
+  }
+  threads_.reserve(workers_.size());
+  for (int index = 1; index < size(); ++index) {
+    threads_.emplace_back([this, index] { work(index); });
   }
 }
 
-void ThreadPool::grow(int workers) {
-  while (static_cast<int>(workers_.size()) < workers) {
-    workers_.push_back(std::make_unique<Worker>());
-    Worker& worker = *workers_.back();
-    const int index = static_cast<int>(workers_.size());
-    // Workers live as long as the process and take no signals meant for the application.
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    try {
-      std::thread([this, &worker, index] { work(worker, index); }).detach();
-    } catch (...) {
-      workers_.pop_back();
-      pthread_sigmask(SIG_SETMASK, &old, nullptr);
-      return;  // a thread limit: run on those there are
-    }
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+// Member 0 is the thread that owns the team. It sleeps at the team's end until the others leave: with
+// OMP_PROC_BIND it is bound to the core of the application's first thread, which has work to do there.
+void ThreadPool::run_member(void* pool, int index) {
+  if (index > 0) static_cast<ThreadPool*>(pool)->work(index);
+}
+
+void ThreadPool::stop_spinning() {
+  if (!crowded.load(std::memory_order_relaxed)) crowded.store(true, std::memory_order_relaxed);
+}
+
+bool ThreadPool::enter() {
+  uint32_t region = region_.load(std::memory_order_relaxed);
+  while ((region & kOpen) != 0) {
+    if (region_.compare_exchange_weak(region, region + 1, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+void ThreadPool::work(int index) {
+  const std::atomic<uint32_t>& ticket = workers_[static_cast<size_t>(index - 1)].ticket;
+  uint32_t seen = 0;
+  while (true) {
+    seen = await_change(ticket, seen, has_cores_ ? kWorkerSpins : 0);
+    if (leave_.load(std::memory_order_relaxed)) return;
+    if (!enter()) continue;
+    fn_(context_, index);
+    if (region_.fetch_sub(1, std::memory_order_acq_rel) == 1) region_.notify_one();
   }
 }
 
 void ThreadPool::run(int n, TeamFn fn, void* context) {
-  if (static_cast<int>(workers_.size()) < n - 1) {
-    spin_ = n <= num_usable_cores();
-    grow(n - 1);
-    if (static_cast<int>(workers_.size()) < n - 1) n = static_cast<int>(workers_.size()) + 1;
-  }
+  if (crowded.load(std::memory_order_relaxed)) crowded.store(false, std::memory_order_relaxed);
   fn_ = fn;
   context_ = context;
-  running_.store(static_cast<uint32_t>(n - 1), std::memory_order_relaxed);
+  region_.store(kOpen, std::memory_order_release);
   for (int i = 0; i < n - 1; ++i) {
-    workers_[static_cast<size_t>(i)]->ticket.fetch_add(1, std::memory_order_release);
-    workers_[static_cast<size_t>(i)]->ticket.notify_one();
+    std::atomic<uint32_t>& ticket = workers_[static_cast<size_t>(i)].ticket;
+    ticket.fetch_add(1, std::memory_order_release);
+    ticket.notify_one();
   }
   fn(context, 0);
-  for (uint32_t left = running_.load(std::memory_order_acquire); left != 0;) {
-    left = await_change(running_, left, spin_);
-  }
+  uint32_t inside = region_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
+  while (inside != 0) inside = await_change(region_, inside, has_cores_ ? kCallerSpins : 0);
 }
 
 }  // namespace weft::runtime

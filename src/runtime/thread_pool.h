@@ -1,53 +1,63 @@
-// The teams of threads that run parallel regions. Both call fn(context, i) once for each i in [0, n), i = 0
-// on the calling thread, and return when all calls have returned. fn does not throw. One caller at a time.
+// The threads that run parallel regions.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace weft::runtime {
 
+// What a team runs: fn(context, i), i in [0, n), each call taking work until none is left; it does not throw.
+// The call with i = 0 is the caller's. The others help as far as they come before it returns, and a thread may
+// call more than once.
 using TeamFn = void (*)(void* context, int index);
 
-// OpenMP's or TBB's threads, as the build chose. OpenMP may start fewer than n threads.
+// OpenMP's or TBB's threads, as the build chose. All calls are made, by up to n threads, before it returns.
 void backend_run(int n, TeamFn fn, void* context);
-// OpenMP keeps a team per thread that opens parallel regions; TBB shares its workers.
-bool backend_has_team_per_caller();
+// TBB deals out a region's work itself. OpenMP would make a team for each thread that opens a parallel region:
+// ThreadPool keeps its one team and deals out the work.
+bool backend_deals_work();
 // In a child of fork(), where the backend's threads are gone.
 void backend_after_fork();
 const char* backend_name();
 
-// Plain threads, for where the backend cannot be used: in children of fork(), and for application threads
-// other than the one that has OpenMP's team. Workers spin for about 50 us after a task, then sleep.
+// n - 1 threads that help whoever calls run(). A region does not wait for threads that are late, because other
+// programs or application threads have the cores: it ends when those that have begun are done. Workers spin for
+// about 1 ms after a region, unless another thread of the application works meanwhile, then sleep.
 class ThreadPool {
  public:
+  // Plain threads or the backend's. With OpenMP a further thread, asleep, owns the team.
+  ThreadPool(int n, bool use_backend);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+  // One caller at a time; n <= size().
   void run(int n, TeamFn fn, void* context);
+  // Another thread has work of its own: until the next region, waiting threads sleep. From any thread.
+  static void stop_spinning();
 
  private:
   struct alignas(64) Worker {
     std::atomic<uint32_t> ticket{0};
   };
 
-  void work(Worker& worker, int index);
-  void grow(int workers);
+  static void run_member(void* pool, int index);
+  void work(int index);
+  bool enter();
+  void start_threads(bool use_backend);
 
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Worker> workers_;
+  std::vector<std::thread> threads_;
+  const bool has_cores_;
+  std::atomic<bool> leave_{false};
   TeamFn fn_ = nullptr;
   void* context_ = nullptr;
-  std::atomic<bool> spin_{true};
-  alignas(64) std::atomic<uint32_t> running_{0};
+  // kOpen while a region takes helpers, plus the number of those inside.
+  alignas(64) std::atomic<uint32_t> region_{0};
 };
-
-// How long to wait for another thread before sleeping.
-inline constexpr int kSpins = 1200;
-inline void spin_pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
 
 }  // namespace weft::runtime

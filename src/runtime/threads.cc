@@ -1,16 +1,14 @@
 // parallel_for: cuts a range into pieces, hands them to a team of threads, and keeps the process at one team.
 //
-// Only one parallel region runs at a time: it holds `busy`, and whoever finds it taken runs serially, so that
-// k application threads never become k teams. OpenMP makes a team per calling thread; the first application
-// thread to call becomes OpenMP's one caller (its BLAS calls then share the same threads), the others use
-// ThreadPool.
+// Only one parallel region runs at a time: it holds `busy`, and whoever finds it taken runs serially. Every
+// application and inter-op thread is then at work, and k of them never become k teams.
 #include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "runtime/host.h"
@@ -27,11 +25,6 @@ using runtime::ThreadPool;
 constexpr int64_t kPiecesPerThread = 8;
 constexpr int kMaxThreads = 1024;
 
-struct ThreadState {
-  bool in_region = false;
-  ~ThreadState();
-};
-
 struct alignas(64) Share {
   std::atomic<int64_t> next{0};
   int64_t end = 0;
@@ -40,7 +33,6 @@ struct alignas(64) Share {
 struct Pool {
   std::atomic<int> num_threads{0};  // 0: not asked for yet
   std::atomic<bool> busy{false};
-  std::atomic<ThreadState*> backend_caller{nullptr};
   std::atomic<bool> forked{false};
   ThreadPool* threads = nullptr;         // guarded by busy
   std::vector<Share>* shares = nullptr;  // guarded by busy
@@ -52,12 +44,7 @@ Pool& pool() {
   return instance;
 }
 
-thread_local ThreadState thread_state;
-
-ThreadState::~ThreadState() {
-  ThreadState* self = this;
-  pool().backend_caller.compare_exchange_strong(self, nullptr);
-}
+thread_local bool in_region = false;
 
 const runtime::ThreadDefault& thread_default() {
   static const runtime::ThreadDefault value = [] {
@@ -72,7 +59,6 @@ void in_child_of_fork() {
   Pool& p = pool();
   p.forked.store(true);
   p.busy.store(false);
-  p.backend_caller.store(nullptr);
   p.threads = nullptr;  // its threads exist in the parent only
   p.shares = nullptr;   // another thread may have been resizing it
   runtime::backend_after_fork();
@@ -109,11 +95,9 @@ struct Region {
   // A thread's own share, then what others have left.
   static void run(void* self, int index) {
     Region& region = *static_cast<Region*>(self);
-    ThreadState& state = thread_state;
-    const bool outer = state.in_region;
-    state.in_region = true;
+    const bool outer = std::exchange(in_region, true);
     for (int i = 0; i < region.threads; ++i) region.run_share((index + i) % region.threads);
-    state.in_region = outer;
+    in_region = outer;
   }
 };
 
@@ -136,16 +120,16 @@ constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
 constexpr bool kThreadSanitizer = false;
 #endif
 
-bool may_use_backend(Pool& p) {
-  if (kThreadSanitizer) return false;
-  if (p.forked.load(std::memory_order_relaxed)) return false;
-  if (!runtime::backend_has_team_per_caller()) return true;
-  ThreadState* caller = p.backend_caller.load(std::memory_order_relaxed);
-  if (caller == nullptr) {
-    p.backend_caller.store(&thread_state, std::memory_order_relaxed);
-    return true;
+bool may_use_backend(const Pool& p) { return !kThreadSanitizer && !p.forked.load(std::memory_order_relaxed); }
+
+// The one team, made anew when it has to grow.
+ThreadPool& team(Pool& p, int threads) {
+  const int size = std::max(threads, get_num_threads());
+  if (p.threads == nullptr || p.threads->size() < size) {
+    delete std::exchange(p.threads, nullptr);
+    p.threads = new ThreadPool(size, may_use_backend(p));
   }
-  return caller == &thread_state;
+  return *p.threads;
 }
 
 void run_parallel(Pool& p, Region& region, int64_t pieces) {
@@ -155,11 +139,10 @@ void run_parallel(Pool& p, Region& region, int64_t pieces) {
     region.shares[i].next.store(pieces * i / region.threads, std::memory_order_relaxed);
     region.shares[i].end = pieces * (i + 1) / region.threads;
   }
-  if (may_use_backend(p)) {
+  if (runtime::backend_deals_work() && may_use_backend(p)) {
     runtime::backend_run(region.threads, Region::run, &region);
   } else {
-    if (p.threads == nullptr) p.threads = new ThreadPool;
-    p.threads->run(region.threads, Region::run, &region);
+    team(p, region.threads).run(region.threads, Region::run, &region);
   }
 }
 
@@ -182,19 +165,22 @@ std::string num_threads_source() {
 
 const char* threading_backend() { return runtime::backend_name(); }
 
-bool in_parallel_region() { return thread_state.in_region; }
+bool in_parallel_region() { return in_region; }
 
 void parallel_for_raw(int64_t begin, int64_t end, int64_t grain, RangeFn body, void* context) {
   if (begin >= end) return;
   const int64_t length = end - begin;
   const int64_t most_pieces = grain > 1 ? length / grain : length;
   const int threads = static_cast<int>(std::min<int64_t>(get_num_threads(), most_pieces));
-  if (threads <= 1 || thread_state.in_region) return body(context, begin, end);
+  if (threads <= 1 || in_region) return body(context, begin, end);
 
   Pool& p = pool();
   register_fork_handler();
   Lease lease(p);
-  if (!lease.held) return body(context, begin, end);
+  if (!lease.held) {
+    ThreadPool::stop_spinning();
+    return body(context, begin, end);
+  }
 
   const int64_t wanted = threads * std::clamp<int64_t>(most_pieces / threads, 1, kPiecesPerThread);
   int64_t piece = (length + wanted - 1) / wanted;
