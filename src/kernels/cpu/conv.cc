@@ -1,0 +1,267 @@
+#include "kernels/cpu/conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/parallel.h"
+
+namespace weft::kernels {
+namespace {
+
+// Where the kernel's columns of one row of the kernel are contiguous, fewer and longer runs pay from so few
+// channels.
+constexpr int64_t kMergeBelow = 32;
+
+// Pointers to the inputs of one tile of output pixels: for each run (a kernel element, or a row of the
+// kernel) and pixel.
+class RowPointers {
+ public:
+  RowPointers(const ConvParams& params, const ConvImages& images, const float* zeros, int64_t merged,
+              int64_t run_length)
+      : params_(params),
+        images_(images),
+        zeros_(zeros),
+        merged_(merged),
+        run_length_(run_length),
+        columns_(params.kernel[1] / merged),
+        num_runs_(params.kernel[0] * columns_) {
+    rows_.resize(static_cast<size_t>(num_runs_ * kMaxTileRows));
+    if (merged_ > 1) edges_.resize(static_cast<size_t>(params.kernel[0] * kMaxTileRows * run_length_));
+  }
+
+  // Output pixels [first, first + count), inputs from channel `channel` on.
+  RowTable fill(int64_t first, int64_t count, int64_t channel) {
+    const int64_t width = images_.out_width, plane = images_.out_height * width;
+    int64_t image = first / plane, oy = first % plane / width, ox = first % width;
+    for (int64_t i = 0; i < count; ++i) {
+      fill_pixel(i, images_.x + image * images_.height * images_.width * images_.x_stride + channel,
+                 oy * params_.stride[0] - params_.padding[0], ox * params_.stride[1] - params_.padding[1]);
+      if (++ox == width) {
+        ox = 0;
+        if (++oy == images_.out_height) oy = 0, ++image;
+      }
+    }
+    return {rows_.data(), num_runs_, run_length_};
+  }
+
+ private:
+  void fill_pixel(int64_t i, const float* image, int64_t top, int64_t left) {
+    for (int64_t row = 0; row < params_.kernel[0]; ++row) {
+      const int64_t iy = top + row * params_.dilation[0];
+      const float** const to = rows_.data() + row * columns_ * kMaxTileRows + i;
+      const float* const line = image + iy * images_.width * images_.x_stride;
+      const bool inside = iy >= 0 && iy < images_.height;
+      if (merged_ > 1) {
+        *to = inside ? merged_run(i, row, line, left) : zeros_;
+        continue;
+      }
+      for (int64_t column = 0; column < columns_; ++column) {
+        const int64_t ix = left + column * params_.dilation[1];
+        to[column * kMaxTileRows] =
+            inside && ix >= 0 && ix < images_.width ? line + ix * images_.x_stride : zeros_;
+      }
+    }
+  }
+
+  // A row of the kernel as one run; where it crosses the image's edge, a copy with zeros outside.
+  const float* merged_run(int64_t i, int64_t row, const float* line, int64_t left) {
+    const int64_t channels = params_.in_channels;
+    const bool contiguous = images_.x_stride == channels;
+    if (contiguous && left >= 0 && left + merged_ <= images_.width) return line + left * channels;
+    float* const copy = edges_.data() + (i * params_.kernel[0] + row) * run_length_;
+    for (int64_t column = 0; column < merged_; ++column) {
+      const int64_t ix = left + column;
+      const bool inside = ix >= 0 && ix < images_.width;
+      std::memcpy(copy + column * channels, inside ? line + ix * images_.x_stride : zeros_,
+                  static_cast<size_t>(channels) * sizeof(float));
+    }
+    return copy;
+  }
+
+  const ConvParams& params_;
+  const ConvImages& images_;
+  const float* const zeros_;
+  const int64_t merged_, run_length_, columns_, num_runs_;
+  std::vector<const float*> rows_;
+  std::vector<float> edges_;
+};
+
+ConvImages with_strides(ConvImages images, const ConvParams& params) {
+  if (images.x_stride == 0) images.x_stride = params.in_channels;
+  if (images.y_stride == 0) images.y_stride = params.out_channels;
+  if (images.residual_stride == 0) images.residual_stride = params.out_channels;
+  return images;
+}
+
+}  // namespace
+
+int64_t conv_output_size(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
+  return (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+}
+
+PackedConv::PackedConv(const ConvParams& params, const float* weight, const float* bias) : params_(params) {
+  has_bias_ = bias != nullptr;
+  if (depthwise()) {
+    pack_depthwise(weight, bias);
+  } else {
+    pack_dense(weight, bias);
+  }
+}
+
+bool PackedConv::depthwise() const {
+  return params_.groups > 1 && params_.groups == params_.in_channels &&
+         params_.groups == params_.out_channels;
+}
+
+void PackedConv::pack_dense(const float* weight, const float* bias) {
+  const int64_t in_group = params_.in_channels / params_.groups,
+                out_group = params_.out_channels / params_.groups;
+  const int64_t taps = params_.kernel[0] * params_.kernel[1], depth = taps * in_group,
+                lanes = gemm_kernels().lanes;
+  if (params_.groups == 1 && params_.dilation[1] == 1 && in_group < kMergeBelow) merged_ = params_.kernel[1];
+  blocks_ = weight_blocks(params_.groups, out_group, depth);
+  if (blocks_.empty()) return;
+  const WeightBlock& last = blocks_.back();
+  weights_ = FloatBuffer(last.offset + depth * last.vectors * lanes);
+  bias_ = FloatBuffer(last.bias_offset + last.vectors * lanes);
+  zeros_ = FloatBuffer(in_group * merged_);
+  std::fill_n(zeros_.data(), in_group * merged_, 0.0f);
+  std::fill_n(bias_.data(), last.bias_offset + last.vectors * lanes, 0.0f);
+  parallel_for(0, static_cast<int64_t>(blocks_.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const WeightBlock& block = blocks_[static_cast<size_t>(b)];
+      const int64_t width = block.vectors * lanes;
+      float* const to = weights_.data() + block.offset;
+      if (block.columns < width) std::fill_n(to, depth * width, 0.0f);
+      if (taps == 1) {
+        gemm_kernels().transpose(block.columns, depth, weight + block.channel * depth, depth, to, width);
+      } else {
+        for (int64_t tap = 0; tap < taps; ++tap)
+          for (int64_t c = 0; c < in_group; ++c)
+            for (int64_t j = 0; j < block.columns; ++j)
+              to[(tap * in_group + c) * width + j] =
+                  weight[((block.channel + j) * in_group + c) * taps + tap];
+      }
+      if (bias) std::copy_n(bias + block.channel, block.columns, bias_.data() + block.bias_offset);
+    }
+  });
+}
+
+void PackedConv::pack_depthwise(const float* weight, const float* bias) {
+  const int64_t lanes = gemm_kernels().lanes, channels = params_.out_channels;
+  const int64_t taps = params_.kernel[0] * params_.kernel[1], width = (channels + lanes - 1) / lanes * lanes;
+  weights_ = FloatBuffer(taps * width);
+  bias_ = FloatBuffer(width);
+  zeros_ = FloatBuffer(width);
+  std::fill_n(weights_.data(), taps * width, 0.0f);
+  std::fill_n(bias_.data(), width, 0.0f);
+  std::fill_n(zeros_.data(), width, 0.0f);
+  gemm_kernels().transpose(channels, taps, weight, taps, weights_.data(), width);
+  if (bias) std::copy_n(bias, channels, bias_.data());
+}
+
+void PackedConv::run(const ConvImages& images) const {
+  if (images.batch * images.out_height * images.out_width * params_.out_channels == 0) return;
+  const ConvImages complete = with_strides(images, params_);
+  if (depthwise()) {
+    run_depthwise(complete);
+  } else {
+    run_dense(complete);
+  }
+}
+
+void PackedConv::run(const float* x, int64_t batch, int64_t height, int64_t width, float* y,
+                     const float* residual) const {
+  const auto size = [&](int64_t in, size_t d) {
+    return conv_output_size(in, params_.kernel[d], params_.stride[d], params_.padding[d],
+                            params_.dilation[d]);
+  };
+  run({.x = x,
+       .batch = batch,
+       .height = height,
+       .width = width,
+       .y = y,
+       .out_height = size(height, 0),
+       .out_width = size(width, 1),
+       .residual = residual});
+}
+
+void PackedConv::run_dense(const ConvImages& images) const {
+  const int64_t in_group = params_.in_channels / params_.groups, run_length = in_group * merged_;
+  const int64_t depth = in_group * params_.kernel[0] * params_.kernel[1];
+  const TileRange tiles(images.batch * images.out_height * images.out_width);
+  const Epilogue epilogue{.start = has_bias_ ? bias_.data() : nullptr,
+                          .residual = images.residual,
+                          .residual_stride = images.residual_stride,
+                          .activation = params_.activation};
+  for_each_tile(blocks_, depth, tiles,
+                [&](int64_t first_block, int64_t end_block, int64_t first_tile, int64_t end_tile) {
+                  RowPointers pointers(params_, images, zeros_.data(), merged_, run_length);
+                  for (int64_t tile = first_tile; tile < end_tile; ++tile) {
+                    const int64_t first = tiles.begin(tile), count = tiles.begin(tile + 1) - first;
+                    int64_t group = -1;
+                    RowTable table{};
+                    for (int64_t b = first_block; b < end_block; ++b) {
+                      const WeightBlock& block = blocks_[static_cast<size_t>(b)];
+                      if (block.group != group) {
+                        group = block.group;
+                        table = pointers.fill(first, count, group * in_group);
+                      }
+                      compute_tile(block, weights_.data(), table, epilogue, first, count, images.y,
+                                   images.y_stride);
+                    }
+                  }
+                });
+}
+
+void PackedConv::run_depthwise(const ConvImages& images) const {
+  const int64_t lanes = gemm_kernels().lanes, channels = params_.out_channels;
+  const Clamp clamp = clamp_of(params_.activation);
+  const TileRange tiles(images.batch * images.out_height * images.out_width);
+  const int64_t products = kMaxTileRows * channels * params_.kernel[0] * params_.kernel[1];
+  parallel_for(0, tiles.count, std::max<int64_t>(1, (1 << 15) / products), [&](int64_t begin, int64_t end) {
+    RowPointers pointers(params_, images, zeros_.data(), 1, channels);
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t first = tiles.begin(tile), count = tiles.begin(tile + 1) - first;
+      const RowTable table = pointers.fill(first, count, 0);
+      const DepthwiseArgs args{
+          .taps = table.rows,
+          .taps_stride = kMaxTileRows,
+          .num_taps = table.num_runs,
+          .rows = count,
+          .weights = weights_.data(),
+          .weight_stride = (channels + lanes - 1) / lanes * lanes,
+          .start = bias_.data(),
+          .y = images.y + first * images.y_stride,
+          .y_stride = images.y_stride,
+          .residual = images.residual ? images.residual + first * images.residual_stride : nullptr,
+          .residual_stride = images.residual_stride,
+          .columns = channels,
+          .low = clamp.low,
+          .high = clamp.high};
+      gemm_kernels().depthwise(args);
+      if (!clamp.complete)
+        gemm_kernels().activate(params_.activation, count, channels, args.y, args.y_stride);
+    }
+  });
+}
+
+PackedLinear::PackedLinear(int64_t in, int64_t out, const float* weight, const float* bias,
+                           Activation activation)
+    : conv_({.in_channels = in, .out_channels = out, .activation = activation}, weight, bias) {}
+
+void PackedLinear::run(const float* x, int64_t rows, float* y, const float* residual, int64_t x_stride,
+                       int64_t y_stride) const {
+  conv_.run({.x = x,
+             .batch = 1,
+             .height = 1,
+             .width = rows,
+             .y = y,
+             .out_height = 1,
+             .out_width = rows,
+             .residual = residual,
+             .x_stride = x_stride,
+             .y_stride = y_stride});
+}
+
+}  // namespace weft::kernels
