@@ -67,9 +67,7 @@ std::optional<size_t> find_param(const OpDef& op, std::string_view name) {
   return std::nullopt;
 }
 
-bool is_tensor_param(const Param& param) {
-  return param.type == Param::Type::Tensor || param.type == Param::Type::TensorList;
-}
+bool is_tensor_param(const Param& param) { return param.is_tensor(); }
 
 Tensor tensor_argument(const OpDef& op, const Param& param, PyObject* value) {
   if (const Tensor* tensor = tensor_of_python(value)) return *tensor;
@@ -88,8 +86,12 @@ void push_operands(const OpDef& op, const Param& param, PyObject* value,
   }
   if (param.type == Param::Type::TensorList) {
     if (!PySequence_Check(value) || PyUnicode_Check(value)) bad_argument(op, param, value);
+    const size_t before = operands.size();
     for (nb::handle item : nb::borrow<nb::object>(value))
       operands.push_back(tensor_argument(op, param, item.ptr()));
+    const size_t count = operands.size() - before;
+    if (param.list_length >= 0 && static_cast<int64_t>(count) != param.list_length)
+      bad_call(op, fmt::format("argument '{}' must have {} tensors, got {}", param.name, param.list_length, count));
     return;
   }
   if (!tensor_of_python(value)) {

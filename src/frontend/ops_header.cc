@@ -11,7 +11,7 @@ namespace {
 using ops::Param;
 using Type = ops::Param::Type;
 
-bool is_tensor(const Param& param) { return param.type == Type::Tensor || param.type == Type::TensorList; }
+bool is_tensor(const Param& param) { return param.is_tensor(); }
 
 // Of several operands, each may be a number; a function of one number would hide those of <cmath>.
 bool takes_numbers(const ops::OpDef& op) {
@@ -67,10 +67,17 @@ std::string parameters(const ops::OpDef& op) {
 }
 
 std::string arguments(const ops::OpDef& op) {
-  std::string operands, list, rest;
+  // `joined` is everything up to the last list, `operands` the tensors after it.
+  std::string joined, operands, rest;
+  const auto join = [&](const std::string& list) {
+    if (joined.empty()) joined = "{" + operands + "}";
+    joined = fmt::format("detail::joined({}, {})", joined, list);
+    operands.clear();
+  };
   for (const Param& param : op.params) {
     if (param.type == Type::TensorList) {
-      list = param.name;
+      if (!joined.empty() && !operands.empty()) join("{" + operands + "}");
+      join(param.name);
     } else if (is_tensor(param)) {
       operands += fmt::format("{}{}", operands.empty() ? "" : ", ", param.name);
     } else {
@@ -78,8 +85,9 @@ std::string arguments(const ops::OpDef& op) {
       rest += fmt::format("{}{{\"{}\", detail::{}({})}}", rest.empty() ? "" : ", ", param.name, convert, param.name);
     }
   }
-  operands = list.empty() ? "{" + operands + "}" : fmt::format("detail::joined({{{}}}, {})", operands, list);
-  return fmt::format("\"{}\", {}{}", op.name, operands, rest.empty() ? "" : ", {" + rest + "}");
+  if (!joined.empty() && !operands.empty()) join("{" + operands + "}");
+  const std::string all = joined.empty() ? "{" + operands + "}" : joined;
+  return fmt::format("\"{}\", {}{}", op.name, all, rest.empty() ? "" : ", {" + rest + "}");
 }
 
 std::string first_line(const std::string& doc) { return doc.substr(0, doc.find('\n')); }

@@ -69,7 +69,7 @@ namespace {
 Attrs complete_attrs(const OpDef& op, const Attrs& attrs) {
   Attrs result;
   for (const ops::Param& param : op.params) {
-    if (param.type == ops::Param::Type::Tensor || param.type == ops::Param::Type::TensorList) continue;
+    if (param.is_tensor()) continue;
     if (const ops::Attr* attr = attrs.find(param.name)) {
       result.set(param.name, *attr);
     } else if (param.has_default) {

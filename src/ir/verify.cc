@@ -97,7 +97,7 @@ class Verifier {
     if (!node.op) fail(&node, "an operator node has no operator");
     if (node.op->kind == ops::OpKind::Composite) fail(&node, "a composite operator is not a graph node");
     for (const ops::Param& param : node.op->params) {
-      if (param.type == ops::Param::Type::Tensor || param.type == ops::Param::Type::TensorList) continue;
+      if (param.is_tensor()) continue;
       const ops::Attr* attr = node.attrs.find(param.name);
       if (!attr) fail(&node, fmt::format("attribute '{}' is missing", param.name));
       if (!accepts(param, *attr)) {
@@ -131,17 +131,18 @@ class Verifier {
 
   void check_operand_count(const Node& node) {
     size_t required = 0, most = 0;
-    bool list = false;
+    bool open = false;
     for (const ops::Param& param : node.op->params) {
-      if (param.type == ops::Param::Type::TensorList) list = true;
-      if (param.type != ops::Param::Type::Tensor) continue;
-      if (most < node.inputs.size() && !node.inputs[most] && !param.optional && !list) {
-        fail(&node, fmt::format("operand '{}' is absent", param.name));
+      if (!param.is_tensor()) continue;
+      open = open || param.num_operands() < 0;
+      for (int64_t i = 0; i < param.num_operands(); ++i, ++most) {
+        if (most < node.inputs.size() && !node.inputs[most] && !param.optional && !open) {
+          fail(&node, fmt::format("operand '{}' is absent", param.name));
+        }
       }
-      ++most;
       if (!param.optional) required = most;
     }
-    if (node.inputs.size() < required || (!list && node.inputs.size() > most)) {
+    if (node.inputs.size() < required || (!open && node.inputs.size() > most)) {
       fail(&node, fmt::format("expected {} operands, got {}", most, node.inputs.size()));
     }
   }

@@ -14,34 +14,42 @@ thread_local Tracer* active_tracer = nullptr;
 // Attributes the caller left out get the schema's defaults, so that kernels and graphs see all of them.
 void complete_attributes(const OpDef& op, Attrs& attrs) {
   for (const Param& param : op.params) {
-    if (param.type == Param::Type::Tensor || param.type == Param::Type::TensorList) continue;
+    if (param.is_tensor()) continue;
     if (attrs.find(param.name) != nullptr) continue;
     WEFT_CHECK_TYPE(param.has_default, fmt::format("{}: missing argument '{}'\n  {}{}", op.name, param.name, op.name, op.schema));
     attrs.set(param.name, param.default_value);
   }
 }
 
+// "2", "2 to 3" or "at least 3".
+std::string expected_operands(size_t required, size_t allowed, bool open) {
+  if (open) return fmt::format("at least {}", required);
+  return required == allowed ? std::to_string(allowed) : fmt::format("{} to {}", required, allowed);
+}
+
 void check_operand_count(const OpDef& op, OpArgs& args) {
   size_t required = 0, allowed = 0;
+  bool open = false;
   for (const Param& param : op.params) {
-    if (param.type == Param::Type::TensorList) return;
-    if (param.type != Param::Type::Tensor) continue;
-    ++allowed;
+    if (!param.is_tensor()) continue;
+    const int64_t count = param.num_operands();
+    open = open || count < 0;
+    allowed += static_cast<size_t>(std::max<int64_t>(count, 0));
     if (!param.optional) required = allowed;
   }
   const size_t given = args.tensors.size();
-  WEFT_CHECK_TYPE(given >= required && given <= allowed,
+  WEFT_CHECK_TYPE(given >= required && (open || given <= allowed),
                   fmt::format("{}: expected {} tensor operands, got {}\n  {}{}", op.name,
-                              required == allowed ? std::to_string(allowed) : fmt::format("{} to {}", required, allowed),
-                              given, op.name, op.schema));
+                              expected_operands(required, allowed, open), given, op.name, op.schema));
+  if (open) return;
+  args.tensors.resize(allowed);
   size_t index = 0;
   for (const Param& param : op.params) {
-    if (param.type != Param::Type::Tensor || index >= given) continue;
-    WEFT_CHECK_TYPE(param.optional || args.tensors[index].defined(),
-                    fmt::format("{}: operand '{}' is missing", op.name, param.name));
-    ++index;
+    for (int64_t i = 0; i < param.num_operands(); ++i, ++index) {
+      WEFT_CHECK_TYPE(param.optional || args.tensors[index].defined(),
+                      fmt::format("{}: operand '{}' is missing", op.name, param.name));
+    }
   }
-  args.tensors.resize(allowed);
 }
 
 void check_devices(const OpDef& op, std::span<const Tensor> tensors, std::span<const TensorType> types) {
@@ -91,10 +99,11 @@ TensorType type_of(const Tensor& tensor) {
 
 std::string describe_operands(const OpDef& op, std::span<const TensorType> operands) {
   std::string text = "\n ";
-  size_t index = 0;
+  size_t index = 0, fixed = 0;
+  for (const Param& param : op.params) fixed += static_cast<size_t>(std::max<int64_t>(param.num_operands(), 0));
   for (const Param& param : op.params) {
-    if (param.type != Param::Type::Tensor && param.type != Param::Type::TensorList) continue;
-    const size_t count = param.type == Param::Type::TensorList ? operands.size() - index : 1;
+    if (!param.is_tensor()) continue;
+    const size_t count = param.num_operands() < 0 ? operands.size() - fixed : static_cast<size_t>(param.num_operands());
     for (size_t i = 0; i < count && index < operands.size(); ++i, ++index) {
       const std::string label = param.type == Param::Type::TensorList ? fmt::format("{}[{}]", param.name, i) : param.name;
       text += fmt::format(" {}: {} {}  ", label, operands[index].str(), operands[index].device.str());

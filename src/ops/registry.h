@@ -50,12 +50,18 @@ struct Param {
   bool keyword_only = false;
   bool has_default = false;
   Attr default_value;
+  int64_t list_length = -1;  // of a TensorList: how many tensors, or -1 where the call decides
+
+  bool is_tensor() const { return type == Type::Tensor || type == Type::TensorList; }
+  // How many operands of the flattened list it takes; -1 where the call decides.
+  int64_t num_operands() const { return type == Type::TensorList ? list_length : type == Type::Tensor ? 1 : 0; }
 };
 
 struct OpDef;
 
 // Operands of a strict call. Tensors are in schema order, a TensorList flattened in its place; an absent
-// optional tensor is an undefined Tensor.
+// optional tensor is an undefined Tensor. At most one list of a schema has no fixed length, and no optional
+// tensor comes with it.
 struct OpArgs {
   std::vector<Tensor> tensors;
   Attrs attrs;

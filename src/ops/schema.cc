@@ -97,12 +97,27 @@ Param parse_param(std::string_view text) {
     param.optional = true;
     type.remove_suffix(1);
   }
+  if (type.starts_with("Tensor[") && type != "Tensor[]") {
+    param.list_length = static_cast<int64_t>(parse_number(type.substr(7, type.size() - 8)));
+    type = "Tensor[]";
+  }
   param.type = parse_type(type);
   if (equals != std::string_view::npos) {
     param.has_default = true;
     param.default_value = parse_default(param.type, trim(text.substr(equals + 1)));
   }
   return param;
+}
+
+// Flattened operands must tell which parameter each belongs to.
+void check_open_lists(const std::vector<Param>& params, std::string_view text) {
+  int64_t open = 0, optional = 0;
+  for (const Param& param : params) {
+    open += param.num_operands() < 0;
+    optional += param.type == Param::Type::Tensor && param.optional;
+  }
+  WEFT_ASSERT(open <= 1 && (open == 0 || optional == 0),
+              fmt::format("schema: a list of any length beside another or beside an optional tensor: '{}'", text));
 }
 
 }  // namespace
@@ -122,6 +137,7 @@ Schema parse_schema(std::string_view text) {
     schema.params.push_back(parse_param(part));
     schema.params.back().keyword_only = keyword_only;
   }
+  check_open_lists(schema.params, text);
   const std::string_view result = trim(text.substr(arrow + 2));
   if (result.starts_with('(')) {
     schema.num_outputs = static_cast<int>(split(result.substr(1, result.size() - 2)).size());

@@ -27,6 +27,13 @@ TEST(Schema, ParsesTypesDefaultsAndKeywordOnly) {
   EXPECT_EQ(std::get<std::string>(schema.params[3].default_value), "none");
 }
 
+TEST(Schema, ListsOfFixedLengthTellOperandsApart) {
+  const Schema schema = parse_schema("(Tensor x, Tensor[2] hx, Tensor[] params) -> Tensor");
+  EXPECT_EQ(schema.params[1].list_length, 2);
+  EXPECT_EQ(schema.params[2].num_operands(), -1);
+  EXPECT_THAT(error_of([] { parse_schema("(Tensor[] x, Tensor[] y) -> Tensor"); }), testing::HasSubstr("a list of any length beside another"));
+}
+
 TEST(Call, AddsWithBroadcasting) {
   const Tensor a = Tensor::of<float>({1, 2, 3}, {3, 1}), b = Tensor::of<float>({10, 20});
   const Tensor sum = call1("add", {a, b});
