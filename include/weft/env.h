@@ -27,6 +27,7 @@ inline constexpr Variable kVariables[] = {
     {"WEFT_VECTOR_BYTES", "0", "Vector width of generated code in bytes: 16, 32 or 64; 0: the machine's."},
     {"WEFT_VERIFY", "0", "1: verify the graph after every pass."},
     {"WEFT_DISABLE_COMPILE", "0", "1: weft.compile returns calls the original function."},
+    {"WEFT_TRACE", "", "File to write a timeline of all threads to, which Perfetto opens (docs/THREADS.md)."},
     {"WEFT_SHARED_DATA", "", "Folder of test data (tests only)."},
     {"WEFT_ALLOCATOR_LIMIT", "", "Largest number of bytes the allocator keeps for reuse; default a quarter of memory."},
 };

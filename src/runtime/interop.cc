@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/log.h"
+#include "runtime/trace_events.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -88,7 +89,7 @@ class InteropPool {
   using Lock = std::unique_lock<std::mutex>;
 
   void run(Lock& lock, const TaskPtr& task);
-  void work();
+  void work(int number);
   // The rest needs the lock.
   TaskPtr take(const Task* inside);
   TaskPtr remove(std::deque<TaskPtr>::iterator place);
@@ -183,6 +184,7 @@ TaskPtr InteropPool::take(const Task* inside) {
 void InteropPool::run(Lock& lock, const TaskPtr& task) {
   const TaskPtr* const outer = std::exchange(current_task, &task);
   try {
+    const Span span("inter-op task", "inter-op");
     std::exchange(task->body, nullptr)();
   } catch (const std::exception& error) {
     log::warning(fmt::format("an inter-op task ended with an exception: {}", error.what()));
@@ -196,8 +198,9 @@ void InteropPool::run(Lock& lock, const TaskPtr& task) {
   task->finished = true;
 }
 
-void InteropPool::work() {
+void InteropPool::work(int number) {
   is_worker = true;
+  name_thread("inter-op", number);
   Lock lock(mutex_);
   while (true) {
     if (const TaskPtr task = take(nullptr)) {
@@ -224,7 +227,7 @@ bool InteropPool::start_worker() {
   sigfillset(&all);  // signals are the application's
   pthread_sigmask(SIG_SETMASK, &all, &old);
   try {
-    std::thread([this] { work(); }).detach();
+    std::thread([this, number = workers_ + 1] { work(number); }).detach();
     ++workers_;
   } catch (const std::system_error& error) {
     start_error_ = error.what();
@@ -283,6 +286,7 @@ void InteropPool::help_or_sleep(uint64_t seen) {
     }
   }
   if (task == nullptr) {
+    const Span span("wait", "inter-op");
     waiter.wake.wait(lock, [&] { return waiter.awake; });
   } else {
     lock.unlock();

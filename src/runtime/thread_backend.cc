@@ -25,28 +25,43 @@ const char* backend_name() { return "OpenMP"; }
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
 
+#include <algorithm>
 #include <memory>
+
+#include "runtime/trace_events.h"
+#include "weft/parallel.h"
 
 namespace weft::runtime {
 namespace {
 
+struct ThreadNames : tbb::task_scheduler_observer {
+  explicit ThreadNames(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  void on_scheduler_entry(bool is_worker) override {
+    if (is_worker) name_thread("intra-op", tbb::this_task_arena::current_thread_index());
+  }
+};
+
 // Made for n threads, and made again when the number changes. Never destroyed: at exit TBB may be gone
 // already.
 struct Arena {
-  explicit Arena(int n) : size(n), allowed(tbb::global_control::max_allowed_parallelism, n), arena(n) {}
+  explicit Arena(int n)
+      : size(n), allowed(tbb::global_control::max_allowed_parallelism, n), arena(n), names(arena) {}
   int size;
   tbb::global_control allowed;
   tbb::task_arena arena;
+  ThreadNames names;
 };
 
 }  // namespace
 
 void backend_run(int n, TeamFn fn, void* context) {
   static std::unique_ptr<Arena>& current = *new std::unique_ptr<Arena>();
-  if (current == nullptr || current->size != n) {
+  const int size = std::max(n, get_num_threads());
+  if (current == nullptr || current->size != size) {
     current.reset();
-    current = std::make_unique<Arena>(n);
+    current = std::make_unique<Arena>(size);
   }
   current->arena.execute(
       [&] { tbb::parallel_for(0, n, [&](int index) { fn(context, index); }, tbb::static_partitioner()); });

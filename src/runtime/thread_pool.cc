@@ -5,6 +5,7 @@
 
 #include <system_error>
 
+#include "runtime/trace_events.h"
 #include "weft/parallel.h"
 
 namespace weft::runtime {
@@ -90,6 +91,7 @@ bool ThreadPool::enter() {
 }
 
 void ThreadPool::work(int index) {
+  name_thread("intra-op", index);
   const std::atomic<uint32_t>& ticket = workers_[static_cast<size_t>(index - 1)].ticket;
   uint32_t seen = 0;
   while (true) {

@@ -13,6 +13,7 @@
 
 #include "runtime/host.h"
 #include "runtime/thread_pool.h"
+#include "runtime/trace_events.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -85,6 +86,7 @@ struct Region {
       if (index >= share.end) return;
       const int64_t first = begin + index * piece;
       try {
+        const runtime::Span span("parallel_for", "intra-op");
         body(context, first, std::min(end, first + piece));
       } catch (...) {
         if (!failed.exchange(true)) exception = std::current_exception();
@@ -119,6 +121,11 @@ constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
 #else
 constexpr bool kThreadSanitizer = false;
 #endif
+
+void run_serially(int64_t begin, int64_t end, RangeFn body, void* context) {
+  const runtime::Span span("parallel_for, one thread", "intra-op");
+  body(context, begin, end);
+}
 
 bool may_use_backend(const Pool& p) { return !kThreadSanitizer && !p.forked.load(std::memory_order_relaxed); }
 
@@ -172,14 +179,15 @@ void parallel_for_raw(int64_t begin, int64_t end, int64_t grain, RangeFn body, v
   const int64_t length = end - begin;
   const int64_t most_pieces = grain > 1 ? length / grain : length;
   const int threads = static_cast<int>(std::min<int64_t>(get_num_threads(), most_pieces));
-  if (threads <= 1 || in_region) return body(context, begin, end);
+  if (in_region) return body(context, begin, end);
+  if (threads <= 1) return run_serially(begin, end, body, context);
 
   Pool& p = pool();
   register_fork_handler();
   Lease lease(p);
   if (!lease.held) {
     ThreadPool::stop_spinning();
-    return body(context, begin, end);
+    return run_serially(begin, end, body, context);
   }
 
   const int64_t wanted = threads * std::clamp<int64_t>(most_pieces / threads, 1, kPiecesPerThread);
