@@ -23,7 +23,9 @@ class ArchiveReader {
   bool has(std::string_view entry) const;
   size_t size(std::string_view entry) const;              // uncompressed
   std::string read(std::string_view entry) const;         // checked against its CRC
-  // The entry's bytes as storage: mapped copy-on-write where it is stored in the file, read otherwise.
+  // The entry's bytes as storage: mapped copy-on-write where it is stored in the file, and then not checked against
+  // its CRC, which would read every page of it; read otherwise. The file must not be changed in place while it is
+  // mapped (weft's own writer moves a new file into its place).
   std::shared_ptr<Storage> map(std::string_view entry) const;
   const std::string& name() const;    // for messages: the path
   int64_t version() const;            // 3 … 10
@@ -34,12 +36,15 @@ class ArchiveReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Payloads start at multiples of 64 bytes. finish() returns the whole, or moves a temporary file into place.
+// Payloads start at multiples of 64 bytes; equal contents give equal bytes. finish() returns the whole, or moves a
+// temporary file into place; nothing is left of one that could not be written.
 class ArchiveWriter {
  public:
   explicit ArchiveWriter(std::string top_folder);
   ~ArchiveWriter();
   void add(std::string_view entry, std::span<const std::byte> bytes, bool compress = false);
+  // Keeps the storage, and reads it when the archive is finished.
+  void add(std::string_view entry, std::shared_ptr<Storage> storage);
   std::string finish();
   void finish_to_file(const std::string& path);  // temporary file, fsync, rename
 

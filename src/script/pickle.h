@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,16 +23,25 @@ struct UnpickleOptions {
   size_t max_depth = 1000, max_items = size_t{1} << 28;
 };
 
-// Storages of equal key are shared. Refused with the name of what was asked for: any global but those of tensors,
+// Storages of equal key are shared; tensors come to the CPU. A value that contains itself is refused. Refused with the name of what was asked for: any global but those of tensors,
 // parameters, OrderedDict, torch's size and dtypes/devices, and the archive's classes. A damaged stream is a ValueError
 // naming the opcode and its offset.
 IValue unpickle(std::string_view bytes, const ArchiveReader* archive, const UnpickleOptions& options = {});
 
-// The pickle of `value`; tensors' storages are added to `archive` under `storages` (each once).
-class StorageWriter;
-std::string pickle(const IValue& value, ArchiveWriter& archive, const std::string& storages = "data");
+struct PickleOptions {
+  std::string storages = "data";  // the entry folder that tensors' storages go to
+  // Types of containers, which TorchScript needs and torch.load with weights_only refuses.
+  bool type_tags = true;
+  // What __getstate__ of the object gives; nullopt: its attributes by name. Unset: always its attributes.
+  std::function<std::optional<IValue>(const std::shared_ptr<Object>& object)> get_state;
+};
+
+// The pickle of `value`, protocol 2; tensors' storages are added to `archive`, each once. ValueError for what has no
+// place in a pickle: futures, functions, meta and traced tensors, values that contain themselves.
+std::string pickle(const IValue& value, ArchiveWriter& archive, const PickleOptions& options = {});
 
 // torch.load/torch.save of plain values: state dicts, lists, tensors. A script archive is refused with a hint.
+// A dtype is its number (weft/ivalue.h), an OrderedDict a Dict, a torch.Size a tuple.
 IValue load_value(const std::string& path);
 IValue load_value_bytes(std::string bytes);
 void save_value(const IValue& value, const std::string& path);
