@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/conv_generic.h"
+#include "kernels/cpu/conv_f32.h"
 #include "ops/arguments.h"
 
 namespace weft::ops {
@@ -190,6 +190,55 @@ kernels::ConvGeometry geometry_of(const Tensor& x, const Tensor& weight, const S
   return geometry;
 }
 
+// Strides of [n, c, *size] (or [c, *size]) stored with the channels last.
+Strides channels_last_strides(const Shape& shape, size_t channel_dim) {
+  Strides strides(shape.size());
+  int64_t stride = 1;
+  strides[channel_dim] = stride;
+  stride *= shape[channel_dim];
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (d == channel_dim) continue;
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
+bool is_channels_last(const Tensor& x, size_t channel_dim) {
+  const Strides wanted = channels_last_strides(x.shape(), channel_dim);
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    if (x.shape()[d] != 1 && x.strides()[d] != wanted[d]) return false;
+  }
+  return true;
+}
+
+// Through channels-last images; a channels-last input gives a channels-last result.
+Tensor convolution_f32(const kernels::ConvGeometry& g, const Tensor& input, const Tensor& weight,
+                       const Tensor& bias, const Shape& shape, size_t channel_dim) {
+  const int64_t pixels_in = g.input[0] * g.input[1] * g.input[2],
+                pixels_out = g.output[0] * g.output[1] * g.output[2];
+  const bool last = is_channels_last(input, channel_dim) && g.in_channels > 1;
+  Tensor x = input;
+  if (!last) {
+    x = input.contiguous();
+    if (g.in_channels > 1 && pixels_in > 1) {
+      const Tensor turned = Tensor::empty(x.shape(), DType::F32);
+      kernels::to_channels_last(g.batch, g.in_channels, pixels_in, x.data_as<float>(),
+                                turned.data_as<float>());
+      x = turned;
+    }
+  }
+  const Tensor y = Tensor::empty(shape, DType::F32);
+  kernels::convolve_f32(g, x.data_as<float>(), weight.data_as<float>(),
+                        bias.defined() ? bias.data_as<float>() : nullptr, y.data_as<float>());
+  if (last) return y.as_strided(shape, channels_last_strides(shape, channel_dim), 0);
+  if (g.out_channels == 1 || pixels_out == 1) return y;
+  const Tensor result = Tensor::empty(shape, DType::F32);
+  kernels::to_channels_first(g.batch, g.out_channels, pixels_out, y.data_as<float>(),
+                             result.data_as<float>());
+  return result;
+}
+
 std::vector<Tensor> eager_convolution(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   std::vector<TensorType> types;
   for (const Tensor& operand : operands)
@@ -197,11 +246,21 @@ std::vector<Tensor> eager_convolution(const OpDef& op, std::span<const Tensor> o
   const TensorType type = infer_convolution(op, types, attrs)[0];
   Shape shape;
   for (const Sym& size : type.shape) shape.push_back(size.constant());
+  if (numel(shape) == 0) return {Tensor::empty(shape, type.dtype)};
+  const kernels::ConvGeometry geometry =
+      geometry_of(operands[0], operands[1], shape, read_attrs(op, types, attrs));
+  const auto prepared = [](const Tensor& x, DType dtype) {
+    return x.defined() ? x.to(dtype).contiguous() : Tensor();
+  };
+  if (type.dtype != DType::F64 && kernels::convolve_f32_supports(geometry)) {
+    const size_t channel_dim = operands[0].shape().size() - operands[1].shape().size() + 1;
+    const Tensor y = convolution_f32(geometry, operands[0].to(DType::F32), prepared(operands[1], DType::F32),
+                                     prepared(operands[2], DType::F32), shape, channel_dim);
+    return {y.to(type.dtype)};
+  }
   const Tensor result = Tensor::empty(shape, type.dtype);
-  if (result.numel() == 0) return {result};
-  const Tensor x = operands[0].contiguous(), weight = operands[1].contiguous();
-  const Tensor bias = operands[2].defined() ? operands[2].contiguous() : Tensor();
-  const kernels::ConvGeometry geometry = geometry_of(x, weight, shape, read_attrs(op, types, attrs));
+  const Tensor x = prepared(operands[0], type.dtype), weight = prepared(operands[1], type.dtype);
+  const Tensor bias = prepared(operands[2], type.dtype);
   visit_dtype(type.dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, Half> ||
                   std::is_same_v<T, BFloat16>) {

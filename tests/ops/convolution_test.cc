@@ -257,6 +257,19 @@ TEST(Convolution, EveryLayout) {
   }
 }
 
+// The same bits for an input stored channels last, and a result stored so.
+TEST(Convolution, ChannelsLastIsKept) {
+  for (const int64_t groups : {1, 6}) {
+    const Tensor x = sample({2, 6, 5, 7}, DType::F32, -1, 1, 1),
+                 w = sample({12, 6 / groups, 3, 3}, DType::F32, -1, 1, 2);
+    const Tensor last = Tensor::empty({2, 5, 7, 6}, DType::F32).as_strided({2, 6, 5, 7}, {210, 1, 42, 6}, 0);
+    last.copy_from(x);
+    const Tensor y = call1("conv2d", {last, w, Tensor()}, {{"groups", Sym(groups)}});
+    EXPECT_EQ(y.strides(), (Strides{180, 1, 60, 12}));
+    EXPECT_TRUE(testing::same_tensor(y, call1("conv2d", {x, w, Tensor()}, {{"groups", Sym(groups)}})));
+  }
+}
+
 TEST(Convolution, UnbatchedIsABatchOfOne) {
   const Tensor x = sample({3, 9, 8}, DType::F32, -1, 1, 1), w = sample({5, 3, 3, 2}, DType::F32, -1, 1, 2);
   const Tensor y = call1("conv2d", {x, w, Tensor()});

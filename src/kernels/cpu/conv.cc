@@ -86,6 +86,23 @@ class RowPointers {
   std::vector<float> edges_;
 };
 
+// weight[columns][in_channels][taps] as to[taps][in_channels][width].
+void pack_block(const float* weight, int64_t columns, int64_t in_channels, int64_t taps, float* to,
+                int64_t width) {
+  const int64_t depth = in_channels * taps;
+  if (taps == 1) return gemm_kernels().transpose(columns, depth, weight, depth, to, width);
+  constexpr int64_t kChannels = 16;  // at a time, so that what is turned stays in the first-level cache
+  std::vector<float> turned(static_cast<size_t>(kChannels * taps * width));
+  for (int64_t first = 0; first < in_channels; first += kChannels) {
+    const int64_t channels = std::min(kChannels, in_channels - first);
+    gemm_kernels().transpose(columns, channels * taps, weight + first * taps, depth, turned.data(), width);
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = 0; c < channels; ++c)
+        std::copy_n(turned.data() + (c * taps + tap) * width, columns,
+                    to + (tap * in_channels + first + c) * width);
+  }
+}
+
 ConvImages with_strides(ConvImages images, const ConvParams& params) {
   if (images.x_stride == 0) images.x_stride = params.in_channels;
   if (images.y_stride == 0) images.y_stride = params.out_channels;
@@ -133,15 +150,7 @@ void PackedConv::pack_dense(const float* weight, const float* bias) {
       const int64_t width = block.vectors * lanes;
       float* const to = weights_.data() + block.offset;
       if (block.columns < width) std::fill_n(to, depth * width, 0.0f);
-      if (taps == 1) {
-        gemm_kernels().transpose(block.columns, depth, weight + block.channel * depth, depth, to, width);
-      } else {
-        for (int64_t tap = 0; tap < taps; ++tap)
-          for (int64_t c = 0; c < in_group; ++c)
-            for (int64_t j = 0; j < block.columns; ++j)
-              to[(tap * in_group + c) * width + j] =
-                  weight[((block.channel + j) * in_group + c) * taps + tap];
-      }
+      pack_block(weight + block.channel * depth, block.columns, in_group, taps, to, width);
       if (bias) std::copy_n(bias + block.channel, block.columns, bias_.data() + block.bias_offset);
     }
   });
