@@ -22,6 +22,8 @@ int get_num_interop_threads();
 void set_num_interop_threads(int n);
 // "OpenMP" or "TBB".
 const char* threading_backend();
+// All of these, the libraries' versions and the environment variables, a line each.
+std::string parallel_info();
 
 // Calls body(begin, end) on disjoint ranges that cover [begin, end), each at least `grain` long except the
 // last. How the whole is cut depends on its length, the grain and the number of threads only; one thread may

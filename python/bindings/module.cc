@@ -6,7 +6,6 @@
 #include "weft/allocator.h"
 #include "weft/env.h"
 #include "weft/error.h"
-#include "weft/parallel.h"
 
 // Sources in src/capture are compiled into this module; they add what they have to it here, last, when Tensor
 // and the operators are bound.
@@ -65,11 +64,9 @@ NB_MODULE(_C, m) {
   bind_tensor(m);
   bind_creation(m);
   bind_operators(m);
+  bind_threads(m);
 
   m.attr("__version__") = WEFT_VERSION_STRING;
-  m.def("set_num_threads", &set_num_threads, nb::arg("n"),
-        "Number of threads that one operation uses, at least 1.");
-  m.def("get_num_threads", &get_num_threads);
   m.def(
       "set_logs", [](const std::string& channels) { log::set_logs(channels); }, nb::arg("channels"),
       "Switches log channels on, as WEFT_LOGS: set_logs('output_code,graph_breaks').");

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "weft/error.h"
+#include "weft/parallel.h"
 
 int main(int argc, char** argv) {
   CLI::App app("weft compiles array programs. This command shows what it finds on this machine.\n", "weft");
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
       "  weft info                       CPU, threads, toolchains, devices, kernel cache\n"
       "  weft info --json                the same for programs\n"
       "  WEFT_TOOLCHAIN=c++ weft info    what would be used with that setting\n"
+      "  weft parallel_info              numbers of threads, their libraries and settings\n"
       "  weft env                        every environment variable weft reads\n"
       "  weft cache clear                forget compiled kernels\n"
       "  weft bench ceilings             memory bandwidth and peak arithmetic, in some seconds\n"
@@ -27,6 +29,7 @@ int main(int argc, char** argv) {
 
   CLI::App* info = app.add_subcommand("info", "Version, CPU, threads, toolchains, devices and cache");
   add_json(info);
+  CLI::App* parallel = app.add_subcommand("parallel_info", "Numbers of threads, their libraries and settings");
   CLI::App* environment = app.add_subcommand("env", "Every environment variable weft reads, and its value");
   add_json(environment);
   CLI::App* cache = app.add_subcommand("cache", "The compiled kernels on disk");
@@ -46,6 +49,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (info->parsed()) return weft::cli::info(json);
+    if (parallel->parsed()) {
+      std::fputs(weft::parallel_info().c_str(), stdout);
+      return 0;
+    }
     if (environment->parsed()) return weft::cli::environment(json);
     if (cache_info->parsed()) return weft::cli::cache_info(json);
     if (cache_clear->parsed()) return weft::cli::cache_clear();
@@ -56,7 +63,7 @@ int main(int argc, char** argv) {
         !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; }).empty();
     if (!first.empty() && first[0] != '-' && !known) {
       std::fprintf(stderr,
-                   "weft: unknown command '%s'; the commands are info, env, cache and bench (weft --help)\n",
+                   "weft: unknown command '%s'; the commands are info, parallel_info, env, cache and bench (weft --help)\n",
                    first.c_str());
       return 2;
     }

@@ -1,5 +1,7 @@
 #include "runtime/thread_pool.h"
 
+#include <fmt/format.h>
+
 #if defined(WEFT_THREADING_OMP)
 #include <omp.h>
 
@@ -18,6 +20,16 @@ void backend_after_fork() { omp_set_num_threads(1); }
 
 const char* backend_name() { return "OpenMP"; }
 
+std::string backend_version() {
+  const char* version = _OPENMP >= 202111   ? "5.2"
+                        : _OPENMP >= 202011 ? "5.1"
+                        : _OPENMP >= 201811 ? "5.0"
+                                            : "4.5";
+  return fmt::format("OpenMP {} (a.k.a. OpenMP {})", _OPENMP, version);
+}
+
+std::string backend_limit() { return fmt::format("omp_get_max_threads() : {}", omp_get_max_threads()); }
+
 }  // namespace weft::runtime
 
 #elif defined(WEFT_THREADING_TBB)
@@ -26,6 +38,7 @@ const char* backend_name() { return "OpenMP"; }
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_scheduler_observer.h>
+#include <tbb/version.h>
 
 #include <algorithm>
 #include <memory>
@@ -72,6 +85,15 @@ bool backend_deals_work() { return true; }
 void backend_after_fork() {}
 
 const char* backend_name() { return "TBB"; }
+
+std::string backend_version() {
+  return fmt::format("{} (interface {})", TBB_runtime_version(), TBB_runtime_interface_version());
+}
+
+std::string backend_limit() {
+  return fmt::format("tbb::global_control max_allowed_parallelism : {}",
+                     tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+}
 
 }  // namespace weft::runtime
 #else

@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,6 +22,9 @@ bool backend_deals_work();
 // In a child of fork(), where the backend's threads are gone.
 void backend_after_fork();
 const char* backend_name();
+// For parallel_info(): "OpenMP 201511 (a.k.a. OpenMP 4.5)", and how many threads the library would use by itself.
+std::string backend_version();
+std::string backend_limit();
 
 // n - 1 threads that help whoever calls run(). A region does not wait for threads that are late, because other
 // programs or application threads have the cores: it ends when those that have begun are done. Workers spin for

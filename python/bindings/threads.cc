@@ -1,0 +1,25 @@
+// Numbers of threads, what __config__ prints, and the profiler.
+#include <nanobind/stl/string.h>
+
+#include "bindings.h"
+#include "weft/config.h"
+#include "weft/parallel.h"
+#include "weft/profiler.h"
+
+namespace weft::python {
+
+void bind_threads(nb::module_& m) {
+  m.def("set_num_threads", &set_num_threads, nb::arg("n"),
+        "Number of threads that one operation uses, at least 1.");
+  m.def("get_num_threads", &get_num_threads, "Number of threads that one operation uses.");
+  m.def("set_num_interop_threads", &set_num_interop_threads, nb::arg("n"),
+        "Number of threads that run forked tasks, at least 1. Once in a process, before the first task: "
+        "RuntimeError afterwards.");
+  m.def("get_num_interop_threads", &get_num_interop_threads, "Number of threads that run forked tasks.");
+  m.def("_parallel_info", &parallel_info);
+  m.def("_build_info", &build_info);
+  m.def("_start_profiler", &profiler::start, nb::arg("path"));
+  m.def("_stop_profiler", &profiler::stop);
+}
+
+}  // namespace weft::python

@@ -1,0 +1,16 @@
+// The program `parallel_info`: how many threads weft uses here, and why.
+#include <cstdio>
+#include <cstring>
+
+#include "weft/parallel.h"
+
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    const bool help = std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0;
+    std::fputs("Usage: parallel_info\nPrints weft's numbers of threads, threading library and their settings.\n",
+               help ? stdout : stderr);
+    return help ? 0 : 2;
+  }
+  std::fputs(weft::parallel_info().c_str(), stdout);
+  return 0;
+}
