@@ -77,6 +77,12 @@ class IValue {
   bool is_list() const { return is(Tag::List); }
   bool is_number() const { return is_int() || is_double() || is_bool() || is(Tag::Complex); }
 
+  // The value itself where it is of that type, null otherwise.
+  const int64_t* if_int() const { return std::get_if<int64_t>(&value_); }
+  const double* if_double() const { return std::get_if<double>(&value_); }
+  const bool* if_bool() const { return std::get_if<bool>(&value_); }
+  const std::shared_ptr<jit::List>* if_list() const { return std::get_if<std::shared_ptr<jit::List>>(&value_); }
+
   // Each raises TypeError ("expected int, got str") when the value is of another type.
   const Tensor& to_tensor() const { return get<Tensor>(Tag::Tensor); }
   Tensor& to_tensor() { return const_cast<Tensor&>(std::as_const(*this).to_tensor()); }

@@ -1,5 +1,10 @@
 #include "script/function.h"
 
+#include <fmt/format.h>
+
+#include "script/code.h"
+#include "script/interpreter.h"
+
 namespace weft::jit {
 
 Function::Function(std::string qualified_name, Schema schema, std::function<std::unique_ptr<ir::Graph>()> define)
@@ -17,10 +22,25 @@ const std::string& Function::name() const { return impl_->name; }
 const Schema& Function::schema() const { return impl_->schema; }
 const ir::Graph& Function::graph() const { return impl_->get_graph(); }
 
+IValue Function::operator()(std::vector<IValue> arguments, const Keywords& keywords) const {
+  std::vector<IValue> bound = bind_arguments(impl_->schema, std::move(arguments), keywords);
+  return run_code(impl_->get_code(), bound);
+}
+
 ir::Graph& FunctionImpl::get_graph() {
   const std::lock_guard lock(mutex);
   if (!graph) graph = define();
   return *graph;
+}
+
+const Code& FunctionImpl::get_code() {
+  if (const Code* made = ready.load(std::memory_order_acquire)) return *made;
+  const std::lock_guard lock(mutex);
+  if (!code) {
+    code = std::make_shared<const Code>(get_graph(), name);
+    ready.store(code.get(), std::memory_order_release);
+  }
+  return *code;
 }
 
 }  // namespace weft::jit

@@ -1,0 +1,80 @@
+#include "script/frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "script/interpreter.h"
+
+namespace weft::jit {
+
+FrameStack& FrameStack::current() {
+  thread_local FrameStack stack;
+  return stack;
+}
+
+IValue* FrameStack::push(size_t size) {
+  if (chunks_.empty() || chunks_[chunk_].size - chunks_[chunk_].used < size) {
+    const size_t next = chunks_.empty() ? 0 : chunk_ + 1;
+    // A later chunk may be left over from deeper calls, and too small now.
+    if (next < chunks_.size() && chunks_[next].size < size) chunks_.resize(next);
+    if (next == chunks_.size()) {
+      const size_t capacity = std::max(kChunk, size);
+      chunks_.push_back({std::make_unique<IValue[]>(capacity), capacity, 0});
+    }
+    chunk_ = next;
+  }
+  Chunk& chunk = chunks_[chunk_];
+  IValue* result = chunk.values.get() + chunk.used;
+  chunk.used += size;
+  return result;
+}
+
+void FrameStack::pop(size_t size) {
+  chunks_[chunk_].used -= size;
+  while (chunk_ > 0 && chunks_[chunk_].used == 0) --chunk_;
+}
+
+FrameScope::FrameScope(const Code& code)
+    : stack_(FrameStack::current()),
+      frame_{code, code.instructions.data(), nullptr, size_t{code.num_registers} + code.num_staged, stack_.top_} {
+  if (stack_.depth_ >= kMaxCallDepth) {
+    throw_error(ErrorKind::Runtime, fmt::format("calls of TorchScript functions are nested deeper than {}, in '{}'", kMaxCallDepth, code.function_name));
+  }
+  frame_.registers = stack_.push(frame_.size);
+  stack_.top_ = &frame_;
+  ++stack_.depth_;
+}
+
+FrameScope::~FrameScope() {
+  for (size_t i = 0; i < frame_.size; ++i) {
+    if (!frame_.registers[i].is_none()) frame_.registers[i] = IValue();
+  }
+  stack_.pop(frame_.size);
+  stack_.top_ = frame_.caller;
+  --stack_.depth_;
+}
+
+std::string traceback() {
+  std::vector<std::string> lines;
+  for (const Frame* frame = FrameStack::current().top(); frame; frame = frame->caller) {
+    const ir::SourceLocation& location = frame->code.location(frame->at);
+    const std::string& name = frame->code.function_name;
+    if (!location.file) {
+      lines.push_back(fmt::format("\n  in {}", name));
+    } else {
+      lines.push_back(fmt::format("\n  File \"{}\", line {}, in {}", *location.file, location.line, name));
+    }
+  }
+  // The innermost calls of a deep recursion say enough.
+  constexpr size_t kMost = 30;
+  std::string text = "\nTraceback of TorchScript (most recent call last):";
+  if (lines.size() > kMost) {
+    text += fmt::format("\n  … {} calls", lines.size() - kMost);
+    lines.resize(kMost);
+  }
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) text += *line;
+  return text;
+}
+
+}  // namespace weft::jit
