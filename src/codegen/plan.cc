@@ -224,6 +224,14 @@ class Planner {
     for (const ir::Value* input : node.inputs) step.inputs.push_back(input ? slot_of(input) : -1);
     for (const ir::Value* output : node.outputs) step.results.push_back(slot_of(output));
     step.keeps_views = is_index_view(node);
+    if (node.op->prepare && !has_symbols(step.attrs)) {
+      std::vector<Tensor> constants;
+      for (const ir::Value* input : node.inputs) {
+        const bool known = input && input->def && input->def->kind == ir::NodeKind::Constant;
+        constants.push_back(known ? input->def->constant : Tensor());
+      }
+      step.prepared = node.op->prepare(*node.op, constants, step.attrs);
+    }
     step.description = fmt::format("call {}{}", node.op->name,
                                    node.location.str().empty() ? "" : "  # " + node.location.str());
     plan_.steps_.push_back(std::move(step));
@@ -367,8 +375,11 @@ void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots,
   try {
     if (const ops::Attr* through = step.node->attrs.find("through"))
       operands[0] = ops::call1(std::get<std::string>(*through), {operands[0]});
-    results = ops::call(*step.node->op,
-                        {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs});
+    if (step.prepared)
+      results = step.prepared(operands);
+    else
+      results = ops::call(*step.node->op,
+                          {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs});
   } catch (const Error& error) {
     std::string where = step.node->location.str();
     if (where.empty()) throw;

@@ -35,6 +35,7 @@ struct PlanStep {
   // … or an operator call.
   const ir::Node* node = nullptr;
   ops::Attrs attrs;
+  ops::PreparedFn prepared;  // instead of `node`, where the operator has work that one preparation does
   std::vector<int> inputs;  // -1: absent
   std::vector<int> results;
   // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the part.

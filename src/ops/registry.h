@@ -73,6 +73,10 @@ struct OpArgs {
 using InferFn = std::function<std::vector<TensorType>(const OpDef&, std::span<const TensorType> operands, const Attrs&)>;
 using EagerFn = std::function<std::vector<Tensor>(const OpDef&, std::span<const Tensor> operands, const Attrs&)>;
 using SemanticsFn = std::function<scalar::Expr(std::span<const scalar::Expr> operands, const Attrs&)>;
+// What repeated calls need to do once. `constants`: the operands that are the same at every call; undefined ones are
+// not known yet. The result takes all operands and does the rest; null where nothing would be gained.
+using PreparedFn = std::function<std::vector<Tensor>(std::span<const Tensor> operands)>;
+using PrepareFn = std::function<PreparedFn(const OpDef&, std::span<const Tensor> constants, const Attrs&)>;
 using CompositeFn = std::function<std::vector<Tensor>(const OpDef&, const OpArgs&)>;
 
 // Largest error in units in the last place of the result, against the reference computed in float64
@@ -117,6 +121,7 @@ struct OpDef {
   EagerFn eager = nullptr;
   SemanticsFn semantics = nullptr;
   CompositeFn composite = nullptr;
+  PrepareFn prepare = nullptr;
 
   std::vector<Param> params = {};  // parsed from schema at registration
   int num_outputs = 1;         // -1: a list of tensors, whose length the operands decide

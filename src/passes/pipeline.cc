@@ -14,7 +14,9 @@ constexpr Pass kPipeline[] = {
     {"canonicalize", "local simplifications", canonicalize},
     {"fold_constants", "small results known now", fold_constants},
     {"cse", "equal computations become one", eliminate_common_subexpressions},
-    {"canonicalize", "what folding and merging have made possible", canonicalize},
+    {"channels_last", "images with their channels last, between convolutions", channels_last},
+    {"canonicalize", "what folding, merging and layouts have made possible", canonicalize},
+    {"fuse_epilogues", "bias, residual and activation into convolutions and linear layers", fuse_epilogues},
     {"strip_monotone", "argmin and argmax through sqrt", strip_monotone},
     {"dead_code", "unused nodes", eliminate_dead_code},
 };
