@@ -165,6 +165,48 @@ Tensors eager_adaptive_avg(const OpDef& op, std::span<const Tensor> operands, co
   return average(operands[0], adaptive_dims(op, attrs, operands[0], rank), rank, 0);
 }
 
+// ---- images with their channels last -----------------------------------------------------------------------------
+TensorType channels_first(const TensorType& type) {
+  TensorType result = type;
+  result.shape = {type.shape[0], type.shape[3], type.shape[1], type.shape[2]};
+  return result;
+}
+
+template <InferFn::result_type (*kInfer)(const OpDef&, std::span<const TensorType>, const Attrs&, size_t)>
+Types infer_channels_last(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+  WEFT_CHECK(operands[0].shape.size() == 4,
+             fmt::format("{}: expected input f32[batch, height, width, channels]{}", op.name, describe_operands(op, operands)));
+  const Types first{channels_first(operands[0])};
+  TensorType result = kInfer(op, first, attrs, 2)[0];
+  result.shape = {result.shape[0], result.shape[2], result.shape[3], result.shape[1]};
+  return {result};
+}
+
+// `pool` writes the pooled images into a new tensor.
+template <class F>
+Tensors pool_channels_last(const Tensor& x, const kernels::PoolDims& dims, F pool) {
+  const Tensor input = x.contiguous();
+  const Tensor result = Tensor::empty({x.shape()[0], dims[1].count(), dims[2].count(), x.shape()[3]}, DType::F32);
+  pool(input, result);
+  return {result};
+}
+Tensor planes_of(const Tensor& x) { return build::permute(x, {0, 3, 1, 2}); }
+
+Tensors eager_max_pool_last(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const kernels::PoolDims dims = window_dims(Windows(op, attrs, 2), planes_of(operands[0]), 2);
+  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) { kernels::max_pool_channels_last(dims, x, y); });
+}
+Tensors eager_avg_pool_last(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const kernels::PoolDims dims =
+      window_dims(Windows(op, attrs, 2), planes_of(operands[0]), 2, attrs.get_bool("count_include_pad"));
+  const int64_t divisor = divisor_arg(op, attrs);
+  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) { kernels::avg_pool_channels_last(dims, divisor, x, y); });
+}
+Tensors eager_adaptive_avg_last(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const kernels::PoolDims dims = adaptive_dims(op, attrs, planes_of(operands[0]), 2);
+  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) { kernels::avg_pool_channels_last(dims, 0, x, y); });
+}
+
 // ---- back to where the largest elements were -----------------------------------------------------------------
 SymShape unpooled_shape(const OpDef& op, const SymShape& input, const Attrs& attrs, size_t rank) {
   const std::vector<int64_t> kernel = spatial_arg(op, attrs, "kernel_size", rank), padding = spatial_arg(op, attrs, "padding", rank);
@@ -270,7 +312,25 @@ void define_max_pools() {
                .composite = kOfRank<lp_pool, kRank>});
 }
 
+void define_channels_last() {
+  const auto define = [](const char* name, const char* schema, const char* of, InferFn infer, EagerFn eager) {
+    register_op({.name = name, .schema = schema, .dtypes = dtype_bit(DType::F32),
+                 .doc = fmt::format("{} of input f32[batch, height, width, channels]; compiled graphs have it.", of),
+                 .infer = std::move(infer), .eager = std::move(eager)});
+  };
+  define("max_pool2d_channels_last",
+         "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], int[] dilation=[1], bool ceil_mode=False) -> Tensor",
+         "max_pool2d", infer_channels_last<infer_windows>, eager_max_pool_last);
+  define("avg_pool2d_channels_last",
+         "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], bool ceil_mode=False, bool count_include_pad=True, "
+         "int? divisor_override=None) -> Tensor",
+         "avg_pool2d", infer_channels_last<infer_windows>, eager_avg_pool_last);
+  define("adaptive_avg_pool2d_channels_last", "(Tensor input, int[] output_size) -> Tensor", "adaptive_avg_pool2d",
+         infer_channels_last<infer_adaptive>, eager_adaptive_avg_last);
+}
+
 [[maybe_unused]] const bool kDefined = [] {
+  define_channels_last();
   define_max_pools<1>();
   define_max_pools<2>();
   define_max_pools<3>();

@@ -52,7 +52,7 @@ class Rewriter {
     if (shape_of(node.output()).size() != 4 && node.op->kind != ops::OpKind::Reduction) return nullptr;
     if (node.op->kind == ops::OpKind::Pointwise) return pointwise(node);
     if (node.op->kind == ops::OpKind::Reduction) return reduction(node);
-    if (node.is("concatenate")) return concatenate(node);
+    if (node.is("join")) return concatenate(node);
     for (const auto& [name, replacement] : kWindows) {
       if (node.is(name)) return window(node, replacement);
     }

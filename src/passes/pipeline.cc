@@ -16,6 +16,7 @@ constexpr Pass kPipeline[] = {
     {"cse", "equal computations become one", eliminate_common_subexpressions},
     {"channels_last", "images with their channels last, between convolutions", channels_last},
     {"canonicalize", "what folding, merging and layouts have made possible", canonicalize},
+    {"dead_code", "unused nodes", eliminate_dead_code},
     {"fuse_epilogues", "bias, residual and activation into convolutions and linear layers", fuse_epilogues},
     {"strip_monotone", "argmin and argmax through sqrt", strip_monotone},
     {"dead_code", "unused nodes", eliminate_dead_code},

@@ -25,6 +25,9 @@ void max_pool(const PoolDims& dims, const Tensor& input, const Tensor& result);
 void max_pool_with_indices(const PoolDims& dims, const Tensor& input, const Tensor& result, const Tensor& indices);
 // The sum of every window over `divisor`, or where that is 0 over the windows' extents. float32, float64.
 void avg_pool(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result);
+// The same of float32[batch, height, width, channels].
+void max_pool_channels_last(const PoolDims& dims, const Tensor& input, const Tensor& result);
+void avg_pool_channels_last(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result);
 // result[plane, indices[plane, i]] = input[plane, i]; ValueError for an index outside of the plane.
 void max_unpool(const Tensor& input, const Tensor& indices, int64_t plane_size, const Tensor& result);
 
