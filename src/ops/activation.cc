@@ -1,4 +1,8 @@
 // Activation functions of neural networks.
+#include <fmt/format.h>
+
+#include "ops/arguments.h"
+#include "ops/build.h"
 #include "ops/define.h"
 
 namespace weft::ops {
@@ -108,6 +112,74 @@ constexpr auto clamp_of = [](auto x, double low, double high) {
                      .params = ", float lambd=0.5"}),
     &unary<kFloats>("tanhshrink", DTypeRule::FloatOnly, [](auto x) { return x - tanh(x); },
                     {.doc = "x - tanh(x). error: absolute, near 0.", .numpy = "x - numpy.tanh(x)", .error = {4, 4}, .low = 2, .high = 9}),
+};
+
+// ---- written over other operators ------------------------------------------------------------------------------
+using Tensors = std::vector<Tensor>;
+
+Tensors glu(const OpDef& op, const OpArgs& args) {
+  const Tensor& x = args.tensors[0];
+  WEFT_CHECK(x.dim() > 0, fmt::format("{}: expected an input of at least 1 dimension, got {}", op.name, type_of(x).str()));
+  const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
+  const Sym size = sym_shape(x)[static_cast<size_t>(dim)], half = floor_div(size, Sym(2));
+  WEFT_CHECK(sym_eq(half + half, size), fmt::format("{}: the halved dimension must have an even size: dimension {} of {}", op.name, dim, type_of(x).str()));
+  const Tensor value = build::slice(x, dim, Sym(0), half), gate = build::slice(x, dim, half, size);
+  return {build::mul(value, invoke("sigmoid", {gate}))};
+}
+
+Tensors prelu(const OpDef& op, const OpArgs& args) {
+  const Tensor &x = args.tensors[0], &weight = args.tensors[1];
+  const auto got = [&] { return describe_operands(op, std::vector<TensorType>{type_of(x), type_of(weight)}); };
+  WEFT_CHECK_TYPE(is_floating(x.dtype()) && x.dtype() == weight.dtype(), fmt::format("{}: expected floating operands of one dtype{}", op.name, got()));
+  WEFT_CHECK(weight.dim() <= 1, fmt::format("{}: expected a weight of at most 1 dimension{}", op.name, got()));
+  const Sym count = product(sym_shape(weight));
+  SymShape view(static_cast<size_t>(x.dim()), Sym(1));
+  if (sym_ne(count, Sym(1))) {
+    const Sym channels = x.dim() > 1 ? sym_shape(x)[1] : Sym(1);
+    WEFT_CHECK(x.dim() > 0 && sym_eq(count, channels),
+               fmt::format("{}: weight must have 1 element, or one per channel: expected {}{}", op.name, channels.str(), got()));
+    view[1] = count;
+  }
+  const Tensor slope = build::reshape(weight, view);
+  return {invoke("where", {invoke("gt", {x, Scalar(0)}), x, build::mul(slope, x)})};
+}
+
+Tensors softmin(const OpDef&, const OpArgs& args) {
+  return {call1("softmax", {call1("neg", {args.tensors[0]})}, {{"dim", args.attrs.at("dim")}})};
+}
+
+Tensors bilinear(const OpDef& op, const OpArgs& args) {
+  const Tensor &a = args.tensors[0], &b = args.tensors[1], &weight = args.tensors[2], &bias = args.tensors[3];
+  SymShape shape = sym_shape(a), other = sym_shape(b);
+  const SymShape sizes = sym_shape(weight);
+  const auto got = [&] {
+    return describe_operands(op, std::vector<TensorType>{type_of(a), type_of(b), type_of(weight),
+                                                         bias.defined() ? type_of(bias) : TensorType{.absent = true}});
+  };
+  bool fits = sizes.size() == 3 && !shape.empty() && shape.size() == other.size() && sym_eq(shape.back(), sizes[1]) && sym_eq(other.back(), sizes[2]);
+  for (size_t d = 0; fits && d + 1 < shape.size(); ++d) fits = sym_eq(shape[d], other[d]);
+  fits = fits && (!bias.defined() || (bias.dim() == 1 && sym_eq(sym_shape(bias)[0], sizes[0])));
+  WEFT_CHECK(fits, fmt::format("{}: expected input1[*, in1], input2[*, in2], weight[out, in1, in2] and bias[out]{}", op.name, got()));
+  shape.pop_back();
+  const Sym rows = product(shape);
+  // [rows, out, in2]: input1 times weight, then the products with input2 added up
+  const Tensor left = build::reshape(build::permute(weight, {1, 0, 2}), {sizes[1], sizes[0] * sizes[2]});
+  const Tensor partial = build::reshape(call1("matmul", {build::reshape(a, {rows, sizes[1]}), left}), {rows, sizes[0], sizes[2]});
+  Tensor result = build::sum(build::mul(partial, build::reshape(b, {rows, Sym(1), sizes[2]})), {2});
+  if (bias.defined()) result = build::add(result, bias);
+  shape.push_back(sizes[0]);
+  return {build::reshape(result, shape)};
+}
+
+[[maybe_unused]] const OpDef* const kComposites[] = {
+    &define_composite("glu", "(Tensor input, int dim=-1) -> Tensor",
+                      "The first half along dim times sigmoid of the second. raises: ValueError for an odd size. source: Dauphin et al. 2016.", "", glu),
+    &define_composite("prelu", "(Tensor input, Tensor weight) -> Tensor",
+                      "x for x > 0, else weight * x, with one weight, or one per channel (dimension 1). source: He et al. 2015.", "", prelu),
+    &define_composite("softmin", "(Tensor input, int dim=-1) -> Tensor", "softmax(-input) along dim.",
+                      "numpy.exp(-input) / numpy.sum(numpy.exp(-input), axis=dim, keepdims=True)", softmin),
+    &define_composite("bilinear", "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+                      "sum_ij input1[*, i] weight[o, i, j] input2[*, j] + bias[o]: [*, out].", "", bilinear),
 };
 
 }  // namespace

@@ -298,12 +298,6 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
   return {build::cast(invoke("eq", {build::unsqueeze(x, x.dim()), numbers}), DType::I64)};
 }
 
-Tensors embedding(const OpDef& op, const OpArgs& args) {
-  const Tensor &x = args.tensors[0], &weight = args.tensors[1];
-  WEFT_CHECK(weight.dim() == 2, fmt::format("{}: expected weight [num_embeddings, dim], got {}", op.name, describe(weight)));
-  return {call1("gather_nd", {weight, to_index(op, x)})};
-}
-
 [[maybe_unused]] const OpDef* const kOps[] = {
     &register_op({.name = "gather_nd",
                   .schema = "(Tensor x, Tensor[] indices) -> Tensor",
@@ -388,8 +382,6 @@ Tensors embedding(const OpDef& op, const OpArgs& args) {
     &define_composite("one_hot", "(Tensor x, int num_classes=-1) -> Tensor",
                       "[*x.shape, num_classes] int64: 1 at the class number, 0 elsewhere. -1: one more than the largest number.",
                       "numpy.eye(num_classes, dtype='int64')[x]", one_hot),
-    &define_composite("embedding", "(Tensor x, Tensor weight) -> Tensor", "Rows of weight [n, dim] by number: [*x.shape, dim].", "weight[x]",
-                      embedding),
 };
 
 }  // namespace

@@ -15,9 +15,6 @@ import weft
 SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
 FOLDER = SHARED / "torch_goldens"
 
-# PyTorch's functions of the same name that mean something else.
-OTHER_MEANING = {"F:unfold"}
-
 
 def load_cases():
     if not (FOLDER / "cases.json").exists():
@@ -31,8 +28,6 @@ CASES = load_cases()
 def find(op):
     """weft's function for "F:relu", "torch:add" or "linalg:inv"; None when there is none."""
     family, name = op.split(":")
-    if op in OTHER_MEANING:
-        return None
     places = {"F": ("nn.functional", ""), "linalg": ("linalg", ""), "torch": ("",)}[family]
     for place in places:
         holder = weft
