@@ -8,6 +8,7 @@
 #include "kernels/cpu/blas.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "weft/parallel.h"
 
 namespace weft::ops {
 namespace {
@@ -80,7 +81,7 @@ std::vector<Tensor> eager_matmul(const OpDef& op, std::span<const Tensor> operan
   for (size_t d = 0; d < loops; ++d) count *= shape[d];
 
   visit_dtype(type.dtype, [&]<class T>(std::type_identity<T>) {
-    for (int64_t i = 0; i < count; ++i) {
+    const auto product = [&](int64_t i) {
       int64_t rest = i, a_offset = 0, b_offset = 0;
       for (size_t d = loops; d-- > 0;) {
         const int64_t position = rest % shape[d];
@@ -91,6 +92,15 @@ std::vector<Tensor> eager_matmul(const OpDef& op, std::span<const Tensor> operan
       kernels::matrix_product<T>(m, n, k, {a.data_as<T>() + a_offset, left.row_stride, left.column_stride},
                                  {b.data_as<T>() + b_offset, right.row_stride, right.column_stride},
                                  result.data_as<T>() + i * m * n);
+    };
+    // Many products in parallel, few one after the other, each on all threads.
+    const int64_t grain = std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, m * n * k));
+    if (count >= 2 * get_num_threads()) {
+      parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) product(i);
+      });
+    } else {
+      for (int64_t i = 0; i < count; ++i) product(i);
     }
   });
   return {result};
@@ -322,7 +332,7 @@ std::vector<Tensor> matrix_power(const OpDef& op, const OpArgs& args) {
                       "dtype:  any, the same for both. Integers wrap; bool: or of ands; float16 and bfloat16 "
                       "add in float32.\n"
                       "error:  k * eps * sum(|x||y|). raises: ValueError where the inner dimensions differ.\n"
-                      "source: NumPy's matmul; the products are OpenBLAS's gemm.",
+                      "source: NumPy's matmul; float32 products are weft's own, float64 and complex ones OpenBLAS's gemm.",
                   .numpy = "numpy.matmul(x, y)",
                   .methods = {""},
                   .infer = infer_matmul,

@@ -7,7 +7,6 @@
 #include <random>
 #include <string>
 
-#include "runtime/toolchain.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {

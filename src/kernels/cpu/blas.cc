@@ -2,15 +2,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/gemm.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -20,8 +18,6 @@ namespace {
 // CBLAS's constants, fixed by its interface.
 enum Layout { kRowMajor = 101 };
 enum Transpose { kNoTranspose = 111, kTranspose = 112 };
-
-std::atomic<bool> forked{false};
 
 class Blas {
  public:
@@ -33,21 +29,15 @@ class Blas {
   template <class F>
   F* symbol(const char* name) const {
     void* address = dlsym(handle_, name);
+    if (address == nullptr && lapack_ != nullptr) address = dlsym(lapack_, name);
     WEFT_ASSERT(address != nullptr, fmt::format("{} lacks '{}'", description_, name));
     return reinterpret_cast<F*>(address);
   }
 
   const char* description() const { return description_.c_str(); }
 
-  // As many threads as parallel_for would use here. OpenMP's pool does not survive fork().
-  void set_threads() {
-    const int wanted = forked || in_parallel_region() ? 1 : get_num_threads();
-    if (set_num_threads_ && threads_.exchange(wanted) != wanted) set_num_threads_(wanted);
-  }
-
  private:
   Blas() {
-    pthread_atfork(nullptr, nullptr, [] { forked = true; });
 #if defined(__x86_64__)
     // Releases before 0.3.22 take newer CPUs for very old ones; the variable is read when the library loads.
     if (!std::getenv("OPENBLAS_CORETYPE")) {
@@ -79,37 +69,37 @@ class Blas {
     }
     if (auto* config = reinterpret_cast<char* (*)()>(dlsym(handle_, "openblas_get_config")))
       description_ = config();
-    set_num_threads_ = reinterpret_cast<void (*)(int)>(dlsym(handle_, "openblas_set_num_threads"));
+    // The only threads are parallel_for's, which call BLAS tile by tile.
+    if (auto* set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(handle_, "openblas_set_num_threads")))
+      set_num_threads(1);
+    if (dlsym(handle_, "dgetrf_") == nullptr) lapack_ = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
   }
 
   void* handle_ = nullptr;
+  void* lapack_ = nullptr;  // where BLAS comes without it
   std::string description_;
-  void (*set_num_threads_)(int) = nullptr;
-  std::atomic<int> threads_{0};
 };
 
 template <class T>
-inline constexpr bool kIsBlasType =
-    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::complex<float>> ||
-    std::is_same_v<T, std::complex<double>>;
+inline constexpr bool kIsBlasType = std::is_same_v<T, double> || std::is_same_v<T, std::complex<float>> ||
+                                    std::is_same_v<T, std::complex<double>>;
 
 template <class T>
 void call_gemm(int m, int n, int k, Transpose trans_a, const T* a, int lda, Transpose trans_b, const T* b,
-               int ldb, T* c) {
+               int ldb, T* c, int ldc) {
   Blas& blas = Blas::instance();
-  blas.set_threads();
   const T one(1), zero(0);
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, double>) {
     using Gemm =
         void(Layout, Transpose, Transpose, int, int, int, T, const T*, int, const T*, int, T, T*, int);
-    static Gemm* const gemm = blas.symbol<Gemm>(std::is_same_v<T, float> ? "cblas_sgemm" : "cblas_dgemm");
-    gemm(kRowMajor, trans_a, trans_b, m, n, k, one, a, lda, b, ldb, zero, c, n);
+    static Gemm* const gemm = blas.symbol<Gemm>("cblas_dgemm");
+    gemm(kRowMajor, trans_a, trans_b, m, n, k, one, a, lda, b, ldb, zero, c, ldc);
   } else {
     using Gemm = void(Layout, Transpose, Transpose, int, int, int, const void*, const void*, int, const void*,
                       int, const void*, void*, int);
     static Gemm* const gemm =
         blas.symbol<Gemm>(std::is_same_v<T, std::complex<float>> ? "cblas_cgemm" : "cblas_zgemm");
-    gemm(kRowMajor, trans_a, trans_b, m, n, k, &one, a, lda, b, ldb, &zero, c, n);
+    gemm(kRowMajor, trans_a, trans_b, m, n, k, &one, a, lda, b, ldb, &zero, c, ldc);
   }
 }
 
@@ -120,6 +110,10 @@ struct BlasOperand {
   const T* data;
   int leading;
   std::vector<T> copy;
+
+  const T* at(int64_t i, int64_t j) const {
+    return data + (transpose == kNoTranspose ? i * leading + j : i + j * leading);
+  }
 
   BlasOperand(MatrixView<T> view, int64_t rows, int64_t columns) {
     if ((view.column_stride == 1 || columns == 1) && (view.row_stride >= columns || rows == 1)) {
@@ -138,6 +132,22 @@ struct BlasOperand {
     }
   }
 };
+
+// c in tiles, whose sizes depend on c's alone, on weft's threads.
+template <class T>
+void tiled_gemm(int64_t m, int64_t n, int64_t k, const BlasOperand<T>& a, const BlasOperand<T>& b, T* c) {
+  const int64_t columns = 256, rows = m * n <= (1 << 20) ? 64 : 256;
+  const int64_t across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
+  const int64_t grain = std::max<int64_t>(1, (1 << 18) / (std::min(rows, m) * std::min(columns, n) * k));
+  parallel_for(0, across * down, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t i = tile / across * rows, j = tile % across * columns;
+      call_gemm<T>(static_cast<int>(std::min(rows, m - i)), static_cast<int>(std::min(columns, n - j)),
+                   static_cast<int>(k), a.transpose, a.at(i, 0), a.leading, b.transpose, b.at(0, j),
+                   b.leading, c + i * n + j, static_cast<int>(n));
+    }
+  });
+}
 
 template <class T>
 struct Accumulator {
@@ -202,6 +212,8 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
   if (m == 0 || n == 0) return;
   if constexpr (std::is_same_v<T, bool>) {
     bool_product(m, n, k, a, b, c);
+  } else if constexpr (std::is_same_v<T, float>) {
+    gemm_f32(m, n, k, a, b, c);
   } else if constexpr (kIsBlasType<T>) {
     if (k == 0) {
       std::fill(c, c + m * n, T(0));
@@ -211,8 +223,7 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
     WEFT_CHECK(m < kLargest && n < kLargest && k < kLargest,
                "matmul: a dimension is larger than BLAS can take (2^31 - 1)");
     const BlasOperand<T> left(a, m, k), right(b, k, n);
-    call_gemm<T>(static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), left.transpose, left.data,
-                 left.leading, right.transpose, right.data, right.leading, c);
+    tiled_gemm(m, n, k, left, right, c);
   } else {
     plain_product(m, n, k, a, b, c);
   }
@@ -226,7 +237,6 @@ WEFT_FOR_EACH_DTYPE(WEFT_INSTANTIATE)
 template <class T>
 int Lapack<T>::lu(int n, T* a, int* pivots) {
   using F = void(const int*, const int*, T*, const int*, int*, int*);
-  Blas::instance().set_threads();
   int info = 0;
   const int leading = std::max(n, 1);
   Blas::instance().symbol<F>(lapack_name<T>("sgetrf_", "dgetrf_"))(&n, &n, a, &leading, pivots, &info);
@@ -237,7 +247,6 @@ template <class T>
 int Lapack<T>::lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b) {
   using F = void(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*,
                  size_t);
-  Blas::instance().set_threads();
   int info = 0;
   const int leading = std::max(n, 1);
   Blas::instance().symbol<F>(lapack_name<T>("sgetrs_", "dgetrs_"))("N", &n, &num_right, lu, &leading, pivots,
@@ -248,7 +257,6 @@ int Lapack<T>::lu_solve(int n, int num_right, const T* lu, const int* pivots, T*
 template <class T>
 int Lapack<T>::cholesky_lower(int n, T* a) {
   using F = void(const char*, const int*, T*, const int*, int*, size_t);
-  Blas::instance().set_threads();
   int info = 0;
   const int leading = std::max(n, 1);
   Blas::instance().symbol<F>(lapack_name<T>("spotrf_", "dpotrf_"))("L", &n, a, &leading, &info, 1);
@@ -260,7 +268,6 @@ int Lapack<T>::symmetric_eigenvalues(int n, T* a, T* values) {
   using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*,
                  int*, size_t, size_t);
   F* const routine = Blas::instance().symbol<F>(lapack_name<T>("ssyevd_", "dsyevd_"));
-  Blas::instance().set_threads();
   int info = 0, query = -1, integer_size = 0;
   const int leading = std::max(n, 1);
   T size{};
@@ -278,7 +285,6 @@ int Lapack<T>::singular_values(int m, int n, T* a, T* values) {
   using F = void(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*,
                  const int*, int*, int*, size_t);
   F* const routine = Blas::instance().symbol<F>(lapack_name<T>("sgesdd_", "dgesdd_"));
-  Blas::instance().set_threads();
   int info = 0;
   const int query = -1, leading = std::max(m, 1), one = 1;
   T size{}, none{};

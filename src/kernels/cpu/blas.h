@@ -1,4 +1,5 @@
-// The BLAS and LAPACK behind matmul and weft.linalg: OpenBLAS, loaded at first use.
+// Matrix products on weft's threads, and the BLAS and LAPACK behind them and weft.linalg: OpenBLAS, loaded at
+// first use and never with threads of its own.
 #pragma once
 
 #include <complex>
@@ -16,8 +17,8 @@ struct MatrixView {
 };
 
 // c[m, n] (row-major, contiguous) = a[m, k] @ b[k, n].
-// float, double and their complex types go to BLAS; integers wrap; bool is or of ands; 16-bit floats add in
-// float32.
+// float is gemm_f32 of gemm.h; double and the complex types go to BLAS; integers wrap; bool is or of ands;
+// 16-bit floats add in float32.
 template <class T>
 void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c);
 

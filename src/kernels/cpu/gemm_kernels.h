@@ -58,9 +58,11 @@ struct GemmKernels {
   // to[j * to_stride + i] = from[i * from_stride + j]
   void (*transpose)(int64_t rows, int64_t columns, const float* from, int64_t from_stride, float* to,
                     int64_t to_stride);
-  // y[i * y_stride + j] = sum over k of a[i * a_stride + k] * b[j * b_stride + k], for few rows i.
+  // y[i * y_stride + j] = sum over k of a[i * a_stride + k] * b[j * b_stride + k].
   void (*dots)(int64_t rows, int64_t columns, int64_t k, const float* a, int64_t a_stride, const float* b,
                int64_t b_stride, float* y, int64_t y_stride);
+  // y[j] += sum over k of x[k] * b[k * b_stride + j].
+  void (*combine)(int64_t k, int64_t columns, const float* x, const float* b, int64_t b_stride, float* y);
 };
 
 // The widest set this machine has, within WEFT_VECTOR_BYTES.

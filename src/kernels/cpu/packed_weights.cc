@@ -40,7 +40,8 @@ Clamp clamp_of(Activation activation) {
 }
 
 void compute_tile(const WeightBlock& block, const float* weights, const RowTable& table,
-                  const Epilogue& epilogue, int64_t first, int64_t count, float* y, int64_t y_stride) {
+                  const Epilogue& epilogue, int64_t first, int64_t count, float* y, int64_t y_stride,
+                  int64_t weight_stride) {
   const GemmKernels& kernels = gemm_kernels();
   const Clamp clamp = clamp_of(epilogue.activation);
   TileArgs args{.rows = table.rows,
@@ -48,7 +49,7 @@ void compute_tile(const WeightBlock& block, const float* weights, const RowTable
                 .num_runs = table.num_runs,
                 .run_length = table.run_length,
                 .weights = weights + block.offset,
-                .weight_stride = block.vectors * kernels.lanes,
+                .weight_stride = weight_stride ? weight_stride : block.vectors * kernels.lanes,
                 .start = epilogue.start ? epilogue.start + block.bias_offset : nullptr,
                 .accumulate = epilogue.accumulate,
                 .y = y + first * y_stride + block.channel,

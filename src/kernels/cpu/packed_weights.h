@@ -53,9 +53,10 @@ struct RowTable {
   int64_t num_runs, run_length;
 };
 
-// Rows [first, first + count), count <= kMaxTileRows, of one block of y.
+// Rows [first, first + count), count <= kMaxTileRows, of one block of y. weight_stride 0: as packed.
 void compute_tile(const WeightBlock& block, const float* weights, const RowTable& table,
-                  const Epilogue& epilogue, int64_t first, int64_t count, float* y, int64_t y_stride);
+                  const Epilogue& epilogue, int64_t first, int64_t count, float* y, int64_t y_stride,
+                  int64_t weight_stride = 0);
 
 // Bounds that clamp() applies for an activation, and whether that is all of it.
 struct Clamp {
