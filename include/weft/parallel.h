@@ -20,6 +20,9 @@ std::string num_threads_source();
 int get_num_interop_threads();
 // Once in a process, before the first inter-op task: ValueError unless n >= 1, RuntimeError afterwards.
 void set_num_interop_threads(int n);
+// Runs a task on the inter-op pool, some time from now. It delivers its results and errors by itself: an exception
+// that leaves it is logged and dropped.
+void launch(std::function<void()> task);
 // "OpenMP" or "TBB".
 const char* threading_backend();
 // All of these, the libraries' versions and the environment variables, a line each.

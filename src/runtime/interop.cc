@@ -158,7 +158,7 @@ void InteropPool::launch(std::function<void()> body) {
   queue_.push_back(std::move(task));
   if (!find_thread_for_queue() && workers_ == 0) {
     remove(queue_.end() - 1);
-    throw_error(ErrorKind::Runtime, "interop_launch: no thread could be started: " + start_error_);
+    throw_error(ErrorKind::Runtime, "launch: no thread could be started: " + start_error_);
   }
 }
 
@@ -318,7 +318,7 @@ int InteropPool::alive() {
 }  // namespace
 
 void interop_launch(std::function<void()> task) {
-  WEFT_CHECK(task != nullptr, "interop_launch: expected a function, got an empty one");
+  WEFT_CHECK(task != nullptr, "launch: expected a function, got an empty one");
   pool().launch(std::move(task));
 }
 
@@ -343,6 +343,8 @@ int interop_threads_alive() {
 }  // namespace weft::runtime
 
 namespace weft {
+
+void launch(std::function<void()> task) { runtime::interop_launch(std::move(task)); }
 
 int get_num_interop_threads() {
   const int asked = runtime::setting.threads.load(std::memory_order_relaxed);

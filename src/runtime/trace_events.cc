@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/log.h"
@@ -43,6 +45,7 @@ struct ThreadEvents {
   std::mutex mutex;
   int64_t recording = 0;  // the one that `events` belong to
   std::vector<Event> events;
+  std::vector<Event> open;  // begun and not ended, outermost first
   size_t dropped = 0;
   pid_t thread = 0;
   std::string thread_name;
@@ -72,31 +75,27 @@ Recorder& recorder() {
   return *r;
 }
 
+// "intra-op 3"; empty for a thread of the application.
+thread_local std::string pool_thread_name;
+
 std::string name_of_thread(pid_t thread) {
-  if (thread == getpid()) return "main";
-  char name[16] = "";
-  pthread_getname_np(pthread_self(), name, sizeof name);
-  return std::strncmp(name, "weft ", 5) == 0 ? name + 5 : fmt::format("application {}", thread);
+  if (!pool_thread_name.empty()) return pool_thread_name;
+  return thread == getpid() ? "main" : fmt::format("application {}", thread);
 }
 
-void record(const char* name, const char* category, int64_t begin_ns, int64_t end_ns) {
+// The calling thread's events of the recording `number`.
+ThreadEvents& my_events(int64_t number) {
   thread_local std::shared_ptr<ThreadEvents> mine;
-  const int64_t now_recording = recording.load(std::memory_order_acquire);
-  if (mine == nullptr || mine->recording != now_recording) {
+  if (mine == nullptr || mine->recording != number) {
     mine = std::make_shared<ThreadEvents>();
-    mine->recording = now_recording;
+    mine->recording = number;
     mine->thread = static_cast<pid_t>(syscall(SYS_gettid));
     mine->thread_name = name_of_thread(mine->thread);
     Recorder& r = recorder();
     const std::lock_guard lock(r.mutex);
     r.threads.push_back(mine);
   }
-  const std::lock_guard lock(mine->mutex);
-  if (mine->events.size() < kMaxEventsPerThread) {
-    mine->events.push_back({name, category, begin_ns, end_ns});
-  } else {
-    ++mine->dropped;
-  }
+  return *mine;
 }
 
 std::string quoted(const std::string& text) {
@@ -115,26 +114,30 @@ std::string quoted(const std::string& text) {
 }
 
 // Chrome's trace event format: a complete event per span, times in microseconds, and a name per thread.
-std::string trace_json(const std::vector<std::shared_ptr<ThreadEvents>>& threads, int64_t begin_ns) {
+std::string trace_json(const std::vector<std::shared_ptr<ThreadEvents>>& threads, int64_t begin_ns,
+                       int64_t end_ns) {
   std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
   const pid_t process = getpid();
   fmt::format_to(std::back_inserter(text),
                  R"({{"name": "process_name", "ph": "M", "pid": {}, "args": {{"name": "weft"}}}})", process);
   for (const auto& thread : threads) {
+    if (thread->recording != recording.load(std::memory_order_relaxed)) continue;  // began as this one started
     const std::lock_guard lock(thread->mutex);
     fmt::format_to(std::back_inserter(text),
                    ",\n"
                    R"({{"name": "thread_name", "ph": "M", "pid": {}, "tid": {}, "args": {{"name": {}}}}})",
                    process, thread->thread, quoted(thread->thread_name));
-    for (const Event& event : thread->events) {
+    const auto add = [&](const Event& event, int64_t event_end_ns) {
       fmt::format_to(
           std::back_inserter(text),
           ",\n"
           R"({{"name": {}, "cat": {}, "ph": "X", "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}}})",
           quoted(event.name), quoted(event.category), process, thread->thread,
           static_cast<double>(event.begin_ns - begin_ns) * 1e-3,
-          static_cast<double>(event.end_ns - event.begin_ns) * 1e-3);
-    }
+          static_cast<double>(event_end_ns - event.begin_ns) * 1e-3);
+    };
+    for (const Event& event : thread->events) add(event, event.end_ns);
+    for (const Event& event : thread->open) add(event, std::max(end_ns, event.begin_ns));
     if (thread->dropped > 0) {
       log::warning(fmt::format("profiler: {} later events of thread '{}' were not kept", thread->dropped,
                                thread->thread_name));
@@ -176,23 +179,40 @@ void write_file(const std::string& path, const std::string& text, const char* fu
 }  // namespace
 
 void Span::begin(const char* name, const char* category) noexcept {
-  name_ = name;
-  category_ = category;
-  begin_ns_ = now_ns();
-}
-
-void Span::end() noexcept {
-  const int64_t end_ns = now_ns();
-  if (!tracing.load(std::memory_order_acquire)) return;
+  const int64_t number = recording.load(std::memory_order_acquire);
   try {
-    record(name_, category_, begin_ns_, end_ns);
+    ThreadEvents& mine = my_events(number);
+    const std::lock_guard lock(mine.mutex);
+    mine.open.push_back({name, category, now_ns(), 0});
+    recording_ = number;
   } catch (const std::bad_alloc&) {
     // A trace is not worth more than the program.
   }
 }
 
+void Span::end() noexcept {
+  const int64_t end_ns = now_ns();
+  if (recording_ != recording.load(std::memory_order_acquire)) return;
+  ThreadEvents& mine = my_events(recording_);
+  const std::lock_guard lock(mine.mutex);
+  mine.open.back().end_ns = end_ns;
+  try {
+    if (mine.events.size() == kMaxEventsPerThread) {
+      ++mine.dropped;
+    } else {
+      mine.events.push_back(std::move(mine.open.back()));
+    }
+  } catch (const std::bad_alloc&) {
+    ++mine.dropped;
+  }
+  mine.open.pop_back();
+}
+
 void name_thread(const char* kind, int number) {
-  pthread_setname_np(pthread_self(), fmt::format("weft {} {}", kind, number).substr(0, 15).c_str());
+  pool_thread_name = fmt::format("{} {}", kind, number);
+  // "weft intra 3": the system keeps 15 characters.
+  const std::string short_kind(kind, std::strcspn(kind, "-"));
+  pthread_setname_np(pthread_self(), fmt::format("weft {} {}", short_kind, number).substr(0, 15).c_str());
 }
 
 }  // namespace weft::runtime
@@ -220,7 +240,7 @@ void stop() {
   const std::lock_guard lock(r.mutex);
   if (!enabled()) throw_error(ErrorKind::Runtime, "profiler.stop: not recording; call profiler.start first");
   runtime::tracing.store(false, std::memory_order_release);
-  const std::string text = runtime::trace_json(r.threads, r.begin_ns);
+  const std::string text = runtime::trace_json(r.threads, r.begin_ns, runtime::now_ns());
   r.threads.clear();
   runtime::write_file(r.path, text, "profiler.stop");
 }
