@@ -22,4 +22,12 @@ size_t checked_index(const char* what, size_t size, int64_t index);
 // Python's <: numbers, strings, lists and tuples of these, objects by their __lt__. TypeError otherwise.
 bool less(const IValue& a, const IValue& b);
 
+// A function as the callable that builtin() takes: builtin(schema, Call<copy>{}).
+template <auto F>
+struct Call;
+template <class R, class... A, R (*F)(A...)>
+struct Call<F> {
+  R operator()(A... arguments) const { return F(arguments...); }
+};
+
 }  // namespace weft::jit
