@@ -63,13 +63,13 @@ def reference(kind, sequences, h0, c0, weights, per, layers, directions):
 
 def make_network(rng, kind, size, hidden, batch, layers, directions, biases, projection=0):
     rows, state = GATES[kind] * hidden, projection or hidden
-    weights = []
+    weights, scale = [], 0.8 / np.sqrt(hidden)
     for layer, _ in itertools.product(range(layers), range(directions)):
-        weights.append(rng.standard_normal((rows, size if layer == 0 else state * directions)) * 0.4)
-        weights.append(rng.standard_normal((rows, state)) * 0.4)
-        weights.extend(rng.standard_normal(rows) * 0.4 for _ in range(2 * biases))
+        weights.append(rng.standard_normal((rows, size if layer == 0 else state * directions)) * scale)
+        weights.append(rng.standard_normal((rows, state)) * scale)
+        weights.extend(rng.standard_normal(rows) * scale for _ in range(2 * biases))
         if projection:
-            weights.append(rng.standard_normal((projection, hidden)) * 0.4)
+            weights.append(rng.standard_normal((projection, hidden)) * scale)
     h0 = rng.standard_normal((layers * directions, batch, state))
     return weights, h0, rng.standard_normal((layers * directions, batch, hidden))
 
@@ -98,8 +98,6 @@ NETWORKS = [  # steps, batch, size, hidden, layers, bidirectional, biases, batch
 @pytest.mark.parametrize("kind", GATES)
 def test_recurrent(kind, case, dtype):
     steps, batch, size, hidden, layers, bidirectional, biases, batch_first = case
-    if dtype is np.float16 and (kind == "rnn_relu" or steps > 7):
-        pytest.skip("values grow")
     rng = np.random.default_rng(steps)
     directions = 2 if bidirectional else 1
     weights, h0, c0 = make_network(rng, kind, size, hidden, batch, layers, directions, biases)
@@ -217,3 +215,164 @@ def test_packed_errors(sizes):
 def test_packing_errors(lengths, message):
     with pytest.raises(ValueError, match=message):
         weft.pack_padded_sequence(weft.zeros(4, 2, 3), weft.asarray(np.array(lengths)), False)
+
+
+# ---- attention ------------------------------------------------------------------------------------------------
+ATTENTION_TOLERANCE = {np.float32: 2e-6, np.float64: 1e-14, np.float16: 1e-3}
+
+
+def attention_reference(q, k, v, mask=None, causal=False, scale=None):
+    """The formula, in float64; a row that sees nothing gives zeros."""
+    group = q.shape[-3] // k.shape[-3] if q.ndim > 2 and k.shape[-3] > 1 else 1
+    k, v = (np.repeat(x, group, axis=-3) if group > 1 else x for x in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) * (1 / np.sqrt(q.shape[-1]) if scale is None else scale)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
+    weights = np.where(np.isneginf(scores).all(axis=-1, keepdims=True), 0, weights)
+    total = weights.sum(axis=-1, keepdims=True)
+    return (weights / np.where(total == 0, 1, total)) @ v
+
+
+def attention_close(actual, expected, dtype):
+    actual = actual.numpy()
+    assert actual.dtype == dtype and actual.shape == expected.shape
+    np.testing.assert_allclose(actual.astype(np.float64), expected, rtol=0, atol=ATTENTION_TOLERANCE[dtype] * max(1, np.abs(expected).max(initial=0)))
+
+
+def qkv(rng, batch, queries, keys, head_dim, value_dim, dtype, kv_batch=None):
+    shapes = [(*batch, queries, head_dim), (*(kv_batch or batch), keys, head_dim), (*(kv_batch or batch), keys, value_dim)]
+    return rounded([rng.standard_normal(shape) for shape in shapes], dtype)
+
+
+ATTENTIONS = [  # batch, queries, keys, head_dim, value_dim
+    ((2, 3), 5, 7, 8, 8), ((1,), 130, 300, 64, 64), ((2, 2), 49, 129, 16, 20), ((), 1, 1000, 32, 32), ((3, 2), 97, 1, 4, 1),
+    ((2, 1, 2), 6, 64, 128, 128), ((1, 1), 12, 13, 80, 96), ((2,), 0, 4, 8, 8), ((2,), 4, 0, 8, 8), ((0, 2), 4, 4, 8, 8),
+    ((2,), 3, 5, 0, 4), ((1, 2), 200, 257, 1, 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("case", ATTENTIONS, ids=str)
+def test_attention(case, dtype):
+    rng = np.random.default_rng(0)
+    batch, queries, keys, *_ = case
+    q, k, v = qkv(rng, *case, dtype)
+    given = tensors([q, k, v], dtype)
+    attention = weft.scaled_dot_product_attention
+    if q.shape[-1]:
+        attention_close(attention(*given), attention_reference(q, k, v), dtype)
+        attention_close(attention(*given, is_causal=True), attention_reference(q, k, v, causal=True), dtype)
+    attention_close(attention(*given, scale=0.3), attention_reference(q, k, v, scale=0.3), dtype)
+    keep = rng.random((queries, keys)) < 0.5
+    keep[: queries // 3] = False
+    attention_close(attention(*given, weft.asarray(keep), scale=0.2), attention_reference(q, k, v, keep, scale=0.2), dtype)
+    bias = rng.standard_normal((*batch, queries, keys)).astype(np.float32)
+    added = attention(*given, weft.asarray(bias.astype(dtype)), scale=0.2)
+    attention_close(added, attention_reference(q, k, v, bias.astype(dtype).astype(float), scale=0.2), dtype)
+
+
+def test_attention_in_bfloat16():
+    rng = np.random.default_rng(1)
+    q, k, v = (weft.asarray(x.astype(np.float32)).to(weft.bfloat16) for x in qkv(rng, (2, 2), 33, 65, 16, 16, np.float32))
+    out = weft.scaled_dot_product_attention(q, k, v)
+    assert out.dtype == weft.bfloat16
+    expected = attention_reference(*(x.to(weft.float64).numpy() for x in (q, k, v)))
+    np.testing.assert_allclose(out.to(weft.float64).numpy(), expected, rtol=0, atol=2**-8)
+
+
+MASKS = [(7, 9), (1, 9), (7, 1), (9,), (), (3, 1, 1), (2, 1, 7, 9), (1, 3, 7, 1), (2, 3, 7, 9)]
+
+
+@pytest.mark.parametrize("boolean", [True, False])
+@pytest.mark.parametrize("shape", MASKS, ids=str)
+def test_attention_masks_broadcast(shape, boolean):
+    rng = np.random.default_rng(2)
+    q, k, v = qkv(rng, (2, 3), 7, 9, 8, 8, np.float32)
+    mask = rng.random(shape) < 0.7 if boolean else np.where(rng.random(shape) < 0.3, -np.inf, rng.standard_normal(shape))
+    mask = np.asarray(mask, bool if boolean else np.float32)
+    out = weft.scaled_dot_product_attention(*tensors([q, k, v], np.float32), weft.asarray(mask))
+    attention_close(out, attention_reference(q, k, v, mask), np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("heads", [1, 2, 3, 6])
+def test_attention_with_grouped_heads(heads, dtype):
+    rng = np.random.default_rng(3)
+    q, k, v = qkv(rng, (2, 6), 5, 70, 8, 8, dtype, kv_batch=(2, heads))
+    out = weft.scaled_dot_product_attention(*tensors([q, k, v], dtype), is_causal=True, enable_gqa=True)
+    attention_close(out, attention_reference(q, k, v, causal=True), dtype)
+
+
+def test_attention_broadcasts_and_takes_any_layout():
+    rng = np.random.default_rng(4)
+    q, k, v = (rng.standard_normal((2, 50, 3, 8)).astype(np.float32).transpose(0, 2, 1, 3) for _ in range(3))
+    out = weft.scaled_dot_product_attention(*map(weft.asarray, (q, k[:1], v[:, :1])))
+    attention_close(out, attention_reference(*(x.astype(float) for x in (q, *np.broadcast_arrays(k[:1], q)[:1], np.broadcast_to(v[:, :1], v.shape)))), np.float32)
+    turned = [np.asfortranarray(x)[:, :, ::-1] for x in (q, k, v)]
+    attention_close(weft.scaled_dot_product_attention(*map(weft.asarray, turned)), attention_reference(*(x.astype(float) for x in turned)), np.float32)
+
+
+def test_attention_large_scores_and_special_values():
+    rng = np.random.default_rng(5)
+    q, k, v = qkv(rng, (1, 1), 20, 300, 16, 16, np.float32)
+    q *= 40
+    out = weft.scaled_dot_product_attention(*tensors([q, k, v], np.float32))
+    np.testing.assert_allclose(out.numpy(), attention_reference(*rounded([q, k, v], np.float32)), atol=1e-4)
+    q[0, 0, 3, 0] = np.nan
+    k[0, 0, 5, 0] = np.inf
+    out = weft.scaled_dot_product_attention(*tensors([q, k, v], np.float32)).numpy()
+    assert np.isnan(out[0, 0, 3]).all() and np.isnan(out[0, 0, q[0, 0, :, 0] > 0]).all()
+    below = q[0, 0, :, 0] < 0
+    assert np.isfinite(out[0, 0, below]).all()
+
+
+def test_attention_does_not_depend_on_threads():
+    rng = np.random.default_rng(6)
+    given = tensors(qkv(rng, (2, 3), 150, 170, 24, 24, np.float32), np.float32)
+    threads, results = weft.get_num_threads(), []
+    for count in (1, 2, 3):
+        weft.set_num_threads(count)
+        results.append(weft.scaled_dot_product_attention(*given, is_causal=True).numpy())
+    weft.set_num_threads(threads)
+    assert all((result == results[0]).all() for result in results)
+
+
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"enable_gqa": True}])
+def test_attention_by_its_formula(options):
+    rng = np.random.default_rng(7)
+    given = tensors(qkv(rng, (2, 4), 9, 11, 8, 8, np.float32, kv_batch=(2, 2 if "enable_gqa" in options else 4)), np.float32)
+    out, weights = weft.scaled_dot_product_attention_math(*given, **options)
+    attention_close(weft.scaled_dot_product_attention(*given, **options), out.numpy().astype(float), np.float32)
+    np.testing.assert_allclose(weights.numpy().sum(axis=-1), 1, rtol=1e-6)
+
+
+def attention_call(q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 6), mask=None, dtype=weft.float32, mask_dtype=weft.float32, **options):
+    mask = None if mask is None else weft.zeros(mask, dtype=mask_dtype)
+    return weft.scaled_dot_product_attention(weft.zeros(q), weft.zeros(k, dtype=dtype), weft.zeros(v), mask, **options)
+
+
+@pytest.mark.parametrize(
+    "change, error, message",
+    [
+        ({"k": (2, 5, 3)}, ValueError, "query and key must have one last size: expected 4, got 3"),
+        ({"v": (2, 4, 6)}, ValueError, "key and value must have as many rows: expected 5, got 4"),
+        ({"q": (4,)}, ValueError, "at least 2 dimensions"),
+        ({"q": (3, 3, 4)}, ValueError, "scaled_dot_product_attention: shapes"),
+        ({"mask": (4, 5)}, ValueError, r"attn_mask must broadcast to the scores' shape \[2, 3, 5\]"),
+        ({"mask": (2, 2, 3, 5)}, ValueError, "attn_mask must broadcast"),
+        ({"mask": (3, 5), "is_causal": True}, ValueError, "attn_mask or is_causal, not both"),
+        ({"mask": (3, 5), "mask_dtype": weft.int64}, TypeError, "attn_mask must be bool or floating"),
+        ({"dtype": weft.float64}, TypeError, "one floating dtype"),
+        ({"dropout_p": 0.5}, NotImplementedError, "dropout"),
+        ({"dropout_p": 1.5}, ValueError, "between 0 and 1"),
+        ({"q": (3, 3, 4), "enable_gqa": True}, ValueError, "the heads of key must divide the query's: expected a divisor of 3, got 2"),
+        ({"q": (3, 4), "k": (5, 4), "v": (5, 6), "enable_gqa": True}, ValueError, "needs a dimension of heads"),
+    ],
+)
+def test_attention_errors(change, error, message):
+    with pytest.raises(error, match=message):
+        attention_call(**change)

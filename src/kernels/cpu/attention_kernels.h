@@ -1,0 +1,42 @@
+// The innermost part of attention, once per instruction set: one block of queries against all keys of a head.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::kernels {
+
+inline constexpr int64_t kAttentionRows = 48;   // queries of a block
+inline constexpr int64_t kAttentionKeys = 192;  // keys taken at a time
+inline constexpr int64_t kAttentionTile = 6;    // queries of a register tile
+
+// Bool: true takes part. Additive: floats added to the scores.
+enum class AttentionMask : uint8_t { None, Bool, Additive };
+
+// Operands are packed: panels of `AttentionKernels::panel` keys, or of as many of the value's columns, filled up with
+// zeros. Scores are in units of log2, so that weights are powers of two.
+struct AttentionBlock {
+  const float* query;   // [tiles][head_dim][kAttentionTile], times scale * log2(e)
+  const float* keys;    // [key panels][head_dim][panel]
+  const float* values;  // [value panels][padded keys][panel]
+  int64_t rows, num_keys, padded_keys, head_dim, value_panels;
+  // Row i sees the keys below first_limit + i.
+  int64_t first_limit;
+  bool causal;
+  AttentionMask mask_kind;
+  const void* mask;
+  int64_t mask_row_stride, mask_column_stride;
+  // Written: [kAttentionRows][value_panels * panel], and scratch for [kAttentionRows][kAttentionKeys] scores.
+  float* output;
+  float* scores;
+};
+
+struct AttentionKernels {
+  int64_t panel;
+  void (*block)(const AttentionBlock& block);
+};
+
+extern const AttentionKernels kAttentionBaseline, kAttentionAvx2, kAttentionAvx512;
+// Those of this machine.
+const AttentionKernels& attention_kernels();
+
+}  // namespace weft::kernels
