@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
+#include "ivalue.h"
 #include "op_arguments.h"
 #include "runtime/log.h"
 #include "weft/allocator.h"
@@ -65,6 +66,7 @@ NB_MODULE(_C, m) {
   bind_creation(m);
   bind_operators(m);
   bind_threads(m);
+  bind_serialization(m);
 
   m.attr("__version__") = WEFT_VERSION_STRING;
   m.def(

@@ -230,6 +230,8 @@ constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
     {"numpy.core.multiarray._reconstruct", "save a tensor in place of a NumPy array"},
     {"numpy._core.multiarray.scalar", "save a Python number or a tensor in place of a NumPy scalar"},
     {"numpy._core.multiarray._reconstruct", "save a tensor in place of a NumPy array"},
+    {"numpy.core.numeric._frombuffer", "save a tensor in place of a NumPy array"},
+    {"numpy._core.numeric._frombuffer", "save a tensor in place of a NumPy array"},
     {"builtins.set", "weft has no sets"},
     {"__builtin__.set", "weft has no sets"},
     {"_codecs.encode", "weft has no bytes values"},

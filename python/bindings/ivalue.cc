@@ -1,0 +1,369 @@
+#include "ivalue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "script/nesting.h"
+#include "weft/error.h"
+
+namespace weft::python {
+
+namespace {
+
+using jit::Type;
+using jit::TypeKind;
+using jit::TypePtr;
+
+constexpr int kMaxDepth = 1000;
+
+// The place of a value in the containers around it, from the inside out.
+struct Place {
+  const Place* outer = nullptr;
+  PyObject* key = nullptr;  // of a dictionary; or
+  Py_ssize_t index = 0;
+  int depth = 0;
+
+  Place at(Py_ssize_t position) const { return {this, nullptr, position, depth + 1}; }
+  Place at_key(PyObject* item) const { return {this, item, 0, depth + 1}; }
+  std::string str() const {
+    if (!outer) return "";
+    const std::string last = key ? nb::borrow<nb::str>(nb::repr(nb::handle(key))).c_str() : fmt::format("{}", index);
+    return fmt::format("{}[{}]", outer->str(), last);
+  }
+};
+
+[[noreturn]] void mismatch(const std::string& expected, nb::handle object, const Place& place) {
+  const std::string where = place.str();
+  throw_error(ErrorKind::Type, fmt::format("expected {}, got {}{}{}", expected, Py_TYPE(object.ptr())->tp_name,
+                                           where.empty() ? "" : " at ", where));
+}
+
+std::string utf8(nb::handle text) {
+  // Lone surrogates stand for bytes that are not UTF-8, as TorchScript's strings may hold.
+  const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  if (!bytes.is_valid()) nb::raise_python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+bool is_array(nb::handle object) {
+  PyObject* value = object.ptr();
+  return (PyObject_CheckBuffer(value) && PyObject_HasAttrString(value, "dtype")) ||
+         PyObject_HasAttrString(value, "__dlpack__");
+}
+
+std::optional<Tensor> tensor_of(nb::handle object) {
+  if (const Tensor* tensor = tensor_of_python(object)) return *tensor;
+  if (!PyFloat_Check(object.ptr()) && !PyComplex_Check(object.ptr()) && is_array(object) && !scalar_of_python(object))
+    return as_tensor(object, std::nullopt);
+  return std::nullopt;
+}
+
+bool is_dtype(nb::handle object) {
+  const nb::handle first = to_python(DType::F32);
+  return Py_TYPE(object.ptr()) == Py_TYPE(first.ptr());
+}
+
+std::vector<std::string> field_names(nb::handle object) {
+  std::vector<std::string> names;
+  if (PyTuple_Check(object.ptr()) && PyObject_HasAttrString(object.ptr(), "_fields"))
+    for (nb::handle name : nb::borrow<nb::object>(object.attr("_fields"))) names.push_back(utf8(name));
+  return names;
+}
+
+// ---- by the object's own type ----------------------------------------------------------------------------
+// A container that occurs twice becomes one value; one that contains itself is refused.
+class Inference {
+ public:
+  IValue convert(nb::handle object, const Place& place) {
+    PyObject* value = object.ptr();
+    if (object.is_none()) return {};
+    if (PyUnicode_Check(value)) return utf8(object);
+    if (const std::optional<Tensor> tensor = tensor_of(object)) return *tensor;
+    if (const std::optional<Scalar> scalar = scalar_of_python(object)) return *scalar;
+    if (nb::isinstance<Device>(object)) return nb::cast<Device>(object);
+    if (is_dtype(object)) return dtype_of_python(object);
+    if (PyList_Check(value) || PyTuple_Check(value) || PyDict_Check(value)) return container(value, place);
+    mismatch("None, a number, str, Tensor, NumPy array, dtype, device, list, tuple or dict", object, place);
+  }
+
+ private:
+  IValue container(PyObject* object, const Place& place) {
+    if (place.depth >= kMaxDepth) throw_error(ErrorKind::Value, fmt::format("containers are nested deeper than {}", kMaxDepth));
+    const auto [found, is_new] = seen_.try_emplace(object);
+    if (!is_new) {
+      if (found->second.is_none())
+        throw_error(ErrorKind::Value, fmt::format("a {} contains itself", Py_TYPE(object)->tp_name));
+      return found->second;
+    }
+    const IValue result = PyDict_Check(object) ? dict(object, place) : sequence(object, place);
+    return seen_[object] = result;
+  }
+
+  static TypePtr join(const TypePtr& a, const TypePtr& b) {
+    const TypePtr both = a ? jit::unify(a, b) : b;
+    return both ? both : Type::any();
+  }
+
+  // The type as a member of a list's: what a tuple holds is not looked at, which keeps this quick for nested ones.
+  static TypePtr shallow_type(const IValue& value) {
+    const bool is_container = value.is(IValue::Tag::Tuple) || value.is_list() || value.is(IValue::Tag::Dict);
+    return is_container ? Type::any() : value.type();
+  }
+
+  IValue sequence(PyObject* object, const Place& place) {
+    const Py_ssize_t size = PySequence_Fast_GET_SIZE(object);
+    std::vector<IValue> values;
+    TypePtr element;
+    for (Py_ssize_t i = 0; i < size && i < PySequence_Fast_GET_SIZE(object); ++i) {
+      const nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(object, i));
+      values.push_back(convert(item, place.at(i)));
+      if (!element || !values.back().is_instance(*element)) element = join(element, shallow_type(values.back()));
+    }
+    if (PyList_Check(object)) return IValue::list(element ? element : Type::any(), std::move(values));
+    std::vector<std::string> fields = field_names(object);
+    if (fields.empty()) return IValue::tuple(std::move(values));
+    std::vector<TypePtr> types;
+    for (const IValue& value : values) types.push_back(shallow_type(value));
+    const TypePtr type = Type::named_tuple(Py_TYPE(object)->tp_name, std::move(fields), std::move(types));
+    return IValue::named_tuple(type, std::move(values));
+  }
+
+  IValue dict(PyObject* object, const Place& place) {
+    TypePtr key_type, value_type;
+    std::vector<std::pair<IValue, IValue>> items;
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &value);) {
+      const Place inner = place.at_key(key);
+      IValue item_key = convert(key, inner);
+      if (!item_key.is_string() && !item_key.is_number() && !item_key.is_none() && !item_key.is_tensor())
+        mismatch("str, a number, None or Tensor as a dictionary's key", key, place);
+      IValue item = convert(value, inner);
+      key_type = join(key_type, item_key.type());
+      value_type = join(value_type, shallow_type(item));
+      items.emplace_back(std::move(item_key), std::move(item));
+    }
+    const bool is_typed = key_type && !key_type->is(TypeKind::Optional) && !key_type->is(TypeKind::None);
+    IValue result = IValue::dict(is_typed ? key_type : Type::any(), value_type ? value_type : Type::any());
+    for (auto& [item_key, item] : items) result.to_dict()->set(std::move(item_key), std::move(item));
+    return result;
+  }
+
+  std::unordered_map<PyObject*, IValue> seen_;  // None while it is being converted
+};
+
+// ---- by the type that is expected ------------------------------------------------------------------------
+IValue convert(nb::handle object, const TypePtr& expected, const Place& place);
+
+IValue convert_number(nb::handle object, const Type& expected, const Place& place) {
+  if (expected.is(TypeKind::Int)) {
+    if (is_dtype(object)) return dtype_of_python(object);  // dtypes are numbers in TorchScript
+    if (!tensor_of_python(object) && !PyFloat_Check(object.ptr()) && PyIndex_Check(object.ptr()) &&
+        !PyLong_Check(object.ptr())) {
+      const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
+      if (!index.is_valid()) nb::raise_python_error();
+      return scalar_of_python(index)->to_int();
+    }
+  }
+  const std::optional<Scalar> scalar = scalar_of_python(object);
+  if (!scalar) mismatch(expected.str(), object, place);
+  switch (expected.kind()) {
+    case TypeKind::Bool:
+      if (scalar->is_bool()) return scalar->to_bool();
+      break;
+    case TypeKind::Int:
+      if (scalar->is_int() || scalar->is_bool()) return scalar->to_int();
+      break;
+    case TypeKind::Float:
+      if (!scalar->is_complex()) return scalar->to_double();
+      break;
+    case TypeKind::Complex: return scalar->to_complex();
+    default: return *scalar;  // Number
+  }
+  mismatch(expected.str(), object, place);
+}
+
+IValue convert_list(nb::handle object, const Type& expected, const Place& place) {
+  if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) mismatch(expected.str(), object, place);
+  std::vector<IValue> values;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.ptr()); ++i)
+    values.push_back(convert(PySequence_Fast_GET_ITEM(object.ptr(), i), expected.element(), place.at(i)));
+  return IValue::list(expected.element(), std::move(values));
+}
+
+IValue convert_dict(nb::handle object, const Type& expected, const Place& place) {
+  if (!PyDict_Check(object.ptr())) mismatch(expected.str(), object, place);
+  const TypePtr &key_type = expected.elements()[0], &value_type = expected.elements()[1];
+  IValue result = IValue::dict(key_type, value_type);
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t position = 0; PyDict_Next(object.ptr(), &position, &key, &value);) {
+    const Place inner = place.at_key(key);
+    result.to_dict()->set(convert(key, key_type, inner), convert(value, value_type, inner));
+  }
+  return result;
+}
+
+IValue convert_tuple(nb::handle object, const TypePtr& expected, const Place& place) {
+  const size_t size = expected->elements().size();
+  if (!PyTuple_Check(object.ptr()) || static_cast<size_t>(PyTuple_GET_SIZE(object.ptr())) != size)
+    mismatch(fmt::format("{} (a tuple of {})", expected->str(), size), object, place);
+  std::vector<IValue> values;
+  for (size_t i = 0; i < size; ++i) {
+    const auto index = static_cast<Py_ssize_t>(i);
+    values.push_back(convert(PyTuple_GET_ITEM(object.ptr(), index), expected->elements()[i], place.at(index)));
+  }
+  return expected->name().empty() ? IValue::tuple(std::move(values)) : IValue::named_tuple(expected, std::move(values));
+}
+
+// The member whose type the object has as it is; else the first that it can be converted to.
+IValue convert_union(nb::handle object, const Type& expected, const Place& place) {
+  std::optional<IValue> converted;
+  for (const TypePtr& member : expected.elements()) {
+    IValue value;
+    try {
+      value = convert(object, member, place);
+    } catch (const Error&) {
+      continue;
+    }
+    const bool is_exact = !value.is_number() || scalar_of_python(object)->kind() == value.to_scalar().kind();
+    if (is_exact) return value;
+    if (!converted) converted = value;
+  }
+  if (!converted) mismatch(expected.str(), object, place);
+  return *converted;
+}
+
+// An object of Python's enum class: the member of the same name.
+IValue convert_enum(nb::handle object, const TypePtr& expected, const Place& place) {
+  if (PyObject_HasAttrString(object.ptr(), "name") && PyObject_HasAttrString(object.ptr(), "value")) {
+    const nb::object name = nb::borrow<nb::object>(object.attr("name"));
+    for (const auto& [member, value] : static_cast<const jit::EnumType&>(*expected).members()) {
+      if (PyUnicode_Check(name.ptr()) && utf8(name) == member)
+        return std::make_shared<jit::EnumValue>(jit::EnumValue{expected, member, value});
+    }
+  }
+  mismatch(expected->str(), object, place);
+}
+
+IValue convert(nb::handle object, const TypePtr& expected, const Place& place) {
+  if (place.depth >= kMaxDepth) throw_error(ErrorKind::Value, fmt::format("containers are nested deeper than {}", kMaxDepth));
+  switch (expected->kind()) {
+    case TypeKind::Any: return Inference().convert(object, place);
+    case TypeKind::None:
+      if (object.is_none()) return {};
+      break;
+    case TypeKind::Tensor:
+      if (const std::optional<Tensor> tensor = tensor_of(object)) return *tensor;
+      break;
+    case TypeKind::Bool:
+    case TypeKind::Int:
+    case TypeKind::Float:
+    case TypeKind::Complex:
+    case TypeKind::Number: return convert_number(object, *expected, place);
+    case TypeKind::String:
+      if (PyUnicode_Check(object.ptr())) return utf8(object);
+      break;
+    case TypeKind::Device:
+      if (nb::isinstance<Device>(object) || PyUnicode_Check(object.ptr())) return device_of_python(object);
+      break;
+    case TypeKind::List: return convert_list(object, *expected, place);
+    case TypeKind::Dict: return convert_dict(object, *expected, place);
+    case TypeKind::Tuple: return convert_tuple(object, expected, place);
+    case TypeKind::Optional: return object.is_none() ? IValue() : convert(object, expected->element(), place);
+    case TypeKind::Union: return convert_union(object, *expected, place);
+    case TypeKind::Enum: return convert_enum(object, expected, place);
+    case TypeKind::Generator:
+    case TypeKind::Future:
+    case TypeKind::Class:
+    case TypeKind::Interface:
+    case TypeKind::Function:
+    case TypeKind::Var: break;
+  }
+  mismatch(expected->str(), object, place);
+}
+
+// ---- to Python -------------------------------------------------------------------------------------------
+// There is one class for each name and list of fields; they live as long as the process.
+nb::handle named_tuple_class(const Type& type) {
+  static auto& classes = *new std::map<std::pair<std::string, std::vector<std::string>>, PyObject*>();
+  PyObject*& found = classes[{type.name(), type.fields()}];
+  if (!found) {
+    nb::list fields;
+    for (const std::string& field : type.fields()) fields.append(nb::str(field.c_str()));
+    const std::string name = type.name().substr(type.name().rfind('.') + 1);
+    found = nb::module_::import_("collections").attr("namedtuple")(nb::str(name.c_str()), fields).release().ptr();
+  }
+  return found;
+}
+
+class ToPython {
+ public:
+  nb::object convert(const IValue& value) {
+    switch (value.tag()) {
+      case IValue::Tag::None: return nb::none();
+      case IValue::Tag::Tensor: return to_python(value.to_tensor());
+      case IValue::Tag::Int: return nb::int_(value.to_int());
+      case IValue::Tag::Float: return nb::float_(value.to_double());
+      case IValue::Tag::Bool: return nb::bool_(value.to_bool());
+      case IValue::Tag::Complex: {
+        const std::complex<double> number = value.to_complex();
+        return nb::steal(PyComplex_FromDoubles(number.real(), number.imag()));
+      }
+      case IValue::Tag::String: return text(value.to_string());
+      case IValue::Tag::Device: return nb::cast(value.to_device());
+      case IValue::Tag::List:
+      case IValue::Tag::Dict:
+      case IValue::Tag::Tuple: return container(value);
+      case IValue::Tag::Enum:
+      case IValue::Tag::Object:
+      case IValue::Tag::Future:
+      case IValue::Tag::Function: break;
+    }
+    throw_error(ErrorKind::Type, fmt::format("a value of {} has no Python object", value.type()->str()));
+  }
+
+ private:
+  static nb::object text(const std::string& bytes) {
+    PyObject* result = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
+    if (!result) nb::raise_python_error();
+    return nb::steal(result);
+  }
+
+  nb::object container(const IValue& value) {
+    nb::object& known = seen_[jit::container_address(value)];
+    if (known.is_valid()) return known;
+    WEFT_CHECK(++depth_ <= kMaxDepth, fmt::format("containers are nested deeper than {}", kMaxDepth));
+    nb::object result;
+    if (value.is(IValue::Tag::Dict)) {
+      nb::dict dict;
+      for (const auto& [key, item] : value.to_dict()->items()) dict[convert(key)] = convert(item);
+      result = dict;
+    } else {
+      nb::list list;
+      for (const IValue& element : value.elements()) list.append(convert(element));
+      result = value.is_list() ? nb::object(list) : tuple(*value.to_tuple(), list);
+    }
+    --depth_;
+    return seen_[jit::container_address(value)] = result;
+  }
+
+  static nb::object tuple(const jit::Tuple& value, const nb::list& elements) {
+    if (!value.type) return nb::tuple(elements);
+    return named_tuple_class(*value.type)(*elements);
+  }
+
+  std::unordered_map<const void*, nb::object> seen_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+IValue to_ivalue(nb::handle object, const TypePtr& expected) {
+  return expected ? convert(object, expected, Place{}) : Inference().convert(object, Place{});
+}
+
+nb::object to_python(const IValue& value) { return ToPython().convert(value); }
+
+}  // namespace weft::python
