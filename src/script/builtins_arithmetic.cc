@@ -40,7 +40,10 @@ int64_t int_pow(int64_t base, int64_t exponent) {
 
 double float_pow(double base, double exponent) {
   if (base == 0 && exponent < 0) zero_division("0.0 cannot be raised to a negative power");
-  return std::pow(base, exponent);
+  const double result = std::pow(base, exponent);
+  WEFT_CHECK(!std::isinf(result) || std::isinf(base) || std::isinf(exponent),
+             fmt::format("pow: {} to the power of {} is too large for a float", base, exponent));
+  return result;
 }
 
 Complex complex_div(Complex a, Complex b) {

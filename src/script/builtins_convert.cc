@@ -24,15 +24,20 @@ std::string_view stripped(Text text) {
   return std::string_view(text).substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
 }
 
-// Python's int(str): spaces around, a sign, underscores between digits.
-int64_t int_of_text(Text text) {
+// A number's text without what Python allows around and in it: spaces, a plus sign, underscores between digits.
+std::string number_text(Text text) {
   std::string digits;
   const std::string_view body = stripped(text);
+  const auto is_digit = [&](size_t i) { return i < body.size() && std::isdigit(static_cast<unsigned char>(body[i])); };
   for (size_t i = 0; i < body.size(); ++i) {
-    const bool is_between = i > 0 && i + 1 < body.size() && std::isdigit(static_cast<unsigned char>(body[i - 1]));
-    if (!(body[i] == '_' && is_between)) digits += body[i];
+    if (!(body[i] == '_' && i > 0 && is_digit(i - 1) && is_digit(i + 1))) digits += body[i];
   }
   if (digits.starts_with('+') && !digits.starts_with("+-")) digits.erase(0, 1);
+  return digits;
+}
+
+int64_t int_of_text(Text text) {
+  const std::string digits = number_text(text);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   WEFT_CHECK(error != std::errc::result_out_of_range, fmt::format("int(): {} does not fit a 64-bit integer", IValue(text).repr()));
@@ -42,12 +47,11 @@ int64_t int_of_text(Text text) {
 }
 
 double float_of_text(Text text) {
-  std::string_view body = stripped(text);
-  if (body.starts_with('+') && !body.starts_with("+-")) body.remove_prefix(1);
+  const std::string body = number_text(text);
   double value = 0;
   auto [end, error] = std::from_chars(body.data(), body.data() + body.size(), value);
   if (error == std::errc::result_out_of_range) {  // too large or too small: the nearest there is
-    value = std::strtod(std::string(body).c_str(), nullptr);
+    value = std::strtod(body.c_str(), nullptr);
     error = std::errc();
   }
   WEFT_CHECK(!body.empty() && error == std::errc() && end == body.data() + body.size(),

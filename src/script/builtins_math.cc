@@ -43,6 +43,12 @@ double gamma(double x) {
   return ranged("gamma", x, std::tgamma(x));
 }
 
+double log_gamma(double x) {
+  if (x == std::floor(x) && x <= 0) domain_error("lgamma", x);
+  int sign = 0;
+  return lgamma_r(x, &sign);  // std::lgamma writes the sign to a global
+}
+
 int64_t factorial(int64_t n) {
   WEFT_CHECK(n >= 0, fmt::format("math.factorial: not defined for negative values, got {}", n));
   WEFT_CHECK(n <= 20, fmt::format("math.factorial: the result for {} does not fit a 64-bit integer", n));
@@ -109,7 +115,7 @@ int register_elementary() {
   WEFT_REAL("erf", std::erf(x))
   WEFT_REAL("erfc", std::erfc(x))
   WEFT_REAL("gamma", gamma(x))
-  WEFT_REAL("lgamma", std::lgamma(x))
+  WEFT_REAL("lgamma", log_gamma(x))
   WEFT_REAL("degrees", x * 180.0 / M_PI)
   WEFT_REAL("radians", x * M_PI / 180.0)
   WEFT_REAL("fabs", std::fabs(x))

@@ -152,9 +152,7 @@ Texts split_at_spaces(Text self, int64_t most) {
     while (at < self.size() && !is_space(self[at])) ++at;
     result.push_back(self.substr(begin, at - begin));
   }
-  std::string rest = self.substr(at);
-  while (is_space(rest.back())) rest.pop_back();
-  result.push_back(std::move(rest));
+  result.push_back(self.substr(at));
   return result;
 }
 
