@@ -1,0 +1,74 @@
+#include "script/compilation_unit.h"
+
+#include <fmt/format.h>
+
+#include "script/importer.h"
+#include "weft/error.h"
+
+namespace weft::jit {
+
+std::shared_ptr<CompilationUnit> CompilationUnit::create() { return std::shared_ptr<CompilationUnit>(new CompilationUnit); }
+
+std::shared_ptr<CompilationUnit> CompilationUnit::from_archive(std::shared_ptr<const ArchiveReader> archive, std::vector<IValue> constants) {
+  auto unit = create();
+  unit->importer_ = std::make_shared<Importer>(*unit, archive->version(), std::move(constants),
+                                               [archive](const std::string& entry) -> std::optional<std::string> {
+                                                 if (!archive->has(entry)) return std::nullopt;
+                                                 return archive->read(entry);
+                                               });
+  return unit;
+}
+
+TypePtr CompilationUnit::find_type(const std::string& qualified_name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = types_.find(qualified_name);
+  if (found != types_.end()) return found->second;
+  return importer_ ? importer_->load_type(qualified_name) : nullptr;
+}
+
+std::shared_ptr<Function> CompilationUnit::find_function(const std::string& qualified_name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = functions_.find(qualified_name);
+  if (found != functions_.end()) return found->second;
+  return importer_ ? importer_->load_function(qualified_name) : nullptr;
+}
+
+void CompilationUnit::add_type(TypePtr type) {
+  const std::lock_guard lock(mutex_);
+  const std::string name = type->name();
+  WEFT_CHECK(types_.emplace(name, std::move(type)).second, fmt::format("the class '{}' is defined already", name));
+}
+
+void CompilationUnit::add_function(std::shared_ptr<Function> function) {
+  const std::lock_guard lock(mutex_);
+  const std::string name = function->qualified_name();
+  WEFT_CHECK(functions_.emplace(name, std::move(function)).second, fmt::format("the function '{}' is defined already", name));
+}
+
+std::string CompilationUnit::unique_name(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto is_taken = [&](const std::string& candidate) { return types_.contains(candidate) || functions_.contains(candidate); };
+  if (!is_taken(name)) return name;
+  const size_t dot = name.rfind('.');
+  for (int i = 0;; ++i) {
+    const std::string mangle = fmt::format("___torch_mangle_{}.", i);
+    std::string candidate = dot == std::string::npos ? mangle + name : name.substr(0, dot + 1) + mangle + name.substr(dot + 1);
+    if (!is_taken(candidate)) return candidate;
+  }
+}
+
+std::vector<TypePtr> CompilationUnit::types() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<TypePtr> result;
+  for (const auto& [name, type] : types_) result.push_back(type);
+  return result;
+}
+
+std::vector<std::shared_ptr<Function>> CompilationUnit::functions() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Function>> result;
+  for (const auto& [name, function] : functions_) result.push_back(function);
+  return result;
+}
+
+}  // namespace weft::jit
