@@ -58,10 +58,16 @@ std::string default_of(const Param& param) {
 }
 
 std::string parameters(const ops::OpDef& op) {
+  const auto may_be_left_out = [](const Param& param) { return param.has_default || param.optional; };
+  size_t required = 0;  // a default before a parameter without one is none in C++
+  for (size_t i = 0; i < op.params.size(); ++i) {
+    if (!may_be_left_out(op.params[i])) required = i + 1;
+  }
   std::string text;
-  for (const Param& param : op.params) {
+  for (size_t i = 0; i < op.params.size(); ++i) {
+    const Param& param = op.params[i];
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", type_of(op, param), param.name);
-    if (param.has_default || param.optional) text += " = " + default_of(param);
+    if (i >= required) text += " = " + default_of(param);
   }
   return text;
 }

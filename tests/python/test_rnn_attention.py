@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.nn import _attention as nn_attention
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12, np.float16: 2e-3}
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -376,3 +377,175 @@ def attention_call(q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 6), mask=None, dtype=weft.
 def test_attention_errors(change, error, message):
     with pytest.raises(error, match=message):
         attention_call(**change)
+
+
+# ---- multi-head attention -------------------------------------------------------------------------------------
+def softmax(x):
+    weights = np.exp(x - x.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def left_out(mask):
+    return 0.0 if mask is None else np.where(mask, -np.inf, 0.0) if mask.dtype == bool else mask
+
+
+def heads_reference(q, k, v, heads, mask):
+    """Projected [N, L, E] operands; `mask` is added to [N, heads, L, S]. Gives ([N, L, E], weights)."""
+    split = [x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3) for x in (q, k, v)]
+    weights = softmax(split[0] @ split[1].swapaxes(-1, -2) / np.sqrt(split[0].shape[-1]) + mask)
+    return (weights @ split[2]).transpose(0, 2, 1, 3).reshape(q.shape), weights
+
+
+class Projections:
+    def __init__(self, rng, size, key_size=None, value_size=None):
+        sizes = [size, key_size or size, value_size or size]
+        self.weights = [rng.standard_normal((size, n)) * 0.5 for n in sizes]
+        self.biases = [rng.standard_normal(size) for _ in range(3)]
+        self.out, self.out_bias = rng.standard_normal((size, size)) * 0.5, rng.standard_normal(size)
+
+    def project(self, *operands):
+        return [x @ w.T + b for x, w, b in zip(operands, self.weights, self.biases)]
+
+    def finish(self, x):
+        return x @ self.out.T + self.out_bias
+
+    def packed(self):
+        one_size = len({weight.shape for weight in self.weights}) == 1
+        weight = tensors([np.concatenate(self.weights)], float)[0] if one_size else None
+        return weight, tensors([np.concatenate(self.biases)], float)[0]
+
+    def last(self):
+        return tensors([self.out, self.out_bias], float)
+
+
+def mha(operands, projections, heads, extra=(None, None), zero=False, **options):
+    return nn_attention.multi_head_attention_forward(*operands, 8, heads, *projections.packed(), *extra, zero, 0.0, *projections.last(),
+                                                     training=False, **options)  # fmt: skip
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("masks", ["", "bool", "added", "heads", "padding", "both"])
+@pytest.mark.parametrize("self_attention", [True, False])
+def test_multi_head_attention(self_attention, masks, need_weights):
+    rng = np.random.default_rng(0)
+    length, keys, batch, heads = 5, 5 if self_attention else 7, 3, 2
+    q = rng.standard_normal((length, batch, 8))
+    k, v = (q, q) if self_attention else (rng.standard_normal((keys, batch, 8)) for _ in range(2))
+    projections, options, mask = Projections(rng, 8), {}, 0.0
+    if masks in ("bool", "both"):
+        options["attn_mask"] = np.triu(np.ones((length, keys), bool), 1)
+    if masks in ("added", "heads"):
+        options["attn_mask"] = rng.standard_normal((length, keys) if masks == "added" else (batch * heads, length, keys))
+    if masks in ("padding", "both"):
+        options["key_padding_mask"] = np.arange(keys) >= np.array([[keys], [3], [1]])
+    if "attn_mask" in options:
+        mask = left_out(options["attn_mask"])
+        mask = mask.reshape(batch, heads, length, keys) if masks == "heads" else mask
+    mask = mask + left_out(options["key_padding_mask"])[:, None, None] if "key_padding_mask" in options else mask
+    x, weights = heads_reference(*projections.project(*(a.swapaxes(0, 1) for a in (q, k, v))), heads, mask)
+    given = [weft.asarray(q)] * 3 if self_attention else tensors([q, k, v], float)
+    options = {name: weft.asarray(value) for name, value in options.items()}
+    for average in (True, False):
+        out, got = mha(given, projections, heads, need_weights=need_weights, average_attn_weights=average, **options)
+        close(out, projections.finish(x).swapaxes(0, 1), np.float64)
+        if need_weights:
+            close(got, weights.mean(axis=1) if average else weights, np.float64)
+        else:
+            assert got is None
+
+
+def test_multi_head_attention_options():
+    rng = np.random.default_rng(1)
+    q, k, v = rng.standard_normal((4, 2, 8)), rng.standard_normal((6, 2, 3)), rng.standard_normal((6, 2, 5))
+    projections = Projections(rng, 8, 3, 5)
+    extra_k, extra_v = rng.standard_normal((1, 1, 8)), rng.standard_normal((1, 1, 8))
+    projected = projections.project(*(a.swapaxes(0, 1) for a in (q, k, v)))
+    for i, extra in ((1, extra_k), (2, extra_v)):
+        rows = np.concatenate([np.broadcast_to(extra, (2, 1, 8)), np.zeros((2, 1, 8))], axis=1)
+        projected[i] = np.concatenate([projected[i], rows], axis=1)
+    padding = np.array([[False] * 6, [False, True, False, True, True, True]])
+    mask = np.pad(left_out(padding), ((0, 0), (0, 2)))[:, None, None]
+    x, weights = heads_reference(*projected, 4, mask)
+    separate = dict(zip(("q_proj_weight", "k_proj_weight", "v_proj_weight"), tensors(projections.weights, float)))
+    out, got = mha(tensors([q, k, v], float), projections, 4, tensors([extra_k, extra_v], float), True, use_separate_proj_weight=True,
+                   key_padding_mask=weft.asarray(padding), **separate)  # fmt: skip
+    close(out, projections.finish(x).swapaxes(0, 1), np.float64)
+    close(got, weights.mean(axis=1), np.float64)
+
+
+def test_multi_head_attention_without_a_batch_and_with_given_keys():
+    rng = np.random.default_rng(2)
+    projections, x = Projections(rng, 8), rng.standard_normal((5, 8))
+    expected, weights = heads_reference(*projections.project(x[None], x[None], x[None]), 2, 0.0)
+    given = weft.asarray(x)
+    out, got = mha([given] * 3, projections, 2)
+    close(out, projections.finish(expected[0]), np.float64)
+    close(got, weights[0].mean(axis=0), np.float64)
+    keys, values = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 3, 4))
+    merged = [a.transpose(1, 0, 2).reshape(1, 3, 8) for a in (keys, values)]
+    expected, _ = heads_reference(projections.project(x[None])[0], *merged, 2, 0.0)
+    static = dict(zip(("static_k", "static_v"), tensors([keys, values], float)))
+    close(mha([given] * 3, projections, 2, **static)[0], projections.finish(expected[0]), np.float64)
+
+
+def layer_norm(x, weight, bias):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5) * weight + bias
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("mask_type", [None, 0, 1])
+def test_encoder_layer(norm_first, mask_type):
+    rng = np.random.default_rng(3)
+    projections, x = Projections(rng, 8), rng.standard_normal((3, 5, 8))
+    mask = {None: None, 0: np.triu(np.ones((5, 5), bool), 1), 1: np.arange(5) >= np.array([[5], [2], [1]])}[mask_type]
+    added = left_out(mask)[:, None, None] if mask_type == 1 else left_out(mask)
+    norms = [rng.standard_normal(8) for _ in range(4)]
+    inner, inner_bias, outer, outer_bias = (rng.standard_normal(s) * 0.4 for s in ((11, 8), (11,), (8, 11), (8,)))
+
+    def attention(x):
+        out, weights = heads_reference(*projections.project(x, x, x), 2, added)
+        return projections.finish(out), weights
+
+    def feed_forward(x):
+        return np.maximum(x @ inner.T + inner_bias, 0) @ outer.T + outer_bias
+
+    if norm_first:
+        expected = x + attention(layer_norm(x, *norms[:2]))[0]
+        expected = expected + feed_forward(layer_norm(expected, *norms[2:]))
+    else:
+        expected = layer_norm(x + attention(x)[0], *norms[:2])
+        expected = layer_norm(expected + feed_forward(expected), *norms[2:])
+    given = None if mask is None else weft.asarray(mask)
+    rest = [*projections.packed(), *projections.last()]
+    out = weft.transformer_encoder_layer_fwd(weft.asarray(x), 8, 2, *rest, False, norm_first, 1e-5,
+                                             *tensors([*norms, inner, inner_bias, outer, outer_bias], float), given, mask_type)  # fmt: skip
+    close(out, expected, np.float64)
+    x_given = weft.asarray(x)
+    out, weights = weft.native_multi_head_attention(x_given, x_given, x_given, 8, 2, *rest, given, True, False, mask_type)
+    close(out, attention(x)[0], np.float64)
+    close(weights, attention(x)[1], np.float64)
+
+
+@pytest.mark.parametrize(
+    "shape, options, error, message",
+    [
+        ((5, 2, 7), {}, ValueError, "expected an embedding of size 8, got 7"),
+        ((8,), {}, ValueError, "must all have 3 dimensions"),
+        ((5, 2, 8), {"num_heads": 3}, ValueError, "the number of heads must divide embed_dim: got 3 heads for 8"),
+        ((5, 2, 8), {"attn_mask": (5, 6)}, ValueError, r"expected attn_mask of shape \[5, 5\], got \[5, 6\]"),
+        ((5, 2, 8), {"key_padding_mask": (5, 2)}, ValueError, r"expected key_padding_mask of shape \[2, 5\]"),
+        ((5, 2, 8), {"in_proj_weight": None}, TypeError, "in_proj_weight is missing"),
+        ((5, 2, 8), {"is_causal": True}, ValueError, "attn_mask is missing"),
+        ((5, 2, 8), {"training": True, "dropout_p": 0.1}, NotImplementedError, "dropout"),
+        ((5, 2, 8), {"use_separate_proj_weight": True}, TypeError, "needs q_proj_weight"),
+    ],
+)
+def test_multi_head_attention_errors(shape, options, error, message):
+    arguments = {"num_heads": 2, "in_proj_weight": weft.zeros(24, 8), "in_proj_bias": None, "bias_k": None, "bias_v": None,
+                 "add_zero_attn": False, "dropout_p": 0.0, "out_proj_weight": weft.zeros(8, 8), "out_proj_bias": None,
+                 "training": False} | options  # fmt: skip
+    arguments = {name: weft.zeros(value) if name in ("attn_mask", "key_padding_mask") else value for name, value in arguments.items()}
+    x = weft.zeros(shape)
+    with pytest.raises(error, match="multi_head_attention_forward: .*" + message):
+        nn_attention.multi_head_attention_forward(x, x, x, 8, **arguments)
