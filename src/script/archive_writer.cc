@@ -10,7 +10,7 @@
 #include <set>
 
 #include "script/archive.h"
-#include "script/zip_io.h"
+#include "script/zip_format.h"
 #include "weft/error.h"
 
 namespace weft::jit {
@@ -18,61 +18,127 @@ namespace weft::jit {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
-constexpr size_t kLocalHeader = 30, kZip64Extra = 20, kExtraHeader = 4;
-constexpr uint64_t kZip64Size = 0xffffffff - 0x10000;  // from here on sizes are written with 64 bits
-constexpr uLong kUtf8Name = 1 << 11;
-constexpr uLong kDate = (1 << 21) | (1 << 16);  // 1980-01-01: the same contents give the same bytes
+constexpr uint16_t kVersionNeeded = 45;         // of readers: zip64
+constexpr uint32_t kDate = (1 << 5 | 1) << 16;  // 1980-01-01: equal contents give equal bytes
 
 struct Pending {
   std::string name, bytes;
   std::shared_ptr<Storage> storage;  // in place of `bytes`
   bool compress = false;
-  std::string_view contents() const {
-    return storage ? std::string_view(static_cast<const char*>(storage->data()), storage->nbytes()) : bytes;
+  std::span<const std::byte> contents() const {
+    if (storage) return {static_cast<const std::byte*>(storage->data()), storage->nbytes()};
+    return std::as_bytes(std::span(bytes));
   }
 };
 
-// The extra field 'FB', so long that what follows the local header starts at a multiple of 64.
-std::string padding(uint64_t header_start, size_t name_length, bool zip64) {
-  const uint64_t unpadded =
-      header_start + kLocalHeader + name_length + kExtraHeader + (zip64 ? kZip64Extra : 0);
-  const size_t length = static_cast<size_t>((kAlignment - unpadded % kAlignment) % kAlignment);
-  std::string field = {'F', 'B', static_cast<char>(length), '\0'};
-  return field.append(length, 'Z');
-}
-
-// Where minizip's functions fail the reason is in sink.error, or memory has run out.
-void check(int status, const zip::Sink& sink) {
-  if (status == ZIP_OK) return;
-  throw_error(ErrorKind::Runtime, sink.error ? std::strerror(sink.error) : fmt::format("minizip error {}", status));
-}
-
-void write_entry(zipFile zip, const zip::Sink& sink, uint64_t position, const Pending& entry) {
-  const std::string_view contents = entry.contents();
-  const bool zip64 = contents.size() >= kZip64Size;
-  const std::string extra = padding(position, entry.name.size(), zip64);
-  zip_fileinfo info{};
-  info.dosDate = kDate;
-  check(zipOpenNewFileInZip4_64(zip, entry.name.c_str(), &info, extra.data(), static_cast<uInt>(extra.size()), nullptr, 0,
-                                nullptr, entry.compress ? Z_DEFLATED : 0, Z_DEFAULT_COMPRESSION, 0, -MAX_WBITS,
-                                8, Z_DEFAULT_STRATEGY, nullptr, 0, 0, kUtf8Name, zip64),
-        sink);
-  for (size_t done = 0; done < contents.size();) {
-    const size_t count = std::min<size_t>(contents.size() - done, size_t{1} << 30);
-    check(zipWriteInFileInZip(zip, contents.data() + done, static_cast<unsigned>(count)), sink);
-    done += count;
+// Little-endian fields, one after the other.
+class Record {
+ public:
+  Record& u16(uint64_t value) { return number(value, 2); }
+  Record& u32(uint64_t value) { return number(value, 4); }
+  Record& u64(uint64_t value) { return number(value, 8); }
+  Record& text(std::string_view value) {
+    bytes_ += value;
+    return *this;
   }
-  check(zipCloseFileInZip(zip), sink);
+  // 0xffffffff, for a value that an extra field has in full.
+  Record& narrow(uint64_t value) { return u32(std::min<uint64_t>(value, zip::kSaturated32)); }
+  const std::string& str() const { return bytes_; }
+
+ private:
+  Record& number(uint64_t value, int count) {
+    for (int i = 0; i < count; ++i) bytes_ += static_cast<char>(value >> (8 * i));
+    return *this;
+  }
+  std::string bytes_;
+};
+
+bool is_wide(uint64_t value) { return value >= zip::kSaturated32; }
+
+// To a file, or to bytes.
+class Output {
+ public:
+  explicit Output(std::FILE* file = nullptr) : file_(file) {}
+  void write(std::span<const std::byte> bytes) {
+    position_ += bytes.size();
+    if (!file_) {
+      bytes_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    } else if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) {
+      throw_error(ErrorKind::Runtime, std::strerror(errno));
+    }
+  }
+  void write(const std::string& bytes) { write(std::as_bytes(std::span(bytes))); }
+  uint64_t position() const { return position_; }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::FILE* file_;
+  std::string bytes_;
+  uint64_t position_ = 0;
+};
+
+// The extra field 'FB', so long that what follows it starts at a multiple of 64.
+std::string padding(uint64_t position) {
+  const uint64_t length = (kAlignment - (position + 4) % kAlignment) % kAlignment;
+  return Record().text("FB").u16(length).text(std::string(length, 'Z')).str();
 }
 
-void write_archive(const std::vector<Pending>& entries, zip::Sink& sink) {
-  zlib_filefunc64_def functions = zip::functions(sink);
-  std::unique_ptr<void, int (*)(void*)> zip(zipOpen2_64("", APPEND_STATUS_CREATE, nullptr, &functions),
-                                            [](void* handle) { return zipClose(handle, nullptr); });
-  if (!zip) throw_error(ErrorKind::Runtime, "minizip cannot start an archive");
-  for (const Pending& entry : entries)
-    write_entry(zip.get(), sink, functions.ztell64_file(&sink, &sink), entry);
-  check(zipClose(zip.release(), nullptr), sink);
+// Writes the entry; returns its record for the central directory.
+std::string write_entry(const Pending& entry, Output& output) {
+  const std::span<const std::byte> contents = entry.contents();
+  const std::string deflated = entry.compress ? zip::deflate(contents) : "";
+  const std::span<const std::byte> payload = entry.compress ? std::as_bytes(std::span(deflated)) : contents;
+  const uint64_t start = output.position(), size = contents.size(), compressed_size = payload.size();
+  const bool wide = is_wide(size) || is_wide(compressed_size);
+
+  const std::string common = Record()
+                                 .u16(kVersionNeeded)
+                                 .u16(zip::kUtf8Names)
+                                 .u16(entry.compress ? zip::kDeflated : zip::kStored)
+                                 .u32(kDate)
+                                 .u32(zip::crc32(contents))
+                                 .u32(wide ? zip::kSaturated32 : compressed_size)
+                                 .u32(wide ? zip::kSaturated32 : size)
+                                 .u16(entry.name.size())
+                                 .str();
+  Record sizes;
+  if (wide) sizes.u16(zip::kZip64Extra).u16(16).u64(size).u64(compressed_size);
+  const std::string extra =
+      sizes.str() + padding(start + zip::kLocalHeaderSize + entry.name.size() + sizes.str().size());
+  output.write(Record().u32(zip::kLocalHeader).text(common).u16(extra.size()).text(entry.name).text(extra).str());
+  output.write(payload);
+
+  Record wide_fields;
+  if (wide) wide_fields.u64(size).u64(compressed_size);
+  if (is_wide(start)) wide_fields.u64(start);
+  const size_t length = wide_fields.str().size();
+  Record central_extra;
+  if (length > 0) central_extra.u16(zip::kZip64Extra).u16(length).text(wide_fields.str());
+  Record central;
+  central.u32(zip::kCentralHeader).u16(kVersionNeeded).text(common).u16(central_extra.str().size());
+  central.u16(0).u16(0).u16(0).u32(0).narrow(start);  // comment, disk, attributes
+  return central.text(entry.name).text(central_extra.str()).str();
+}
+
+void write_end(uint64_t num_entries, uint64_t offset, Output& output) {
+  const uint64_t end = output.position(), size = end - offset;
+  if (num_entries >= zip::kSaturated16 || is_wide(size) || is_wide(offset)) {
+    Record wide;
+    wide.u32(zip::kZip64EndRecord).u64(zip::kZip64EndRecordSize - 12).u16(kVersionNeeded).u16(kVersionNeeded).u32(0).u32(0);
+    wide.u64(num_entries).u64(num_entries).u64(size).u64(offset);
+    wide.u32(zip::kZip64Locator).u32(0).u64(end).u32(1);
+    output.write(wide.str());
+  }
+  const uint64_t count = std::min<uint64_t>(num_entries, zip::kSaturated16);
+  output.write(Record().u32(zip::kEndRecord).u16(0).u16(0).u16(count).u16(count).narrow(size).narrow(offset).u16(0).str());
+}
+
+void write_archive(const std::vector<Pending>& entries, Output& output) {
+  std::string directory;
+  for (const Pending& entry : entries) directory += write_entry(entry, output);
+  const uint64_t offset = output.position();
+  output.write(directory);
+  write_end(entries.size(), offset, output);
 }
 
 // A new file beside `path`, removed unless it is moved into place.
@@ -160,18 +226,17 @@ void ArchiveWriter::add(std::string_view entry, std::shared_ptr<Storage> storage
 }
 
 std::string ArchiveWriter::finish() {
-  zip::Sink sink;
-  write_archive(impl_->entries, sink);
-  return std::move(sink.bytes);
+  Output output;
+  write_archive(impl_->entries, output);
+  return output.take();
 }
 
 void ArchiveWriter::finish_to_file(const std::string& path) {
   try {
     const std::string target = resolve(path);
     TemporaryFile temporary(target);
-    zip::Sink sink;
-    sink.file = temporary.get();
-    write_archive(impl_->entries, sink);
+    Output output(temporary.get());
+    write_archive(impl_->entries, output);
     temporary.move_to(target);
   } catch (const Error& error) {
     throw_error(error.kind(), fmt::format("archive '{}': cannot write: {}", path, error.what()));

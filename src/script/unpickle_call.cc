@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "script/printable.h"
 #include "script/type_tag.h"
 #include "weft/error.h"
 
@@ -236,13 +237,6 @@ constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
     {"__builtin__.set", "weft has no sets"},
     {"_codecs.encode", "weft has no bytes values"},
 };
-
-std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 200));
-  for (char& c : result)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
-  return result;
-}
 
 PickleValue make_global(Global global) { return std::make_shared<const Global>(std::move(global)); }
 
