@@ -94,10 +94,9 @@ struct Result {
 Result measure(const Layer& layer) {
   const int64_t padding = layer.kernel / 2;
   const int64_t out = weft::kernels::conv_output_size(layer.size, layer.kernel, layer.stride, padding, 1);
-  const std::vector<float> x = numbers(layer.size * layer.size * layer.in), bias = numbers(layer.out);
-  const std::vector<float> weight =
-      numbers(layer.out * layer.in / layer.groups * layer.kernel * layer.kernel);
-  std::vector<float> y(static_cast<size_t>(out * out * layer.out));
+  const auto x = numbers(layer.size * layer.size * layer.in), bias = numbers(layer.out);
+  const auto weight = numbers(layer.out * layer.in / layer.groups * layer.kernel * layer.kernel);
+  const auto y = numbers(out * out * layer.out);
   const weft::kernels::PackedConv conv({.in_channels = layer.in,
                                         .out_channels = layer.out,
                                         .kernel = {layer.kernel, layer.kernel},

@@ -26,41 +26,59 @@ class RowPointers {
         columns_(params.kernel[1] / merged),
         num_runs_(params.kernel[0] * columns_) {
     rows_.resize(static_cast<size_t>(num_runs_ * kMaxTileRows));
+    pointwise_ = num_runs_ == 1 && params.stride == std::array<int64_t, 2>{1, 1} &&
+                 params.padding == std::array<int64_t, 2>{0, 0} && images.out_width == images.width &&
+                 images.out_height == images.height;
     if (merged_ > 1) edges_.resize(static_cast<size_t>(params.kernel[0] * kMaxTileRows * run_length_));
   }
 
   // Output pixels [first, first + count), inputs from channel `channel` on.
   RowTable fill(int64_t first, int64_t count, int64_t channel) {
+    if (pointwise_) {
+      for (int64_t i = 0; i < count; ++i)
+        rows_[static_cast<size_t>(i)] = images_.x + (first + i) * images_.x_stride + channel;
+      return {rows_.data(), num_runs_, run_length_};
+    }
     const int64_t width = images_.out_width, plane = images_.out_height * width;
     int64_t image = first / plane, oy = first % plane / width, ox = first % width;
-    for (int64_t i = 0; i < count; ++i) {
-      fill_pixel(i, images_.x + image * images_.height * images_.width * images_.x_stride + channel,
-                 oy * params_.stride[0] - params_.padding[0], ox * params_.stride[1] - params_.padding[1]);
-      if (++ox == width) {
-        ox = 0;
-        if (++oy == images_.out_height) oy = 0, ++image;
-      }
+    for (int64_t i = 0; i < count;) {
+      const int64_t pixels = std::min(count - i, width - ox);
+      fill_line(i, pixels, images_.x + image * images_.height * images_.width * images_.x_stride + channel,
+                oy * params_.stride[0] - params_.padding[0], ox * params_.stride[1] - params_.padding[1]);
+      i += pixels, ox = 0;
+      if (++oy == images_.out_height) oy = 0, ++image;
     }
     return {rows_.data(), num_runs_, run_length_};
   }
 
  private:
-  void fill_pixel(int64_t i, const float* image, int64_t top, int64_t left) {
+  // `pixels` output pixels of one line, the i-th of the tile and those after it.
+  void fill_line(int64_t i, int64_t pixels, const float* image, int64_t top, int64_t left) {
     for (int64_t row = 0; row < params_.kernel[0]; ++row) {
       const int64_t iy = top + row * params_.dilation[0];
       const float** const to = rows_.data() + row * columns_ * kMaxTileRows + i;
       const float* const line = image + iy * images_.width * images_.x_stride;
-      const bool inside = iy >= 0 && iy < images_.height;
-      if (merged_ > 1) {
-        *to = inside ? merged_run(i, row, line, left) : zeros_;
-        continue;
-      }
-      for (int64_t column = 0; column < columns_; ++column) {
-        const int64_t ix = left + column * params_.dilation[1];
-        to[column * kMaxTileRows] =
-            inside && ix >= 0 && ix < images_.width ? line + ix * images_.x_stride : zeros_;
+      if (iy < 0 || iy >= images_.height) {
+        for (int64_t column = 0; column < columns_; ++column)
+          std::fill_n(to + column * kMaxTileRows, pixels, zeros_);
+      } else if (merged_ > 1) {
+        for (int64_t p = 0; p < pixels; ++p)
+          to[p] = merged_run(i + p, row, line, left + p * params_.stride[1]);
+      } else {
+        for (int64_t column = 0; column < columns_; ++column)
+          fill_run(to + column * kMaxTileRows, pixels, line, left + column * params_.dilation[1]);
       }
     }
+  }
+
+  // One kernel element: input columns ix, ix + stride, … of a line, zeros outside.
+  void fill_run(const float** to, int64_t pixels, const float* line, int64_t ix) {
+    const int64_t stride = params_.stride[1], step = stride * images_.x_stride;
+    int64_t p = 0;
+    for (; p < pixels && ix < 0; ++p, ix += stride) to[p] = zeros_;
+    const float* from = line + ix * images_.x_stride;
+    for (; p < pixels && ix < images_.width; ++p, ix += stride, from += step) to[p] = from;
+    for (; p < pixels; ++p) to[p] = zeros_;
   }
 
   // A row of the kernel as one run; where it crosses the image's edge, a copy with zeros outside.
@@ -82,6 +100,7 @@ class RowPointers {
   const ConvImages& images_;
   const float* const zeros_;
   const int64_t merged_, run_length_, columns_, num_runs_;
+  bool pointwise_ = false;  // output pixels are input pixels
   std::vector<const float*> rows_;
   std::vector<float> edges_;
 };

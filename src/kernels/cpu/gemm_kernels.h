@@ -18,10 +18,10 @@ inline constexpr int kMaxTileVectors = 3;
 struct TileArgs {
   const float* const* rows;  // [num_runs][rows_stride]: where each run of inputs starts
   int64_t rows_stride, num_runs, run_length;
-  const float* weights;  // [num_runs * run_length][weight_stride], whole vectors readable
-  int64_t weight_stride;
-  const float* start;  // [vectors * lanes] or null: zero
-  bool accumulate;     // start from y
+  const float* weights;   // [num_runs * run_length][vectors * lanes]
+  int64_t weight_stride;  // of tile_in_place, whose weights are the rows of a matrix
+  const float* start;     // [vectors * lanes] or null: zero
+  bool accumulate;        // start from y
   float* y;
   int64_t y_stride;
   const float* residual;  // or null
@@ -52,6 +52,7 @@ struct GemmKernels {
   int lanes;
   int max_rows[kMaxTileVectors + 1];  // of a tile, by its number of vectors
   TileFn tile[kMaxTileVectors + 1][kMaxTileRows + 1];
+  TileFn tile_in_place[kMaxTileRows + 1];  // of two vectors
   void (*depthwise)(const DepthwiseArgs& args);
   // y = activation(y), `columns` elements in each of `rows` rows. The order of a NaN's bits is kept.
   void (*activate)(Activation activation, int64_t rows, int64_t columns, float* y, int64_t y_stride);

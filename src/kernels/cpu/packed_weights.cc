@@ -49,7 +49,7 @@ void compute_tile(const WeightBlock& block, const float* weights, const RowTable
                 .num_runs = table.num_runs,
                 .run_length = table.run_length,
                 .weights = weights + block.offset,
-                .weight_stride = weight_stride ? weight_stride : block.vectors * kernels.lanes,
+                .weight_stride = weight_stride,
                 .start = epilogue.start ? epilogue.start + block.bias_offset : nullptr,
                 .accumulate = epilogue.accumulate,
                 .y = y + first * y_stride + block.channel,
@@ -69,7 +69,7 @@ void compute_tile(const WeightBlock& block, const float* weights, const RowTable
     args.y = begin + from * y_stride;
     if (epilogue.residual)
       args.residual = epilogue.residual + (first + from) * epilogue.residual_stride + block.channel;
-    kernels.tile[block.vectors][rows](args);
+    (weight_stride ? kernels.tile_in_place : kernels.tile[block.vectors])[rows](args);
   }
   if (!clamp.complete) kernels.activate(epilogue.activation, count, block.columns, begin, y_stride);
 }

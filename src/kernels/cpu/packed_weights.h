@@ -53,7 +53,8 @@ struct RowTable {
   int64_t num_runs, run_length;
 };
 
-// Rows [first, first + count), count <= kMaxTileRows, of one block of y. weight_stride 0: as packed.
+// Rows [first, first + count), count <= kMaxTileRows, of one block of y. weight_stride: of weights that are
+// the rows of a matrix, read where they lie by a block of two vectors; 0: packed.
 void compute_tile(const WeightBlock& block, const float* weights, const RowTable& table,
                   const Epilogue& epilogue, int64_t first, int64_t count, float* y, int64_t y_stride,
                   int64_t weight_stride = 0);
