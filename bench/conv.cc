@@ -80,10 +80,11 @@ double ceiling() {
          });
 }
 
-std::vector<float> numbers(int64_t count) {
-  std::vector<float> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(i * 2654435761u >> 16 & 255) / 256 - 0.5f;
+// Aligned as tensors are.
+weft::kernels::FloatBuffer numbers(int64_t count) {
+  const weft::kernels::FloatBuffer values(count);
+  for (int64_t i = 0; i < count; ++i)
+    values.data()[i] = static_cast<float>(i * 2654435761 >> 16 & 255) / 256 - 0.5f;
   return values;
 }
 
