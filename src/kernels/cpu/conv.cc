@@ -26,7 +26,8 @@ class RowPointers {
         columns_(params.kernel[1] / merged),
         num_runs_(params.kernel[0] * columns_) {
     rows_.resize(static_cast<size_t>(num_runs_ * kMaxTileRows));
-    pointwise_ = num_runs_ == 1 && params.stride == std::array<int64_t, 2>{1, 1} &&
+    pointwise_ = params.kernel == std::array<int64_t, 2>{1, 1} &&
+                 params.stride == std::array<int64_t, 2>{1, 1} &&
                  params.padding == std::array<int64_t, 2>{0, 0} && images.out_width == images.width &&
                  images.out_height == images.height;
     if (merged_ > 1) edges_.resize(static_cast<size_t>(params.kernel[0] * kMaxTileRows * run_length_));
