@@ -59,6 +59,7 @@ void bind_tensor(nb::module_& m);
 void bind_creation(nb::module_& m);
 void bind_operators(nb::module_& m);
 void bind_threads(nb::module_& m);
+void bind_builtins(nb::module_& m);
 
 // Releases what wraps Python memory from any thread; does nothing once the interpreter has finished.
 template <class F>

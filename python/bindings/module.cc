@@ -67,6 +67,7 @@ NB_MODULE(_C, m) {
   bind_operators(m);
   bind_threads(m);
   bind_serialization(m);
+  bind_builtins(m);
 
   m.attr("__version__") = WEFT_VERSION_STRING;
   m.def(

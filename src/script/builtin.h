@@ -26,7 +26,7 @@ using BuiltinFn = void (*)(std::span<IValue> arguments, IValue* results);
 
 struct Builtin : ir::ScriptOp {
   std::string overload;   // "Tensor"
-  std::string_view text;  // of the schema: a literal
+  std::string text;  // of the schema
   Schema schema;          // there once the builtin has been found by name
   BuiltinFn run = nullptr;
   // No effect but its results, and not random: may be folded, removed, reordered, compiled.

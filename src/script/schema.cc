@@ -289,7 +289,7 @@ IValue coerce(const SchemaArgument& argument, IValue value) {
   if (value.is_none()) return value;
   if (type.is(TypeKind::Float) && value.is_int()) return value.to_double();
   if (type.is(TypeKind::Device) && value.is_string()) return value.to_device();
-  if (!type.is(TypeKind::List)) return value;
+  if (!type.is(TypeKind::List) || (value.is_list() && type.element()->is(TypeKind::Var))) return value;
   const TypePtr& element = type.element();
   const bool is_number = value.is_int() || value.is_double();
   if (argument.list_length > 0 && is_number) {
