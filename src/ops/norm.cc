@@ -1,5 +1,7 @@
-// Normalization layers, written over sums so that the compiler fuses them with what surrounds them. All compute in
-// float32 for float16 and bfloat16, and return the input's dtype.
+// Normalization layers, written over sums so that the compiler fuses them with what surrounds them; outside of graphs the
+// common ones are one kernel. All compute in float32 for float16 and bfloat16, and return the input's dtype.
+#include "kernels/cpu/norm.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,6 +33,17 @@ Tensor load(const OpDef& op, const OpArgs& args) {
                     fmt::format("{}: operands must have the input's dtype{}", op.name, operands(op, args)));
   }
   return build::cast(x, compute);
+}
+
+// Nothing is traced, and there are elements to compute with.
+bool runs_now(const OpArgs& args) {
+  return std::none_of(args.tensors.begin(), args.tensors.end(),
+                      [](const Tensor& x) { return x.defined() && (x.is_traced() || x.device().type == DeviceType::Meta); });
+}
+
+// A parameter as kernels read it.
+Tensor parameter_for(const Tensor& x, const Tensor& parameter) {
+  return parameter.defined() ? parameter.to(x.dtype()).contiguous() : parameter;
 }
 
 std::vector<int64_t> axes_from(int64_t first, int64_t ndim) {
@@ -80,10 +93,20 @@ int64_t first_normalized_axis(const OpDef& op, const OpArgs& args) {
   return static_cast<int64_t>(shape.size() - normalized.size());
 }
 
+Tensor normalize_rows_now(const Tensor& x, int64_t first, bool centre, double eps, const Tensor& weight, const Tensor& bias) {
+  const Shape& shape = x.shape();
+  const Tensor result = Tensor::empty(shape, x.dtype());
+  const int64_t size = numel(Shape(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end()));
+  kernels::normalize_rows(x.contiguous(), size, centre, eps, parameter_for(x, weight), parameter_for(x, bias), result);
+  return result;
+}
+
 Tensors layer_norm(const OpDef& op, const OpArgs& args) {
   const Tensor x = load(op, args);
   const int64_t first = first_normalized_axis(op, args);
-  const Tensor normal = standardize(x, axes_from(first, x.dim()), float_arg(args.attrs, "eps"));
+  const double eps = float_arg(args.attrs, "eps");
+  if (runs_now(args)) return {normalize_rows_now(x, first, true, eps, args.tensors[1], args.tensors[2]).to(args.tensors[0].dtype())};
+  const Tensor normal = standardize(x, axes_from(first, x.dim()), eps);
   const Tensor result = scale_and_shift(normal, args.tensors[1], args.tensors[2], list_arg(args.attrs, "normalized_shape"));
   return {build::cast(result, args.tensors[0].dtype())};
 }
@@ -102,6 +125,7 @@ Tensors rms_norm(const OpDef& op, const OpArgs& args) {
   const int64_t first = first_normalized_axis(op, args);
   const DType dtype = args.tensors[0].dtype();
   const double eps = args.attrs.is_none("eps") ? epsilon_of(dtype) : float_arg(args.attrs, "eps");
+  if (runs_now(args)) return {normalize_rows_now(x, first, false, eps, args.tensors[1], Tensor()).to(dtype)};
   const Tensor power = mean_over(build::mul(x, x), axes_from(first, x.dim()));
   const Tensor normal = build::mul(x, call1("rsqrt", {build::add(power, Scalar(eps))}));
   return {build::cast(scale_and_shift(normal, args.tensors[1], Tensor(), list_arg(args.attrs, "normalized_shape")), dtype)};
@@ -150,6 +174,34 @@ Tensor apply_statistics(const Tensor& x, const OpArgs& args) {
   return args.tensors[4].defined() ? build::add(result, parameter(4)) : result;
 }
 
+// The same in one pass. Where the channels are last in memory, they are in the result.
+Tensor apply_statistics_now(const Tensor& x, const OpArgs& args) {
+  Tensor factor = call1("rsqrt", {build::add(args.tensors[2].to(x.dtype()), Scalar(float_arg(args.attrs, "eps")))});
+  if (args.tensors[3].defined()) factor = build::mul(factor, args.tensors[3].to(x.dtype()));
+  const Tensor mean = parameter_for(x, args.tensors[1]), bias = parameter_for(x, args.tensors[4]);
+  if (x.dim() > 2 && !x.is_contiguous()) {
+    std::vector<int64_t> to_last = axes_from(1, x.dim()), to_first = axes_from(0, x.dim() - 1);
+    to_last[0] = 0, to_last.push_back(1);
+    to_first.insert(to_first.begin() + 1, x.dim() - 1);
+    if (const Tensor last = build::permute(x, to_last); last.is_contiguous()) {
+      const Tensor result = Tensor::empty(last.shape(), x.dtype());
+      kernels::scale_channels(last, 1, mean, factor, bias, result);
+      return build::permute(result, to_first);
+    }
+  }
+  const Tensor result = Tensor::empty(x.shape(), x.dtype());
+  kernels::scale_channels(x.contiguous(), numel(Shape(x.shape().begin() + 2, x.shape().end())), mean, factor, bias, result);
+  return result;
+}
+
+// (x - mean) / sqrt(var + eps) * weight + bias over groups of channels.
+Tensor normalize_groups_now(const Tensor& x, int64_t groups, double eps, const Tensor& weight, const Tensor& bias) {
+  const Tensor result = Tensor::empty(x.shape(), x.dtype());
+  const int64_t inner = numel(Shape(x.shape().begin() + 2, x.shape().end()));
+  kernels::normalize_groups(x.contiguous(), x.size(1), groups, inner, eps, parameter_for(x, weight), parameter_for(x, bias), result);
+  return result;
+}
+
 void check_statistics(const OpDef& op, const OpArgs& args, const char* when) {
   WEFT_CHECK(args.tensors[1].defined() && args.tensors[2].defined(),
              fmt::format("{}: running_mean and running_var are needed {}{}", op.name, when, operands(op, args)));
@@ -166,7 +218,7 @@ Tensors batch_norm(const OpDef& op, const OpArgs& args) {
     result = scale_and_shift(result, args.tensors[3], args.tensors[4], channel_view(x));
   } else {
     check_statistics(op, args, "unless training");
-    result = apply_statistics(x, args);
+    result = runs_now(args) ? apply_statistics_now(x, args) : apply_statistics(x, args);
   }
   return {build::cast(result, args.tensors[0].dtype())};
 }
@@ -177,11 +229,12 @@ Tensors instance_norm(const OpDef& op, const OpArgs& args) {
   Tensor result;
   if (args.attrs.get_bool("use_input_stats")) {
     check_more_than_one(op, args, product_from(sym_shape(x), 2), "spatial element");
-    result = standardize(x, axes_from(2, x.dim()), float_arg(args.attrs, "eps"));
-    result = scale_and_shift(result, args.tensors[3], args.tensors[4], channel_view(x));
+    const double eps = float_arg(args.attrs, "eps");
+    result = runs_now(args) ? normalize_groups_now(x, x.size(1), eps, args.tensors[3], args.tensors[4])
+                            : scale_and_shift(standardize(x, axes_from(2, x.dim()), eps), args.tensors[3], args.tensors[4], channel_view(x));
   } else {
     check_statistics(op, args, "unless use_input_stats");
-    result = apply_statistics(x, args);
+    result = runs_now(args) ? apply_statistics_now(x, args) : apply_statistics(x, args);
   }
   return {build::cast(result, args.tensors[0].dtype())};
 }
@@ -216,7 +269,9 @@ Tensors group_norm(const OpDef& op, const OpArgs& args) {
                          channels.str(), groups.str(), operands(op, args)));
   const Sym size = floor_div(channels, groups) * product_from(shape, 2);
   check_more_than_one(op, args, shape[0] * size, "value per channel");
-  const Tensor normal = standardize(build::reshape(x, {shape[0], groups, size}), {2}, float_arg(args.attrs, "eps"));
+  const double eps = float_arg(args.attrs, "eps");
+  if (runs_now(args)) return {normalize_groups_now(x, groups.constant(), eps, args.tensors[1], args.tensors[2]).to(args.tensors[0].dtype())};
+  const Tensor normal = standardize(build::reshape(x, {shape[0], groups, size}), {2}, eps);
   const Tensor result = scale_and_shift(build::reshape(normal, shape), args.tensors[1], args.tensors[2], channel_view(x));
   return {build::cast(result, args.tensors[0].dtype())};
 }

@@ -92,7 +92,23 @@ Shape pooled_shape(const Tensor& x, const kernels::PoolDims& dims, size_t rank) 
   return shape;
 }
 
+// float32[N, C, H, W] whose memory is [N, H, W, C].
+bool is_channels_last(const Tensor& x) {
+  return x.dtype() == DType::F32 && x.dim() == 4 && !x.is_contiguous() && build::permute(x, {0, 2, 3, 1}).is_contiguous();
+}
+
+// Such an input gives such a result.
+template <class F>
+Tensor pool_in_channels_last(const Tensor& x, const kernels::PoolDims& dims, F pool) {
+  const Tensor result = Tensor::empty({x.size(0), dims[1].count(), dims[2].count(), x.size(1)}, DType::F32);
+  pool(build::permute(x, {0, 2, 3, 1}), result);
+  return build::permute(result, {0, 3, 1, 2});
+}
+
 Tensors largest(const Tensor& x, const kernels::PoolDims& dims, size_t rank, bool with_indices) {
+  if (rank == 2 && !with_indices && is_channels_last(x)) {
+    return {pool_in_channels_last(x, dims, [&](const Tensor& from, const Tensor& to) { kernels::max_pool_channels_last(dims, from, to); })};
+  }
   const Shape shape = pooled_shape(x, dims, rank);
   Tensors results{Tensor()};
   if (with_indices) results.push_back(Tensor::empty(shape, DType::I64));
@@ -104,6 +120,9 @@ Tensors largest(const Tensor& x, const kernels::PoolDims& dims, size_t rank, boo
 }
 
 Tensors average(const Tensor& x, const kernels::PoolDims& dims, size_t rank, int64_t divisor) {
+  if (rank == 2 && is_channels_last(x)) {
+    return {pool_in_channels_last(x, dims, [&](const Tensor& from, const Tensor& to) { kernels::avg_pool_channels_last(dims, divisor, from, to); })};
+  }
   return {run_in_compute_dtype(x, pooled_shape(x, dims, rank), [&](const Tensor& input, const Tensor& result) {
     kernels::avg_pool(dims, divisor, input, result);
   })};

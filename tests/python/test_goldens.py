@@ -58,9 +58,10 @@ def decode(item, arrays):
 DIFFERENT = {"torch:sign": np.isnan, "torch:i0": np.isinf}
 
 # Sums of terms of both signs: PyTorch's rounding is relative to the terms, not to the result.
-CANCELLING = {"F:linear", "F:conv1d", "F:conv2d", "F:conv3d", "F:conv_transpose1d", "F:conv_transpose2d", "F:conv_transpose3d",
-              "F:gelu", "F:interpolate", "torch:einsum", "torch:matmul", "torch:bmm", "torch:addmm", "torch:baddbmm", "torch:tensordot",
-              "torch:sum", "torch:mean", "torch:cumsum", "torch:scatter_add", "torch:index_add"}  # fmt: skip
+CANCELLING = {"F:linear", "F:conv1d", "F:conv2d", "F:conv3d", "F:conv_transpose1d", "F:conv_transpose2d",
+              "F:conv_transpose3d", "F:gelu", "F:group_norm", "F:interpolate", "torch:einsum", "torch:matmul",
+              "torch:bmm", "torch:addmm", "torch:baddbmm", "torch:tensordot", "torch:sum", "torch:mean",
+              "torch:cumsum", "torch:scatter_add", "torch:index_add"}  # fmt: skip
 
 
 def check(op, result, expected, arrays):

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu/vector_sum.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
@@ -171,7 +172,32 @@ void max_pool(const PoolDims& dims, const Tensor& input, const Tensor& result) {
   });
 }
 
+namespace {
+
+// One window that is the whole plane: its elements lie one after another.
+bool is_whole_plane(const PoolDims& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](const PoolDim& dim) {
+    return dim.count() == 1 && dim.begin[0] == 0 && dim.end[0] == dim.size && dim.step == 1;
+  });
+}
+
+template <class T>
+void average_planes(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result) {
+  const int64_t size = plane_size(dims), by = divisor ? divisor : dims[0].extent[0] * dims[1].extent[0] * dims[2].extent[0];
+  parallel_for(0, result.numel(), std::max<int64_t>(1, kElementsPerTask / size), [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const double sum = vector_sum(input.data_as<T>() + plane * size, size, [](T value) { return value; });
+      result.data_as<T>()[plane] = static_cast<T>(sum / static_cast<double>(by));
+    }
+  });
+}
+
+}  // namespace
+
 void avg_pool(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result) {
+  if (is_whole_plane(dims)) {
+    return visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) { average_planes<T>(dims, divisor, input, result); });
+  }
   visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) {
     pool<Sum, T>(dims, input, result, [&](T* out, size_t depth, size_t height) {
       const int64_t rows = dims[0].extent[depth] * dims[1].extent[height];
