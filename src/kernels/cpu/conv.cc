@@ -63,8 +63,7 @@ class RowPointers {
         for (int64_t column = 0; column < columns_; ++column)
           std::fill_n(to + column * kMaxTileRows, pixels, zeros_);
       } else if (merged_ > 1) {
-        for (int64_t p = 0; p < pixels; ++p)
-          to[p] = merged_run(i + p, row, line, left + p * params_.stride[1]);
+        fill_merged(i, to, pixels, row, line, left);
       } else {
         for (int64_t column = 0; column < columns_; ++column)
           fill_run(to + column * kMaxTileRows, pixels, line, left + column * params_.dilation[1]);
@@ -82,11 +81,18 @@ class RowPointers {
     for (; p < pixels; ++p) to[p] = zeros_;
   }
 
-  // A row of the kernel as one run; where it crosses the image's edge, a copy with zeros outside.
-  const float* merged_run(int64_t i, int64_t row, const float* line, int64_t left) {
+  // A row of the kernel at once.
+  void fill_merged(int64_t i, const float** to, int64_t pixels, int64_t row, const float* line, int64_t ix) {
+    const bool contiguous = images_.x_stride == params_.in_channels;
+    for (int64_t p = 0; p < pixels; ++p, ix += params_.stride[1]) {
+      const bool whole = contiguous && ix >= 0 && ix + merged_ <= images_.width;
+      to[p] = whole ? line + ix * params_.in_channels : copy_run(i + p, row, line, ix);
+    }
+  }
+
+  // A row of the kernel that crosses the image's edge: a copy with zeros outside.
+  const float* copy_run(int64_t i, int64_t row, const float* line, int64_t left) {
     const int64_t channels = params_.in_channels;
-    const bool contiguous = images_.x_stride == channels;
-    if (contiguous && left >= 0 && left + merged_ <= images_.width) return line + left * channels;
     float* const copy = edges_.data() + (i * params_.kernel[0] + row) * run_length_;
     for (int64_t column = 0; column < merged_; ++column) {
       const int64_t ix = left + column;
@@ -121,6 +127,16 @@ void pack_block(const float* weight, int64_t columns, int64_t in_channels, int64
         std::copy_n(turned.data() + (c * taps + tap) * width, columns,
                     to + (tap * in_channels + first + c) * width);
   }
+}
+
+// Kernel elements that are inside an image of `size`, the first at `start`.
+struct TapRange {
+  int64_t begin, end;
+};
+TapRange taps_inside(int64_t start, int64_t size, int64_t taps, int64_t dilation) {
+  const int64_t begin = start < 0 ? (-start + dilation - 1) / dilation : 0;
+  const int64_t end = start < size ? (size - start + dilation - 1) / dilation : 0;
+  return {std::min(begin, taps), std::clamp(end, std::min(begin, taps), taps)};
 }
 
 ConvImages with_strides(ConvImages images, const ConvParams& params) {
@@ -244,35 +260,67 @@ void PackedConv::run_dense(const ConvImages& images) const {
 }
 
 void PackedConv::run_depthwise(const ConvImages& images) const {
-  const int64_t lanes = gemm_kernels().lanes, channels = params_.out_channels;
+  const int64_t chunk = 4 * gemm_kernels().lanes, chunks = (params_.out_channels + chunk - 1) / chunk;
+  const int64_t lines = images.batch * images.out_height;
+  const int64_t products =
+      std::min(chunk, params_.out_channels) * images.out_width * params_.kernel[0] * params_.kernel[1];
+  parallel_for(0, chunks * lines, std::max<int64_t>(1, (1 << 15) / products),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t item = begin; item < end; ++item) {
+                   const int64_t first = item / lines * chunk;
+                   depthwise_line(images, item % lines, first, std::min(chunk, params_.out_channels - first));
+                 }
+               });
+}
+
+// One line of outputs, `channels` channels from `first` on: the pixels whose kernel crosses the image's left
+// or right edge one by one, those between together.
+void PackedConv::depthwise_line(const ConvImages& images, int64_t line, int64_t first,
+                                int64_t channels) const {
+  const int64_t lanes = gemm_kernels().lanes,
+                weight_pitch = (params_.out_channels + lanes - 1) / lanes * lanes;
+  const int64_t dilation = params_.dilation[1], stride = params_.stride[1], image = line / images.out_height;
+  const int64_t top = line % images.out_height * params_.stride[0] - params_.padding[0];
+  const TapRange rows = taps_inside(top, images.height, params_.kernel[0], params_.dilation[0]);
   const Clamp clamp = clamp_of(params_.activation);
-  const TileRange tiles(images.batch * images.out_height * images.out_width);
-  const int64_t products = kMaxTileRows * channels * params_.kernel[0] * params_.kernel[1];
-  parallel_for(0, tiles.count, std::max<int64_t>(1, (1 << 15) / products), [&](int64_t begin, int64_t end) {
-    RowPointers pointers(params_, images, zeros_.data(), 1, channels);
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t first = tiles.begin(tile), count = tiles.begin(tile + 1) - first;
-      const RowTable table = pointers.fill(first, count, 0);
-      const DepthwiseArgs args{
-          .taps = table.rows,
-          .taps_stride = kMaxTileRows,
-          .num_taps = table.num_runs,
-          .rows = count,
-          .weights = weights_.data(),
-          .weight_stride = (channels + lanes - 1) / lanes * lanes,
-          .start = bias_.data(),
-          .y = images.y + first * images.y_stride,
-          .y_stride = images.y_stride,
-          .residual = images.residual ? images.residual + first * images.residual_stride : nullptr,
-          .residual_stride = images.residual_stride,
-          .columns = channels,
-          .low = clamp.low,
-          .high = clamp.high};
-      gemm_kernels().depthwise(args);
-      if (!clamp.complete)
-        gemm_kernels().activate(params_.activation, count, channels, args.y, args.y_stride);
-    }
-  });
+  const float* const x_line =
+      images.x +
+      ((image * images.height + top + rows.begin * params_.dilation[0]) * images.width) * images.x_stride +
+      first;
+  const auto run = [&](int64_t ox, int64_t pixels) {
+    const int64_t left = ox * stride - params_.padding[1], pixel = line * images.out_width + ox;
+    const TapRange columns = taps_inside(left, images.width, params_.kernel[1], dilation);
+    gemm_kernels().depthwise(
+        {.x = x_line + (left + columns.begin * dilation) * images.x_stride,
+         .x_step = stride * images.x_stride,
+         .pixels = pixels,
+         .tap_rows = columns.end > columns.begin ? rows.end - rows.begin : 0,
+         .tap_columns = columns.end - columns.begin,
+         .row_pitch = params_.dilation[0] * images.width * images.x_stride,
+         .column_pitch = dilation * images.x_stride,
+         .weights = weights_.data() + (rows.begin * params_.kernel[1] + columns.begin) * weight_pitch + first,
+         .weight_row_pitch = params_.kernel[1] * weight_pitch,
+         .weight_pitch = weight_pitch,
+         .start = bias_.data() + first,
+         .y = images.y + pixel * images.y_stride + first,
+         .y_stride = images.y_stride,
+         .residual = images.residual ? images.residual + pixel * images.residual_stride + first : nullptr,
+         .residual_stride = images.residual_stride,
+         .columns = channels,
+         .low = clamp.low,
+         .high = clamp.high});
+  };
+  // Pixels in [inner, outer) have all the kernel's columns inside the image.
+  const int64_t reach = (params_.kernel[1] - 1) * dilation + 1,
+                room = images.width - reach + params_.padding[1];
+  const int64_t inner = std::clamp<int64_t>((params_.padding[1] + stride - 1) / stride, 0, images.out_width);
+  const int64_t outer = std::clamp<int64_t>(room < 0 ? 0 : room / stride + 1, inner, images.out_width);
+  for (int64_t ox = 0; ox < inner; ++ox) run(ox, 1);
+  if (outer > inner) run(inner, outer - inner);
+  for (int64_t ox = outer; ox < images.out_width; ++ox) run(ox, 1);
+  if (!clamp.complete)
+    gemm_kernels().activate(params_.activation, images.out_width, channels,
+                            images.y + line * images.out_width * images.y_stride + first, images.y_stride);
 }
 
 PackedLinear::PackedLinear(int64_t in, int64_t out, const float* weight, const float* bias,

@@ -56,6 +56,7 @@ class PackedConv {
   void pack_depthwise(const float* weight, const float* bias);
   void run_dense(const ConvImages& images) const;
   void run_depthwise(const ConvImages& images) const;
+  void depthwise_line(const ConvImages& images, int64_t line, int64_t first, int64_t channels) const;
 
   ConvParams params_;
   std::vector<WeightBlock> blocks_;

@@ -31,13 +31,15 @@ struct TileArgs {
 };
 using TileFn = void (*)(const TileArgs& args);
 
-// y[i, j] = clamp(start[j] + sum over taps t of taps[t][i][j] * weights[t, j]) for `columns` channels j:
-// depthwise.
+// Depthwise: y[i, j] = clamp(start[j] + sum over tap rows r and columns c of x[i * x_step + r * row_pitch + c
+// * column_pitch + j] * weights[r * weight_row_pitch + c * weight_pitch + j] + residual[i, j]) for `columns`
+// channels j.
 struct DepthwiseArgs {
-  const float* const* taps;  // [num_taps][taps_stride]
-  int64_t taps_stride, num_taps, rows;
-  const float* weights;  // [num_taps][weight_stride], whole vectors readable
-  int64_t weight_stride;
+  const float* x;
+  int64_t x_step, pixels;
+  int64_t tap_rows, tap_columns, row_pitch, column_pitch;
+  const float* weights;  // whole vectors readable
+  int64_t weight_row_pitch, weight_pitch;
   const float* start;
   float* y;
   int64_t y_stride;
