@@ -1,0 +1,36 @@
+// Passes over TorchScript's graphs, before they become code.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+
+#include "ir/graph.h"
+#include "weft/ivalue.h"
+
+namespace weft::jit {
+
+// Calls of functions and methods become the bodies of what they call; a function within itself stays a call.
+// `may_inline`: the ones wanted; all by default.
+void inline_calls(ir::Graph& graph, const std::function<bool(const Function&)>& may_inline = {});
+// Copies the nodes of `from` to before `before` (at the end of `to`, if null). `values` maps the values that the nodes
+// use and is extended by those that they define.
+using ValueMap = std::unordered_map<const ir::Value*, ir::Value*>;
+void copy_nodes(const ir::Block& from, ir::Block& to, ir::Node* before, ValueMap& values);
+
+// The constant that a value is; null if it is none.
+const IValue* constant_of(const ir::Value* value);
+ir::Value* add_constant(ir::Graph& graph, ir::Block& block, IValue value, const jit::TypePtr& type, ir::Node* before);
+
+// Pure builtins of constants become constants (no tensors), conditions that are known choose their branch, tuples and
+// lists that are taken apart where they were made disappear.
+void fold_script_constants(ir::Graph& graph);
+// Nodes without effect whose results nobody uses.
+void remove_dead_nodes(ir::Graph& graph);
+// dropout(x, p, False) becomes x.
+void remove_dropout(ir::Graph& graph);
+// batch_norm of a convolution or linear layer becomes part of it, where all parameters are constants.
+void fold_batch_norm(ir::Graph& graph);
+// No effect but its results.
+bool is_pure(const ir::Node& node);
+
+}  // namespace weft::jit
