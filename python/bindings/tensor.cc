@@ -305,6 +305,7 @@ void bind_tensor(nb::module_& m) {
   nb::class_<Tensor> c(m, "Tensor", nb::type_slots(kBufferSlots), nb::is_weak_referenceable(),
                        "A strided array of numbers: a view of reference-counted memory.");
   c.attr("__module__") = "weft";
+  c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.");
   bind_attributes(c);
   bind_conversions(c);
   bind_protocols(c);

@@ -1,5 +1,7 @@
-"""Neural networks: `weft.nn.functional` has PyTorch's functions over weft's operators."""
+"""Neural networks: PyTorch's modules, and its functions in `weft.nn.functional`, over weft's operators."""
 
-from . import functional
+from . import functional, init
+from .modules import *  # noqa: F403
+from .modules import __all__ as _modules
 
-__all__ = ["functional"]
+__all__ = ["functional", "init", *_modules]
