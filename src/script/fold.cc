@@ -60,7 +60,7 @@ class Folder {
 
  private:
   bool fold_if(Node& node) {
-    const IValue* condition = constant_of(node.inputs[0]);
+    const IValue* condition = known_constant(node.inputs[0]);
     if (!condition) return false;
     const Block& taken = *node.blocks[condition->to_bool() ? 0 : 1];
     ValueMap values;
@@ -90,7 +90,7 @@ class Folder {
     }
     if (node.outputs.size() != 1) return false;
     if (node.script == &prim::kTupleIndex && made_by(node.inputs[0], prim::kTupleConstruct)) {
-      const IValue* index = constant_of(node.inputs[1]);
+      const IValue* index = known_constant(node.inputs[1]);
       const std::vector<Value*>& elements = node.inputs[0]->def->inputs;
       if (!index) return false;
       const int64_t at = index->to_int() < 0 ? index->to_int() + static_cast<int64_t>(elements.size()) : index->to_int();
@@ -103,7 +103,7 @@ class Folder {
       return true;
     }
     if (node.script == &prim::kUncheckedCast) {
-      if (const IValue* value = constant_of(node.inputs[0]); value && is_plain(*value)) return become(node, *value);
+      if (const IValue* value = known_constant(node.inputs[0]); value && is_plain(*value)) return become(node, *value);
       return false;
     }
     if (is_prim(node.script)) return false;
@@ -141,9 +141,9 @@ class Folder {
   bool fold_identity(Node& node, const Builtin& builtin) {
     const bool wanted = builtin.name == "aten::__is__";
     for (size_t i = 0; i < 2; ++i) {
-      const IValue* none = constant_of(node.inputs[1 - i]);
+      const IValue* none = known_constant(node.inputs[1 - i]);
       if (!none || !none->is_none()) continue;
-      const IValue* value = constant_of(node.inputs[i]);
+      const IValue* value = known_constant(node.inputs[i]);
       const TypeKind kind = node.inputs[i]->type.script->kind();
       if (value) return become(node, value->is_none() == wanted);
       if (kind != TypeKind::Optional && kind != TypeKind::None && kind != TypeKind::Union && kind != TypeKind::Any) return become(node, !wanted);
@@ -153,7 +153,7 @@ class Folder {
 
   // A constant without tensors, or a list of constants that is only read.
   std::optional<IValue> known_value(const Value* value) {
-    if (const IValue* constant = constant_of(value)) {
+    if (const IValue* constant = known_constant(value)) {
       if (is_plain(*constant)) return *constant;
       if (constant->is_list() && is_read_only(value) && std::all_of(constant->elements().begin(), constant->elements().end(), is_plain)) return *constant;
       return std::nullopt;
@@ -161,7 +161,7 @@ class Folder {
     if (!made_by(value, prim::kListConstruct) || !is_read_only(value)) return std::nullopt;
     std::vector<IValue> elements;
     for (const Value* element : value->def->inputs) {
-      const IValue* constant = constant_of(element);
+      const IValue* constant = known_constant(element);
       if (!constant || !is_plain(*constant)) return std::nullopt;
       elements.push_back(*constant);
     }
@@ -200,7 +200,7 @@ bool is_pure(const Node& node) {
   return is_prim(node.script) || static_cast<const Builtin*>(node.script)->is_pure;
 }
 
-const IValue* constant_of(const Value* value) {
+const IValue* known_constant(const Value* value) {
   return value->def && value->def->script == &prim::kConstant ? &value->def->payload->value : nullptr;
 }
 
@@ -228,7 +228,7 @@ void remove_dropout(Graph& graph) {
   ir::for_each_node(graph.body(), [&](Node& node) {
     const bool dropout = node.is("aten::dropout") || node.is("aten::feature_dropout") || node.is("aten::alpha_dropout") || node.is("aten::feature_alpha_dropout");
     if (!dropout || node.inputs.size() != 3) return;
-    const IValue* training = constant_of(node.inputs[2]);
+    const IValue* training = known_constant(node.inputs[2]);
     if (training && training->is_bool() && !training->to_bool()) found.push_back(&node);
   });
   for (Node* node : found) replace(graph, *node, node->inputs[0]);

@@ -24,13 +24,13 @@ bool is_layer(const Node& node) {
 // aten::_convolution has `transposed` after dilation.
 bool is_transposed(const Node& layer) {
   if (!layer.is("aten::_convolution")) return false;
-  const IValue* transposed = constant_of(layer.inputs[6]);
+  const IValue* transposed = known_constant(layer.inputs[6]);
   return !transposed || transposed->to_bool();
 }
 
 // A constant float32 vector or weight, or an absent one.
 std::optional<Tensor> known(const Value* value) {
-  const IValue* constant = constant_of(value);
+  const IValue* constant = known_constant(value);
   if (!constant || !(constant->is_none() || constant->is_tensor())) return std::nullopt;
   if (constant->is_none()) return Tensor();
   if (constant->to_tensor().dtype() != DType::F32) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<Tensor> known(const Value* value) {
 bool fold(Graph& graph, Node& norm) {
   Node* layer = norm.inputs[kInput]->def;
   if (!layer || !is_layer(*layer) || layer->outputs[0]->uses.size() != 1 || is_transposed(*layer)) return false;
-  const IValue *training = constant_of(norm.inputs[kTraining]), *eps = constant_of(norm.inputs[kEps]);
+  const IValue *training = known_constant(norm.inputs[kTraining]), *eps = known_constant(norm.inputs[kEps]);
   if (!training || training->to_bool() || !eps) return false;
   std::optional<Tensor> parameters[5];
   for (const int i : {kWeight, kBias, kMean, kVariance}) {

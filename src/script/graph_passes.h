@@ -18,7 +18,7 @@ using ValueMap = std::unordered_map<const ir::Value*, ir::Value*>;
 void copy_nodes(const ir::Block& from, ir::Block& to, ir::Node* before, ValueMap& values);
 
 // The constant that a value is; null if it is none.
-const IValue* constant_of(const ir::Value* value);
+const IValue* known_constant(const ir::Value* value);
 ir::Value* add_constant(ir::Graph& graph, ir::Block& block, IValue value, const jit::TypePtr& type, ir::Node* before);
 
 // Pure builtins of constants become constants (no tensors), conditions that are known choose their branch, tuples and

@@ -1,0 +1,61 @@
+// Writing archives that PyTorch loads.
+#include <filesystem>
+#include <span>
+
+#include "script/archive.h"
+#include "script/pickle.h"
+#include "script/python_print.h"
+#include "weft/error.h"
+#include "weft/jit/module.h"
+
+namespace weft::jit {
+namespace {
+
+// The newest format that PyTorch 1.13 reads; no operator has an older meaning under it.
+constexpr const char* kFormatVersion = "10";
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
+
+// What __getstate__ gives, where the class has one.
+std::optional<IValue> get_state(const std::shared_ptr<Object>& object) {
+  const std::shared_ptr<Function> method = object->type->find_method("__getstate__");
+  if (!method) return std::nullopt;
+  return (*method)({IValue(object)});
+}
+
+void write(const Module& module, ArchiveWriter& archive) {
+  SourceReferences references;
+  const std::map<std::string, std::string> files = print_program(module.object()->type, references);
+  PickleOptions options;
+  options.get_state = get_state;
+  const std::string data = pickle(IValue(module.object()), archive, options);
+  archive.add("data.pkl", bytes_of(data));
+  for (const auto& [path, text] : files) archive.add(path, bytes_of(text), true);
+  std::vector<IValue> constants(references.constants.begin(), references.constants.end());
+  options.storages = "constants";
+  options.type_tags = false;
+  const std::string table = pickle(IValue::tuple(std::move(constants)), archive, options);
+  archive.add("constants.pkl", bytes_of(table));
+  archive.add("version", bytes_of(std::string(kFormatVersion) + "\n"));
+}
+
+}  // namespace
+
+void Module::save(const std::string& path) const {
+  ArchiveWriter archive(std::filesystem::path(path).stem().string());
+  write(*this, archive);
+  archive.finish_to_file(path);
+}
+
+std::string Module::save_to_bytes() const {
+  ArchiveWriter archive("archive");
+  write(*this, archive);
+  return archive.finish();
+}
+
+std::string Module::code() const {
+  SourceReferences references;
+  return print_function(*method("forward"), references);
+}
+
+}  // namespace weft::jit
