@@ -164,6 +164,23 @@ def test_cells(kind, biases):
         close(out[1], c, np.float64)
 
 
+@pytest.mark.parametrize("kind", GATES)
+def test_gates_far_out(kind):
+    """Saturated gates, tiny ones, infinities and NaN in float32, every lane of a vector and its rest."""
+    hidden = 37
+    values = np.resize([0.0, 1e-30, -1e-6, 0.3, -4.5, 30.0, -90.0, 3e4, np.inf, -np.inf, np.nan], GATES[kind] * hidden)
+    weights = [np.zeros((GATES[kind] * hidden, 1)), np.zeros((GATES[kind] * hidden, hidden))]
+    h0 = c0 = np.linspace(-2, 2, hidden).reshape(1, 1, hidden)
+    biases = rounded([values, np.zeros(GATES[kind] * hidden)], np.float32)
+    with np.errstate(all="ignore"):
+        expected, _, c_n = reference(kind, [np.zeros((1, 1))], h0, c0, weights + biases, 4, 1, 1)
+    out = getattr(weft, kind)(weft.zeros(1, 1, 1), states(kind, h0, c0, np.float32), tensors(weights + biases, np.float32), True, 1,
+                              0.0, False, False, False)  # fmt: skip
+    np.testing.assert_allclose(out[0].numpy()[:, 0], expected[0], rtol=1e-6, atol=1e-7)
+    if kind == "lstm":
+        np.testing.assert_allclose(out[2].numpy(), c_n, rtol=1e-6, atol=1e-7)
+
+
 def test_recurrent_of_nothing():
     rng = np.random.default_rng(3)
     weights, h0, c0 = make_network(rng, "lstm", 3, 5, 2, 1, 1, True)

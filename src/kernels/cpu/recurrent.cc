@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/recurrent_kernels.h"
+#include "runtime/toolchain.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -15,12 +18,12 @@ constexpr int64_t kProjectionBytes = 4 << 20;
 // Hidden units of one task of the gates' loop.
 constexpr int64_t kGateGrain = 4096;
 
+// ---- gates in other types than float --------------------------------------------------------------------------
 template <class T>
 T sigmoid(T x) {
   return T(1) / (T(1) + std::exp(-x));
 }
 
-// One sequence's gates at one step: `x` is the input's part of the gates, `h` the hidden state's.
 template <class T>
 void lstm_gates(int64_t size, const T* x, const T* h, T* cell, T* state) {
   for (int64_t j = 0; j < size; ++j) {
@@ -33,10 +36,10 @@ void lstm_gates(int64_t size, const T* x, const T* h, T* cell, T* state) {
 }
 
 template <class T>
-void gru_gates(int64_t size, const T* x, const T* h, T* state) {
+void gru_gates(int64_t size, const T* x, const T* h, const T* bias, T* state) {
   for (int64_t j = 0; j < size; ++j) {
     const T reset = sigmoid(x[j] + h[j]), update = sigmoid(x[size + j] + h[size + j]);
-    const T candidate = std::tanh(x[2 * size + j] + reset * h[2 * size + j]);
+    const T candidate = std::tanh(x[2 * size + j] + reset * (h[2 * size + j] + (bias ? bias[j] : T(0))));
     state[j] = (state[j] - candidate) * update + candidate;
   }
 }
@@ -49,6 +52,17 @@ void rnn_gates(bool relu, int64_t size, const T* x, const T* h, T* state) {
   }
 }
 
+const GateKernels& select() {
+#if defined(__x86_64__)
+  bool fma = false;
+  for (const auto& feature : runtime::host_cpu_features()) fma = fma || feature == "fma";
+  const int bytes = runtime::host_vector_bytes();
+  if (bytes >= 64 && fma) return kGatesAvx512;
+  if (bytes >= 32 && fma) return kGatesAvx2;
+#endif
+  return kGatesBaseline;
+}
+
 template <class T>
 class Layer {
  public:
@@ -59,6 +73,11 @@ class Layer {
     const int64_t batch = steps.num_steps > 0 ? steps.batch_sizes[0] : 0;
     hidden_gates_.resize(static_cast<size_t>(batch * rows_));
     if (weights.projection) unprojected_.resize(static_cast<size_t>(batch * weights.hidden_size));
+    if (weights.input_bias) {
+      bias_.assign(weights.input_bias, weights.input_bias + rows_);
+      const int64_t shared = cell == Cell::Gru ? 2 * weights.hidden_size : rows_;
+      for (int64_t j = 0; j < shared; ++j) bias_[static_cast<size_t>(j)] += weights.hidden_bias[j];
+    }
     first_rows_.push_back(0);
     for (int64_t t = 0; t < steps.num_steps; ++t) first_rows_.push_back(first_rows_.back() + steps.batch_sizes[t]);
   }
@@ -89,16 +108,17 @@ class Layer {
     return count;
   }
 
-  // The input's part of the gates, both biases included where they are only added.
+  // The input's part of the gates, with both biases; of gru's candidate only the input's.
   void project(int64_t first, int64_t count) {
     const int64_t m = row(first + count) - row(first), k = weights_.input_size;
     input_gates_.resize(std::max(input_gates_.size(), static_cast<size_t>(m * rows_)));
     matrix_product<T>(m, rows_, k, {input_ + row(first) * k, k, 1}, {weights_.input, 1, k}, input_gates_.data());
     if (!weights_.input_bias) return;
-    for (int64_t i = 0; i < m; ++i) {
-      T* gates = input_gates_.data() + i * rows_;
-      for (int64_t j = 0; j < rows_; ++j) gates[j] += weights_.input_bias[j];
-    }
+    parallel_for(0, m, std::max<int64_t>(1, kGateGrain / std::max<int64_t>(rows_, 1)), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        for (int64_t j = 0; j < rows_; ++j) input_gates_[static_cast<size_t>(i * rows_ + j)] += bias_[static_cast<size_t>(j)];
+      }
+    });
   }
 
   void step(int64_t t, int64_t first) {
@@ -119,17 +139,20 @@ class Layer {
   }
 
   void gates(int64_t n, const T* input_gates) {
-    T* hidden_gates = hidden_gates_.data() + n * rows_;
+    const T* hidden_gates = hidden_gates_.data() + n * rows_;
     const int64_t size = weights_.hidden_size;
-    if (weights_.hidden_bias) {
-      for (int64_t j = 0; j < rows_; ++j) hidden_gates[j] += weights_.hidden_bias[j];
-    }
     T* state = weights_.projection ? unprojected_.data() + n * size : hidden_state_ + n * size;
-    switch (cell_) {
-      case Cell::Lstm: return lstm_gates(size, input_gates, hidden_gates, cell_state_ + n * size, state);
-      case Cell::Gru: return gru_gates(size, input_gates, hidden_gates, state);
-      case Cell::RnnTanh:
-      case Cell::RnnRelu: return rnn_gates(cell_ == Cell::RnnRelu, size, input_gates, hidden_gates, state);
+    const T* candidate_bias = weights_.hidden_bias ? weights_.hidden_bias + 2 * size : nullptr;
+    const bool relu = cell_ == Cell::RnnRelu;
+    if constexpr (std::is_same_v<T, float>) {
+      const GateKernels& kernels = gate_kernels();
+      if (cell_ == Cell::Lstm) return kernels.lstm(size, input_gates, hidden_gates, cell_state_ + n * size, state);
+      if (cell_ == Cell::Gru) return kernels.gru(size, input_gates, hidden_gates, candidate_bias, state);
+      return kernels.rnn(relu, size, input_gates, hidden_gates, state);
+    } else {
+      if (cell_ == Cell::Lstm) return lstm_gates(size, input_gates, hidden_gates, cell_state_ + n * size, state);
+      if (cell_ == Cell::Gru) return gru_gates(size, input_gates, hidden_gates, candidate_bias, state);
+      return rnn_gates(relu, size, input_gates, hidden_gates, state);
     }
   }
 
@@ -142,10 +165,15 @@ class Layer {
   const bool reverse_;
   const int64_t rows_;  // of the weight matrices
   std::vector<int64_t> first_rows_;
-  std::vector<T> input_gates_, hidden_gates_, unprojected_;
+  std::vector<T> bias_, input_gates_, hidden_gates_, unprojected_;
 };
 
 }  // namespace
+
+const GateKernels& gate_kernels() {
+  static const GateKernels& kernels = select();
+  return kernels;
+}
 
 template <class T>
 void recurrent_layer(Cell cell, const RecurrentWeights<T>& weights, const RecurrentSteps& steps, const T* input,
