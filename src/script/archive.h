@@ -1,4 +1,5 @@
-// The .pt archive: a zip file of stored or deflated entries under one top folder.
+// The .pt archive: a zip file of stored or deflated entries under one top folder. Other zip files of arrays (.npz)
+// are read and written by the same code.
 #pragma once
 
 #include <memory>
@@ -11,11 +12,16 @@
 
 namespace weft::jit {
 
+// Pt: all entries lie in one folder, which their names leave out, and one tells the archive's version. Flat: entries
+// have their whole names, and none need be there.
+enum class ArchiveLayout { Pt, Flat };
+
 // Reads through a memory map (or bytes in memory). Every size, offset and name is checked before it is used.
 class ArchiveReader {
  public:
-  static std::shared_ptr<ArchiveReader> open(const std::string& path);
-  static std::shared_ptr<ArchiveReader> from_bytes(std::string bytes, std::string name = "<bytes>");
+  static std::shared_ptr<ArchiveReader> open(const std::string& path, ArchiveLayout layout = ArchiveLayout::Pt);
+  static std::shared_ptr<ArchiveReader> from_bytes(std::string bytes, std::string name = "<bytes>",
+                                                   ArchiveLayout layout = ArchiveLayout::Pt);
   ~ArchiveReader();
 
   // Names below the top folder: "data.pkl", "data/0", "code/__torch__.py".
@@ -28,11 +34,11 @@ class ArchiveReader {
   // mapped (weft's own writer moves a new file into its place).
   std::shared_ptr<Storage> map(std::string_view entry) const;
   const std::string& name() const;    // for messages: the path
-  int64_t version() const;            // 3 … 10
+  int64_t version() const;            // 3 … 10; 0 of a flat one
 
  private:
   struct Impl;
-  explicit ArchiveReader(std::unique_ptr<Impl> impl);
+  ArchiveReader(std::unique_ptr<Impl> impl, ArchiveLayout layout);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -40,7 +46,7 @@ class ArchiveReader {
 // temporary file into place; nothing is left of one that could not be written.
 class ArchiveWriter {
  public:
-  explicit ArchiveWriter(std::string top_folder);
+  explicit ArchiveWriter(std::string top_folder);  // "": a flat archive
   ~ArchiveWriter();
   void add(std::string_view entry, std::span<const std::byte> bytes, bool compress = false);
   // Keeps the storage, and reads it when the archive is finished.

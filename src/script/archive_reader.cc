@@ -104,6 +104,7 @@ class Fields {
 
 struct ArchiveReader::Impl {
   std::shared_ptr<Bytes> bytes;
+  ArchiveLayout layout = ArchiveLayout::Pt;
   std::string name, top_folder;
   std::map<std::string, Entry, std::less<>> entries;
   int64_t version = 0;
@@ -143,7 +144,8 @@ struct ArchiveReader::Impl {
 void ArchiveReader::Impl::index() {
   if (span().size() >= 4 && Fields(span(), 0).u16() == 0x0280 && Fields(span(), 2).u16() == 0x0a8a)
     fail("was written by PyTorch before 1.6: load and save it with a newer PyTorch first");
-  if (!is_record(0, 4, span().size(), zip::kLocalHeader)) fail("is no zip archive");
+  const bool may_be_empty = layout == ArchiveLayout::Flat && is_record(0, 4, span().size(), zip::kEndRecord);
+  if (!may_be_empty && !is_record(0, 4, span().size(), zip::kLocalHeader)) fail("is no zip archive");
   const Directory directory = find_directory();
   const uint64_t end = directory.offset + directory.size;
   uint64_t position = directory.offset;
@@ -154,7 +156,7 @@ void ArchiveReader::Impl::index() {
   }
   if (position != end) fail("is damaged: its central directory is longer than its entries");
   check_overlap(directory.offset);
-  read_version();
+  if (layout == ArchiveLayout::Pt) read_version();
 }
 
 // The last end record must end where the file does: readers that differ in where they look see the same entries.
@@ -214,7 +216,7 @@ Directory ArchiveReader::Impl::find_directory() const {
     directory.num_disks = 2;
   }
   if (directory.disk != 0 || directory.num_disks != 1) fail("is split over several disks");
-  if (directory.num_entries == 0) fail("is empty: it has no entries");
+  if (directory.num_entries == 0 && layout == ArchiveLayout::Pt) fail("is empty: it has no entries");
   if (directory.num_entries > kMaxEntries)
     fail(fmt::format("is refused: it declares {} entries, more than {}", directory.num_entries, kMaxEntries));
   if (!fits(directory.offset, directory.size, limit)) fail("is damaged: its central directory lies outside the file");
@@ -225,6 +227,7 @@ Directory ArchiveReader::Impl::find_directory() const {
 std::string ArchiveReader::Impl::relative_name(const std::string& entry) {
   if (const std::string_view why = zip::bad_name(entry); !why.empty())
     fail(entry, fmt::format("is refused: its name {}", why));
+  if (layout == ArchiveLayout::Flat) return entry;
   const size_t slash = entry.find('/');
   if (slash == entry.npos) fail(entry, "is not in the archive's folder");
   const std::string folder = entry.substr(0, slash);
@@ -370,21 +373,24 @@ void ArchiveReader::Impl::read_version() {
       fail("byteorder", fmt::format("holds '{}': only little-endian archives can be read", printable(order)));
 }
 
-ArchiveReader::ArchiveReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) { impl_->index(); }
+ArchiveReader::ArchiveReader(std::unique_ptr<Impl> impl, ArchiveLayout layout) : impl_(std::move(impl)) {
+  impl_->layout = layout;
+  impl_->index();
+}
 ArchiveReader::~ArchiveReader() = default;
 
-std::shared_ptr<ArchiveReader> ArchiveReader::open(const std::string& path) {
+std::shared_ptr<ArchiveReader> ArchiveReader::open(const std::string& path, ArchiveLayout layout) {
   auto impl = std::make_unique<Impl>();
   impl->name = path;
   impl->bytes = map_file(path);
-  return std::shared_ptr<ArchiveReader>(new ArchiveReader(std::move(impl)));
+  return std::shared_ptr<ArchiveReader>(new ArchiveReader(std::move(impl), layout));
 }
 
-std::shared_ptr<ArchiveReader> ArchiveReader::from_bytes(std::string bytes, std::string name) {
+std::shared_ptr<ArchiveReader> ArchiveReader::from_bytes(std::string bytes, std::string name, ArchiveLayout layout) {
   auto impl = std::make_unique<Impl>();
   impl->name = std::move(name);
   impl->bytes = std::make_shared<Bytes>(std::move(bytes));
-  return std::shared_ptr<ArchiveReader>(new ArchiveReader(std::move(impl)));
+  return std::shared_ptr<ArchiveReader>(new ArchiveReader(std::move(impl), layout));
 }
 
 std::vector<std::string> ArchiveReader::entries() const {

@@ -199,7 +199,7 @@ struct ArchiveWriter::Impl {
   std::set<std::string, std::less<>> names;
 
   Pending& add(std::string_view entry) {
-    std::string name = fmt::format("{}/{}", top_folder, entry);
+    std::string name = top_folder.empty() ? std::string(entry) : fmt::format("{}/{}", top_folder, entry);
     const std::string_view why = zip::bad_name(name);
     WEFT_CHECK(why.empty(), fmt::format("archive: cannot write the entry '{}': its name {}", entry, why));
     WEFT_CHECK(names.insert(name).second, fmt::format("archive: the entry '{}' is written twice", entry));
@@ -209,7 +209,7 @@ struct ArchiveWriter::Impl {
 };
 
 ArchiveWriter::ArchiveWriter(std::string top_folder) : impl_(std::make_unique<Impl>()) {
-  WEFT_CHECK(top_folder.find('/') == top_folder.npos && !top_folder.empty(),
+  WEFT_CHECK(top_folder.find('/') == top_folder.npos,
              fmt::format("archive: expected the name of one folder, got '{}'", top_folder));
   impl_->top_folder = std::move(top_folder);
 }

@@ -325,6 +325,18 @@ TEST(ArchiveWriter, ReadsBack) {
   EXPECT_EQ(bytes.find(std::string(100, 's')) % 64, 0u);
 }
 
+TEST(ArchiveWriter, FlatArchivesReadBack) {
+  const std::string contents = "[1, 2]";
+  ArchiveWriter writer("");
+  writer.add("x.npy", std::as_bytes(std::span(contents)));
+  writer.add("layer/weight.npy", std::as_bytes(std::span(contents)), true);
+  const auto archive = ArchiveReader::from_bytes(writer.finish(), "m.npz", ArchiveLayout::Flat);
+  EXPECT_EQ(archive->entries(), (std::vector<std::string>{"layer/weight.npy", "x.npy"}));
+  EXPECT_EQ(archive->read("layer/weight.npy"), contents);
+  EXPECT_TRUE(ArchiveReader::from_bytes(ArchiveWriter("").finish(), "m.npz", ArchiveLayout::Flat)->entries().empty());
+  EXPECT_THROW(ArchiveReader::from_bytes("PK", "m.npz", ArchiveLayout::Flat), Error);
+}
+
 TEST(ArchiveWriter, RefusesNames) {
   EXPECT_EQ(error_of([] { ArchiveWriter("a/b"); }), "archive: expected the name of one folder, got 'a/b'");
   ArchiveWriter writer("m");
