@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "jit.h"
 #include "script/nesting.h"
 #include "weft/error.h"
 
@@ -86,6 +87,7 @@ class Inference {
     if (nb::isinstance<Device>(object)) return nb::cast<Device>(object);
     if (is_dtype(object)) return dtype_of_python(object);
     if (PyList_Check(value) || PyTuple_Check(value) || PyDict_Check(value)) return container(value, place);
+    if (std::optional<IValue> script = script_value_of_python(object)) return *script;
     mismatch("None, a number, str, Tensor, NumPy array, dtype, device, list, tuple or dict", object, place);
   }
 
@@ -235,6 +237,13 @@ IValue convert_union(nb::handle object, const Type& expected, const Place& place
   return *converted;
 }
 
+// An object, future or function of TorchScript, or an object of a class that weft.jit.script has compiled.
+IValue convert_script_value(nb::handle object, const TypePtr& expected, const Place& place) {
+  const std::optional<IValue> value = script_value_of_python(object);
+  if (value && value->is_instance(*expected)) return *value;
+  mismatch(expected->str(), object, place);
+}
+
 // An object of Python's enum class: the member of the same name.
 IValue convert_enum(nb::handle object, const TypePtr& expected, const Place& place) {
   if (PyObject_HasAttrString(object.ptr(), "name") && PyObject_HasAttrString(object.ptr(), "value")) {
@@ -274,28 +283,21 @@ IValue convert(nb::handle object, const TypePtr& expected, const Place& place) {
     case TypeKind::Optional: return object.is_none() ? IValue() : convert(object, expected->element(), place);
     case TypeKind::Union: return convert_union(object, *expected, place);
     case TypeKind::Enum: return convert_enum(object, expected, place);
-    case TypeKind::Generator:
     case TypeKind::Future:
     case TypeKind::Class:
     case TypeKind::Interface:
-    case TypeKind::Function:
+    case TypeKind::Function: return convert_script_value(object, expected, place);
+    case TypeKind::Generator:
     case TypeKind::Var: break;
   }
   mismatch(expected->str(), object, place);
 }
 
 // ---- to Python -------------------------------------------------------------------------------------------
-// There is one class for each name and list of fields; they live as long as the process.
-nb::handle named_tuple_class(const Type& type) {
-  static auto& classes = *new std::map<std::pair<std::string, std::vector<std::string>>, PyObject*>();
-  PyObject*& found = classes[{type.name(), type.fields()}];
-  if (!found) {
-    nb::list fields;
-    for (const std::string& field : type.fields()) fields.append(nb::str(field.c_str()));
-    const std::string name = type.name().substr(type.name().rfind('.') + 1);
-    found = nb::module_::import_("collections").attr("namedtuple")(nb::str(name.c_str()), fields).release().ptr();
-  }
-  return found;
+nb::object named_tuple_class(const Type& type) {
+  nb::list fields;
+  for (const std::string& field : type.fields()) fields.append(nb::str(field.c_str()));
+  return nb::module_::import_("weft.jit._values").attr("named_tuple_class")(type.name().c_str(), fields);
 }
 
 class ToPython {
@@ -319,9 +321,9 @@ class ToPython {
       case IValue::Tag::Enum:
       case IValue::Tag::Object:
       case IValue::Tag::Future:
-      case IValue::Tag::Function: break;
+      case IValue::Tag::Function: return script_to_python(value);
     }
-    throw_error(ErrorKind::Type, fmt::format("a value of {} has no Python object", value.type()->str()));
+    throw_error(ErrorKind::Internal, "a value of an unknown kind");
   }
 
  private:

@@ -2,8 +2,10 @@
 
 #include "bindings.h"
 #include "ivalue.h"
+#include "jit.h"
 #include "op_arguments.h"
 #include "runtime/log.h"
+#include "script/interpreter.h"
 #include "weft/allocator.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -53,6 +55,8 @@ NB_MODULE(_C, m) {
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);
+    } catch (const jit::ScriptError& error) {
+      raise_script_error(error);
     } catch (const Error& error) {
       PyErr_SetString(exception_type(error.kind()), error.what());
     }
@@ -68,6 +72,7 @@ NB_MODULE(_C, m) {
   bind_threads(m);
   bind_serialization(m);
   bind_builtins(m);
+  bind_jit(m);
 
   m.attr("__version__") = WEFT_VERSION_STRING;
   m.def(

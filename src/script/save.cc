@@ -23,7 +23,7 @@ std::optional<IValue> get_state(const std::shared_ptr<Object>& object) {
   return (*method)({IValue(object)});
 }
 
-void write(const Module& module, ArchiveWriter& archive) {
+void write(const Module& module, const ExtraFiles& extra_files, ArchiveWriter& archive) {
   SourceReferences references;
   const std::map<std::string, std::string> files = print_program(module.object()->type, references);
   PickleOptions options;
@@ -36,20 +36,21 @@ void write(const Module& module, ArchiveWriter& archive) {
   options.type_tags = false;
   const std::string table = pickle(IValue::tuple(std::move(constants)), archive, options);
   archive.add("constants.pkl", bytes_of(table));
+  for (const auto& [name, content] : extra_files) archive.add("extra/" + name, bytes_of(content));
   archive.add("version", bytes_of(std::string(kFormatVersion) + "\n"));
 }
 
 }  // namespace
 
-void Module::save(const std::string& path) const {
+void Module::save(const std::string& path, const ExtraFiles& extra_files) const {
   ArchiveWriter archive(std::filesystem::path(path).stem().string());
-  write(*this, archive);
+  write(*this, extra_files, archive);
   archive.finish_to_file(path);
 }
 
-std::string Module::save_to_bytes() const {
+std::string Module::save_to_bytes(const ExtraFiles& extra_files) const {
   ArchiveWriter archive("archive");
-  write(*this, archive);
+  write(*this, extra_files, archive);
   return archive.finish();
 }
 

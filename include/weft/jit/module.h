@@ -50,6 +50,9 @@ struct NamedTensor {
   Tensor tensor;
 };
 
+// Names and contents of an archive's extra/ folder.
+using ExtraFiles = std::map<std::string, std::string>;
+
 class Module {
  public:
   Module() = default;
@@ -79,8 +82,8 @@ class Module {
   void to(DType dtype) const;  // floating point parameters and buffers
 
   // Writes an archive that PyTorch loads. Never leaves a partial file.
-  void save(const std::string& path) const;
-  std::string save_to_bytes() const;
+  void save(const std::string& path, const ExtraFiles& extra_files = {}) const;
+  std::string save_to_bytes(const ExtraFiles& extra_files = {}) const;
   std::string code() const;    // of forward, as archives write it
   const std::string& type_name() const;
 
@@ -93,7 +96,6 @@ class Module {
   std::shared_ptr<CompilationUnit> unit_;
 };
 
-using ExtraFiles = std::map<std::string, std::string>;
 // Loads an archive written by torch.jit.save or weft.jit.save. Parameters are mapped from the file, not read.
 // `extra_files`: names to fetch from the archive's extra/ folder; filled in.
 Module load(const std::string& path, ExtraFiles* extra_files = nullptr);

@@ -1,0 +1,121 @@
+"""Loading, saving and freezing of script modules."""
+
+import os
+
+import weft
+from weft._C import _jit
+
+from ._module import RecursiveScriptModule, ScriptModule, wrap
+from ._values import ScriptFunction
+
+
+def _path(f):
+    """The path that a str or os.PathLike names; None for any other object."""
+    return os.fsdecode(f) if isinstance(f, (str, os.PathLike)) else None
+
+
+def _check_device(map_location):
+    if map_location is not None and str(map_location).partition(":")[0] != "cpu":
+        weft.empty((0,), device=map_location)  # says why it cannot be used
+
+
+def load(f, map_location=None, _extra_files=None):
+    """The module of an archive that torch.jit.save or weft.jit.save wrote.
+
+    f: a path, a file object opened in binary mode, or the archive's bytes. Parameters are mapped from a path, not
+    read: writing to one does not change the file, and the file must not be changed in place while they live.
+    map_location: the device that parameters are put on; they come to the CPU, whatever the archive says.
+    _extra_files: a dict whose keys name files of the archive's extra/ folder; its values are set to their bytes.
+    Nothing in the archive is run but its own TorchScript (__setstate__), and nothing outside it is called.
+    Returns: ScriptModule, in the mode (train or eval) that it was saved in.
+    Raises: OSError where the file cannot be opened; ValueError naming file and entry where it is damaged or no
+    TorchScript archive.
+    """
+    _check_device(map_location)
+    path = _path(f)
+    names = list(_extra_files) if _extra_files is not None else None
+    if path is not None:
+        with open(path, "rb"):  # OSError of the right kind
+            pass
+        module, extra = _jit.load(path, names)
+    else:
+        module, extra = _jit.load_bytes(_contents(f), names)
+    if _extra_files is not None:
+        _extra_files.update(extra)
+    return wrap(module)
+
+
+def _contents(f):
+    if isinstance(f, (bytes, bytearray, memoryview)):
+        return bytes(f)
+    if not hasattr(f, "read"):
+        raise TypeError(f"load: expected a path, bytes, or a file opened for reading, got {type(f).__name__}")
+    contents = f.read()
+    if not isinstance(contents, bytes):
+        raise TypeError(f"load: expected a file opened in binary mode: read() gave {type(contents).__name__}")
+    return contents
+
+
+def _module_to_save(m):
+    if isinstance(m, ScriptModule):
+        return m._c
+    if isinstance(m, ScriptFunction):
+        return _jit.module_of_function(m._c)
+    raise TypeError(f"save: expected a ScriptModule or ScriptFunction, got {type(m).__name__}; weft.jit.script and "
+                    "weft.jit.trace make them")
+
+
+def save(m, f, _extra_files=None):
+    """Writes an archive that weft.jit.load and torch.jit.load (PyTorch 1.13 and later) read.
+
+    m: a ScriptModule, or a ScriptFunction, which becomes the forward() of a module.
+    f: a path, which is replaced when all is written and never left half full; or a file object opened in binary mode.
+    _extra_files: a dict of names and contents (str or bytes) that go into the archive's extra/ folder.
+    Raises: ValueError naming what cannot be saved, such as a method that calls Python (@weft.jit.ignore).
+    """
+    c = _module_to_save(m)
+    extra = _extra_contents(_extra_files)
+    path = _path(f)
+    if path is not None:
+        c.save(path, extra)
+    elif hasattr(f, "write"):
+        f.write(c.save_to_bytes(extra))
+    else:
+        raise TypeError(f"save: expected a path or a file opened for writing, got {type(f).__name__}")
+
+
+def _extra_contents(extra_files):
+    return {name: text.encode() if isinstance(text, str) else bytes(text) for name, text in (extra_files or {}).items()}
+
+
+def save_to_buffer(m, _extra_files=None):
+    """The archive that save() writes, as bytes."""
+    return _module_to_save(m).save_to_bytes(_extra_contents(_extra_files))
+
+
+def _check_module(m, function):
+    if not isinstance(m, ScriptModule):
+        raise TypeError(f"{function}: expected a ScriptModule, got {type(m).__name__}; weft.jit.script makes one")
+
+
+def freeze(mod, preserved_attrs=None, optimize_numerics=True):
+    """A copy of a module in eval mode without attributes: parameters become constants, calls are inlined, what eval
+    mode does not need is removed.
+
+    preserved_attrs: names of further methods and attributes to keep beside forward().
+    optimize_numerics: batch normalization is folded into the convolution or linear layer before it, which changes
+    results by rounding.
+    Raises: ValueError for a module in training mode and for names that it does not have.
+    """
+    _check_module(mod, "freeze")
+    return RecursiveScriptModule._of(_jit.freeze(mod._c, list(preserved_attrs or ()), bool(optimize_numerics)))
+
+
+def optimize_for_inference(mod, other_methods=None):
+    """freeze, and then whatever makes the module faster here: batch normalization folded, weights packed. Results
+    change by rounding.
+
+    other_methods: names of further methods to keep beside forward().
+    """
+    _check_module(mod, "optimize_for_inference")
+    return RecursiveScriptModule._of(_jit.optimize_for_inference(mod._c, list(other_methods or ())))
