@@ -82,8 +82,14 @@ class Allocator {
   void* allocate(size_t nbytes, size_t* capacity) {
     const size_t size = round_to_class(nbytes);
     *capacity = size;
-    void* data = size ? take(size, capacity) : nullptr;
-    if (!data && size) data = system_allocate(size);
+    if (size) {
+      std::lock_guard lock(mutex_);
+      if (void* kept = take(size, capacity)) {
+        count(*capacity);
+        return kept;
+      }
+    }
+    void* data = size ? system_allocate(size) : nullptr;
     if (!data && size) {
       empty_cache();
       data = system_allocate(size);
@@ -93,9 +99,7 @@ class Allocator {
                                                  nbytes, static_cast<double>(nbytes) / 0x1p30));
     }
     std::lock_guard lock(mutex_);
-    ++stats_.num_requests;
-    stats_.allocated += *capacity;
-    stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
+    count(*capacity);
     return data;
   }
 
@@ -139,9 +143,15 @@ class Allocator {
                    [] { instance().mutex_.unlock(); });
   }
 
+  // What follows is called with the lock held.
+  void count(size_t capacity) {
+    ++stats_.num_requests;
+    stats_.allocated += capacity;
+    stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
+  }
+
   // A kept block of this class or, for mapped blocks, of one up to a quarter larger.
   void* take(size_t size, size_t* capacity) {
-    std::lock_guard lock(mutex_);
     const size_t largest = size < kMapThreshold ? size : size + size / 4;
     for (auto it = free_.lower_bound(size); it != free_.end() && it->first <= largest; ++it) {
       if (it->second.empty()) continue;

@@ -5,7 +5,8 @@ namespace weft {
 
 std::shared_ptr<Storage> Storage::allocate(size_t nbytes, Device device) {
   require_available(device);
-  std::shared_ptr<Storage> storage(new Storage);
+  struct Owned : Storage {};  // made where its count is
+  std::shared_ptr<Storage> storage = std::make_shared<Owned>();
   storage->nbytes_ = nbytes;
   storage->device_ = device;
   if (device.type != DeviceType::Meta) storage->data_ = detail::allocate(nbytes, &storage->capacity_);

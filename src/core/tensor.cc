@@ -79,7 +79,13 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, Shape shape, Strid
 }
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
-  return Tensor(Storage::allocate(bytes_of(shape, dtype), device), dtype, shape, contiguous_strides(shape));
+  auto impl = std::make_shared<TensorImpl>();
+  impl->storage = Storage::allocate(bytes_of(shape, dtype), device);
+  impl->dtype = dtype;
+  impl->device = device;
+  impl->shape = shape;
+  impl->strides = contiguous_strides(shape);
+  return Tensor(std::move(impl));
 }
 
 Tensor Tensor::full(const Shape& shape, Scalar value, DType dtype, Device device) {

@@ -105,6 +105,108 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
   return {result};
 }
 
+namespace {
+
+// The dtype of the result; nullopt where operands of `compute` would be cast first.
+std::optional<DType> small_result(const OpDef& op, DType compute) {
+  if (!(op.dtypes & dtype_bit(compute)) || (*op.loops)[static_cast<size_t>(compute)] == nullptr) return std::nullopt;
+  switch (op.dtype_rule) {
+    case DTypeRule::Same:
+    case DTypeRule::IntegerOnly: return compute;
+    case DTypeRule::FloatOnly: return is_inexact(compute) ? std::optional(compute) : std::nullopt;
+    case DTypeRule::Bool: return DType::Bool;
+    case DTypeRule::Real: return real_dtype(compute);
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const Params> default_params(std::span<const Param> schema) {
+  Attrs attrs;
+  for (const Param& param : schema) {
+    if (param.is_tensor()) continue;
+    if (!param.has_default) return nullptr;
+    attrs.set(param.name, param.default_value);
+  }
+  return std::make_shared<const Params>(schema, attrs);
+}
+
+// Tensors of a small call: which one gives the shape.
+struct SmallCall {
+  const Tensor* shaped = nullptr;
+  bool has_numbers = false;
+  bool is_usual = false;
+};
+
+SmallCall small_call(std::span<const Operand> operands) {
+  SmallCall found;
+  const Tensor* first = nullptr;
+  for (const Operand& operand : operands) {
+    const Tensor* tensor = std::get_if<Tensor>(&operand);
+    if (tensor == nullptr) {
+      found.has_numbers = true;
+      continue;
+    }
+    if (!tensor->defined() || tensor->is_traced() || tensor->device().type != DeviceType::CPU) return {};
+    if (first != nullptr && tensor->dtype() != first->dtype()) return {};
+    first = tensor;
+    if (tensor->dim() == 0) continue;
+    if (found.shaped != nullptr && tensor->impl()->shape != found.shaped->impl()->shape) return {};
+    if (!tensor->is_contiguous()) return {};
+    found.shaped = tensor;
+  }
+  if (found.shaped == nullptr) found.shaped = first;
+  found.is_usual = first != nullptr;
+  return found;
+}
+
+void fill_block(DType dtype, BlockBuffer& block, const Scalar& value, int64_t count) {
+  visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
+    T element{};
+    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+      element = T(value.to_complex());
+    } else if constexpr (std::is_integral_v<T>) {
+      element = static_cast<T>(value.to_int());
+    } else if constexpr (std::is_same_v<T, float>) {
+      element = value.is_int() ? static_cast<float>(value.to_int()) : static_cast<float>(value.to_double());  // rounded once
+    } else {
+      element = T(value.to_double());
+    }
+    std::fill_n(reinterpret_cast<T*>(block.bytes), count, element);
+  });
+}
+
+}  // namespace
+
+Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands) {
+  constexpr size_t kMostOperands = 3;
+  if (op.loops == nullptr || op.default_params == nullptr || operands.size() > kMostOperands) return {};
+  const SmallCall found = small_call(operands);
+  const bool number_as_condition = found.has_numbers && std::holds_alternative<Scalar>(operands[0]) && op.name == "where";
+  if (!found.is_usual || number_as_condition) return {};
+  const DType compute = found.shaped->dtype();
+  const int64_t count = weft::numel(found.shaped->impl()->shape);
+  const std::optional<DType> result_dtype = small_result(op, compute);
+  if (!result_dtype || compute_dtype(compute) != compute || count > kBlock) return {};
+  if (found.has_numbers && (is_integral(compute) && op.dtype_rule == DTypeRule::Bool)) return {};
+  std::array<BlockBuffer, kMostOperands> scratch;  // not initialized
+  std::array<const void*, kMostOperands> inputs{};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&operands[i])) {
+      inputs[i] = tensor->data();
+      if (tensor->dim() > 0 || count == 1) continue;
+      fill_block(compute, scratch[i], tensor->item(), count);
+    } else {
+      const Scalar& number = std::get<Scalar>(operands[i]);
+      if (promote_weak(compute, number.kind(), Promotion::Torch) != compute) return {};
+      fill_block(compute, scratch[i], number, count);
+    }
+    inputs[i] = scratch[i].bytes;
+  }
+  Tensor result = Tensor::empty(found.shaped->impl()->shape, *result_dtype);
+  (*op.loops)[static_cast<size_t>(compute)](result.data(), inputs.data(), count, *op.default_params);
+  return result;
+}
+
 const OpDef& detail::register_pointwise(const char* name, const char* operands, DTypeRule rule, DTypeSet dtypes,
                                         const LoopTable& loops, ExpressionFunction expression, Options options) {
   OpDef def;
@@ -121,6 +223,8 @@ const OpDef& detail::register_pointwise(const char* name, const char* operands, 
   def.aliases = std::move(options.aliases);
   def.infer = infer_pointwise;
   std::vector<Param> params = parse_schema(def.schema).params;
+  def.loops = &loops;
+  def.default_params = default_params(params);
   def.numpy = std::move(options.numpy);
   if (def.numpy.empty()) {
     for (const Param& param : params) {

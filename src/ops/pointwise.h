@@ -28,14 +28,13 @@ class Params {
   std::array<Value, 4> values_{};
 };
 
-// Computes `count` elements: operands and result contiguous, in the computation's dtypes.
-using LoopFunction = void (*)(void* out, const void* const* operands, int64_t count, const Params& params);
-// By computation dtype; null where the operator is not defined. f16 and bf16 use the f32 loop.
-using LoopTable = std::array<LoopFunction, kNumDTypes>;
-
 // Result types of a pointwise operator by its dtype rule, shapes broadcast.
 std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs);
 std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::span<const Tensor> operands,
                                   const Attrs& attrs);
+
+// The usual small call, without what is general: contiguous tensors of the dtype the operator computes in and of
+// one shape, numbers and 0-d tensors beside them, no attributes but the defaults. An undefined tensor for any other.
+Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands);
 
 }  // namespace weft::ops

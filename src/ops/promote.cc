@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ops/registry.h"
+#include "ops/pointwise.h"
 
 namespace weft::ops {
 namespace {
@@ -142,6 +142,9 @@ PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands,
 }
 
 Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules) {
+  if (rules == Promotion::Torch && attrs.items().empty()) {
+    if (Tensor result = run_small_pointwise(op, operands); result.defined()) return result;
+  }
   const DType compute = promoted_types(op, operands, rules).compute;
   OpArgs args;
   args.attrs = attrs;

@@ -8,8 +8,10 @@
 //              (PyTorch's or NumPy's) inserts casts, then the strict call is made.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +60,13 @@ struct Param {
 };
 
 struct OpDef;
+
+// What a pointwise operator runs eagerly (ops/pointwise.h).
+class Params;
+// Computes `count` elements: operands and result contiguous, in the computation's dtypes.
+using LoopFunction = void (*)(void* out, const void* const* operands, int64_t count, const Params& params);
+// By computation dtype; null where the operator is not defined. f16 and bf16 use the f32 loop.
+using LoopTable = std::array<LoopFunction, kNumDTypes>;
 
 // Operands of a strict call. Tensors are in schema order, a TensorList flattened in its place; an absent
 // optional tensor is an undefined Tensor. At most one list of a schema has no fixed length, and no optional
@@ -121,6 +130,8 @@ struct OpDef {
   EagerFn eager = nullptr;
   SemanticsFn semantics = nullptr;
   CompositeFn composite = nullptr;
+  const LoopTable* loops = nullptr;                        // Pointwise
+  std::shared_ptr<const Params> default_params = nullptr;  // Pointwise: null where a parameter has no default
   PrepareFn prepare = nullptr;
 
   std::vector<Param> params = {};  // parsed from schema at registration

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "ops/arguments.h"
 
 namespace weft::jit::aten {
@@ -95,7 +97,37 @@ void write_back(const char* op, const Tensor& self, const Tensor& result) {
   self.copy_from(result);
 }
 
+namespace {
+
+bool is_default(const ops::Param& param, const IValue& value) {
+  if (param.type != ParamType::Scalar || !value.is_int()) return false;
+  const Scalar* expected = std::get_if<Scalar>(&param.default_value);
+  return expected != nullptr && expected->is_int() && expected->to_int() == value.to_int();
+}
+
+// Pointwise operators, without the memory that the general case takes: most calls of small tensors.
+void forward_pointwise(const OpDef& op, std::span<IValue> arguments, IValue* results) {
+  std::array<Operand, 4> operands;
+  size_t operand_count = 0;
+  Attrs attrs;
+  for (size_t i = 0; i < std::min(arguments.size(), op.params.size()); ++i) {
+    const ops::Param& param = op.params[i];
+    const IValue& value = arguments[i];
+    if (param.type != ParamType::Tensor) {
+      if (!is_default(param, value)) attrs.set(param.name, to_attribute(param, value));
+    } else if (value.is_tensor()) {
+      operands.at(operand_count++) = value.to_tensor();
+    } else {
+      operands.at(operand_count++) = value.is_none() ? Operand(Tensor()) : Operand(value.to_scalar());
+    }
+  }
+  results[0] = IValue(ops::invoke(op, std::span<const Operand>(operands).first(operand_count), attrs, Promotion::Torch));
+}
+
+}  // namespace
+
 void forward(const OpDef& op, std::span<IValue> arguments, IValue* results) {
+  if (op.kind == ops::OpKind::Pointwise) return forward_pointwise(op, arguments, results);
   Attrs attrs;
   std::vector<Tensor> tensors;
   std::vector<Operand> operands;
