@@ -25,9 +25,11 @@ using ir::Value;
 // An attribute of one object: what may be read or written.
 using Place = std::pair<const Object*, std::string>;
 
+// A method that is kept, or a forked function that is given objects whose attributes are known.
 struct Method {
   std::shared_ptr<Function> original;
-  std::unique_ptr<Graph> graph;
+  std::shared_ptr<Graph> graph;
+  bool is_forked = false;
 };
 
 class Freezer {
@@ -44,7 +46,10 @@ class Freezer {
   }
 
   Module run() {
-    for (Method& method : methods_) inline_calls(*method.graph);
+    for (size_t i = 0; i < methods_.size(); ++i) {  // which grows
+      inline_calls(*methods_[i].graph);
+      add_forked_functions(*methods_[i].graph);
+    }
     for (const Method& method : methods_) find_written(*method.graph);
     for (Method& method : methods_) {
       fold_attributes(*method.graph);
@@ -62,13 +67,42 @@ class Freezer {
   void add_method(const std::string& name) {
     std::shared_ptr<Function> function = module_.method(name);
     methods_.push_back({function, function->graph().clone()});
+    known_[methods_.back().graph->inputs()[0]] = module_.object().get();
+  }
+
+  // Each fork of a known object gets a copy of its function, to be frozen like the methods.
+  void add_forked_functions(const Graph& graph) {
+    std::vector<Node*> forks;
+    ir::for_each_node(graph.body(), [&](Node& node) {
+      if (node.kind == NodeKind::Script && node.script == &prim::kFork) forks.push_back(&node);
+    });
+    for (Node* fork : forks) {
+      const std::shared_ptr<Function> function = fork->payload->function;
+      std::unique_ptr<Graph> copy = function->graph().clone();
+      bool has_known = false;
+      for (size_t i = 0; i < fork->inputs.size(); ++i) {
+        const Object* object = object_of(fork->inputs[i]);
+        if (object) known_[copy->inputs()[i]] = object;
+        has_known |= object != nullptr;
+      }
+      if (!has_known) continue;
+      auto stand_in = std::make_shared<Function>(function->qualified_name(), function->schema(), nullptr);
+      set_forked_function(fork, stand_in);
+      methods_.push_back({std::move(stand_in), std::move(copy), true});
+    }
+  }
+
+  static void set_forked_function(Node* fork, std::shared_ptr<Function> function) {
+    auto payload = std::make_shared<ir::ScriptPayload>(*fork->payload);
+    payload->function = std::move(function);
+    fork->payload = std::move(payload);
   }
 
   // The object that a value is known to be.
-  const Object* object_of(const Graph& graph, const Value* value) const {
-    if (value == graph.inputs()[0]) return module_.object().get();
+  const Object* object_of(const Value* value) const {
+    if (const auto found = known_.find(value); found != known_.end()) return found->second;
     if (!value->def || value->def->script != &prim::kGetAttr) return nullptr;
-    const Object* owner = object_of(graph, value->def->inputs[0]);
+    const Object* owner = object_of(value->def->inputs[0]);
     if (!owner) return nullptr;
     const std::string& name = value->def->payload->text;
     if (!owner->has_attribute(name) || written_.contains({owner, name})) return nullptr;
@@ -81,9 +115,9 @@ class Freezer {
     ir::for_each_node(graph.body(), [&](Node& node) {
       if (node.kind != NodeKind::Script) return;
       if (node.script == &prim::kSetAttr) {
-        if (const Object* owner = object_of(graph, node.inputs[0])) written_.insert({owner, node.payload->text});
+        if (const Object* owner = object_of(node.inputs[0])) written_.insert({owner, node.payload->text});
       } else if (node.script == &prim::kGetAttr) {
-        const Object* owner = object_of(graph, node.inputs[0]);
+        const Object* owner = object_of(node.inputs[0]);
         if (owner && may_be_changed(node.outputs[0], 0)) written_.insert({owner, node.payload->text});
       }
     });
@@ -142,7 +176,7 @@ class Freezer {
     });
     std::map<const Node*, IValue> constants;
     for (Node* node : reads) {
-      const Object* owner = object_of(graph, node->inputs[0]);
+      const Object* owner = object_of(node->inputs[0]);
       const std::string& name = node->payload->text;
       if (!owner || !owner->has_attribute(name) || written_.contains({owner, name})) continue;
       if (owner == module_.object().get() && kept_attributes_.contains(name)) continue;
@@ -158,12 +192,52 @@ class Freezer {
     }
   }
 
+  // The functions that are forked, now that their graphs are done: without the parameters that they no longer use.
+  void finish_forked_functions(const ClassTypePtr& type) {
+    std::map<const Function*, Method*> frozen;
+    for (Method& method : methods_) {
+      if (method.is_forked) frozen[method.original.get()] = &method;
+    }
+    for (auto method = methods_.rbegin(); method != methods_.rend(); ++method) {  // inner ones first
+      std::vector<Node*> forks;
+      ir::for_each_node(method->graph->body(), [&](Node& node) {
+        if (node.kind == NodeKind::Script && node.script == &prim::kFork && frozen.contains(node.payload->function.get())) forks.push_back(&node);
+      });
+      for (Node* fork : forks) finish_fork(*method->graph, fork, *frozen.at(fork->payload->function.get()), type);
+      remove_dead_nodes(*method->graph);
+    }
+  }
+
+  void finish_fork(Graph& caller, Node* fork, Method& forked, const ClassTypePtr& type) {
+    std::vector<Value*>& parameters = forked.graph->inputs();
+    Schema schema = forked.original->schema();
+    std::vector<Value*> inputs = fork->inputs;
+    for (size_t i = parameters.size(); i-- > 0;) {
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      if (!known_.contains(parameters[i])) continue;
+      if (parameters[i]->uses.empty()) {
+        parameters.erase(parameters.begin() + at);
+        schema.arguments.erase(schema.arguments.begin() + at);
+        inputs.erase(inputs.begin() + at);
+      } else if (known_.at(parameters[i]) == module_.object().get()) {
+        parameters[i]->type.script = schema.arguments[i].type = type;
+      }
+    }
+    for (size_t i = 0; i < parameters.size(); ++i) parameters[i]->index = i;
+    auto function = std::make_shared<Function>(forked.original->qualified_name(), std::move(schema), [graph = forked.graph] { return graph->clone(); });
+    Node* replacement = caller.add_script_node(*fork->parent, prim::kFork, std::move(inputs), {fork->outputs[0]->type.script}, fork->payload, fork->location, fork);
+    set_forked_function(replacement, std::move(function));
+    caller.replace_uses(fork->outputs[0], replacement->outputs[0]);
+    caller.erase(fork);
+  }
+
   // A class of its own with what is left.
   Module rebuild() {
     const auto unit = CompilationUnit::create();
     const ClassType& before = *module_.object()->type;
     const ClassTypePtr type = ClassType::create(unit->unique_name(before.name()), true);
     auto object = std::make_shared<Object>(Object{type, {}});
+    finish_forked_functions(type);
     const auto keep = [&](const std::string& name) {
       const auto slot = before.find_slot(name);
       if (!slot || type->find_slot(name)) return;
@@ -173,24 +247,28 @@ class Freezer {
     keep("training");
     for (const std::string& name : kept_attributes_) keep(name);
     for (const Method& method : methods_) {
-      for (const ir::Use& use : method.graph->inputs()[0]->uses) {
-        if (use.user && use.user->payload) keep(use.user->payload->text);
+      for (const Value* parameter : method.graph->inputs()) {
+        if (object_of(parameter) != module_.object().get()) continue;
+        for (const ir::Use& use : parameter->uses) {
+          if (use.user && (use.user->script == &prim::kGetAttr || use.user->script == &prim::kSetAttr)) keep(use.user->payload->text);
+        }
       }
     }
     unit->add_type(type);
     for (Method& method : methods_) {
+      if (method.is_forked) continue;
       method.graph->inputs()[0]->type.script = type;
       Schema schema = method.original->schema();
       schema.arguments[0].type = type;
-      std::shared_ptr<Graph> graph = std::move(method.graph);
       type->add_method(std::make_shared<Function>(type->name() + "." + method.original->name(), std::move(schema),
-                                                  [graph] { return graph->clone(); }));
+                                                  [graph = method.graph] { return graph->clone(); }));
     }
     return Module(std::move(object), unit);
   }
 
   const Module& module_;
   std::vector<Method> methods_;
+  std::map<const Value*, const Object*> known_;  // parameters that are given these objects
   std::set<std::string> kept_attributes_;
   std::set<Place> written_;
 };

@@ -69,8 +69,6 @@ def test_outputs_are_pytorchs(folder, name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("optimize", [weft.jit.freeze, weft.jit.optimize_for_inference])
 def test_frozen(folder, name, optimize):
-    if name.startswith("fork_"):
-        pytest.xfail("a frozen module's forked functions still take the module as it was")
     module = weft.jit.load(folder / f"{name}.pt").eval()
     frozen = optimize(module)
     arrays = np.load(folder / f"{name}.npz")
