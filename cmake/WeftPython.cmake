@@ -32,3 +32,5 @@ foreach(source IN LISTS weft_python_sources)
   file(MAKE_DIRECTORY "${folder}")
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/${source}" "${WEFT_PYTHON_DIR}/${source}" SYMBOLIC)
 endforeach()
+# `python -m weft` runs the command of this build.
+file(CREATE_LINK "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" "${WEFT_PYTHON_DIR}/weft/bin" SYMBOLIC)

@@ -1,4 +1,5 @@
-// The `weft` command: what weft sees of this machine, its kernel cache, and the machine's limits.
+// The `weft` command: runs and shows TorchScript archives; what weft sees of this machine, its kernel cache, and the
+// machine's limits.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -6,12 +7,48 @@
 #include "weft/error.h"
 #include "weft/parallel.h"
 
+namespace {
+
+CLI::App* add_run(CLI::App& app, weft::cli::RunOptions& options) {
+  CLI::App* run = app.add_subcommand("run", "Run a method of a TorchScript archive on arrays from files");
+  run->add_option("model", options.model, "The archive (.pt)")->required();
+  run->add_option("--input,-i", options.inputs,
+                  "A .npz with the arguments by name or position, or a .npy for each argument in order")
+      ->take_all();
+  run->add_option("--output,-o", options.output, "The .npz (out, or out.0, out.1, ...) or .npy to write");
+  run->add_option("--method", options.method, "The method (default: forward)");
+  run->add_flag("--optimize,!--no-optimize", options.optimize,
+                "Freeze the module and optimize it for inference first (default: no)");
+  run->add_option("--threads", options.threads, "Intra-op threads")->check(CLI::Range(1, 1024));
+  run->add_option("--interop-threads", options.interop_threads, "Inter-op threads")->check(CLI::Range(1, 1024));
+  run->add_option("--repeat", options.repeat, "Time that many calls, after the first and the warm-up")
+      ->check(CLI::Range(1, 100'000'000));
+  run->add_option("--warmup", options.warmup, "Calls between the first and the timed ones (default: 3)")
+      ->check(CLI::Range(0, 1'000'000));
+  run->add_option("--profile", options.profile, "File to write a timeline of the calls to, which Perfetto opens");
+  run->add_flag("--json", options.json, "Print JSON");
+  return run;
+}
+
+CLI::App* add_inspect(CLI::App& app, weft::cli::InspectOptions& options) {
+  CLI::App* inspect = app.add_subcommand("inspect", "Methods, parameters, buffers and sizes of an archive");
+  inspect->add_option("model", options.model, "The archive (.pt)")->required();
+  inspect->add_flag("--code", options.code, "Also forward's code");
+  inspect->add_flag("--json", options.json, "Print JSON");
+  return inspect;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  CLI::App app("weft compiles array programs. This command shows what it finds on this machine.\n", "weft");
+  CLI::App app("weft compiles array programs and runs TorchScript archives.\n", "weft");
   app.set_version_flag("--version", "weft " WEFT_VERSION_STRING);
   app.require_subcommand(1);
   app.footer(
       "\nExamples:\n"
+      "  weft inspect model.pt           methods, parameters, buffers, sizes\n"
+      "  weft run model.pt --input x.npz --output y.npz\n"
+      "  weft run model.pt --input x.npz --optimize --threads 2 --repeat 100\n"
       "  weft info                       CPU, threads, toolchains, devices, kernel cache\n"
       "  weft info --json                the same for programs\n"
       "  WEFT_TOOLCHAIN=c++ weft info    what would be used with that setting\n"
@@ -27,6 +64,10 @@ int main(int argc, char** argv) {
   int threads = 0;
   const auto add_json = [&](CLI::App* command) { command->add_flag("--json", json, "Print JSON"); };
 
+  weft::cli::RunOptions run_options;
+  weft::cli::InspectOptions inspect_options;
+  const CLI::App* run = add_run(app, run_options);
+  const CLI::App* inspect = add_inspect(app, inspect_options);
   CLI::App* info = app.add_subcommand("info", "Version, CPU, threads, toolchains, devices and cache");
   add_json(info);
   CLI::App* parallel = app.add_subcommand("parallel_info", "Numbers of threads, their libraries and settings");
@@ -48,6 +89,8 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    if (run->parsed()) return weft::cli::run(run_options);
+    if (inspect->parsed()) return weft::cli::inspect(inspect_options);
     if (info->parsed()) return weft::cli::info(json);
     if (parallel->parsed()) {
       std::fputs(weft::parallel_info().c_str(), stdout);
@@ -63,7 +106,7 @@ int main(int argc, char** argv) {
         !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; }).empty();
     if (!first.empty() && first[0] != '-' && !known) {
       std::fprintf(stderr,
-                   "weft: unknown command '%s'; the commands are info, parallel_info, env, cache and bench (weft --help)\n",
+                   "weft: unknown command '%s'; the commands are run, inspect, info, parallel_info, env, cache and bench (weft --help)\n",
                    first.c_str());
       return 2;
     }

@@ -396,7 +396,7 @@ std::shared_ptr<ArchiveReader> ArchiveReader::from_bytes(std::string bytes, std:
 std::vector<std::string> ArchiveReader::entries() const {
   std::vector<std::string> names;
   for (const auto& [name, record] : impl_->entries)
-    if (!name.empty() && !name.ends_with('/') && !name.starts_with(".data/")) names.push_back(name);
+    if (impl_->layout == ArchiveLayout::Flat || (!name.empty() && !name.ends_with('/') && !name.starts_with(".data/"))) names.push_back(name);
   return names;
 }
 

@@ -1,0 +1,64 @@
+#include "weft/npz.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "io/npy.h"
+#include "runtime/files.h"
+#include "script/archive.h"
+#include "script/printable.h"
+#include "weft/error.h"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kSuffix = ".npy";
+
+std::string array_name(std::string_view name) { return fmt::format("array '{}'", jit::printable(name)); }
+
+}  // namespace
+
+IValue load_npy(const std::string& path) {
+  const std::optional<std::string> bytes = runtime::read_file(path);
+  if (!bytes) throw_error(ErrorKind::Runtime, fmt::format("{}: cannot read: {}", array_name(path), std::strerror(errno)));
+  return io::parse_npy(*bytes, array_name(path));
+}
+
+NamedValues load_npz(const std::string& path) {
+  const auto archive = jit::ArchiveReader::open(path, jit::ArchiveLayout::Flat);
+  NamedValues values;
+  for (const std::string& entry : archive->entries()) {
+    const std::string where = fmt::format("archive '{}': {}", path, array_name(entry));
+    WEFT_CHECK(entry.ends_with(kSuffix) && entry.size() > kSuffix.size(),
+               fmt::format("{}: its name does not end in .npy: is this a .npz file?", where));
+    values.emplace_back(entry.substr(0, entry.size() - kSuffix.size()), io::parse_npy(archive->read(entry), where));
+  }
+  return values;
+}
+
+void save_npy(const std::string& path, const IValue& value) {
+  const std::string bytes = io::npy_bytes(value, array_name(path)), temporary = path + ".partial";
+  const auto fail = [&] { throw_error(ErrorKind::Runtime, fmt::format("{}: cannot write: {}", array_name(path), std::strerror(errno))); };
+  const runtime::FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.valid()) fail();
+  if (runtime::write_all(file.get(), bytes) && ::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const int error = errno;
+  ::unlink(temporary.c_str());
+  errno = error;
+  fail();
+}
+
+void save_npz(const std::string& path, const NamedValues& values, bool compress) {
+  jit::ArchiveWriter archive("");
+  for (const auto& [name, value] : values) {
+    const std::string bytes = io::npy_bytes(value, fmt::format("archive '{}': {}", path, array_name(name)));
+    archive.add(name + std::string(kSuffix), std::as_bytes(std::span(bytes)), compress);
+  }
+  archive.finish_to_file(path);
+}
+
+}  // namespace weft
