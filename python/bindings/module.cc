@@ -3,6 +3,7 @@
 #include "bindings.h"
 #include "ivalue.h"
 #include "jit.h"
+#include "jit_trace.h"
 #include "op_arguments.h"
 #include "runtime/log.h"
 #include "script/interpreter.h"
@@ -73,6 +74,7 @@ NB_MODULE(_C, m) {
   bind_serialization(m);
   bind_builtins(m);
   bind_jit(m);
+  bind_jit_trace(m);
 
   m.attr("__version__") = WEFT_VERSION_STRING;
   m.def(

@@ -173,6 +173,7 @@ class Matcher {
     for (size_t i = 0; i < count; ++i) keyword(PyTuple_GET_ITEM(keywords, i), args[nargs + i], out);
   }
   PyObject* operator[](size_t i) const { return values_[i]; }
+  MatchedArguments release(PyObject* out) { return {std::move(values_), out, std::move(collected_)}; }
 
  private:
   void positional(PyObject* const* args, size_t nargs) {
@@ -242,6 +243,12 @@ void make_tensors(std::vector<ops::Operand>& operands) {
 }
 
 bool takes_scalars(const OpDef& op) { return op.kind == ops::OpKind::Pointwise || op.promotes; }
+
+MatchedArguments match_arguments(const OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords) {
+  PyObject* out = nullptr;
+  Matcher matched(op, args, nargs, keywords, &out);
+  return matched.release(out);
+}
 
 OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords,
                             PyObject** out) {

@@ -18,6 +18,14 @@ bool takes_scalars(const ops::OpDef& op);
 OpArguments parse_arguments(const ops::OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords,
                             PyObject** out);
 
+// The Python values of a call by parameter, borrowed; null where absent.
+struct MatchedArguments {
+  std::vector<PyObject*> values;
+  PyObject* out = nullptr;
+  nb::object collected;  // holds f(1, 2)'s for f([1, 2])
+};
+MatchedArguments match_arguments(const ops::OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords);
+
 // Numbers among the operands become 0-d tensors of the dtype that a Python number takes beside the first
 // tensor.
 void make_tensors(std::vector<ops::Operand>& operands);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "bindings.h"
+#include "jit_trace.h"
 #include "op_arguments.h"
 #include "structmember.h"
 #include "weft/error.h"
@@ -108,6 +109,21 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
   return nb::borrow(args[0]);
 }
 
+// While the thread traces: the recorder is given the call, and gives its result.
+nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, size_t nargs, PyObject* keywords) {
+  for (size_t i = 0; i < nargs; ++i) {
+    const bool is_operator = style == CallStyle::Operator || style == CallStyle::Reflected;
+    if (is_operator && !is_operand(args[i])) return nb::borrow(Py_NotImplemented);
+  }
+  nb::list positional;
+  nb::dict named;
+  for (size_t i = 0; i < nargs; ++i) positional.append(nb::handle(args[i]));
+  if (style == CallStyle::Reflected) positional.reverse();
+  const size_t count = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
+  for (size_t i = 0; i < count; ++i) named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = nb::handle(args[nargs + i]);
+  return nb::borrow<nb::object>(trace_handler)(self, style == CallStyle::InPlace, nb::tuple(positional), named);
+}
+
 PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   const auto& self = *reinterpret_cast<OperatorObject*>(callable);
   const auto fail = [](PyObject* type, const char* message) {
@@ -115,7 +131,9 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
     return nullptr;
   };
   try {
-    return call(self, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords).release().ptr();
+    const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+    if (trace_handler) [[unlikely]] return call_traced(callable, self.style, args, nargs, keywords).release().ptr();
+    return call(self, args, nargs, keywords).release().ptr();
   } catch (nb::python_error& error) {
     error.restore();
     return nullptr;

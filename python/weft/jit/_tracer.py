@@ -1,0 +1,311 @@
+"""What a thread does while it traces: operations of tensors are recorded (script/trace.h) and carried out.
+
+Operators of the table reach `Tracer.operator` through the thread's handler. The methods of Tensor that are no operators,
+the functions that make tensors of data, and calls of modules reach it by `_Hooks`, which stand in their classes while
+any thread traces, and cost nothing when none does.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+import warnings
+
+import weft
+from weft._C import _trace as _C
+
+_PACKAGE = os.path.dirname(os.path.abspath(weft.__file__)) + os.sep
+
+
+class TracerWarning(Warning):
+    """Something was recorded as a constant that may differ for other inputs."""
+
+    @staticmethod
+    def ignore_lib_warnings():
+        """Silences these warnings for the lines of installed libraries."""
+        warnings.filterwarnings("ignore", category=TracerWarning, module="(?!__main__)")
+
+
+class _State(threading.local):
+    tracer = None
+
+
+_state = _State()
+
+
+def current():
+    """The calling thread's Tracer; None when it does not trace."""
+    return _state.tracer
+
+
+def is_tracing():
+    """Whether the calling thread traces."""
+    return _state.tracer is not None
+
+
+# ---- where the user's program is -----------------------------------------------------------------------------
+def _user_frame(frame):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+def warn(message):
+    """A TracerWarning at the user's line."""
+    frame = _user_frame(sys._getframe(1))
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    module = frame.f_globals.get("__name__", "__main__")
+    warnings.warn_explicit(message, TracerWarning, frame.f_code.co_filename, frame.f_lineno, module, registry)
+
+
+def warn_value(tensor, what):
+    tracer = current()
+    if tracer is not None and tracer.recorder.is_computed(tensor):
+        warn(
+            f"Converting a tensor to a Python {what} might cause the trace to be incorrect: the value is recorded as a "
+            "constant, so the trace might not hold for other inputs."
+        )
+
+
+# ---- sizes ---------------------------------------------------------------------------------------------------
+class TracedInt(int):
+    """An int of the program that is traced: a size, or what was computed of sizes. It knows its value in the graph."""
+
+    def __new__(cls, value, recorder, number):
+        self = super().__new__(cls, value)
+        self.recorder = recorder
+        self.number = number
+        return self
+
+    def _is_live(self, other):
+        tracer = current()
+        return tracer is not None and tracer.recorder is self.recorder and type(other) in (int, TracedInt)
+
+    # Conversions give plain numbers.
+    def __int__(self):
+        self._warn("integer")
+        return int.__index__(self)
+
+    def __float__(self):
+        self._warn("float")
+        return int.__float__(self)
+
+    def _warn(self, what):
+        tracer = current()
+        in_library = sys._getframe(2).f_code.co_filename.startswith(_PACKAGE)
+        if tracer is not None and tracer.recorder is self.recorder and not in_library:
+            warn(f"Using a size of a traced tensor as a Python {what} records it as a constant: the trace might not hold for "
+                 "inputs of other sizes.")
+
+    def __reduce__(self):
+        return int, (int.__index__(self),)
+
+
+def _arithmetic(method, builtin):
+    plain = getattr(int, f"__{method}__")
+
+    def forward(self, other):
+        if self._is_live(other):
+            return current().record(builtin, self, other)
+        return plain(self, other)
+
+    def reflected(self, other):
+        if self._is_live(other):
+            return current().record(builtin, other, self)
+        return getattr(int, f"__r{method}__")(self, other)
+
+    setattr(TracedInt, f"__{method}__", forward)
+    setattr(TracedInt, f"__r{method}__", reflected)
+
+
+for _method, _builtin in (("add", "add.int"), ("sub", "sub.int"), ("mul", "mul.int"), ("floordiv", "floordiv.int"), ("mod", "remainder.int")):
+    _arithmetic(_method, _builtin)
+
+
+def _conversion(name, what):
+    plain = getattr(int, name)
+
+    def method(self, *others):
+        self._warn(what)
+        return plain(self, *others)
+
+    setattr(TracedInt, name, method)
+
+
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__"):
+    _conversion(_name, "boolean")
+for _name in ("__truediv__", "__rtruediv__"):
+    _conversion(_name, "float")
+TracedInt.__hash__ = int.__hash__
+TracedInt.__neg__ = lambda self: current().record("neg.int", self) if self._is_live(0) else -int.__index__(self)
+
+
+# ---- recording -----------------------------------------------------------------------------------------------
+class _Aten:
+    """aten.relu(x): the builtin of that name, recorded and carried out. aten["sum.dim_IntList"]: one overload."""
+
+    def __getattr__(self, name):
+        return self[name]
+
+    def __getitem__(self, name):
+        return lambda *args, **kwargs: current().record(name, *args, **kwargs)
+
+
+aten = _Aten()
+
+
+class Tracer:
+    """One run of a function or method, recorded.
+
+    program: what the trace becomes part of. modules: the number of each traced module, by identity.
+    """
+
+    def __init__(self, program, modules):
+        self.recorder = _C.Recorder(program, bool(modules), TracedInt)
+        self.modules = modules
+        self._depth = 0
+
+    def __call__(self, operator_object, is_inplace, args, kwargs):
+        """The handler of the operator table."""
+        from ._trace_rules import OPERATORS
+
+        name = _C.operator_name(operator_object)
+        matched, out = _C.match_call(operator_object, args, kwargs)
+        self.mark()
+        result = NotImplemented
+        if is_inplace:
+            result = self.recorder.call_operator(name + "_", operator_object, matched)
+            if result is not NotImplemented:
+                return args[0]
+        rule = OPERATORS.get(name)
+        if rule is not None:
+            result = rule(**{parameter: value for parameter, value, _ in matched})
+        if result is NotImplemented:
+            result = self.recorder.call_operator(name, operator_object, matched)
+        if result is NotImplemented:
+            raise NotImplementedError(
+                f"weft.jit.trace: {name} cannot be recorded with these arguments: there is no TorchScript operator for it"
+            )
+        if is_inplace:
+            out = args[0]
+        if out is not None:
+            self.record("copy_", out, result)
+            return out
+        return result
+
+    def record(self, name, *args, **kwargs):
+        """Calls the builtin aten::name on objects of this run."""
+        self.mark()
+        return self.recorder.call("aten::" + name, *args, **kwargs)
+
+    def mark(self):
+        """What is recorded next comes from the line that the user's program is at."""
+        frame = _user_frame(sys._getframe(1))
+        self.recorder.set_location(frame.f_code.co_filename, frame.f_lineno)
+
+    def call_module(self, call, module, args, kwargs):
+        number = self.modules.get(id(module))
+        if number is None or (self._depth == 0 and number == 0):
+            self._depth += 1
+            try:
+                return call(module, *args, **kwargs)
+            finally:
+                self._depth -= 1
+        self._depth += 1
+        self.recorder.enter(number)
+        try:
+            return call(module, *args, **kwargs)
+        finally:
+            self.recorder.leave()
+            self._depth -= 1
+
+    @contextlib.contextmanager
+    def active(self):
+        """The calling thread traces."""
+        if current() is not None:
+            raise RuntimeError("weft.jit.trace: the thread is tracing already; a traced function cannot call trace")
+        _hooks.acquire()
+        _state.tracer = self
+        _C.set_handler(self)
+        try:
+            yield self
+        finally:
+            _C.set_handler(None)
+            _state.tracer = None
+            _hooks.release()
+
+
+@contextlib.contextmanager
+def paused():
+    """The calling thread does not trace for a while."""
+    tracer, _state.tracer = _state.tracer, None
+    _C.set_handler(None)
+    try:
+        yield
+    finally:
+        _state.tracer = tracer
+        _C.set_handler(tracer)
+
+
+# ---- methods of Tensor and the rest --------------------------------------------------------------------------
+class _Hooks:
+    """Functions in the place of others while any thread traces."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._users = 0
+        self._originals = []
+
+    def acquire(self):
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._install()
+
+    def release(self):
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                while self._originals:
+                    owner, name, original = self._originals.pop()
+                    setattr(owner, name, original)
+
+    def _install(self):
+        from ._trace_rules import FUNCTIONS, METHODS, PROPERTIES
+
+        for name, rule in METHODS.items():
+            self._replace(weft.Tensor, name, lambda original, rule=rule: _dispatching(original, rule))
+        for name, rule in PROPERTIES.items():
+            self._replace(weft.Tensor, name, lambda original, rule=rule: property(_dispatching(original.__get__, rule)))
+        for name, rule in FUNCTIONS.items():
+            self._replace(weft, name, lambda original, rule=rule: _dispatching(original, rule))
+        self._replace(weft.nn.Module, "__call__", _dispatching_module)
+
+    def _replace(self, owner, name, make):
+        original = vars(owner)[name]
+        self._originals.append((owner, name, original))
+        setattr(owner, name, make(original))
+
+
+def _dispatching(original, rule):
+    """`original` for threads that do not trace; else rule(original, …)."""
+
+    def method(*args, **kwargs):
+        if _state.tracer is None:
+            return original(*args, **kwargs)
+        return rule(original, *args, **kwargs)
+
+    return method
+
+
+def _dispatching_module(original):
+    def __call__(self, *args, **kwargs):
+        tracer = _state.tracer
+        if tracer is None:
+            return original(self, *args, **kwargs)
+        return tracer.call_module(original, self, args, kwargs)
+
+    return __call__
+
+
+_hooks = _Hooks()
