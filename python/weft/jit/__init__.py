@@ -9,6 +9,7 @@ Scripts run without Python's interpreter lock, from any number of threads at onc
 
 from ._archive import freeze, load, optimize_for_inference, save
 from ._module import ScriptMethod, ScriptModule, ScriptObject
+from ._trace import TracerWarning, TracingCheckError, is_tracing, script_if_tracing, trace, trace_module
 from ._values import Error, Future, ScriptFunction, fork, wait
 
 __all__ = [
@@ -18,10 +19,16 @@ __all__ = [
     "ScriptMethod",
     "ScriptModule",
     "ScriptObject",
+    "TracerWarning",
+    "TracingCheckError",
     "fork",
     "freeze",
+    "is_tracing",
     "load",
     "optimize_for_inference",
     "save",
+    "script_if_tracing",
+    "trace",
+    "trace_module",
     "wait",
 ]

@@ -8,7 +8,9 @@ import weft
 from weft import nn
 from weft._C import _trace as _C
 
-from ._tracer import Tracer, TracerWarning, current, is_tracing, paused, warn
+from ._module import ScriptModule, wrap
+from ._tracer import Tracer, TracerWarning, is_tracing, paused, warn
+from ._values import ScriptFunction
 
 __all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "script_if_tracing", "trace", "trace_module"]
 
@@ -125,35 +127,226 @@ def _class_name(module):
     return f"{prefix}.{type(module).__name__}"
 
 
-def _add_modules(program, module, numbers):
-    """The module and those below as modules of the program; their numbers by identity."""
-    if id(module) in numbers:
-        return numbers[id(module)]
-    number = numbers[id(module)] = program.add(_class_name(module), module.training)
-    for name, tensor in module._parameters.items():
-        program.add_tensor(number, name, tensor, True, True)
-    for name, tensor in module._buffers.items():
-        program.add_tensor(number, name, tensor, False, name not in module._non_persistent_buffers_set)
-    for name, child in module._modules.items():
-        if child is not None:
-            program.add_child(number, name, _add_modules(program, child, numbers))
-    return number
+class _Program:
+    """What a trace becomes: functions, or the modules below a module, each with its number."""
+
+    def __init__(self, module=None):
+        self.c = _C.Program()
+        self.numbers = {}  # by identity
+        self.scripted = {}
+        if module is not None:
+            self._add(module)
+
+    def _add(self, module):
+        if id(module) in self.numbers:
+            return self.numbers[id(module)]
+        if isinstance(module, ScriptModule):
+            number = self.numbers[id(module)] = self.c.add_script(module._c)
+            return number
+        number = self.numbers[id(module)] = self.c.add(_class_name(module), module.training)
+        for name, tensor in module._parameters.items():
+            self.c.add_tensor(number, name, tensor, True, True)
+        for name, tensor in module._buffers.items():
+            self.c.add_tensor(number, name, tensor, False, name not in module._non_persistent_buffers_set)
+        for name, child in module._modules.items():
+            if child is not None:
+                self.c.add_child(number, name, self._add(child))
+        return number
 
 
 # ---- one run -------------------------------------------------------------------------------------------------
 class _Run:
     """One recorded run: `nodes`, the lines of its graph, and `recorder`, to make a function of it."""
 
-    def __init__(self, program, modules, function, args, kwargs, strict):
-        tracer = Tracer(program, modules)
+    def __init__(self, program, function, args, kwargs, strict, signature=None):
+        tracer = Tracer(program.c, program.numbers)
         self.recorder = tracer.recorder
-        names = _parameter_names(function, args, kwargs)
-        given = [self.recorder.add_input(name, value) for name, value in zip(names, [*args, *kwargs.values()])]
+        names = _parameter_names(signature or function, args, kwargs)
+        for name, value in zip(names, [*args, *kwargs.values()]):
+            _check_input(value, name)
         with tracer.active():
+            tracer.mark()
+            given = [self.recorder.add_input(name, value) for name, value in zip(names, [*args, *kwargs.values()])]
             output = function(*given[: len(args)], **dict(zip(kwargs, given[len(args) :])))
             _check_output(tracer, output, strict)
             self.nodes = self.recorder.finish_graph(output)
 
 
-def _trace_function(function, args, kwargs, strict):
-    return _Run(_C.Program(), {}, function, args, kwargs, strict)
+def _first_difference(one, other):
+    """Where two runs' graphs differ first, as text; None where they are equal."""
+    for i in range(max(len(one), len(other))):
+        left = one[i] if i < len(one) else ("the end", "")
+        right = other[i] if i < len(other) else ("the end", "")
+        if left[0] != right[0]:
+            return "\n".join(
+                f"  {label}: {text}{f'  at {line}' if line else ''}" for label, (text, line) in (("first run ", left), ("second run", right))
+            )
+    return None
+
+
+def _mismatch(expected, actual, tolerance):
+    """How two results differ, as text; None where they agree."""
+    wanted, got = dict(_tensors(expected)), dict(_tensors(actual))
+    if wanted.keys() != got.keys():
+        return f"  the function gives {len(wanted)} tensors, the trace {len(got)}"
+    for place, one in wanted.items():
+        other = got[place]
+        name = f"output{place}"
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return f"  {name}: the function gives {one.dtype} {tuple(one.shape)}, the trace {other.dtype} {tuple(other.shape)}"
+        if not one.numel():
+            continue
+        close = weft.isclose(one, other, tolerance, tolerance, True)
+        if not bool(close.all()):
+            wrong = one.numel() - int(weft.count_nonzero(close))
+            difference = (one.to(weft.float64) - other.to(weft.float64)).abs() if not one.is_complex() else (one - other).abs()
+            return f"  {name}: {wrong} of {one.numel()} elements differ, by up to {float(weft.nan_to_num(difference).max()):.3g}"
+    return None
+
+
+def _check(make_run, function, traced, first, args, kwargs, tolerance):
+    """Compares a trace with what it was made from, on arguments of their own for each run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TracerWarning)
+        second = make_run(_clone(args), _clone(kwargs))
+    expected = function(*_clone(args), **_clone(kwargs))
+    difference = _first_difference(first.nodes, second.nodes)
+    if difference is not None:
+        raise TracingCheckError(
+            f"weft.jit.trace: two runs of {_name(function)} recorded different graphs; the trace holds for one of them only:\n{difference}"
+        )
+    actual = traced(*_clone(args), **_clone(kwargs))
+    mismatch = _mismatch(expected, actual, tolerance)
+    if mismatch is None:
+        return
+    again = _mismatch(expected, function(*_clone(args), **_clone(kwargs)), tolerance)
+    if again is not None:
+        warn(f"The traced function {_name(function)} gives other results each time it is called, so the trace could not be checked:\n{again}")
+        return
+    raise TracingCheckError(f"weft.jit.trace: the trace of {_name(function)} gives other results than the function:\n{mismatch}")
+
+
+def _name(function):
+    return getattr(function, "__qualname__", type(function).__name__)
+
+
+def _check_sets(check_inputs, args, kwargs):
+    """(args, kwargs) for each check."""
+    if check_inputs is None:
+        return [(args, kwargs)]
+    return [_example_arguments(inputs, None) if not isinstance(inputs, dict) else ((), inputs) for inputs in check_inputs]
+
+
+# ---- the functions of weft.jit -------------------------------------------------------------------------------
+def trace(
+    func,
+    example_inputs=None,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_kwarg_inputs=None,
+):
+    """Runs `func` on example inputs and gives what it did to tensors as a ScriptFunction, or a ScriptModule of a module.
+
+    func: a function, or a weft.nn.Module, whose forward is traced; its sub-modules become those of the result.
+    example_inputs: a tuple of tensors, or tuples, lists and dictionaries of them; one tensor may stand alone.
+    check_trace: run the function and the trace again and compare. check_inputs: a list of tuples to check with instead.
+    strict: lists and dictionaries as outputs are refused, as their length might depend on the inputs.
+    Python's control flow is not recorded: only what happened for these inputs is. A TracerWarning names each line
+    where a Python value was taken from a tensor.
+    Raises: TracingCheckError where two runs record different graphs or the trace gives other results.
+    """
+    if isinstance(func, (ScriptFunction, ScriptModule)):
+        warnings.warn("weft.jit.trace: the function is compiled already; it is given back as it is", stacklevel=2)
+        return func
+    options = {"check_tolerance": check_tolerance, "strict": strict, "check_trace": check_trace}
+    owner = getattr(func, "__self__", None)
+    if isinstance(func, nn.Module) or (isinstance(owner, nn.Module) and func.__name__ == "forward"):
+        module = func if isinstance(func, nn.Module) else owner
+        checks = None if check_inputs is None else [{"forward": each} for each in check_inputs]
+        return _trace_methods(module, {"forward": example_inputs}, checks, {"forward": example_kwarg_inputs}, **options)
+    if not callable(func):
+        raise TypeError(f"weft.jit.trace: expected a function or a module, got {type(func).__name__}")
+    args, kwargs = _example_arguments(example_inputs, example_kwarg_inputs)
+    checks = _check_sets(check_inputs, *_clone((args, kwargs))) if check_trace else []
+    run = _Run(_Program(), func, args, kwargs, strict)
+    name = getattr(func, "__name__", type(func).__name__)
+    name = name if name.isidentifier() else "function"
+    traced = ScriptFunction(run.recorder.finish_function(f"__torch__.{name}"), func)
+    for check_args, check_kwargs in checks:
+        _check(lambda a, k: _Run(_Program(), func, a, k, strict), func, traced, run, check_args, check_kwargs, check_tolerance)
+    return traced
+
+
+def trace_module(
+    mod,
+    inputs,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_inputs_is_kwarg=False,
+):
+    """Traces several methods of a module: `inputs` has the example inputs of each by its name. See trace()."""
+    if not isinstance(mod, nn.Module):
+        raise TypeError(f"weft.jit.trace_module: expected a weft.nn.Module, got {type(mod).__name__}")
+    if not isinstance(inputs, dict) or not inputs:
+        raise TypeError("weft.jit.trace_module: inputs must be a dictionary of a method's name to its example inputs")
+    keywords = inputs if example_inputs_is_kwarg else {}
+    inputs = dict.fromkeys(inputs) if example_inputs_is_kwarg else inputs
+    return _trace_methods(mod, inputs, check_inputs, keywords, check_tolerance=check_tolerance, strict=strict, check_trace=check_trace)
+
+
+def _trace_methods(module, inputs, check_inputs, keywords, check_tolerance, strict, check_trace):
+    program = _Program(module)
+    runs = {}
+    for name, example in inputs.items():
+        function = module if name == "forward" else getattr(module, name)
+        args, kwargs = _example_arguments(example, keywords.get(name))
+        examples = _clone((args, kwargs))
+        run = _Run(program, function, args, kwargs, strict, getattr(module, name))
+        runs[name] = (function, run, examples)
+    for name, (_, run, _) in runs.items():
+        run.recorder.finish_method(name)
+    traced = wrap(program.c.module(0))
+    for name, (function, run, examples) in runs.items() if check_trace else ():
+        method = traced if name == "forward" else getattr(traced, name)
+        sets = [examples] if check_inputs is None else [_example_arguments(each[name], None) for each in check_inputs if name in each]
+        for args, kwargs in sets:
+            _check(
+                lambda a, k: _Run(_Program(module), function, a, k, strict, getattr(module, name)),
+                function, method, run, args, kwargs, check_tolerance,
+            )
+    return traced
+
+
+def script_if_tracing(fn):
+    """A function that is compiled when it is called while tracing, so that its control flow is kept."""
+
+    @functools.wraps(fn)
+    def wrapper(*args, **kwargs):
+        if not is_tracing():
+            return fn(*args, **kwargs)
+        with paused():
+            compiled = _scripted(fn)
+        return compiled(*args, **kwargs)
+
+    wrapper.__original_fn = fn
+    wrapper.__script_if_tracing_wrapper = True
+    return wrapper
+
+
+@functools.lru_cache(maxsize=None)
+def _scripted(fn):
+    import weft.jit
+
+    return weft.jit.script(fn)
