@@ -1,0 +1,64 @@
+// Linear layers whose weights are packed once for the vector unit: float32, float16, bfloat16, and
+// weight-only int8 and int4. The operators quantize_int8, quantize_int4 (weft/ops.h) make the quantized
+// weights.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/tensor.h"
+
+namespace weft {
+
+namespace kernels {
+class PackedMatrix;
+}  // namespace kernels
+
+// What linear layers take, in the order in which checkpoints have it.
+struct LinearWeight {
+  Tensor weight;  // f32, f16, bf16 [out, in]; int8: i8 [out, in]; int4: u8 [out, in / 2], the even input in
+                  // the high bits
+  Tensor scales =
+      {};  // int8: f32 [out]; int4: bf16 [groups, out, 2], scale and zero; undefined for floating weights
+  int64_t group_size = 0;  // int4: 32, 64, 128 or 256
+  Tensor bias = {};        // floating [out], or undefined
+};
+
+enum class LinearActivation : uint8_t { None, Relu, Silu, GeluTanh };
+
+// What follows the product in the same pass: out = activation(x @ weight.T + bias) + residual.
+struct LinearEpilogue {
+  LinearActivation activation = LinearActivation::None;
+  const Tensor* residual = nullptr;  // as out; may be out itself
+};
+
+// Weights of one linear layer or of several that have one input. Copies share the packed weights. May be
+// called by several threads at once. What a row gives does not depend on the number of threads, nor, up to 8
+// rows, on the rows beside it.
+class PackedLinear {
+ public:
+  PackedLinear() = default;
+  explicit PackedLinear(const LinearWeight& weight);
+  // One after another in the output: query, key and value, for example. All of one kind.
+  explicit PackedLinear(const std::vector<LinearWeight>& weights);
+  // out = activation(x @ gate.T) * (x @ up.T) + residual: SwiGLU in one pass over both.
+  static PackedLinear gated(const LinearWeight& gate, const LinearWeight& up);
+
+  bool defined() const { return matrix_ != nullptr; }
+  int64_t in_features() const;
+  int64_t out_features() const;
+  // Bytes that one pass over the weights reads, scales included.
+  int64_t weight_bytes() const;
+
+  // x[*, in] and out[*, out]: f32, f16 or bf16, the last dimension contiguous and the rows evenly apart.
+  // Allocates nothing once a call of the same size has been made by the same thread.
+  void forward(const Tensor& x, const Tensor& out, const LinearEpilogue& epilogue = {}) const;
+  // The same into a new tensor of x's dtype.
+  Tensor operator()(const Tensor& x, const LinearEpilogue& epilogue = {}) const;
+
+ private:
+  std::shared_ptr<const kernels::PackedMatrix> matrix_;
+};
+
+}  // namespace weft

@@ -1,0 +1,244 @@
+// Weight-only quantization of linear layers, and products with such weights.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "ops/arguments.h"
+#include "weft/detail/visit_dtype.h"
+#include "weft/parallel.h"
+#include "weft/quantization.h"
+
+namespace weft::ops {
+namespace {
+
+using Types = std::span<const TensorType>;
+using Tensors = std::vector<Tensor>;
+constexpr int64_t kElementsPerTask = 16 * 1024;
+
+[[noreturn]] void fail(const OpDef& op, Types operands, const std::string& what) {
+  throw_error(ErrorKind::Value, fmt::format("{}: {}{}", op.name, what, describe_operands(op, operands)));
+}
+
+void check_weight(const OpDef& op, Types operands) {
+  WEFT_CHECK_TYPE(is_floating(operands[0].dtype) && operands[0].dtype != DType::F64,
+                  fmt::format("{}: expected weight of float32, float16 or bfloat16{}", op.name,
+                              describe_operands(op, operands)));
+  if (operands[0].shape.size() != 2) fail(op, operands, "expected weight [n, k]");
+}
+
+void check_dtype(const OpDef& op, Types operands, size_t index, DType dtype) {
+  WEFT_CHECK_TYPE(operands[index].dtype == dtype,
+                  fmt::format("{}: expected {} of {}, got {}{}", op.name, op.params[index].name, name(dtype),
+                              name(operands[index].dtype), describe_operands(op, operands)));
+}
+
+int64_t group_size_arg(const OpDef& op, Types operands, const Attrs& attrs) {
+  const int64_t group = int_arg(attrs, "group_size");
+  if (group != 32 && group != 64 && group != 128 && group != 256)
+    fail(op, operands, fmt::format("expected group_size 32, 64, 128 or 256, got {}", group));
+  return group;
+}
+
+// Rows in parallel.
+template <class F>
+void for_each_row(const Tensor& x, const F& body) {
+  parallel_for(0, x.size(0), std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, x.size(1))),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) body(row);
+               });
+}
+
+[[noreturn]] void not_finite(const OpDef& op, int64_t row) {
+  throw_error(ErrorKind::Value,
+              fmt::format("{}: expected finite weights, got infinity or NaN in row {}", op.name, row));
+}
+
+DType result_dtype(const OpDef& op, const Attrs& attrs) {
+  const DType dtype = dtype_arg(attrs).value_or(DType::F32);
+  WEFT_CHECK_TYPE(is_floating(dtype),
+                  fmt::format("{}: expected a floating dtype, got {}", op.name, name(dtype)));
+  return dtype;
+}
+
+// ---- int8
+// --------------------------------------------------------------------------------------------------------
+std::vector<TensorType> infer_quantize_int8(const OpDef& op, Types operands, const Attrs&) {
+  check_weight(op, operands);
+  return {{DType::I8, operands[0].shape, operands[0].device},
+          {DType::F32, {operands[0].shape[0]}, operands[0].device}};
+}
+
+float largest_magnitude(const float* x, int64_t count) {
+  float largest = 0;
+  bool finite = true;
+  for (int64_t i = 0; i < count; ++i) {
+    const float magnitude = std::abs(x[i]);
+    finite = finite && magnitude <= std::numeric_limits<float>::max();
+    largest = std::max(largest, magnitude);
+  }
+  return finite ? largest : std::numeric_limits<float>::infinity();
+}
+
+Tensors eager_quantize_int8(const OpDef& op, std::span<const Tensor> operands, const Attrs&) {
+  const Tensor weight = operands[0].to(DType::F32).contiguous();
+  const Tensor values = Tensor::empty(weight.shape(), DType::I8),
+               scales = Tensor::empty({weight.size(0)}, DType::F32);
+  const int64_t k = weight.size(1);
+  for_each_row(weight, [&](int64_t row) {
+    const float* const x = weight.data_as<float>() + row * k;
+    int8_t* const q = values.data_as<int8_t>() + row * k;
+    const float largest = largest_magnitude(x, k);
+    if (std::isinf(largest)) not_finite(op, row);
+    const float scale = std::max(largest / 127.5f, std::numeric_limits<float>::epsilon());
+    scales.data_as<float>()[row] = scale;
+    for (int64_t i = 0; i < k; ++i)
+      q[i] = static_cast<int8_t>(std::clamp(std::nearbyint(x[i] / scale), -128.0f, 127.0f));
+  });
+  return {values, scales};
+}
+
+std::vector<TensorType> infer_dequantize_int8(const OpDef& op, Types operands, const Attrs& attrs) {
+  check_dtype(op, operands, 0, DType::I8);
+  check_dtype(op, operands, 1, DType::F32);
+  const SymShape &values = operands[0].shape, &scales = operands[1].shape;
+  if (values.size() != 2 || scales.size() != 1 || sym_ne(values[0], scales[0]))
+    fail(op, operands, "expected values [n, k] and scales [n]");
+  return {{result_dtype(op, attrs), values, operands[0].device}};
+}
+
+Tensors eager_dequantize_int8(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const Tensor values = operands[0].contiguous(), scales = operands[1].contiguous();
+  const Tensor result = Tensor::empty(values.shape(), DType::F32);
+  const int64_t k = values.size(1);
+  for_each_row(values, [&](int64_t row) {
+    const float scale = scales.data_as<float>()[row];
+    for (int64_t i = row * k; i < (row + 1) * k; ++i)
+      result.data_as<float>()[i] = static_cast<float>(values.data_as<int8_t>()[i]) * scale;
+  });
+  return {result.to(result_dtype(op, attrs))};
+}
+
+// ---- int4
+// --------------------------------------------------------------------------------------------------------
+std::vector<TensorType> infer_quantize_int4(const OpDef& op, Types operands, const Attrs& attrs) {
+  check_weight(op, operands);
+  const int64_t group = group_size_arg(op, operands, attrs);
+  const Sym n = operands[0].shape[0], k = operands[0].shape[1];
+  if (sym_ne(floor_mod(k, Sym(2)), Sym(0)))
+    fail(op, operands, fmt::format("expected an even number of columns, got {}", k.str()));
+  return {{DType::U8, {n, floor_div(k, Sym(2))}, operands[0].device},
+          {DType::BF16, {floor_div(k + Sym(group - 1), Sym(group)), n, Sym(2)}, operands[0].device}};
+}
+
+struct Int4Range {
+  BFloat16 scale, zero;
+
+  Int4Range(const float* x, int64_t count) {
+    const auto [least, most] = std::minmax_element(x, x + count);
+    const float exact = std::max(*most - *least, 1e-6f) / 15.0f;
+    scale = BFloat16(exact), zero = BFloat16(*least + exact * 8.0f);
+  }
+  uint8_t quantize(float x) const {
+    const float step = scale, least = static_cast<float>(zero) - step * 8.0f;
+    return static_cast<uint8_t>(std::clamp(std::nearbyint((x - least) / step), 0.0f, 15.0f));
+  }
+};
+
+Tensors eager_quantize_int4(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const Tensor weight = operands[0].to(DType::F32).contiguous();
+  const int64_t n = weight.size(0), k = weight.size(1), group = int_arg(attrs, "group_size");
+  const Tensor values = Tensor::empty({n, k / 2}, DType::U8),
+               scales = Tensor::empty({(k + group - 1) / group, n, 2}, DType::BF16);
+  for_each_row(weight, [&](int64_t row) {
+    const float* const x = weight.data_as<float>() + row * k;
+    uint8_t* const q = values.data_as<uint8_t>() + row * (k / 2);
+    if (std::isinf(largest_magnitude(x, k))) not_finite(op, row);
+    for (int64_t first = 0; first < k; first += group) {
+      const int64_t end = std::min(k, first + group);
+      const Int4Range range(x + first, end - first);
+      BFloat16* const scale = scales.data_as<BFloat16>() + (first / group * n + row) * 2;
+      scale[0] = range.scale, scale[1] = range.zero;
+      for (int64_t i = first; i < end; i += 2)
+        q[i / 2] = static_cast<uint8_t>(range.quantize(x[i]) << 4 | range.quantize(x[i + 1]));
+    }
+  });
+  return {values, scales};
+}
+
+std::vector<TensorType> infer_dequantize_int4(const OpDef& op, Types operands, const Attrs& attrs) {
+  check_dtype(op, operands, 0, DType::U8);
+  check_dtype(op, operands, 1, DType::BF16);
+  const int64_t group = group_size_arg(op, operands, attrs);
+  const SymShape &values = operands[0].shape, &scales = operands[1].shape;
+  if (values.size() != 2) fail(op, operands, "expected values [n, k / 2]");
+  const Sym k = values[1] * Sym(2);
+  if (scales.size() != 3 || sym_ne(scales[0], floor_div(k + Sym(group - 1), Sym(group))) ||
+      sym_ne(scales[1], values[0]) || sym_ne(scales[2], Sym(2)))
+    fail(op, operands, fmt::format("expected scales_and_zeros [k / {}, n, 2] with values [n, k / 2]", group));
+  return {{result_dtype(op, attrs), {values[0], k}, operands[0].device}};
+}
+
+Tensors eager_dequantize_int4(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const Tensor values = operands[0].contiguous(), scales = operands[1].contiguous();
+  const int64_t n = values.size(0), k = values.size(1) * 2, group = int_arg(attrs, "group_size");
+  const Tensor result = Tensor::empty({n, k}, DType::F32);
+  for_each_row(values, [&](int64_t row) {
+    for (int64_t i = 0; i < k; ++i) {
+      const uint8_t byte = values.data_as<uint8_t>()[row * (k / 2) + i / 2];
+      const BFloat16* const scale = scales.data_as<BFloat16>() + (i / group * n + row) * 2;
+      const int q = (i % 2 == 0 ? byte >> 4 : byte & 15) - 8;
+      result.data_as<float>()[row * k + i] =
+          static_cast<float>(q) * static_cast<float>(scale[0]) + static_cast<float>(scale[1]);
+    }
+  });
+  return {result.to(result_dtype(op, attrs))};
+}
+
+[[maybe_unused]] const OpDef* const kOps[] = {
+    &register_op(
+        {.name = "quantize_int8",
+         .schema = "(Tensor weight) -> (Tensor, Tensor)",
+         .doc = "Symmetric int8 weights by output channel: (values i8[n, k], scales f32[n]) of weight[n, k] "
+                "f32, f16 or bf16, with weight\n"
+                "close to values * scales[:, None]. scale = max(max |weight| / 127.5, float32's epsilon); "
+                "values =\n"
+                "clamp(round(weight / scale), -128, 127), halves to even.\n"
+                "raises: ValueError for infinity or NaN. source: weight-only int8 of gpt-fast and torchao.",
+         .infer = infer_quantize_int8,
+         .eager = eager_quantize_int8}),
+    &register_op({.name = "dequantize_int8",
+                  .schema = "(Tensor values, Tensor scales, *, dtype? dtype=None) -> Tensor",
+                  .doc = "values i8[n, k] * scales f32[n, None], in float32, rounded to `dtype` (float32).",
+                  .infer = infer_dequantize_int8,
+                  .eager = eager_dequantize_int8}),
+    &register_op({.name = "quantize_int4",
+                  .schema = "(Tensor weight, int group_size=32) -> (Tensor, Tensor)",
+                  .doc = "Asymmetric int4 weights by groups of 32, 64, 128 or 256 inputs: (values u8[n, k / "
+                         "2], scales_and_zeros\n"
+                         "bf16[ceil(k / group_size), n, 2]) of weight[n, k] f32, f16 or bf16. scale = "
+                         "max(max - min, 1e-6) / 15 and zero = min + 8 *\n"
+                         "scale, both rounded to bfloat16; q = clamp(round((weight - (zero - 8 * scale)) / "
+                         "scale), 0, 15), halves to even; weight is\n"
+                         "close to (q - 8) * scale + zero. A byte has the q of an even column in its high "
+                         "bits, of the next in its low bits. The last\n"
+                         "group may be shorter.\n"
+                         "raises: ValueError for infinity or NaN, and for an odd k. source: weight-only int4 "
+                         "of gpt-fast and torchao.",
+                  .infer = infer_quantize_int4,
+                  .eager = eager_quantize_int4}),
+    &register_op(
+        {.name = "dequantize_int4",
+         .schema =
+             "(Tensor values, Tensor scales_and_zeros, int group_size=32, *, dtype? dtype=None) -> Tensor",
+         .doc = "(q - 8) * scale + zero of what quantize_int4 gives, in float32, rounded to `dtype` "
+                "(float32): [n, k].",
+         .infer = infer_dequantize_int4,
+         .eager = eager_dequantize_int4}),
+};
+
+}  // namespace
+}  // namespace weft::ops
