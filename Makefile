@@ -5,13 +5,16 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup build demo test bench bench-peers fuzz fuzz-programs coverage docs format lint clean
+.PHONY: help setup setup-torch build demo test test-interop bench bench-peers bench-torchscript fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 setup:
 	@scripts/setup build
+
+setup-torch:  ## Debian's PyTorch, for test-interop and bench-torchscript alone
+	@scripts/setup build torch
 
 build: setup  ## The library, the `weft` command and the Python package, in build/release and .venv
 	@scripts/build $(PRESET)
@@ -22,12 +25,18 @@ demo: build  ## k-means on 20 million points: NumPy beside weft, one table and b
 test:  ## Everything: C++, Python, sanitizers, fuzzing, install, wheel
 	@scripts/test
 
+test-interop: setup-torch  ## The tests that exchange archives with PyTorch
+	@scripts/test interop
+
 bench: build  ## Benchmarks as a table and JSON in build/bench
 	@$(VENV) bench/run.py
 
 bench-peers: build  ## The same beside NumPy, torch, numba, jax and numexpr, alternating in one run
 	@bench/setup_peers
 	@$(VENV) bench/run.py --peers
+
+bench-torchscript: setup-torch build  ## TorchScript in weft beside PyTorch, alternating; a table in build/bench
+	@$(VENV) bench/torchscript.py
 
 fuzz-programs: build  ## Random NumPy programs, compiled against plain: PROGRAMS=10000 SEED=1
 	@.venv/bin/python tests/fuzz/program_fuzz.py --programs $${PROGRAMS:-10000} --seed $${SEED:-1} --corpus tests/fuzz/programs

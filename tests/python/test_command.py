@@ -132,8 +132,6 @@ def test_npy_files_one_for_each_argument(tmp_path):
 @pytest.mark.parametrize("optimize", ["--no-optimize", "--optimize"])
 @pytest.mark.parametrize("name", sorted(path.stem for path in DATA.glob("*.pt")))
 def test_archives_give_what_pytorch_gave(name, optimize, tmp_path):
-    if name.startswith("fork") and optimize == "--optimize":
-        pytest.skip("frozen modules that fork lose their program")
     arguments = ["run", DATA / f"{name}.pt", "--input", DATA / f"{name}.npz", "--output", tmp_path / "y.npz"]
     done = weft(*arguments, optimize)
     assert done.returncode == 0, done.stderr
