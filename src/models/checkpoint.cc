@@ -1,0 +1,205 @@
+#include "models/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "models/json.h"
+#include "script/pickle.h"
+#include "weft/error.h"
+#include "weft/models/safetensors.h"
+#include "weft/ops.h"
+
+namespace weft::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_shape(const std::string& folder, const std::string& name, const Shape& got, const Shape& expected) {
+  WEFT_CHECK(got == expected, fmt::format("'{}': tensor '{}' has shape {}, the configuration expects {}", folder, name,
+                                          str(got), str(expected)));
+}
+
+[[noreturn]] void missing(const std::string& folder, const std::string& name) {
+  throw_error(ErrorKind::Value, fmt::format("'{}': the checkpoint has no tensor '{}'", folder, name));
+}
+
+// Files named by an index: "weight_map" from tensor to file.
+std::set<std::string> shards_of(const std::string& folder, const std::string& index_path, std::map<std::string, std::string>& file_of) {
+  const Json index = read_json(index_path);
+  WEFT_CHECK(index.is_object() && index.contains("weight_map") && index["weight_map"].is_object(),
+             fmt::format("'{}': no 'weight_map'", index_path));
+  std::set<std::string> files;
+  for (const auto& [tensor, file] : index["weight_map"].items()) {
+    WEFT_CHECK(file.is_string(), fmt::format("'{}': the file of '{}' is not a text", index_path, tensor));
+    const std::string name = file.get<std::string>();
+    WEFT_CHECK(fs::path(name).filename() == fs::path(name), fmt::format("'{}': shard '{}' is not in the same folder", index_path, name));
+    file_of[tensor] = name;
+    files.insert(name);
+  }
+  for (const std::string& file : files)
+    WEFT_CHECK(fs::exists(fs::path(folder) / file), fmt::format("'{}': the shard '{}' is missing", folder, file));
+  return files;
+}
+
+class SafetensorsCheckpoint : public Checkpoint {
+ public:
+  SafetensorsCheckpoint(const std::string& folder, const LlamaConfig& config) : folder_(folder) {
+    config_ = config;
+    const fs::path single = fs::path(folder) / "model.safetensors", index = fs::path(folder) / "model.safetensors.index.json";
+    if (fs::exists(index)) {
+      std::map<std::string, std::string> file_of;
+      std::map<std::string, std::shared_ptr<SafetensorsFile>> files;
+      for (const std::string& file : shards_of(folder, index, file_of))
+        files[file] = std::make_shared<SafetensorsFile>(fs::path(folder) / file);
+      for (const auto& [name, file] : file_of) {
+        WEFT_CHECK(files[file]->has(name), fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder, file, name));
+        file_of_[name] = files[file];
+      }
+    } else {
+      const auto file = std::make_shared<SafetensorsFile>(single);
+      for (const std::string& name : file->names()) file_of_[name] = file;
+    }
+  }
+  bool has(const std::string& name) const override { return file_of_.contains(name); }
+  Tensor tensor(const std::string& name, const Shape& shape) const override {
+    const auto found = file_of_.find(name);
+    if (found == file_of_.end()) missing(folder_, name);
+    check_shape(folder_, name, found->second->shape(name), shape);
+    return found->second->tensor(name);
+  }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> result;
+    for (const auto& item : file_of_) result.push_back(item.first);
+    return result;
+  }
+
+ private:
+  std::string folder_;
+  std::map<std::string, std::shared_ptr<SafetensorsFile>> file_of_;
+};
+
+// State dicts that torch.save wrote, each tensor whole in one of them or cut into equal parts.
+class TorchCheckpoint : public Checkpoint {
+ public:
+  TorchCheckpoint(std::string folder, const LlamaConfig& config, const std::vector<std::string>& files) : folder_(std::move(folder)) {
+    config_ = config;
+    for (const std::string& file : files) {
+      const std::string path = fs::path(folder_) / file;
+      const IValue value = jit::load_value(path);
+      WEFT_CHECK(value.is(IValue::Tag::Dict), fmt::format("'{}': not a state dict", path));
+      for (const auto& [key, item] : value.to_dict()->items())
+        if (key.is_string() && item.is_tensor()) parts_[key.to_string()].push_back(item.to_tensor());
+    }
+  }
+  bool has(const std::string& name) const override { return parts_.contains(name); }
+  Tensor tensor(const std::string& name, const Shape& shape) const override {
+    const auto found = parts_.find(name);
+    if (found == parts_.end()) missing(folder_, name);
+    const std::vector<Tensor>& parts = found->second;
+    if (parts[0].shape() == shape) return parts[0];
+    for (size_t dim = 0; dim < shape.size() && parts[0].shape().size() == shape.size(); ++dim) {
+      Shape whole = parts[0].shape();
+      whole[dim] *= static_cast<int64_t>(parts.size());
+      const bool equal = std::all_of(parts.begin(), parts.end(), [&](const Tensor& part) { return part.shape() == parts[0].shape(); });
+      if (whole == shape && equal) return concatenate(parts, static_cast<int64_t>(dim));
+    }
+    check_shape(folder_, name, parts[0].shape(), shape);
+    missing(folder_, name);
+  }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> result;
+    for (const auto& item : parts_) result.push_back(item.first);
+    return result;
+  }
+  void rename(const std::function<std::string(const std::string&)>& new_name) {
+    std::map<std::string, std::vector<Tensor>> renamed;
+    for (auto& [name, parts] : parts_) renamed[new_name(name)] = std::move(parts);
+    parts_ = std::move(renamed);
+  }
+  void set_vocab_size() {
+    const auto found = parts_.find("model.embed_tokens.weight");
+    if (found == parts_.end()) missing(folder_, "tok_embeddings.weight");
+    const Shape& shape = found->second[0].shape();
+    if (config_.vocab_size <= 0 && shape.size() == 2)
+      config_.vocab_size = shape[0] * (shape[1] == config_.hidden_size ? static_cast<int64_t>(found->second.size()) : 1);
+    config_.tie_word_embeddings = !parts_.contains("lm_head.weight");
+    config_.check();
+  }
+
+ private:
+  std::string folder_;
+  std::map<std::string, std::vector<Tensor>> parts_;
+};
+
+// Meta's name to Hugging Face's.
+std::string renamed(const std::string& name) {
+  static const std::map<std::string, std::string> whole = {{"tok_embeddings.weight", "model.embed_tokens.weight"},
+                                                           {"norm.weight", "model.norm.weight"},
+                                                           {"output.weight", "lm_head.weight"}};
+  static const std::map<std::string, std::string> of_layer = {
+      {"attention.wq.", "self_attn.q_proj."},      {"attention.wk.", "self_attn.k_proj."},
+      {"attention.wv.", "self_attn.v_proj."},      {"attention.wo.", "self_attn.o_proj."},
+      {"feed_forward.w1.", "mlp.gate_proj."},      {"feed_forward.w3.", "mlp.up_proj."},
+      {"feed_forward.w2.", "mlp.down_proj."},      {"attention_norm.", "input_layernorm."},
+      {"ffn_norm.", "post_attention_layernorm."}};
+  if (const auto found = whole.find(name); found != whole.end()) return found->second;
+  const size_t number = std::strlen("layers."), end = name.find('.', number);
+  if (!name.starts_with("layers.") || end == std::string::npos) return name;
+  for (const auto& [from, to] : of_layer)
+    if (name.compare(end + 1, from.size(), from) == 0) return "model." + name.substr(0, end + 1) + to + name.substr(end + 1 + from.size());
+  return name;
+}
+
+std::vector<std::string> consolidated_files(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("consolidated.") && name.ends_with(".pth")) files.push_back(name);
+  }
+  std::sort(files.begin(), files.end());
+  for (size_t i = 0; i < files.size(); ++i)
+    WEFT_CHECK(files[i] == fmt::format("consolidated.{:02}.pth", i) || files.size() == 1,
+               fmt::format("'{}': the shard 'consolidated.{:02}.pth' is missing", folder, i));
+  return files;
+}
+
+}  // namespace
+
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder) {
+  const fs::path root = folder;
+  std::error_code ignored;
+  if (!fs::is_directory(root, ignored)) throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
+  if (fs::exists(root / "config.json")) {
+    const LlamaConfig config = read_config_json(root / "config.json");
+    if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json"))
+      return std::make_unique<SafetensorsCheckpoint>(folder, config);
+    if (fs::exists(root / "pytorch_model.bin.index.json")) {
+      std::map<std::string, std::string> file_of;
+      const std::set<std::string> files = shards_of(folder, root / "pytorch_model.bin.index.json", file_of);
+      return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>(files.begin(), files.end()));
+    }
+    if (fs::exists(root / "pytorch_model.bin"))
+      return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>{"pytorch_model.bin"});
+  }
+  if (fs::exists(root / "params.json")) {
+    const std::vector<std::string> files = consolidated_files(folder);
+    if (!files.empty()) {
+      auto checkpoint = std::make_unique<TorchCheckpoint>(folder, read_params_json(root / "params.json"), files);
+      checkpoint->rename(renamed);
+      checkpoint->set_vocab_size();
+      return checkpoint;
+    }
+  }
+  throw_error(ErrorKind::Runtime,
+              fmt::format("'{}': no model here; looked for config.json with model.safetensors, model.safetensors.index.json, "
+                          "pytorch_model.bin or pytorch_model.bin.index.json, and for params.json with consolidated.00.pth",
+                          folder));
+}
+
+}  // namespace weft::models

@@ -1,0 +1,31 @@
+// Weights of a model's folder, by the names Hugging Face gives them, memory-mapped.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/models/config.h"
+#include "weft/tensor.h"
+
+namespace weft::models {
+
+class Checkpoint {
+ public:
+  // Hugging Face folders (model.safetensors, its shards with model.safetensors.index.json, pytorch_model.bin and its
+  // shards) with config.json, and Meta folders (consolidated.*.pth) with params.json. RuntimeError for a folder that
+  // is none of them, naming what was looked for; ValueError for shards that are missing.
+  static std::unique_ptr<Checkpoint> open(const std::string& folder);
+  virtual ~Checkpoint() = default;
+
+  const LlamaConfig& config() const { return config_; }
+  virtual bool has(const std::string& name) const = 0;
+  // ValueError, naming both, for a tensor that is missing or has another shape.
+  virtual Tensor tensor(const std::string& name, const Shape& shape) const = 0;
+  virtual std::vector<std::string> names() const = 0;
+
+ protected:
+  LlamaConfig config_;
+};
+
+}  // namespace weft::models

@@ -1,0 +1,16 @@
+// JSON as model folders have it: keys once, errors with the file's name.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace weft::models {
+
+using Json = nlohmann::json;
+
+// ValueError with `what` for text that is not JSON, names a key twice, or nests deeper than 64.
+Json parse_json(std::string_view text, const std::string& what);
+Json read_json(const std::string& path);  // RuntimeError where the file cannot be read, or is over 1 GB
+
+}  // namespace weft::models

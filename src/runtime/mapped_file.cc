@@ -1,0 +1,70 @@
+#include "runtime/mapped_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/files.h"
+#include "weft/error.h"
+
+namespace weft::runtime {
+
+std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what) {
+  const auto fail = [&](const std::string& why) {
+    throw_error(ErrorKind::Runtime, fmt::format("{} '{}': {}", what, path, why));
+  };
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) fail(fmt::format("cannot open: {}", std::strerror(errno)));
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0) fail(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) fail("not a regular file");
+  const size_t size = static_cast<size_t>(status.st_size);
+  if (size == 0) fail("the file is empty");
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
+  if (data == MAP_FAILED) fail(fmt::format("cannot map {} bytes: {}", size, std::strerror(errno)));
+  return Storage::wrap(data, size, [data, size] { munmap(data, size); });
+}
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".XXXXXX") {
+  const int fd = mkostemp(temporary_.data(), O_CLOEXEC);
+  if (fd < 0) fail();
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(fd, 0666 & ~mask);
+  file_ = fdopen(fd, "wb");
+  if (file_ == nullptr) {
+    const int error = errno;
+    ::close(fd);
+    ::unlink(temporary_.c_str());
+    errno = error;
+    fail();
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr) std::fclose(file_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::fail() const {
+  throw_error(ErrorKind::Runtime, fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
+}
+
+void OutputFile::write(const void* data, size_t nbytes) {
+  if (nbytes != 0 && std::fwrite(data, 1, nbytes, file_) != nbytes) fail();
+}
+
+void OutputFile::commit() {
+  if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail();
+  const int status = std::fclose(file_);
+  file_ = nullptr;
+  if (status != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
+  temporary_.clear();
+}
+
+}  // namespace weft::runtime
