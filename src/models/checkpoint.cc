@@ -152,7 +152,7 @@ std::string renamed(const std::string& name) {
   const size_t number = std::strlen("layers."), end = name.find('.', number);
   if (!name.starts_with("layers.") || end == std::string::npos) return name;
   for (const auto& [from, to] : of_layer)
-    if (name.compare(end + 1, from.size(), from) == 0) return "model." + name.substr(0, end + 1) + to + name.substr(end + 1 + from.size());
+    if (name.compare(end + 1, from.size(), from) == 0) return fmt::format("model.{}{}{}", name.substr(0, end + 1), to, name.substr(end + 1 + from.size()));
   return name;
 }
 

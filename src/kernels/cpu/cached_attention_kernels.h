@@ -1,0 +1,33 @@
+// The innermost part of attention over a cache of keys and values, once per instruction set: a few queries of one
+// head group against all positions.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/dtype.h"
+
+namespace weft::kernels {
+
+// Queries that share keys and values, which lie in rows of `head_dim` elements.
+struct CachedQueries {
+  const float* queries;  // [count][head_dim]
+  int64_t count, head_dim;
+  const void* keys;      // [positions][head_dim] of the cache's dtype
+  const void* values;
+  int64_t positions;
+  float scale;
+  float* scores;         // scratch, [count][positions]
+  float* output;         // [count][head_dim]
+};
+
+struct CachedAttentionKernels {
+  // Turns pairs of x by the angles of one position. table: cos and sin by turns, [head_dim / 2][2].
+  void (*rotate)(const float* x, const float* table, int64_t head_dim, bool interleaved, float* out);
+  void (*attend_f32)(const CachedQueries& call);
+  void (*attend_f16)(const CachedQueries& call);
+  void (*attend_bf16)(const CachedQueries& call);
+};
+
+extern const CachedAttentionKernels kCachedAttentionBaseline, kCachedAttentionAvx2, kCachedAttentionAvx512;
+
+}  // namespace weft::kernels
