@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/llm.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -84,6 +85,7 @@ int main(int argc, char** argv) {
   CLI::App* ceilings = bench->add_subcommand("ceilings", "Memory bandwidth and peak arithmetic");
   bench->require_subcommand(1);
   add_json(ceilings);
+  const weft::cli::ModelCommands models(app, *bench);
   ceilings->add_option("--threads", threads, "Number of threads (default: one, and all)")
       ->check(CLI::Range(1, 1024));
 
@@ -91,6 +93,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     if (run->parsed()) return weft::cli::run(run_options);
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);
+    if (models.is_asked()) return models.run();
     if (info->parsed()) return weft::cli::info(json);
     if (parallel->parsed()) {
       std::fputs(weft::parallel_info().c_str(), stdout);

@@ -64,6 +64,8 @@ class SafetensorsCheckpoint : public Checkpoint {
     } else {
       const auto file = std::make_shared<SafetensorsFile>(single);
       for (const std::string& name : file->names()) file_of_[name] = file;
+      const auto scheme = file->metadata().find("weft.quantization");
+      if (scheme != file->metadata().end()) quantization_ = scheme->second;
     }
   }
   bool has(const std::string& name) const override { return file_of_.contains(name); }

@@ -19,6 +19,8 @@ class Checkpoint {
   virtual ~Checkpoint() = default;
 
   const LlamaConfig& config() const { return config_; }
+  // The scheme that `weft quantize` wrote the folder with: "int8", "int4-g32"; "none".
+  const std::string& quantization() const { return quantization_; }
   virtual bool has(const std::string& name) const = 0;
   // ValueError, naming both, for a tensor that is missing or has another shape.
   virtual Tensor tensor(const std::string& name, const Shape& shape) const = 0;
@@ -26,6 +28,7 @@ class Checkpoint {
 
  protected:
   LlamaConfig config_;
+  std::string quantization_ = "none";
 };
 
 }  // namespace weft::models

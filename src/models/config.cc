@@ -138,6 +138,7 @@ LlamaConfig read_config_json(const std::string& path) {
     if (fields.has("sliding_window")) config.sliding_window = fields.integer("sliding_window");
   if (const auto bos = token_ids(fields, "bos_token_id"); !bos.empty()) config.bos_token_id = bos[0];
   config.eos_token_ids = token_ids(fields, "eos_token_id");
+  config.rope_interleaved = fields.boolean("rope_interleaved", false);
   config.torch_dtype = fields.text("torch_dtype", fields.text("dtype", "float32"));
   config.check();
   return config;

@@ -101,6 +101,11 @@ double arithmetic_rate(double (*loop)(int64_t iterations)) {
 
 }  // namespace
 
+double measure_read_bandwidth() {
+  const Buffer buffer(buffer_bytes());
+  return buffer.data() == nullptr ? 0 : read_rate(buffer);
+}
+
 std::vector<Ceiling> measure_ceilings(const std::vector<int>& threads) {
   const Buffer buffer(buffer_bytes());
   struct Probe {

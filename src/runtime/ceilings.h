@@ -15,5 +15,7 @@ struct Ceiling {
 
 // For each of these numbers of threads; run it while nothing else does.
 std::vector<Ceiling> measure_ceilings(const std::vector<int>& threads);
+// Reading memory, in GB/s on the current number of threads; 0 where there is no memory to measure with.
+double measure_read_bandwidth();
 
 }  // namespace weft::runtime

@@ -1,0 +1,93 @@
+// Tokens one after the other, with speculation if that pays.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/models/llama.h"
+#include "weft/models/sampling.h"
+#include "weft/models/tokenizer.h"
+
+namespace weft::models {
+
+struct GenerationOptions {
+  int64_t max_new_tokens = 256;
+  SamplingOptions sampling = {};
+  std::vector<int64_t> eos_token_ids = {};  // those of the configuration where empty
+  bool ignore_eos = false;
+  // Speculative decoding: a smaller model of the same vocabulary, or tokens looked up in the text so far.
+  std::shared_ptr<const Llama> draft = nullptr;
+  bool prompt_lookup = false;
+  int64_t speculate_k = 4;  // tokens proposed at a time, at most 7
+  // Stop speculating when it has measured slower than plain decoding. Decides about time only: but sampled text is then
+  // not the same in every run, as the random numbers are used differently.
+  bool adaptive_speculation = true;
+};
+
+struct GenerationStats {
+  int64_t prompt_tokens = 0, generated_tokens = 0;
+  double prefill_seconds = 0, decode_seconds = 0;  // decode: from the first token on
+  int64_t decode_tokens = 0;                       // that decode_seconds were for
+  int64_t proposed = 0, accepted = 0, rounds = 0;  // of speculation
+  bool speculation_stopped = false;                // it measured slower
+  double plain_seconds_per_token = 0, speculative_seconds_per_token = 0;
+};
+
+// One text being written. ValueError for no prompt, a prompt longer than the model's positions, a draft of another
+// vocabulary.
+class Generation {
+ public:
+  Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt, GenerationOptions options = {});
+  ~Generation();
+
+  // The next token; nullopt after an end token, max_new_tokens, or when the cache is full. End tokens are not returned.
+  std::optional<int64_t> next();
+  // The prompt and what was generated.
+  const std::vector<int64_t>& tokens() const { return tokens_; }
+  const GenerationStats& stats() const { return stats_; }
+
+ private:
+  bool is_end(int64_t token) const;
+  void prefill();
+  void plain_step();
+  void speculative_round();
+  std::vector<int64_t> propose(std::vector<std::vector<float>>& distributions);
+  std::vector<int64_t> look_up() const;
+  bool wants_speculation() const;
+  void judge_speculation();
+
+  std::shared_ptr<const Llama> model_;
+  GenerationOptions options_;
+  Sampler sampler_;
+  KVCache cache_, draft_cache_;
+  std::vector<int64_t> tokens_;     // prompt and generated, those in `ready_` included
+  std::deque<int64_t> ready_;       // generated and not yet returned
+  int64_t returned_ = 0;
+  bool is_finished_ = false, is_prefilled_ = false;
+  int64_t plain_tokens_ = 0, speculative_tokens_ = 0;
+  double plain_seconds_ = 0, speculative_seconds_ = 0;
+  GenerationStats stats_;
+};
+
+// A Generation as text: whole characters, and nothing of a stop string.
+class TextGeneration {
+ public:
+  TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer, std::vector<int64_t> prompt,
+                 GenerationOptions options = {}, std::vector<std::string> stop = {});
+  // The next piece of text, perhaps empty; nullopt at the end.
+  std::optional<std::string> next();
+  const Generation& generation() const { return generation_; }
+
+ private:
+  Generation generation_;
+  StreamDecoder decoder_;
+  std::vector<std::string> stop_;
+  std::string held_;
+  bool is_finished_ = false;
+};
+
+}  // namespace weft::models

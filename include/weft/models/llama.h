@@ -1,0 +1,106 @@
+// Decoder-only language models of the Llama family: Llama 2 and 3, CodeLlama, Mistral, Qwen2.
+//
+//   auto model = weft::models::Llama::from_pretrained("Llama-3.2-1B", {.quantize = "int8"});
+//   auto tokenizer = weft::models::Tokenizer::open("Llama-3.2-1B");
+//   weft::models::Generation generation(model, tokenizer->encode("Once upon a time"), {.max_new_tokens = 100});
+//   while (auto token = generation.next()) …
+//
+// Activations are float32; weights are what the checkpoint has or `quantize` makes of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/models/config.h"
+#include "weft/quantization.h"
+#include "weft/tensor.h"
+
+namespace weft::models {
+
+class LlamaPlan;     // src/models/llama_plan.h
+class LlamaWeights;  // src/models/llama_weights.h
+
+// Keys and values of the tokens so far, allocated once.
+struct KVCache {
+  std::vector<Tensor> keys, values;  // per layer [kv_heads, capacity, head_dim]
+  int64_t length = 0;                // tokens it holds; may be set back
+  int64_t capacity = 0;
+  std::shared_ptr<LlamaPlan> plan;   // of Execution::Compiled
+};
+
+// How a step runs.
+enum class Execution : uint8_t {
+  Eager,     // tensor functions; keys and values are concatenated, the cache grows with every token
+  Static,    // tensor functions over the static cache
+  Compiled,  // a prepared list of kernel calls over memory that is planned once
+};
+
+struct LlamaOptions {
+  // "" (the checkpoint's), "float32", "bfloat16", "float16": of the weights.
+  std::string dtype = "";
+  // "" or "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256".
+  std::string quantize = "";
+  // float32, bfloat16 or float16; "": bfloat16, and float32 where the weights are.
+  std::string cache_dtype = "";
+  int64_t max_positions = 0;  // tokens a cache may hold; 0: the configuration's, at most 8192
+  Execution execution = Execution::Compiled;
+  // Called as layers are made: done of total.
+  std::function<void(int64_t done, int64_t total)> progress = nullptr;
+};
+
+class Llama {
+ public:
+  // A folder that Checkpoint reads (src/models/checkpoint.h), or that `weft quantize` wrote. RuntimeError and ValueError
+  // naming the file and tensor.
+  static std::shared_ptr<const Llama> from_pretrained(const std::string& folder, const LlamaOptions& options = {});
+  // Weights of these sizes that mean nothing, for measuring.
+  static std::shared_ptr<const Llama> random(const LlamaConfig& config, const LlamaOptions& options = {}, uint64_t seed = 0);
+  ~Llama();
+
+  const LlamaConfig& config() const { return config_; }
+  const LlamaOptions& options() const { return options_; }
+  int64_t max_positions() const { return options_.max_positions; }
+  // Bytes of weights that one token reads, and that lie in memory.
+  int64_t bytes_per_token() const;
+
+  KVCache make_cache(int64_t capacity = 0) const;  // 0: max_positions()
+  // Logits float32 [1, vocab] of the token after the last one, or [tokens, vocab] with `all_logits`. The tokens take the
+  // positions from cache.length on, which grows. Valid until the next call with the same cache. IndexError for ids
+  // outside the vocabulary, ValueError for no tokens or more than the cache has room for.
+  Tensor forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits = false) const;
+  // The same, said for one call.
+  Tensor forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, Execution execution) const;
+
+ private:
+  struct Layer {
+    Tensor attention_norm, mlp_norm;  // [hidden]
+    PackedLinear qkv;                 // [(heads + 2 kv_heads) head_dim, hidden]
+    PackedLinear output;              // [hidden, heads head_dim]
+    PackedLinear gate_up;             // silu(gate x) * (up x): [intermediate, hidden] each
+    PackedLinear down;                // [hidden, intermediate]
+  };
+  friend class LlamaPlan;
+
+  Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights);
+  void embed(std::span<const int64_t> tokens, float* out) const;
+  Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, bool static_cache) const;
+  Tensor attend_growing(const Tensor& qkv, KVCache& cache, size_t layer) const;
+
+  LlamaConfig config_;
+  LlamaOptions options_;
+  Tensor embedding_;  // [vocab, hidden] of the checkpoint's dtype
+  std::vector<Layer> layers_;
+  Tensor norm_;  // [hidden]
+  PackedLinear lm_head_;
+  Tensor rope_;  // [max_positions, head_dim / 2, 2]: cos, sin
+};
+
+// cos and sin of every position's angles, [positions, head_dim / 2, 2].
+Tensor rope_table(const LlamaConfig& config, int64_t positions);
+
+}  // namespace weft::models

@@ -1,0 +1,43 @@
+// From logits to a token.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace weft::models {
+
+struct SamplingOptions {
+  double temperature = 0.0;  // 0: the most likely token
+  int64_t top_k = 0;         // 0: all
+  double top_p = 1.0;
+  double min_p = 0.0;        // tokens less likely than this share of the most likely one are left out
+  double repetition_penalty = 1.0;
+  uint64_t seed = 0;
+
+  bool is_greedy() const { return temperature == 0.0; }
+  void check() const;  // ValueError naming the option
+};
+
+class Sampler {
+ public:
+  explicit Sampler(const SamplingOptions& options);
+  const SamplingOptions& options() const { return options_; }
+
+  // In this order: repetition penalty over the tokens of `history`, temperature, top-k, top-p, min-p. Greedy: 1 for one
+  // token. source: the processors of transformers' generate; Keskar et al. 2019 (penalty), Holtzman et al. 2020 (top-p).
+  std::vector<float> probabilities(std::span<const float> logits, std::span<const int64_t> history) const;
+  int64_t sample(std::span<const float> logits, std::span<const int64_t> history);
+  int64_t draw(std::span<const float> probabilities);  // need not sum to one
+  double uniform();                                    // in [0, 1)
+
+ private:
+  SamplingOptions options_;
+  std::mt19937_64 engine_;
+};
+
+// The first of the largest; NaN is never largest. ValueError where there is no number.
+int64_t argmax(std::span<const float> logits);
+
+}  // namespace weft::models

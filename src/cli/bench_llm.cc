@@ -1,0 +1,248 @@
+// weft bench llm: prefill (pp) and decode (tg) speed, as mean and standard deviation of some runs.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/llm.h"
+#include "cli/progress.h"
+#include "runtime/ceilings.h"
+#include "runtime/host.h"
+#include "runtime/toolchain.h"
+#include "weft/error.h"
+#include "weft/models/generation.h"
+#include "weft/parallel.h"
+
+namespace weft::cli {
+namespace {
+
+using namespace models;
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Row {
+  std::string model, weights, test, execution;
+  double gigabytes = 0;  // of weights per token
+  double mean = 0, deviation = 0;  // tokens per second
+  double share = 0;                // decode: of the read ceiling; prefill: GFLOP/s
+};
+
+class Bench {
+ public:
+  explicit Bench(const BenchLlmArguments& arguments) : arguments_(arguments) {
+    if (arguments.model.threads > 0) set_num_threads(arguments.model.threads);
+    WEFT_CHECK(arguments.depth >= 0, fmt::format("--depth must be at least 0, got {}", arguments.depth));
+    for (const auto* sizes : {&arguments.prompt_sizes, &arguments.generate_sizes})
+      for (const int64_t size : *sizes) WEFT_CHECK(size >= 0 && size <= (1 << 20), fmt::format("--pp and --tg must be at least 0, got {}", size));
+    read_gbs_ = runtime::measure_read_bandwidth();
+  }
+
+  void run() {
+    if (arguments_.ladder) return ladder();
+    std::vector<std::string> schemes = arguments_.schemes;
+    if (schemes.empty()) schemes.push_back("");
+    for (const std::string& scheme : schemes) {
+      const auto model = make(scheme, arguments_.model.compile ? Execution::Compiled : Execution::Static);
+      for (const int64_t size : arguments_.prompt_sizes)
+        if (size > 0) prefill(*model, size);
+      for (const int64_t size : arguments_.generate_sizes)
+        if (size > 0) decode(*model, size, "");
+    }
+  }
+
+  void print() const {
+    if (arguments_.format == "json") print_json();
+    else if (arguments_.format == "csv") print_csv();
+    else print_markdown();
+  }
+
+ private:
+  int64_t positions() const {
+    int64_t most = 1;
+    for (const auto* sizes : {&arguments_.prompt_sizes, &arguments_.generate_sizes})
+      for (const int64_t size : *sizes) most = std::max(most, size);
+    return most + arguments_.depth + 16;
+  }
+
+  std::shared_ptr<const Llama> make(const std::string& scheme, Execution execution) {
+    LlamaOptions options = arguments_.model.options();
+    options.execution = execution;
+    const bool is_dtype = scheme == "float32" || scheme == "bfloat16" || scheme == "float16";
+    if (is_dtype) options.dtype = scheme;
+    else if (!scheme.empty()) options.quantize = scheme;
+    Progress progress("making layer");
+    options.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
+    if (!arguments_.model.folder.empty()) {
+      name_ = arguments_.model.folder;
+      return Llama::from_pretrained(arguments_.model.folder, options);
+    }
+    WEFT_CHECK(!arguments_.shape.empty(), "bench llm: give --model, or --shape with --random-weights");
+    WEFT_CHECK(arguments_.random_weights, "bench llm: --shape has no weights of its own: add --random-weights");
+    LlamaConfig config = named_config(arguments_.shape);
+    name_ = arguments_.shape;
+    if (arguments_.layers > 0 && arguments_.layers < config.num_layers) {
+      config.num_layers = arguments_.layers;
+      name_ += fmt::format(" ({} layers)", arguments_.layers);
+    }
+    options.max_positions = std::min(config.max_position_embeddings, std::max(positions(), arguments_.model.max_positions));
+    return Llama::random(config, options, arguments_.seed);
+  }
+
+  static std::string weights_of(const Llama& model) {
+    const LlamaOptions& options = model.options();
+    return options.quantize.empty() || options.quantize == "none" ? options.dtype : options.quantize;
+  }
+  static std::string execution_of(Execution execution) {
+    return execution == Execution::Eager ? "eager" : execution == Execution::Static ? "static cache" : "compiled";
+  }
+
+  template <class F>
+  void measure(const Llama& model, const std::string& test, const std::string& execution, int64_t tokens, F&& once) {
+    Progress progress(test);
+    once();  // warm: plans, page tables, clocks
+    double sum = 0, squares = 0;
+    for (int i = 0; i < arguments_.repetitions; ++i) {
+      progress.update(i, arguments_.repetitions);
+      const double rate = static_cast<double>(tokens) / once();
+      sum += rate;
+      squares += rate * rate;
+    }
+    const double n = arguments_.repetitions;
+    Row row{name_, weights_of(model), test, execution, static_cast<double>(model.bytes_per_token()) * 1e-9, sum / n, 0, 0};
+    row.deviation = n > 1 ? std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1))) : 0;
+    rows_.push_back(row);
+  }
+
+  std::vector<int64_t> some_tokens(const Llama& model, int64_t count) const {
+    std::vector<int64_t> tokens;
+    for (int64_t i = 0; i < count; ++i) tokens.push_back((1 + i * 7919) % model.config().vocab_size);
+    return tokens;
+  }
+
+  void fill(const Llama& model, KVCache& cache) const {
+    if (arguments_.depth > 0) model.forward(some_tokens(model, arguments_.depth), cache);
+  }
+
+  void prefill(const Llama& model, int64_t size) {
+    KVCache cache = model.make_cache(std::min(model.max_positions(), size + arguments_.depth));
+    fill(model, cache);
+    const std::vector<int64_t> tokens = some_tokens(model, size);
+    measure(model, fmt::format("pp{}", size), execution_of(model.options().execution), size, [&] {
+      cache.length = arguments_.depth;
+      const auto start = Clock::now();
+      model.forward(tokens, cache);
+      return seconds_since(start);
+    });
+    // Two operations for each weight of a layer and token; the head runs once.
+    const LlamaConfig& config = model.config();
+    const double head = static_cast<double>(config.vocab_size * config.hidden_size);
+    const double weights = static_cast<double>(config.num_parameters()) - head * (config.tie_word_embeddings ? 1 : 2);
+    rows_.back().share = 2 * (weights + head / static_cast<double>(size)) * rows_.back().mean * 1e-9;
+  }
+
+  void decode(const Llama& model, int64_t size, const std::string& note) {
+    KVCache cache = model.make_cache(std::min(model.max_positions(), size + arguments_.depth + 1));
+    fill(model, cache);
+    const Execution execution = model.options().execution;
+    measure(model, fmt::format("tg{}", size), note.empty() ? execution_of(execution) : note, size, [&] {
+      cache.length = arguments_.depth;
+      const auto start = Clock::now();
+      int64_t token = 1;
+      for (int64_t i = 0; i < size; ++i) {
+        const Tensor logits = model.forward(std::span(&token, 1), cache);
+        token = argmax({logits.data_as<float>(), static_cast<size_t>(logits.numel())});
+      }
+      return seconds_since(start);
+    });
+    if (read_gbs_ > 0) rows_.back().share = rows_.back().gigabytes * rows_.back().mean / read_gbs_;
+  }
+
+  void speculative(const std::shared_ptr<const Llama>& model, int64_t size) {
+    GenerationOptions options;
+    options.max_new_tokens = size;
+    options.ignore_eos = true;
+    if (arguments_.draft_shape.empty()) options.prompt_lookup = true;
+    else {
+      LlamaConfig config = named_config(arguments_.draft_shape);
+      config.vocab_size = model->config().vocab_size;
+      LlamaOptions draft = arguments_.model.options();
+      draft.quantize = "int4-g32";
+      draft.max_positions = model->max_positions();
+      options.draft = Llama::random(config, draft, arguments_.seed);
+    }
+    GenerationStats stats;
+    measure(*model, fmt::format("tg{}", size), "compiled, speculative", size, [&] {
+      Generation generation(model, some_tokens(*model, 4), options);
+      generation.next();
+      const auto start = Clock::now();
+      while (generation.next()) {}
+      stats = generation.stats();
+      return seconds_since(start) * static_cast<double>(size) / static_cast<double>(std::max<int64_t>(1, stats.decode_tokens));
+    });
+    if (stats.proposed > 0)
+      rows_.back().execution += fmt::format(" ({} of {} kept{})", stats.accepted, stats.proposed, stats.speculation_stopped ? ", stopped" : "");
+    if (read_gbs_ > 0) rows_.back().share = rows_.back().gigabytes * rows_.back().mean / read_gbs_;
+  }
+
+  void ladder() {
+    const int64_t size = arguments_.generate_sizes.empty() ? 64 : arguments_.generate_sizes[0];
+    {
+      auto model = make("bfloat16", Execution::Eager);
+      decode(*model, size, "");
+    }
+    {
+      auto model = make("bfloat16", Execution::Static);
+      decode(*model, size, "");
+    }
+    for (const char* scheme : {"bfloat16", "int8", "int4-g32"}) {
+      const auto model = make(scheme, Execution::Compiled);
+      decode(*model, size, "");
+      if (std::string(scheme) == "int4-g32") speculative(model, size);
+    }
+  }
+
+  std::string share_text(const Row& row) const {
+    if (row.test.starts_with("tg")) return read_gbs_ > 0 ? fmt::format("{:.1f}% of read", 100 * row.share) : "";
+    return fmt::format("{:.0f} GFLOP/s", row.share);
+  }
+
+  void print_markdown() const {
+    fmt::print("{}, {} threads, reading memory at {:.1f} GB/s\n\n", runtime::host_cpu_brand(), get_num_threads(), read_gbs_);
+    fmt::print("| model | weights | GB/token | execution | test | tokens/s | of the ceiling |\n|---|---|--:|---|---|--:|--:|\n");
+    for (const Row& row : rows_)
+      fmt::print("| {} | {} | {:.3f} | {} | {} | {:.2f} ± {:.2f} | {} |\n", row.model, row.weights, row.gigabytes, row.execution, row.test, row.mean,
+                 row.deviation, share_text(row));
+  }
+  void print_csv() const {
+    fmt::print("model,weights,gb_per_token,execution,test,tokens_per_second,deviation,share\n");
+    for (const Row& row : rows_)
+      fmt::print("\"{}\",{},{:.6f},\"{}\",{},{:.4f},{:.4f},{:.5f}\n", row.model, row.weights, row.gigabytes, row.execution, row.test, row.mean, row.deviation, row.share);
+  }
+  void print_json() const {
+    nlohmann::ordered_json result = {{"cpu", runtime::host_cpu_brand()}, {"threads", get_num_threads()}, {"read_gb_per_second", read_gbs_}};
+    result["tests"] = nlohmann::ordered_json::array();
+    for (const Row& row : rows_)
+      result["tests"].push_back({{"model", row.model}, {"weights", row.weights}, {"gb_per_token", row.gigabytes}, {"execution", row.execution},
+                                 {"test", row.test}, {"tokens_per_second", row.mean}, {"deviation", row.deviation},
+                                 {row.test.starts_with("tg") ? "share_of_read" : "gflops", row.share}});
+    std::printf("%s\n", result.dump(2).c_str());
+  }
+
+  const BenchLlmArguments& arguments_;
+  std::string name_;
+  double read_gbs_ = 0;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+int bench_llm(const BenchLlmArguments& arguments) {
+  Bench bench(arguments);
+  bench.run();
+  bench.print();
+  return 0;
+}
+
+}  // namespace weft::cli

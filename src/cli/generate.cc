@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/llm.h"
+#include "cli/progress.h"
+#include "runtime/ceilings.h"
+#include "weft/error.h"
+#include "weft/models/generation.h"
+#include "weft/models/tokenizer.h"
+#include "weft/profiler.h"
+
+namespace weft::cli {
+namespace {
+
+using namespace models;
+
+volatile std::sig_atomic_t interrupted = 0;
+void on_interrupt(int) { interrupted = 1; }
+
+double peak_memory_bytes() {
+  struct rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Generated text and figures; the figures of several answers add up.
+struct Session {
+  std::shared_ptr<const Llama> model, draft;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  GenerationStats stats;
+  double first_token_seconds = 0;
+};
+
+GenerationOptions generation_options(const GenerateArguments& arguments, const Session& session) {
+  GenerationOptions options;
+  options.max_new_tokens = arguments.max_new_tokens;
+  options.sampling = {arguments.temperature, arguments.top_k, arguments.top_p, arguments.min_p, arguments.repetition_penalty, arguments.seed};
+  options.ignore_eos = arguments.ignore_eos;
+  options.draft = session.draft;
+  options.prompt_lookup = arguments.draft == "prompt-lookup";
+  options.speculate_k = arguments.speculate_k;
+  return options;
+}
+
+std::string write_answer(const GenerateArguments& arguments, Session& session, std::vector<int64_t> prompt) {
+  const auto start = std::chrono::steady_clock::now();
+  TextGeneration generation(session.model, session.tokenizer, std::move(prompt), generation_options(arguments, session), arguments.stop);
+  std::string answer;
+  bool is_first = true;
+  while (!interrupted) {
+    const std::optional<std::string> piece = generation.next();
+    if (is_first) session.first_token_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    is_first = false;
+    if (!piece) break;
+    answer += *piece;
+    if (!arguments.json) {
+      std::fputs(piece->c_str(), stdout);
+      std::fflush(stdout);
+    }
+  }
+  const GenerationStats& stats = generation.generation().stats();
+  session.stats = stats;
+  if (stats.speculation_stopped)
+    fmt::print(stderr, "\nspeculation stopped: {:.2f} ms per token against {:.2f} ms without\n",
+               stats.speculative_seconds_per_token * 1e3, stats.plain_seconds_per_token * 1e3);
+  return answer;
+}
+
+struct Summary {
+  double prefill_rate = 0, decode_rate = 0, read_gbs = 0, utilization = 0;
+};
+
+Summary summarize(const Session& session) {
+  const GenerationStats& stats = session.stats;
+  Summary summary;
+  if (stats.prefill_seconds > 0) summary.prefill_rate = static_cast<double>(stats.prompt_tokens) / stats.prefill_seconds;
+  if (stats.decode_tokens > 0) summary.decode_rate = static_cast<double>(stats.decode_tokens) / stats.decode_seconds;
+  summary.read_gbs = runtime::measure_read_bandwidth();
+  if (summary.read_gbs > 0) summary.utilization = static_cast<double>(session.model->bytes_per_token()) * summary.decode_rate / (summary.read_gbs * 1e9);
+  return summary;
+}
+
+void print_summary(const Session& session, double load_seconds) {
+  const GenerationStats& stats = session.stats;
+  const Summary summary = summarize(session);
+  std::string text = fmt::format("\nload     {:.2f} s\n", load_seconds);
+  text += fmt::format("prefill  {} tokens, {:.1f} tokens/s; first token after {:.3f} s\n", stats.prompt_tokens, summary.prefill_rate, session.first_token_seconds);
+  text += fmt::format("decode   {} tokens, {:.2f} tokens/s\n", stats.decode_tokens, summary.decode_rate);
+  text += fmt::format("weights  {} per token: {:.1f}% of the {:.1f} GB/s measured here\n", bytes_text(static_cast<double>(session.model->bytes_per_token())),
+                      100 * summary.utilization, summary.read_gbs);
+  if (stats.rounds > 0)
+    text += fmt::format("drafts   {} of {} proposed tokens kept ({:.0f}%), {:.2f} tokens per pass\n", stats.accepted, stats.proposed,
+                        100.0 * static_cast<double>(stats.accepted) / static_cast<double>(stats.proposed),
+                        1.0 + static_cast<double>(stats.accepted) / static_cast<double>(stats.rounds));
+  text += fmt::format("memory   {} at most\n", bytes_text(peak_memory_bytes()));
+  std::fputs(text.c_str(), stderr);
+}
+
+void print_json(const Session& session, const std::string& answer, double load_seconds) {
+  const GenerationStats& stats = session.stats;
+  const Summary summary = summarize(session);
+  nlohmann::ordered_json result = {{"text", answer},
+                                   {"prompt_tokens", stats.prompt_tokens},
+                                   {"generated_tokens", stats.generated_tokens},
+                                   {"load_seconds", load_seconds},
+                                   {"first_token_seconds", session.first_token_seconds},
+                                   {"prefill_tokens_per_second", summary.prefill_rate},
+                                   {"decode_tokens_per_second", summary.decode_rate},
+                                   {"weight_bytes_per_token", session.model->bytes_per_token()},
+                                   {"read_gb_per_second", summary.read_gbs},
+                                   {"model_bandwidth_utilization", summary.utilization},
+                                   {"proposed", stats.proposed},
+                                   {"accepted", stats.accepted},
+                                   {"speculation_stopped", stats.speculation_stopped},
+                                   {"peak_memory_bytes", static_cast<int64_t>(peak_memory_bytes())}};
+  std::printf("%s\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+void converse(const GenerateArguments& arguments, Session& session, ChatTemplate chat) {
+  std::vector<ChatMessage> messages;
+  if (!arguments.system.empty()) messages.push_back({"system", arguments.system});
+  const bool is_terminal = ::isatty(STDIN_FILENO) != 0;
+  std::string line;
+  while (!interrupted) {
+    if (is_terminal) std::fputs("\n> ", stderr);
+    if (!std::getline(std::cin, line)) break;
+    if (line.empty()) continue;
+    messages.push_back({"user", line});
+    const std::string answer = write_answer(arguments, session, encode_chat(*session.tokenizer, chat, messages));
+    std::fputs("\n", stdout);
+    messages.push_back({"assistant", answer});
+    interrupted = 0;  // Ctrl-C ends an answer, Ctrl-D the conversation
+  }
+}
+
+}  // namespace
+
+int generate(const GenerateArguments& arguments) {
+  WEFT_CHECK(arguments.prompt.empty() || arguments.prompt_file.empty(), "give --prompt or --prompt-file, not both");
+  WEFT_CHECK(arguments.draft.empty() || arguments.draft_model.empty(), "give --draft or --draft-model, not both");
+  const auto start = std::chrono::steady_clock::now();
+  Session session;
+  session.model = arguments.model.load();
+  session.tokenizer = Tokenizer::open(arguments.model.folder);
+  WEFT_CHECK(session.tokenizer->vocab_size() <= session.model->config().vocab_size + 256,
+             fmt::format("the tokenizer has {} tokens, the model {}: they do not belong together", session.tokenizer->vocab_size(),
+                         session.model->config().vocab_size));
+  if (!arguments.draft_model.empty()) {
+    ModelArguments draft = arguments.model;
+    draft.folder = arguments.draft_model;
+    session.draft = draft.load();
+  }
+  const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::string prompt = arguments.prompt_file.empty() ? arguments.prompt : read_text(arguments.prompt_file);
+  const ChatTemplate chat = arguments.chat_template.empty() ? chat_template_for(*session.tokenizer, session.model->config().model_type)
+                                                            : chat_template_from_name(arguments.chat_template);
+  struct sigaction action{};
+  action.sa_handler = on_interrupt;
+  ::sigaction(SIGINT, &action, nullptr);
+  if (!arguments.profile.empty()) profiler::start(arguments.profile);
+  std::string answer;
+  if (arguments.interactive) {
+    converse(arguments, session, chat);
+  } else {
+    std::vector<int64_t> ids;
+    if (arguments.chat) {
+      std::vector<ChatMessage> messages;
+      if (!arguments.system.empty()) messages.push_back({"system", arguments.system});
+      messages.push_back({"user", prompt});
+      ids = encode_chat(*session.tokenizer, chat, messages);
+    } else {
+      ids = session.tokenizer->encode(prompt);
+      if (!arguments.json) std::fputs(prompt.c_str(), stdout);
+    }
+    answer = write_answer(arguments, session, std::move(ids));
+    if (!arguments.json) std::fputs("\n", stdout);
+  }
+  if (!arguments.profile.empty()) profiler::stop();
+  if (arguments.json) print_json(session, answer, load_seconds);
+  else print_summary(session, load_seconds);
+  return interrupted && !arguments.interactive ? 130 : 0;
+}
+
+}  // namespace weft::cli

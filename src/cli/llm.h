@@ -1,0 +1,78 @@
+// The subcommands for language models.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/models/llama.h"
+
+namespace weft::cli {
+
+// What every command that loads a model takes.
+struct ModelArguments {
+  std::string folder, dtype, quantize, cache_dtype;
+  int64_t max_positions = 0;
+  int threads = 0;
+  bool compile = true;
+  void add_to(CLI::App* command);
+  // With progress on a terminal.
+  std::shared_ptr<const models::Llama> load() const;
+  models::LlamaOptions options() const;
+};
+
+struct GenerateArguments {
+  ModelArguments model;
+  std::string prompt, prompt_file, chat_template, draft_model, draft, profile, system;
+  std::vector<std::string> stop;
+  bool chat = false, interactive = false, ignore_eos = false, json = false;
+  int64_t max_new_tokens = 256, top_k = 0, speculate_k = 4;
+  double temperature = 0.0, top_p = 1.0, min_p = 0.0, repetition_penalty = 1.0;
+  uint64_t seed = 0;
+};
+int generate(const GenerateArguments& arguments);
+
+struct QuantizeArguments {
+  std::string input, output, scheme = "int8";
+  bool with_head = true;
+};
+int quantize(const QuantizeArguments& arguments);
+
+struct PerplexityArguments {
+  ModelArguments model;
+  std::string text;
+  int64_t context = 0, stride = 0;
+  bool json = false;
+};
+int perplexity(const PerplexityArguments& arguments);
+
+struct BenchLlmArguments {
+  ModelArguments model;
+  std::string shape, format = "md", draft_shape;
+  bool random_weights = false, ladder = false;
+  std::vector<int64_t> prompt_sizes = {512}, generate_sizes = {128};
+  int64_t depth = 0;
+  int repetitions = 5, layers = 0;
+  std::vector<std::string> schemes;
+  uint64_t seed = 0;
+};
+int bench_llm(const BenchLlmArguments& arguments);
+
+// generate, quantize, eval and bench llm as one thing to add to the command, and to run when one of them was asked for.
+class ModelCommands {
+ public:
+  ModelCommands(CLI::App& app, CLI::App& bench);
+  bool is_asked() const;
+  int run() const;
+
+ private:
+  GenerateArguments generate_;
+  QuantizeArguments quantize_;
+  PerplexityArguments perplexity_;
+  BenchLlmArguments bench_;
+  CLI::App *generate_command_, *quantize_command_, *perplexity_command_, *bench_command_;
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,36 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace weft::cli {
+
+using Clock = std::chrono::steady_clock;
+
+Progress::Progress(std::string what) : what_(std::move(what)), is_terminal_(::isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
+
+Progress::~Progress() {
+  if (is_terminal_) std::fputs("\r\033[K", stderr);
+}
+
+void Progress::update(int64_t done, int64_t total, const std::string& detail) {
+  const auto now = Clock::now();
+  if (!is_terminal_ || (done < total && now - last_ < std::chrono::milliseconds(50))) return;
+  last_ = now;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  std::string text = fmt::format("\r\033[K{} {}/{}", what_, done, total);
+  if (done > 0 && done < total) text += fmt::format(", {:.0f} s left", seconds / static_cast<double>(done) * static_cast<double>(total - done));
+  if (!detail.empty()) text += fmt::format("  {}", detail);
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes * 1e-9);
+  if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes * 1e-6);
+  return fmt::format("{:.1f} kB", bytes * 1e-3);
+}
+
+}  // namespace weft::cli

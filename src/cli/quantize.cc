@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "cli/llm.h"
+#include "cli/progress.h"
+#include "models/checkpoint.h"
+#include "models/llama_weights.h"
+#include "runtime/mapped_file.h"
+#include "weft/error.h"
+#include "weft/models/safetensors.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace models;
+
+// sqrt(sum (w - w')² / sum w²)
+double relative_error(const Tensor& weight, const LinearWeight& quantized) {
+  const Tensor exact = weight.to(DType::F32).contiguous(), back = dequantize(quantized).contiguous();
+  double difference = 0, size = 0;
+  const float *a = exact.data_as<float>(), *b = back.data_as<float>();
+  for (int64_t i = 0; i < exact.numel(); ++i) {
+    difference += (static_cast<double>(a[i]) - b[i]) * (static_cast<double>(a[i]) - b[i]);
+    size += static_cast<double>(a[i]) * a[i];
+  }
+  return size > 0 ? std::sqrt(difference / size) : 0.0;
+}
+
+double bytes_of(const Tensor& tensor) { return static_cast<double>(tensor.numel() * itemsize(tensor.dtype())); }
+
+// config.json in Hugging Face's words, so that the folder stands for itself.
+std::string config_text(const LlamaConfig& config, const QuantizationScheme& scheme) {
+  const auto kind = config.rope_scaling;
+  std::string scaling = "null";
+  if (kind == RopeScaling::Linear) scaling = fmt::format(R"({{"rope_type": "linear", "factor": {}}})", config.rope_factor);
+  if (kind == RopeScaling::Llama3)
+    scaling = fmt::format(R"({{"rope_type": "llama3", "factor": {}, "low_freq_factor": {}, "high_freq_factor": {}, "original_max_position_embeddings": {}}})",
+                          config.rope_factor, config.rope_low_freq_factor, config.rope_high_freq_factor, config.rope_original_positions);
+  return fmt::format(
+      "{{\n  \"model_type\": \"{}\",\n  \"hidden_act\": \"silu\",\n  \"vocab_size\": {},\n  \"hidden_size\": {},\n  \"intermediate_size\": {},\n"
+      "  \"num_hidden_layers\": {},\n  \"num_attention_heads\": {},\n  \"num_key_value_heads\": {},\n  \"head_dim\": {},\n"
+      "  \"max_position_embeddings\": {},\n  \"rms_norm_eps\": {},\n  \"rope_theta\": {},\n  \"rope_scaling\": {},\n  \"rope_interleaved\": {},\n"
+      "  \"attention_bias\": {},\n  \"tie_word_embeddings\": {},\n  \"sliding_window\": {},\n  \"bos_token_id\": {},\n  \"eos_token_id\": [{}],\n"
+      "  \"torch_dtype\": \"{}\",\n  \"quantization\": \"{}\"\n}}\n",
+      config.model_type, config.vocab_size, config.hidden_size, config.intermediate_size, config.num_layers, config.num_heads, config.num_kv_heads,
+      config.head_dim, config.max_position_embeddings, config.rms_norm_eps, config.rope_theta, scaling, config.rope_interleaved, config.qkv_bias,
+      config.tie_word_embeddings, config.sliding_window ? std::to_string(*config.sliding_window) : "null",
+      config.bos_token_id ? std::to_string(*config.bos_token_id) : "null", fmt::join(config.eos_token_ids, ", "), config.torch_dtype, scheme.name());
+}
+
+struct Layer {
+  double error = 0, before = 0, after = 0;
+  int count = 0;
+};
+
+}  // namespace
+
+int quantize(const QuantizeArguments& arguments) {
+  const QuantizationScheme scheme = QuantizationScheme::parse(arguments.scheme);
+  WEFT_CHECK(scheme.kind != QuantizationScheme::Kind::None, "quantize: the scheme is 'none'");
+  const auto checkpoint = Checkpoint::open(arguments.input);
+  WEFT_CHECK(checkpoint->quantization() == "none", fmt::format("'{}': already quantized as {}", arguments.input, checkpoint->quantization()));
+  const LlamaConfig& config = checkpoint->config();
+  const fs::path output = arguments.output;
+  std::error_code error;
+  WEFT_CHECK(!fs::exists(output, error) || (fs::is_directory(output, error) && fs::is_empty(output, error)),
+             fmt::format("'{}': is there already and not an empty folder", arguments.output));
+  std::map<std::string, Tensor> tensors;
+  double before = 0, after = 0;
+  const auto keep = [&](const std::string& name, const Tensor& tensor) {
+    tensors[name] = tensor;
+    after += bytes_of(tensor);
+  };
+  const auto copy = [&](const std::string& name, const Shape& shape) {
+    const Tensor tensor = checkpoint->tensor(name, shape);
+    before += bytes_of(tensor);
+    keep(name, tensor);
+  };
+  const auto convert = [&](const std::string& source, const std::string& name, int64_t out, int64_t in, Layer& layer) {
+    const Tensor weight = checkpoint->tensor(source, {out, in});
+    const LinearWeight quantized = models::quantize(weight, scheme);
+    const double own = relative_error(weight, quantized);
+    layer.error += own;
+    ++layer.count;
+    layer.before += bytes_of(weight);
+    keep(name + ".weight", quantized.weight);
+    keep(name + ".scales", quantized.scales);
+    layer.after += bytes_of(quantized.weight) + bytes_of(quantized.scales);
+  };
+  Progress progress("quantizing layer");
+  fmt::print("layer      before       after      relative error\n");
+  const auto report = [&](const std::string& name, const Layer& layer) {
+    before += layer.before;
+    fmt::print("{:<6} {:>10}  {:>10}      {:.5f}\n", name, bytes_text(layer.before), bytes_text(layer.after), layer.error / layer.count);
+  };
+  const int64_t heads = config.num_heads * config.head_dim, kv = config.num_kv_heads * config.head_dim;
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    progress.update(i, config.num_layers);
+    const std::string prefix = fmt::format("model.layers.{}.", i);
+    Layer layer;
+    const auto linear = [&](const char* name, int64_t out, int64_t in) { convert(prefix + name + ".weight", prefix + name, out, in, layer); };
+    linear("self_attn.q_proj", heads, config.hidden_size);
+    linear("self_attn.k_proj", kv, config.hidden_size);
+    linear("self_attn.v_proj", kv, config.hidden_size);
+    linear("self_attn.o_proj", config.hidden_size, heads);
+    linear("mlp.gate_proj", config.intermediate_size, config.hidden_size);
+    linear("mlp.up_proj", config.intermediate_size, config.hidden_size);
+    linear("mlp.down_proj", config.hidden_size, config.intermediate_size);
+    for (const char* name : {"input_layernorm.weight", "post_attention_layernorm.weight"}) copy(prefix + name, {config.hidden_size});
+    for (const auto& [name, size] : {std::pair{"self_attn.q_proj.bias", heads}, std::pair{"self_attn.k_proj.bias", kv}, std::pair{"self_attn.v_proj.bias", kv}})
+      if (config.qkv_bias && checkpoint->has(prefix + name)) copy(prefix + name, {size});
+    report(std::to_string(i), layer);
+  }
+  copy("model.norm.weight", {config.hidden_size});
+  copy("model.embed_tokens.weight", {config.vocab_size, config.hidden_size});
+  Layer head;
+  convert(config.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight", "lm_head", config.vocab_size, config.hidden_size, head);
+  if (config.tie_word_embeddings) head.before = 0;
+  report("head", head);
+
+  fs::create_directories(output, error);
+  if (error) throw_error(ErrorKind::Runtime, fmt::format("'{}': {}", arguments.output, error.message()));
+  save_safetensors(output / "model.safetensors", tensors, {{"weft.quantization", scheme.name()}, {"format", "pt"}});
+  runtime::OutputFile file(output / "config.json");
+  file.write(config_text(config, scheme));
+  file.commit();
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "generation_config.json"})
+    if (fs::exists(fs::path(arguments.input) / name, error)) fs::copy_file(fs::path(arguments.input) / name, output / name, error);
+  fmt::print("\n{} -> {} ({:.2f} times smaller), {}\n", bytes_text(before), bytes_text(after), before / after, (output / "model.safetensors").string());
+  return 0;
+}
+
+}  // namespace weft::cli

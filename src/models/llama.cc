@@ -1,0 +1,195 @@
+// The model: each function below is one reading of the same formula.
+#include "weft/models/llama.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "models/llama_plan.h"
+#include "models/llama_weights.h"
+#include "weft/error.h"
+#include "weft/ops.h"
+
+namespace weft::models {
+namespace {
+
+constexpr int64_t kMostPositionsByDefault = 8192;
+
+// Token ids to rows; float32.
+template <class T>
+void gather_rows(const Tensor& table, std::span<const int64_t> tokens, float* out) {
+  const int64_t hidden = table.size(1);
+  const T* rows = table.data_as<T>();
+  for (const int64_t token : tokens) {
+    for (int64_t i = 0; i < hidden; ++i) *out++ = static_cast<float>(rows[token * hidden + i]);
+  }
+}
+
+}  // namespace
+
+Tensor rope_table(const LlamaConfig& config, int64_t positions) {
+  const int64_t half = config.head_dim / 2;
+  Tensor table = Tensor::empty({positions, half, 2}, DType::F32);
+  float* out = table.data_as<float>();
+  std::vector<float> frequencies;
+  for (int64_t i = 0; i < half; ++i) {
+    double frequency = 1.0 / std::pow(config.rope_theta, 2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim));
+    if (config.rope_scaling == RopeScaling::Linear) frequency /= config.rope_factor;
+    if (config.rope_scaling == RopeScaling::Llama3) {
+      const double original = static_cast<double>(config.rope_original_positions), wavelength = 2 * std::numbers::pi / frequency;
+      const double low = config.rope_low_freq_factor, high = config.rope_high_freq_factor;
+      if (wavelength > original / low) frequency /= config.rope_factor;
+      else if (wavelength > original / high) {
+        const double smooth = (original / wavelength - low) / (high - low);
+        frequency = (1 - smooth) * frequency / config.rope_factor + smooth * frequency;
+      }
+    }
+    frequencies.push_back(static_cast<float>(frequency));
+  }
+  for (int64_t position = 0; position < positions; ++position)
+    for (int64_t i = 0; i < half; ++i) {
+      // The product in float32, as the models were trained.
+      const float angle = static_cast<float>(position) * frequencies[static_cast<size_t>(i)];
+      *out++ = std::cos(angle);
+      *out++ = std::sin(angle);
+    }
+  return table;
+}
+
+Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights) : config_(std::move(config)), options_(std::move(options)) {
+  config_.check();
+  WEFT_CHECK(options_.max_positions >= 0, fmt::format("max_positions must be at least 0, got {}", options_.max_positions));
+  WEFT_CHECK(options_.max_positions <= config_.max_position_embeddings,
+             fmt::format("max_positions {} is more than the model's {}", options_.max_positions, config_.max_position_embeddings));
+  if (options_.max_positions == 0) options_.max_positions = std::min(config_.max_position_embeddings, kMostPositionsByDefault);
+  const int64_t steps = config_.num_layers + 1;
+  for (int64_t i = 0; i < config_.num_layers; ++i) {
+    const std::string prefix = fmt::format("model.layers.{}.", i);
+    Layer layer;
+    layer.attention_norm = weights.vector(prefix + "input_layernorm.weight", config_.hidden_size);
+    layer.mlp_norm = weights.vector(prefix + "post_attention_layernorm.weight", config_.hidden_size);
+    const int64_t heads = config_.num_heads * config_.head_dim, kv = config_.num_kv_heads * config_.head_dim;
+    layer.qkv = PackedLinear(std::vector{weights.linear(prefix + "self_attn.q_proj", heads, config_.hidden_size, config_.qkv_bias),
+                                         weights.linear(prefix + "self_attn.k_proj", kv, config_.hidden_size, config_.qkv_bias),
+                                         weights.linear(prefix + "self_attn.v_proj", kv, config_.hidden_size, config_.qkv_bias)});
+    layer.output = PackedLinear(weights.linear(prefix + "self_attn.o_proj", config_.hidden_size, heads));
+    layer.gate_up = PackedLinear::gated(weights.linear(prefix + "mlp.gate_proj", config_.intermediate_size, config_.hidden_size),
+                                        weights.linear(prefix + "mlp.up_proj", config_.intermediate_size, config_.hidden_size));
+    layer.down = PackedLinear(weights.linear(prefix + "mlp.down_proj", config_.hidden_size, config_.intermediate_size));
+    layers_.push_back(std::move(layer));
+    if (options_.progress) options_.progress(i + 1, steps);
+  }
+  norm_ = weights.vector("model.norm.weight", config_.hidden_size);
+  embedding_ = weights.embedding("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size);
+  lm_head_ = PackedLinear(config_.tie_word_embeddings ? weights.tied_head("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size)
+                                                      : weights.linear("lm_head", config_.vocab_size, config_.hidden_size));
+  rope_ = rope_table(config_, options_.max_positions);
+  if (options_.progress) options_.progress(steps, steps);
+}
+
+Llama::~Llama() = default;
+
+int64_t Llama::bytes_per_token() const {
+  int64_t bytes = lm_head_.weight_bytes();
+  for (const Layer& layer : layers_)
+    bytes += layer.qkv.weight_bytes() + layer.output.weight_bytes() + layer.gate_up.weight_bytes() + layer.down.weight_bytes();
+  return bytes;
+}
+
+KVCache Llama::make_cache(int64_t capacity) const {
+  WEFT_CHECK(capacity >= 0 && capacity <= options_.max_positions,
+             fmt::format("cache: capacity must be between 0 and {}, got {}", options_.max_positions, capacity));
+  KVCache cache;
+  cache.capacity = capacity == 0 ? options_.max_positions : capacity;
+  const DType dtype = *dtype_from_name(options_.cache_dtype);
+  for (size_t i = 0; i < layers_.size(); ++i)
+    for (auto* list : {&cache.keys, &cache.values})
+      list->push_back(Tensor::full({config_.num_kv_heads, cache.capacity, config_.head_dim}, 0.0, dtype));
+  return cache;
+}
+
+Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits) const {
+  return forward(tokens, cache, all_logits, options_.execution);
+}
+
+Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, Execution execution) const {
+  WEFT_CHECK(!tokens.empty(), "forward: no tokens");
+  WEFT_CHECK(cache.keys.size() == layers_.size(), fmt::format("forward: the cache has {} layers, the model {}", cache.keys.size(), layers_.size()));
+  const int64_t count = static_cast<int64_t>(tokens.size());
+  WEFT_CHECK(cache.length >= 0 && cache.length + count <= cache.capacity,
+             fmt::format("forward: {} tokens after {} do not fit into a cache of {}", count, cache.length, cache.capacity));
+  for (const int64_t token : tokens)
+    WEFT_CHECK_INDEX(token >= 0 && token < config_.vocab_size, fmt::format("forward: token id {} is outside the vocabulary of {}", token, config_.vocab_size));
+  Tensor logits;
+  if (execution == Execution::Compiled) {
+    if (!cache.plan) cache.plan = std::make_shared<LlamaPlan>(*this);
+    logits = cache.plan->run(tokens, cache, all_logits);
+  } else {
+    logits = forward_functions(tokens, cache, all_logits, execution == Execution::Static);
+  }
+  cache.length += count;
+  return logits;
+}
+
+void Llama::embed(std::span<const int64_t> tokens, float* out) const {
+  switch (embedding_.dtype()) {
+    case DType::F32: return gather_rows<float>(embedding_, tokens, out);
+    case DType::F16: return gather_rows<Half>(embedding_, tokens, out);
+    default: return gather_rows<BFloat16>(embedding_, tokens, out);
+  }
+}
+
+Tensor Llama::forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, bool static_cache) const {
+  const std::optional<double> no_scale;
+  const Tensor position = Tensor::scalar(cache.length, DType::I64);
+  Tensor x = Tensor::empty({static_cast<int64_t>(tokens.size()), config_.hidden_size}, DType::F32);  // [tokens, hidden]
+  embed(tokens, x.data_as<float>());
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    Tensor normed = rms_norm(x, {config_.hidden_size}, layer.attention_norm, config_.rms_norm_eps);
+    const Tensor qkv = layer.qkv(normed);                                                      // [tokens, (heads + 2 kv_heads) head_dim]
+    const Tensor attended = static_cache ? attention_with_kv_cache(qkv, cache.keys[i], cache.values[i], position, rope_, no_scale,
+                                                                   config_.sliding_window, config_.rope_interleaved)
+                                         : attend_growing(qkv, cache, i);                      // [tokens, heads head_dim]
+    x = layer.output(attended, {.residual = &x});                                              // [tokens, hidden]
+    normed = rms_norm(x, {config_.hidden_size}, layer.mlp_norm, config_.rms_norm_eps);
+    const Tensor gated = layer.gate_up(normed);                                                // [tokens, intermediate]
+    x = layer.down(gated, {.residual = &x});                                                   // [tokens, hidden]
+  }
+  if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));                                  // [1, hidden]
+  return lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps));            // [tokens or 1, vocab]
+}
+
+// Keys and values grow by concatenation, and every mask is made anew: attention written with plain tensor functions.
+Tensor Llama::attend_growing(const Tensor& qkv, KVCache& cache, size_t i) const {
+  const int64_t tokens = qkv.size(0), heads = config_.num_heads, kv_heads = config_.num_kv_heads, dim = config_.head_dim, half = dim / 2;
+  const int64_t past = cache.length, total = past + tokens;
+  const Tensor split = reshape(qkv, {tokens, heads + 2 * kv_heads, dim});
+  const Tensor angles = slice(rope_, 0, past, total);                                          // [tokens, head_dim / 2, 2]
+  const Tensor cosine = unsqueeze(select(angles, 2, 0), 1), sine = unsqueeze(select(angles, 2, 1), 1);
+  const auto rotate = [&](const Tensor& x) {                                                   // [tokens, n, head_dim]
+    const int64_t n = x.size(1);
+    const Tensor pairs = config_.rope_interleaved ? reshape(x, {tokens, n, half, 2}) : transpose(reshape(x, {tokens, n, 2, half}), 2, 3);
+    const Tensor a = select(pairs, 3, 0), b = select(pairs, 3, 1);                             // [tokens, n, head_dim / 2]
+    const Tensor turned_a = a * cosine - b * sine, turned_b = b * cosine + a * sine;
+    const Tensor joined = stack({turned_a, turned_b}, config_.rope_interleaved ? 3 : 2);
+    return transpose(reshape(joined, {tokens, n, dim}), 0, 1);                                 // [n, tokens, head_dim]
+  };
+  const Tensor query = rotate(slice(split, 1, 0, heads));
+  const auto grown = [&](Tensor& kept, const Tensor& fresh) {
+    kept = past == 0 ? fresh.contiguous() : concatenate({slice(kept, 1, 0, past), fresh}, 1);
+    return kept;                                                                               // [kv_heads, total, head_dim]
+  };
+  const DType dtype = cache.keys[i].dtype();
+  const Tensor keys = grown(cache.keys[i], rotate(slice(split, 1, heads, heads + kv_heads)).to(dtype)).to(DType::F32);
+  const Tensor values = grown(cache.values[i], transpose(slice(split, 1, heads + kv_heads, heads + 2 * kv_heads), 0, 1).to(dtype)).to(DType::F32);
+  const Tensor row = unsqueeze(arange(past, total), 1), column = arange(0, total);
+  Tensor mask = row >= column;                                                                 // [tokens, total]
+  if (config_.sliding_window) mask = logical_and(mask, row - column < *config_.sliding_window);
+  const Tensor attended = scaled_dot_product_attention(query, keys, values, mask, 0.0, false, std::nullopt, true);
+  return reshape(transpose(attended, 0, 1), {tokens, heads * dim});
+}
+
+}  // namespace weft::models

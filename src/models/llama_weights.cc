@@ -1,0 +1,176 @@
+#include "models/llama_weights.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "weft/error.h"
+#include "weft/ops.h"
+#include "weft/parallel.h"
+
+namespace weft::models {
+namespace {
+
+DType weight_dtype(const std::string& name) {
+  const std::optional<DType> dtype = dtype_from_name(name);
+  WEFT_CHECK(dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16,
+             fmt::format("dtype must be float32, bfloat16 or float16, got '{}'", name));
+  return *dtype;
+}
+
+void complete(LlamaOptions& options, const std::string& own_dtype) {
+  if (options.dtype.empty()) options.dtype = own_dtype;
+  const DType dtype = weight_dtype(options.dtype);
+  if (options.cache_dtype.empty()) options.cache_dtype = dtype == DType::F32 ? "float32" : "bfloat16";
+  weight_dtype(options.cache_dtype);
+  QuantizationScheme::parse(options.quantize);
+}
+
+class CheckpointWeights : public LlamaWeights {
+ public:
+  CheckpointWeights(std::shared_ptr<const Checkpoint> checkpoint, const LlamaOptions& options)
+      : checkpoint_(std::move(checkpoint)), dtype_(weight_dtype(options.dtype)), scheme_(QuantizationScheme::parse(options.quantize)) {}
+
+  Tensor vector(const std::string& name, int64_t size) override { return floating(name, {size}).to(DType::F32).contiguous(); }
+  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias) override {
+    LinearWeight weight = checkpoint_->has(name + ".scales") ? quantized(name, out, in) : converted(floating(name + ".weight", {out, in}));
+    if (bias && checkpoint_->has(name + ".bias")) weight.bias = floating(name + ".bias", {out}).to(DType::F32);
+    return weight;
+  }
+  Tensor embedding(const std::string& name, int64_t rows, int64_t columns) override {
+    return floating(name, {rows, columns}).to(dtype_).contiguous();
+  }
+  LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns) override {
+    return checkpoint_->has("lm_head.scales") ? quantized("lm_head", rows, columns) : converted(floating(name, {rows, columns}));
+  }
+
+ private:
+  Tensor floating(const std::string& name, const Shape& shape) const {
+    const Tensor tensor = checkpoint_->tensor(name, shape);
+    WEFT_CHECK_TYPE(is_floating(tensor.dtype()), fmt::format("checkpoint: tensor '{}' is {}, expected a floating dtype", name, weft::name(tensor.dtype())));
+    return tensor;
+  }
+  LinearWeight converted(const Tensor& tensor) const {
+    if (scheme_.kind != QuantizationScheme::Kind::None) return quantize(tensor, scheme_);
+    return {.weight = tensor.to(dtype_).contiguous()};
+  }
+  LinearWeight quantized(const std::string& name, int64_t out, int64_t in) const {
+    const QuantizationScheme stored = QuantizationScheme::parse(checkpoint_->quantization());
+    WEFT_CHECK(stored.kind != QuantizationScheme::Kind::None && (scheme_.kind == QuantizationScheme::Kind::None || scheme_.name() == stored.name()),
+               fmt::format("checkpoint: the weights are quantized as '{}', and '{}' was asked for", stored.name(), scheme_.name()));
+    if (stored.kind == QuantizationScheme::Kind::Int8)
+      return {.weight = checkpoint_->tensor(name + ".weight", {out, in}), .scales = checkpoint_->tensor(name + ".scales", {out})};
+    return {.weight = checkpoint_->tensor(name + ".weight", {out, in / 2}),
+            .scales = checkpoint_->tensor(name + ".scales", {in / stored.group_size, out, 2}),
+            .group_size = stored.group_size};
+  }
+
+  std::shared_ptr<const Checkpoint> checkpoint_;
+  DType dtype_;
+  QuantizationScheme scheme_;
+};
+
+// Numbers in [-1, 1) times `scale`, of the position and the seed only.
+class RandomWeights : public LlamaWeights {
+ public:
+  RandomWeights(const LlamaOptions& options, uint64_t seed)
+      : state_(seed), dtype_(weight_dtype(options.dtype)), scheme_(QuantizationScheme::parse(options.quantize)) {}
+
+  Tensor vector(const std::string&, int64_t size) override { return Tensor::full({size}, 1.0, DType::F32); }
+  LinearWeight linear(const std::string&, int64_t out, int64_t in, bool bias) override {
+    LinearWeight weight;
+    if (scheme_.kind == QuantizationScheme::Kind::None) weight = {.weight = uniform(out, in, dtype_)};
+    else weight = quantize(uniform(out, in, DType::BF16), scheme_);
+    if (bias) weight.bias = Tensor::full({out}, 0.0, DType::F32);
+    return weight;
+  }
+  Tensor embedding(const std::string&, int64_t rows, int64_t columns) override { return embedding_ = uniform(rows, columns, dtype_); }
+  LinearWeight tied_head(const std::string&, int64_t, int64_t) override {
+    return scheme_.kind == QuantizationScheme::Kind::None ? LinearWeight{.weight = embedding_} : quantize(embedding_, scheme_);
+  }
+
+ private:
+  Tensor uniform(int64_t rows, int64_t columns, DType dtype) {
+    Tensor result = Tensor::empty({rows, columns}, dtype);
+    const float scale = std::sqrt(3.0f / static_cast<float>(columns));
+    const uint64_t stream = ++state_ * 0x9E3779B97F4A7C15u;
+    const auto fill = [&]<class T>(T* out) {
+      parallel_for(0, rows, 16, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          uint32_t x = static_cast<uint32_t>((stream ^ static_cast<uint64_t>(row) * 0xD1342543DE82EF95u) >> 16) | 1u;
+          for (int64_t i = 0; i < columns; ++i) {
+            x ^= x << 13, x ^= x >> 17, x ^= x << 5;  // Marsaglia 2003
+            out[row * columns + i] = T(static_cast<float>(static_cast<int32_t>(x)) * (scale * 0x1p-31f));
+          }
+        }
+      });
+    };
+    if (dtype == DType::F32) fill(result.data_as<float>());
+    else if (dtype == DType::F16) fill(result.data_as<Half>());
+    else fill(result.data_as<BFloat16>());
+    return result;
+  }
+
+  uint64_t state_;
+  DType dtype_;
+  QuantizationScheme scheme_;
+  Tensor embedding_;
+};
+
+}  // namespace
+
+std::string QuantizationScheme::name() const {
+  if (kind == Kind::None) return "none";
+  return kind == Kind::Int8 ? "int8" : fmt::format("int4-g{}", group_size);
+}
+
+QuantizationScheme QuantizationScheme::parse(const std::string& name) {
+  if (name.empty() || name == "none") return {};
+  if (name == "int8") return {Kind::Int8, 0};
+  for (const int64_t group : {32, 64, 128, 256})
+    if (name == fmt::format("int4-g{}", group)) return {Kind::Int4, group};
+  throw_error(ErrorKind::Value, fmt::format("unknown quantization scheme '{}'; they are int8, int4-g32, int4-g64, int4-g128 and int4-g256", name));
+}
+
+LinearWeight quantize(const Tensor& weight, const QuantizationScheme& scheme) {
+  if (scheme.kind == QuantizationScheme::Kind::Int8) {
+    const auto [values, scales] = quantize_int8(weight);
+    return {.weight = values, .scales = scales};
+  }
+  const auto [values, scales] = quantize_int4(weight, scheme.group_size);
+  return {.weight = values, .scales = scales, .group_size = scheme.group_size};
+}
+
+Tensor dequantize(const LinearWeight& weight) {
+  if (!weight.scales.defined()) return weight.weight.to(DType::F32);
+  if (weight.group_size == 0) return dequantize_int8(weight.weight, weight.scales);
+  return dequantize_int4(weight.weight, weight.scales, weight.group_size);
+}
+
+std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint, LlamaOptions& options) {
+  std::string own = checkpoint->config().torch_dtype;
+  if (own != "bfloat16" && own != "float16") own = "float32";
+  if (options.quantize.empty() || options.quantize == "none") options.quantize = checkpoint->quantization();
+  complete(options, own);
+  return std::make_unique<CheckpointWeights>(std::move(checkpoint), options);
+}
+
+std::unique_ptr<LlamaWeights> random_weights(const LlamaConfig&, LlamaOptions& options, uint64_t seed) {
+  complete(options, "bfloat16");
+  return std::make_unique<RandomWeights>(options, seed);
+}
+
+std::shared_ptr<const Llama> Llama::from_pretrained(const std::string& folder, const LlamaOptions& options) {
+  const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(folder);
+  LlamaOptions completed = options;
+  const std::unique_ptr<LlamaWeights> weights = checkpoint_weights(checkpoint, completed);
+  return std::shared_ptr<const Llama>(new Llama(checkpoint->config(), completed, *weights));
+}
+
+std::shared_ptr<const Llama> Llama::random(const LlamaConfig& config, const LlamaOptions& options, uint64_t seed) {
+  LlamaOptions completed = options;
+  const std::unique_ptr<LlamaWeights> weights = random_weights(config, completed, seed);
+  return std::shared_ptr<const Llama>(new Llama(config, completed, *weights));
+}
+
+}  // namespace weft::models

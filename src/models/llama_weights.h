@@ -1,0 +1,41 @@
+// Where a model's weights come from: a checkpoint, quantized on the way where asked for, or random numbers.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/checkpoint.h"
+#include "weft/models/llama.h"
+
+namespace weft::models {
+
+// A scheme's name: "int8", or "int4-g32" and its like.
+struct QuantizationScheme {
+  enum class Kind : uint8_t { None, Int8, Int4 } kind = Kind::None;
+  int64_t group_size = 0;  // int4
+  std::string name() const;
+  // "" and "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256"; ValueError with the list for another.
+  static QuantizationScheme parse(const std::string& name);
+};
+
+// Quantizes a floating [out, in]. ValueError where the group size does not divide `in`.
+LinearWeight quantize(const Tensor& weight, const QuantizationScheme& scheme);
+// Back to float32 [out, in].
+Tensor dequantize(const LinearWeight& weight);
+
+class LlamaWeights {
+ public:
+  virtual ~LlamaWeights() = default;
+  virtual Tensor vector(const std::string& name, int64_t size) = 0;  // float32
+  // `name` without ".weight".
+  virtual LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias = false) = 0;
+  virtual Tensor embedding(const std::string& name, int64_t rows, int64_t columns) = 0;
+  // The embedding as the last linear layer.
+  virtual LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns) = 0;
+};
+
+// `options` gets what was left to the checkpoint: its dtype and the cache's.
+std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint, LlamaOptions& options);
+std::unique_ptr<LlamaWeights> random_weights(const LlamaConfig& config, LlamaOptions& options, uint64_t seed);
+
+}  // namespace weft::models

@@ -1,0 +1,65 @@
+// Folders and files for tests of models.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "weft/error.h"
+
+namespace weft::models {
+
+inline std::string shared_data() {
+  if (const char* folder = std::getenv("WEFT_SHARED_DATA")) return folder;
+  const std::filesystem::path beside = std::filesystem::path(WEFT_TESTS_DIR) / "../../shared/data";
+  return std::filesystem::exists(beside) ? beside.string() : "";
+}
+
+inline std::string stories() {
+  const std::string folder = shared_data() + "/stories260k";
+  return std::filesystem::exists(folder) ? folder : "";
+}
+#define WEFT_NEEDS_STORIES() \
+  if (stories().empty()) GTEST_SKIP() << "no shared data (WEFT_SHARED_DATA)"
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "weft-models-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string path(const std::string& file = "") const { return file.empty() ? path_ : path_ + "/" + file; }
+  std::string write(const std::string& file, const std::string& text) const {
+    std::ofstream(path(file), std::ios::binary) << text;
+    return path(file);
+  }
+
+ private:
+  std::string path_;
+};
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace weft::models
