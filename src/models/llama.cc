@@ -155,7 +155,7 @@ Tensor Llama::forward_functions(std::span<const int64_t> tokens, KVCache& cache,
                                          : attend_growing(qkv, cache, i);                      // [tokens, heads head_dim]
     x = layer.output(attended, {.residual = &x});                                              // [tokens, hidden]
     normed = rms_norm(x, {config_.hidden_size}, layer.mlp_norm, config_.rms_norm_eps);
-    const Tensor gated = layer.gate_up(normed);                                                // [tokens, intermediate]
+    const Tensor gated = layer.gate_up(normed, {.activation = LinearActivation::Silu});                                             // [tokens, intermediate]
     x = layer.down(gated, {.residual = &x});                                                   // [tokens, hidden]
   }
   if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));                                  // [1, hidden]

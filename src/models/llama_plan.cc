@@ -31,13 +31,15 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(int64_t tokens, KVCache& c
   const auto norm = [&](const Tensor& from, const Tensor& weight, const Tensor& to) {
     calls.push_back([=, eps = config.rms_norm_eps, hidden = hidden] { kernels::normalize_rows(from, hidden, false, eps, weight, Tensor(), to); });
   };
-  const auto product = [&](const PackedLinear& weights, const Tensor& from, const Tensor& to, bool adds) {
-    calls.push_back([=, &weights] { weights.forward(from, to, {.residual = adds ? &to : nullptr}); });
+  enum class Then { Nothing, Add, Gate };
+  const auto product = [&](const PackedLinear& weights, const Tensor& from, const Tensor& to, Then then) {
+    const LinearActivation activation = then == Then::Gate ? LinearActivation::Silu : LinearActivation::None;
+    calls.push_back([=, &weights] { weights.forward(from, to, {.activation = activation, .residual = then == Then::Add ? &to : nullptr}); });
   };
   for (size_t i = 0; i < model_.layers_.size(); ++i) {
     const Llama::Layer& layer = model_.layers_[i];
     norm(x, layer.attention_norm, normed);
-    product(layer.qkv, normed, qkv, false);
+    product(layer.qkv, normed, qkv, Then::Nothing);
     kernels::CachedAttention attention{.qkv = qkv.data_as<float>(), .rope = model_.rope_.data_as<float>(), .key_cache = cache.keys[i].data(),
                                        .value_cache = cache.values[i].data(), .dtype = cache.keys[i].dtype(), .tokens = tokens,
                                        .heads = config.num_heads, .kv_heads = config.num_kv_heads, .head_dim = config.head_dim,
@@ -49,16 +51,16 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(int64_t tokens, KVCache& c
       attention.position = position_;
       kernels::attention_with_kv_cache(attention);
     });
-    product(layer.output, attended, x, true);
+    product(layer.output, attended, x, Then::Add);
     norm(x, layer.mlp_norm, normed);
-    product(layer.gate_up, normed, gated, false);
-    product(layer.down, gated, x, true);
+    product(layer.gate_up, normed, gated, Then::Gate);
+    product(layer.down, gated, x, Then::Add);
   }
   const int64_t rows = all_logits ? tokens : 1;
   const Tensor last = x.as_strided({rows, hidden}, {hidden, 1}, (tokens - rows) * hidden), final_normed = buffer(rows, hidden);
   step->logits = buffer(rows, config.vocab_size);
   norm(last, model_.norm_, final_normed);
-  product(model_.lm_head_, final_normed, step->logits, false);
+  product(model_.lm_head_, final_normed, step->logits, Then::Nothing);
   return step;
 }
 

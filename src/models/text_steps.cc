@@ -35,12 +35,6 @@ const Json& steps_of(const Json& description, const char* key, const std::string
   return description[key];
 }
 
-std::string replace_all(std::string text, const std::string& from, const std::string& to) {
-  if (from.empty()) return text;
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
-  return text;
-}
-
 // {"String": …} or {"Regex": …} as an expression.
 std::string pattern_of(const Json& description, const std::string& name) {
   WEFT_CHECK(description.contains("pattern") && description["pattern"].is_object(), fmt::format("tokenizer '{}': a step without a pattern", name));
@@ -181,6 +175,17 @@ const ByteLetters& byte_letters() {
 }
 
 }  // namespace
+
+std::string replace_all(std::string text, std::string_view from, std::string_view to) {
+  if (from.empty() || text.find(from) == std::string::npos) return text;
+  std::string result;
+  size_t done = 0;
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, done)) {
+    result.append(text, done, at - done).append(to);
+    done = at + from.size();
+  }
+  return result.append(text, done);
+}
 
 std::string byte_to_letters(std::string_view bytes) {
   std::string result;

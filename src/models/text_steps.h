@@ -25,6 +25,8 @@ std::string byte_to_letters(std::string_view bytes);
 // Back; a letter that stands for no byte is kept as it is.
 std::string letters_to_bytes(std::string_view letters);
 
+std::string replace_all(std::string text, std::string_view from, std::string_view to);
+
 inline constexpr const char* kMetaspace = "\xE2\x96\x81";  // U+2581
 
 }  // namespace weft::models

@@ -56,9 +56,7 @@ class JsonTokenizer : public Tokenizer {
       const int byte = hex(token[3]) * 16 + hex(token[4]);
       if (hex(token[3]) >= 0 && hex(token[4]) >= 0) return std::string(1, static_cast<char>(byte));
     }
-    const std::string space = kMetaspace;
-    for (size_t at = token.find(space); at != std::string::npos; at = token.find(space, at + 1)) token.replace(at, space.size(), " ");
-    return token;
+    return replace_all(std::move(token), kMetaspace, " ");
   }
 
   std::optional<int64_t> token_id(std::string_view token) const override {
@@ -134,7 +132,8 @@ class JsonTokenizer : public Tokenizer {
       check(found != ids_.end(), fmt::format("merge {} names '{}', which the vocabulary does not have", rank, token));
       return found->second;
     };
-    merges_.add(id(left), id(right), {rank, id(left + right)});
+    const int64_t left_id = id(left), right_id = id(right);
+    merges_.add(left_id, right_id, {rank, id(left + right)});
   }
 
   void read_added(const Json& json) {

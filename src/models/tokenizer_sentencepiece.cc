@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include "models/text_steps.h"
 #include "models/tokenizers.h"
 #include "weft/error.h"
 
 namespace weft::models {
 namespace {
-
-constexpr const char* kSpace = "\xE2\x96\x81";  // U+2581
 
 class SentencePieceTokenizer : public Tokenizer {
  public:
@@ -16,7 +15,7 @@ class SentencePieceTokenizer : public Tokenizer {
     WEFT_CHECK(status.ok(), fmt::format("tokenizer '{}': not a SentencePiece model: {}", name, status.ToString()));
     WEFT_CHECK(processor_.GetPieceSize() > 0, fmt::format("tokenizer '{}': it has no pieces", name));
     std::vector<int> probe;
-    strips_ = processor_.Encode("a", &probe).ok() && !probe.empty() && processor_.IdToPiece(probe[0]).starts_with(kSpace);
+    strips_ = processor_.Encode("a", &probe).ok() && !probe.empty() && processor_.IdToPiece(probe[0]).starts_with(kMetaspace);
   }
 
   int64_t vocab_size() const override { return processor_.GetPieceSize(); }
@@ -36,9 +35,7 @@ class SentencePieceTokenizer : public Tokenizer {
     std::string text = processor_.IdToPiece(piece);
     if (processor_.IsByte(piece)) return std::string(1, static_cast<char>(std::stoi(text.substr(3, 2), nullptr, 16)));
     if (is_special(id)) return "";
-    const std::string space = kSpace;
-    for (size_t at = text.find(space); at != std::string::npos; at = text.find(space, at + 1)) text.replace(at, space.size(), " ");
-    return text;
+    return replace_all(std::move(text), kMetaspace, " ");
   }
   std::optional<int64_t> token_id(std::string_view token) const override {
     const int id = processor_.PieceToId(absl::string_view(token.data(), token.size()));

@@ -66,7 +66,7 @@ TEST(TokenizerJson, ByteFallbackAndPrefix) {
   json["model"]["vocab"]["<s>"] = 0;
   for (int byte = 0; byte < 256; ++byte) json["model"]["vocab"][fmt::format("<0x{:02X}>", byte)] = 1 + byte;
   for (const char* token : {"▁", "a", "b", "▁a", "ab", "▁ab"}) json["model"]["vocab"][token] = static_cast<int>(json["model"]["vocab"].size());
-  json["model"]["merges"] = {{"▁", "a"}, {"▁a", "b"}, {"a", "b"}};
+  json["model"]["merges"] = nlohmann::json::parse(R"([["▁", "a"], ["▁a", "b"], ["a", "b"]])");
   json["added_tokens"] = {{{"id", 0}, {"content", "<s>"}, {"special", true}}};
   const auto tokenizer = parse_tokenizer_json(json.dump(), "t");
   EXPECT_THAT(tokenizer->encode("ab ab"), ElementsAre(0, 262, 262));

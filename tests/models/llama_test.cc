@@ -1,0 +1,217 @@
+#include "weft/models/llama.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "models/llama_weights.h"
+#include "models/support.h"
+#include "weft/models/generation.h"
+#include "weft/models/safetensors.h"
+#include "weft/ops.h"
+
+namespace weft::models {
+namespace {
+
+using ::testing::HasSubstr;
+using Ids = std::vector<int64_t>;
+
+Ids expected_ids() { return nlohmann::json::parse(read_file(stories() + "/expected.json"))["greedy_ids"]; }
+
+Ids greedy(const Llama& model, int64_t count, Execution execution) {
+  KVCache cache = model.make_cache();
+  Ids ids = {1};
+  while (static_cast<int64_t>(ids.size()) < count) {
+    const Tensor logits = model.forward(std::span(ids).last(1), cache, false, execution);
+    ids.push_back(argmax({logits.data_as<float>(), static_cast<size_t>(logits.numel())}));
+  }
+  return ids;
+}
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  EXPECT_EQ(a.shape(), b.shape());
+  double largest = 0;
+  for (int64_t i = 0; i < a.numel(); ++i) largest = std::max(largest, std::abs(a.at(i) - b.at(i)));
+  return largest;
+}
+
+// A model of few weights, with what a family has and the stories have not.
+LlamaConfig small_config(const std::string& type) {
+  LlamaConfig config = named_config("tiny");
+  config.model_type = type;
+  config.num_layers = 2;
+  config.vocab_size = 96;
+  config.max_position_embeddings = 128;
+  if (type == "mistral") config.sliding_window = 7;
+  if (type == "qwen2") config.qkv_bias = true;
+  return config;
+}
+
+class Executions : public ::testing::TestWithParam<Execution> {};
+
+TEST_P(Executions, GreedyIdsOfTheStories) {
+  WEFT_NEEDS_STORIES();
+  const auto model = Llama::from_pretrained(stories());
+  EXPECT_EQ(greedy(*model, static_cast<int64_t>(expected_ids().size()), GetParam()), expected_ids());
+}
+
+TEST_P(Executions, PromptAtOnceIsPromptByToken) {
+  for (const char* type : {"llama", "mistral", "qwen2"}) {
+    const auto model = Llama::random(small_config(type), {.dtype = "float32"});
+    Ids prompt(40);
+    for (size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<int64_t>(i * 37 % 96);
+    KVCache whole = model->make_cache(), single = model->make_cache();
+    const Tensor all = model->forward(prompt, whole, true, GetParam());
+    for (size_t i = 0; i < prompt.size(); ++i) {
+      const Tensor one = model->forward(std::span(prompt).subspan(i, 1), single, false, Execution::Compiled);
+      EXPECT_LT(largest_difference(one, slice(all, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1)), 2e-5) << type << " " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Executions, ::testing::Values(Execution::Eager, Execution::Static, Execution::Compiled));
+
+TEST(Llama, FewTokensAtOnceAreExactlyThoseOneByOne) {
+  const auto model = Llama::random(small_config("llama"), {.dtype = "bfloat16"});
+  KVCache whole = model->make_cache(), single = model->make_cache();
+  const Ids prompt = {3, 1, 4, 1, 5, 9, 2};
+  const Tensor all = model->forward(prompt, whole, true);
+  for (size_t i = 0; i < prompt.size(); ++i)
+    EXPECT_EQ(largest_difference(model->forward(std::span(prompt).subspan(i, 1), single), slice(all, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1)), 0.0);
+}
+
+TEST(Llama, MetaFolderGivesTheSame) {
+  WEFT_NEEDS_STORIES();
+  const Folder folder;
+  for (const char* file : {"params.json", "consolidated.00.pth", "tokenizer.model"})
+    std::filesystem::create_symlink(std::filesystem::path(stories()) / file, folder.path(file));
+  const auto model = Llama::from_pretrained(folder.path());
+  EXPECT_TRUE(model->config().rope_interleaved);
+  Ids ids = expected_ids();
+  ids.resize(128);
+  EXPECT_EQ(greedy(*model, 128, Execution::Compiled), ids);
+}
+
+TEST(Llama, ShardedFolderGivesTheSame) {
+  WEFT_NEEDS_STORIES();
+  const Folder folder;
+  const SafetensorsFile file(stories() + "/model.safetensors");
+  std::map<std::string, Tensor> parts[2];
+  nlohmann::json index;
+  int i = 0;
+  for (const std::string& name : file.names()) {
+    parts[i % 2][name] = file.tensor(name);
+    index["weight_map"][name] = fmt::format("part-{}.safetensors", i++ % 2);
+  }
+  for (int part = 0; part < 2; ++part) save_safetensors(folder.path(fmt::format("part-{}.safetensors", part)), parts[part]);
+  folder.write("config.json", read_file(stories() + "/config.json"));
+  folder.write("model.safetensors.index.json", index.dump());
+  Ids ids = expected_ids();
+  ids.resize(64);
+  EXPECT_EQ(greedy(*Llama::from_pretrained(folder.path()), 64, Execution::Compiled), ids);
+  std::filesystem::remove(folder.path("part-1.safetensors"));
+  EXPECT_THAT(error_of([&] { Llama::from_pretrained(folder.path()); }), HasSubstr("the shard 'part-1.safetensors' is missing"));
+}
+
+TEST(Llama, QuantizedModelsAreTheirDequantizedOnes) {
+  const LlamaConfig config = small_config("llama");
+  const Folder folder, back;
+  std::map<std::string, Tensor> tensors, rounded;
+  LlamaOptions options{.dtype = "float32", .cache_dtype = "float32"};
+  const auto weights = random_weights(config, options, 1);
+  const auto add = [&](const std::string& name, int64_t out, int64_t in, const QuantizationScheme& scheme) {
+    tensors[name + ".weight"] = weights->linear(name, out, in).weight;
+    rounded[name + ".weight"] = dequantize(quantize(tensors[name + ".weight"], scheme));
+  };
+  LlamaConfig wide = config;
+  wide.intermediate_size = 192;  // groups of 32
+  wide.tie_word_embeddings = false;
+  for (const char* name : {"int8", "int4-g32"}) {
+    const QuantizationScheme scheme = QuantizationScheme::parse(name);
+    for (int64_t i = 0; i < wide.num_layers; ++i) {
+      const std::string prefix = fmt::format("model.layers.{}.", i);
+      add(prefix + "self_attn.q_proj", 64, 64, scheme), add(prefix + "self_attn.o_proj", 64, 64, scheme);
+      add(prefix + "self_attn.k_proj", 32, 64, scheme), add(prefix + "self_attn.v_proj", 32, 64, scheme);
+      add(prefix + "mlp.gate_proj", 192, 64, scheme), add(prefix + "mlp.up_proj", 192, 64, scheme), add(prefix + "mlp.down_proj", 64, 192, scheme);
+      for (const char* norm : {"input_layernorm.weight", "post_attention_layernorm.weight"}) tensors[prefix + norm] = rounded[prefix + norm] = Tensor::full({64}, 1.0, DType::F32);
+    }
+    add("lm_head", 96, 64, scheme);
+    tensors["model.norm.weight"] = rounded["model.norm.weight"] = Tensor::full({64}, 1.0, DType::F32);
+    tensors["model.embed_tokens.weight"] = rounded["model.embed_tokens.weight"] = weights->embedding("e", 96, 64);
+    const std::string text = R"({"model_type": "llama", "vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2,
+      "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 128})";
+    for (const auto* where : {&folder, &back}) where->write("config.json", text);
+    save_safetensors(folder.path("model.safetensors"), tensors);
+    save_safetensors(back.path("model.safetensors"), rounded);
+    const auto quantized = Llama::from_pretrained(folder.path(), {.dtype = "float32", .quantize = name});
+    const auto reference = Llama::from_pretrained(back.path(), {.dtype = "float32"});
+    EXPECT_LT(quantized->bytes_per_token(), reference->bytes_per_token() / 3);
+    for (const Ids& prompt : {Ids{5}, Ids{1, 2, 3, 4}}) {
+      KVCache a = quantized->make_cache(), b = reference->make_cache();
+      EXPECT_LT(largest_difference(quantized->forward(prompt, a), reference->forward(prompt, b)), 1e-4) << name;
+    }
+  }
+}
+
+TEST(Llama, RopeScaling) {
+  LlamaConfig config = small_config("llama");
+  config.head_dim = 64;
+  config.rope_theta = 500000;
+  const Tensor plain = rope_table(config, 4);
+  config.rope_scaling = RopeScaling::Linear;
+  config.rope_factor = 2;
+  EXPECT_NEAR(std::acos(rope_table(config, 4).at(2 * 64)), 1.0, 1e-6);  // position 2 turns as position 1 did
+  EXPECT_NEAR(std::acos(plain.at(64)), 1.0, 1e-6);
+  config.rope_scaling = RopeScaling::Llama3;
+  config.rope_factor = 8;
+  const Tensor scaled = rope_table(config, 2);
+  const auto angle = [](const Tensor& table, int64_t pair) { return std::asin(table.at(64 + 2 * pair + 1)); };
+  EXPECT_NEAR(angle(scaled, 0), angle(plain, 0), 1e-6);             // short waves are kept
+  EXPECT_NEAR(angle(scaled, 31) * 8, angle(plain, 31), 1e-9);       // long ones stretched
+  EXPECT_LT(angle(scaled, 18), angle(plain, 18));                   // between them in between
+  EXPECT_GT(angle(scaled, 18) * 8, angle(plain, 18));
+}
+
+TEST(Llama, Errors) {
+  const auto model = Llama::random(small_config("llama"), {.max_positions = 16});
+  KVCache cache = model->make_cache();
+  const auto forward = [&](const Ids& ids) { return error_of([&] { model->forward(ids, cache); }); };
+  EXPECT_THAT(forward({}), HasSubstr("no tokens"));
+  EXPECT_THAT(forward({96}), HasSubstr("token id 96 is outside the vocabulary of 96"));
+  EXPECT_THAT(forward({-1}), HasSubstr("token id -1"));
+  EXPECT_THAT(forward(Ids(17, 1)), HasSubstr("17 tokens after 0 do not fit into a cache of 16"));
+  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.quantize = "int3"}); }), HasSubstr("unknown quantization scheme 'int3'"));
+  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.dtype = "int8"}); }), HasSubstr("dtype must be float32, bfloat16 or float16"));
+  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.max_positions = 1000}); }), HasSubstr("more than the model's 128"));
+  EXPECT_THAT(error_of([] { named_config("gpt-5"); }), HasSubstr("unknown model shape 'gpt-5'; the shapes are "));
+}
+
+TEST(Checkpoint, BadFolders) {
+  const Folder folder;
+  const auto error = [&] { return error_of([&] { Llama::from_pretrained(folder.path()); }); };
+  EXPECT_THAT(error(), HasSubstr("no model here; looked for config.json with model.safetensors"));
+  folder.write("config.json", R"({"model_type": "bert"})");
+  EXPECT_THAT(error(), HasSubstr("architecture 'bert' is not supported"));
+  folder.write("config.json", R"({"model_type": "llama"})");
+  EXPECT_THAT(error(), HasSubstr("no 'vocab_size'"));
+  folder.write("config.json", R"({"vocab_size": "many"})");
+  EXPECT_THAT(error(), HasSubstr("'vocab_size' must be an integer, got \"many\""));
+  const std::string sizes = R"("vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8)";
+  folder.write("config.json", fmt::format("{{{}, \"num_key_value_heads\": 3}}", sizes));
+  EXPECT_THAT(error(), HasSubstr("num_attention_heads 8 is not a multiple of num_key_value_heads 3"));
+  folder.write("config.json", fmt::format("{{{}, \"rope_scaling\": {{\"rope_type\": \"yarn\"}}}}", sizes));
+  EXPECT_THAT(error(), HasSubstr("rope_scaling of type 'yarn' is not supported"));
+  folder.write("config.json", fmt::format("{{{}}}", sizes));
+  save_safetensors(folder.path("model.safetensors"), {{"model.layers.0.input_layernorm.weight", Tensor::full({65}, 1.0, DType::F32)}});
+  EXPECT_THAT(error(), HasSubstr("tensor 'model.layers.0.input_layernorm.weight' has shape [65], the configuration expects [64]"));
+  save_safetensors(folder.path("model.safetensors"), {{"x", Tensor::full({1}, 1.0, DType::F32)}});
+  EXPECT_THAT(error(), HasSubstr("the checkpoint has no tensor 'model.layers.0.input_layernorm.weight'"));
+  folder.write("model.safetensors.index.json", R"({"weight_map": {"x": "../secret.safetensors"}})");
+  EXPECT_THAT(error(), HasSubstr("shard '../secret.safetensors' is not in the same folder"));
+}
+
+}  // namespace
+}  // namespace weft::models
