@@ -50,6 +50,9 @@ int main(int argc, char** argv) {
       "  weft inspect model.pt           methods, parameters, buffers, sizes\n"
       "  weft run model.pt --input x.npz --output y.npz\n"
       "  weft run model.pt --input x.npz --optimize --threads 2 --repeat 100\n"
+      "  weft generate --model DIR --prompt 'Once upon a time'\n"
+      "  weft quantize DIR OUT --scheme int4-g32\n"
+      "  weft bench llm --shape llama-1b --random-weights --schemes bfloat16,int8,int4-g32\n"
       "  weft info                       CPU, threads, toolchains, devices, kernel cache\n"
       "  weft info --json                the same for programs\n"
       "  WEFT_TOOLCHAIN=c++ weft info    what would be used with that setting\n"
@@ -109,7 +112,8 @@ int main(int argc, char** argv) {
         !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; }).empty();
     if (!first.empty() && first[0] != '-' && !known) {
       std::fprintf(stderr,
-                   "weft: unknown command '%s'; the commands are run, inspect, info, parallel_info, env, cache and bench (weft --help)\n",
+                   "weft: unknown command '%s'; the commands are run, inspect, generate, quantize, eval, info, parallel_info, env, cache "
+                   "and bench (weft --help)\n",
                    first.c_str());
       return 2;
     }
