@@ -49,7 +49,8 @@ void Emitter::emit_while(const Stmt::While& loop, const Range& range) {
   plan.assigned = assigned_names(loop.body);
   plan.may_return = contains_return(loop.body);
   plan.may_break = contains_break(loop.body);
-  plan.is_endless = first.known == true && !plan.may_break;
+  // A name that holds True before the loop may hold False after an iteration.
+  plan.is_endless = first.known == true && loop.condition->as<Expr::Constant>() && !plan.may_break;
   plan.start = [&](ir::Value*) { refine(first.if_true, range); };
   plan.body = [&] { emit_body(loop.body); };
   plan.next = [&] { return emit_condition(*loop.condition).value; };

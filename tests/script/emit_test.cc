@@ -50,6 +50,19 @@ IValue run(const std::string& text, std::vector<IValue> arguments) {
   return (*function)(std::move(arguments));
 }
 
+TEST(Emit, ConditionThatIsTrueOnlyAtFirst) {
+  const char* const text = R"(
+def f(n: int) -> int:
+    total = 0
+    again = True
+    while again:
+        total = total + 1
+        again = total < n
+    return total
+)";
+  EXPECT_EQ(run(text, {5}).to_int(), 5);
+}
+
 TEST(Emit, EarlyReturn) {
   const char* const text = R"(
 def f(n: int) -> int:
