@@ -143,10 +143,15 @@ class Recorder {
   }
 
   nb::object call(const std::string& name, const nb::args& args, const nb::kwargs& kwargs) {
-    std::vector<Trace::Argument> arguments;
-    for (nb::handle item : args) arguments.push_back({"", value(item)});
-    for (const auto& [key, item] : kwargs) arguments.push_back({nb::str(key).c_str(), value(item)});
-    return results(trace_.call(name, arguments));
+    return results(trace_.call(name, arguments_of(args, kwargs)));
+  }
+
+  // A script function or a method of a script module among the traced ones: the call is recorded, not what it does.
+  nb::object call_script(nb::handle callee, const nb::args& args, const nb::kwargs& kwargs) {
+    return result(trace_.call_function(nb::cast<ScriptFunction&>(callee).function, arguments_of(args, kwargs)));
+  }
+  nb::object call_method(size_t module, const std::string& name, const nb::args& args, const nb::kwargs& kwargs) {
+    return result(trace_.call_method(module, name, arguments_of(args, kwargs)));
   }
 
   // NotImplemented where no builtin of that name takes these arguments.
@@ -186,6 +191,13 @@ class Recorder {
   const std::shared_ptr<jit::CompilationUnit>& unit() const { return unit_; }
 
  private:
+  std::vector<Trace::Argument> arguments_of(const nb::args& args, const nb::kwargs& kwargs) {
+    std::vector<Trace::Argument> arguments;
+    for (nb::handle item : args) arguments.push_back({"", value(item)});
+    for (const auto& [key, item] : kwargs) arguments.push_back({nb::str(key).c_str(), value(item)});
+    return arguments;
+  }
+
   std::optional<Traced> size_value(nb::handle object) {
     nb::object owner = nb::borrow<nb::object>(object.attr("recorder"));
     if (!nb::isinstance<Recorder>(owner) || nb::inst_ptr<Recorder>(owner) != this) return std::nullopt;
@@ -274,6 +286,8 @@ void bind_recorder(nb::module_& m) {
       .def("is_computed", &Recorder::is_computed)
       .def("is_known", &Recorder::is_known)
       .def("call", &Recorder::call)
+      .def("call_script", &Recorder::call_script)
+      .def("call_method", &Recorder::call_method)
       .def("call_operator", &Recorder::call_operator)
       .def("finish_graph", &Recorder::finish_graph)
       .def("finish_function", [](Recorder& self, const std::string& qualified_name) {

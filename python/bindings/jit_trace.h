@@ -1,12 +1,10 @@
-// What the operators of a thread that traces are handed to (python/weft/jit/_trace.py).
+// weft._C._trace: the recorder of weft.jit.trace.
 #pragma once
 
 #include "bindings.h"
+#include "trace_handler.h"
 
 namespace weft::python {
-
-// The calling thread's; null unless it traces.
-inline constinit thread_local PyObject* trace_handler = nullptr;
 
 void bind_jit_trace(nb::module_& m);
 

@@ -4,6 +4,7 @@
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "capture/segments.h"
+#include "trace_handler.h"
 #include "weft/env.h"
 #include "weft/error.h"
 
@@ -44,7 +45,15 @@ bool ensure_ready() {
   return true;
 }
 
+// The function itself, for WEFT_DISABLE_COMPILE=1.
+PyObject* call_plain(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return PyObject_Vectorcall(reinterpret_cast<Callable*>(self)->function, args,
+                             nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  // weft.jit.trace records operators one by one.
+  if (python::trace_handler) [[unlikely]] return call_plain(self, args, nargsf, kwnames);
   auto* callable = reinterpret_cast<Callable*>(self);
   try {
     return callable->compiled->call(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames).release();
@@ -55,12 +64,6 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return nullptr;
-}
-
-// The function itself, for WEFT_DISABLE_COMPILE=1.
-PyObject* call_plain(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  return PyObject_Vectorcall(reinterpret_cast<Callable*>(self)->function, args,
-                             nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {

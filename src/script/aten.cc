@@ -23,6 +23,7 @@ Attr to_attribute(const ops::Param& param, const IValue& value) {
     case ParamType::Device: return value.to_device();
     case ParamType::IntList:
       if (value.is_int()) return SymShape{Sym(value.to_int())};
+      if (value.is_string()) return value.to_string();
       return sizes(value.to_int_list());
     default: break;
   }

@@ -13,7 +13,18 @@ Tensor convolution(std::span<IValue> arguments) {
   return std::move(result.to_tensor());
 }
 
-Attr stride_or_none(const Ints& stride) { return stride.empty() ? Attr() : sizes(stride); }
+
+// The output's size is given; the kernel is the one that gives it.
+Tensor unpool(const OpDef& op, const Tensor& x, const Tensor& indices, const Ints& size, const Ints& stride, const Ints& padding) {
+  Ints kernel(size.size(), 1);
+  const int64_t first = x.dim() - static_cast<int64_t>(size.size());
+  for (size_t d = 0; d < size.size() && first >= 0; ++d) {
+    const int64_t length = x.size(first + static_cast<int64_t>(d));
+    kernel[d] = std::max<int64_t>(1, size[d] - (length - 1) * stride[d] + 2 * padding[d]);
+  }
+  return call(op, {x, indices}, {{"kernel_size", sizes(kernel)}, {"stride", sizes(stride)}, {"padding", sizes(padding)},
+                                 {"output_size", sizes(size)}});
+}
 
 // An empty stride is the window's.
 template <Name kName>
@@ -250,18 +261,14 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const OptionalTensor& wei
       "Tensor)");
   define("max_unpool2d(Tensor self, Tensor indices, int[2] output_size) -> Tensor",
          [](const Tensor& x, const Tensor& indices, const Ints& size) {
-           return call(op<"max_unpool2d">(), {x, indices},
-                       {{"kernel_size", sizes(Ints{1})}, {"output_size", sizes(size)}});
+           const Ints once = {1, 1}, none = {0, 0};
+           return unpool(op<"max_unpool2d">(), x, indices, size, once, none);
          });
   define(
       "max_unpool3d(Tensor self, Tensor indices, int[3] output_size, int[3] stride, int[3] padding) -> "
       "Tensor",
       [](const Tensor& x, const Tensor& indices, const Ints& size, const Ints& stride, const Ints& padding) {
-        return call(op<"max_unpool3d">(), {x, indices},
-                    {{"kernel_size", sizes(Ints{1})},
-                     {"stride", stride_or_none(stride)},
-                     {"padding", sizes(padding)},
-                     {"output_size", sizes(size)}});
+        return unpool(op<"max_unpool3d">(), x, indices, size, stride, padding);
       });
   return true;
 }();

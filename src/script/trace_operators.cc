@@ -48,8 +48,6 @@ bool wants(const SchemaArgument& formal, TypeKind kind) {
   return type->is(kind);
 }
 
-bool is_number(const IValue& value) { return value.is_number(); }
-
 // What an attribute of weft's is called in aten: a list of one dimension is that dimension, a word is its number.
 std::optional<IValue> respelled(const IValue& value, const SchemaArgument& formal) {
   if (wants(formal, TypeKind::Int) && value.is_list() && value.elements().size() == 1) return value.elements()[0];
@@ -92,7 +90,11 @@ std::optional<std::vector<Traced>> Trace::call_operator(const std::string& name,
         if (argument.is_default && formal.default_value && !now.is_instance(*formal.type)) continue;
         Traced value = argument.value;
         if (const auto other = respelled(now, formal)) value = constant(*other);
-        else if (numbers_are_tensors && is_number(now) && wants(formal, TypeKind::Tensor)) value = constant(as_tensor(now, arguments));
+        else if (numbers_are_tensors && now.is_number() && wants(formal, TypeKind::Tensor)) value = constant(as_tensor(now, arguments));
+        // Taking the number of a tensor is no way to fit, nor is a bool for a number: PyTorch does not take it.
+        const TypePtr& type = type_of(value.value);
+        if (type->is(TypeKind::Tensor)) fits = Type::tensor()->is_subtype_of(*formal.type);
+        if (type->is(TypeKind::Bool) && op.params[i].is_tensor()) fits = wants(formal, TypeKind::Bool);
         call.push_back({formal.name, std::move(value)});
       }
       if (fits && jit::fits_any(emitter_, {&schema}, call_arguments(call))) {

@@ -287,6 +287,45 @@ def test_several_results_of_a_submodule():
     check(Nested(), randn(3))
 
 
+# ---- calls of compiled functions -----------------------------------------------------------------------------
+def test_compiled_functions_stay_calls():
+    inner = weft.jit.trace(lambda x: x * 2 + 1, randn(3))
+    traced = check(lambda x: inner(x) - 1, randn(3), others=[(randn(5),)])
+    assert "__torch__" in traced.code and "torch.mul" not in traced.code
+    assert "aten::mul" in traced.inlined_graph
+
+
+class Holder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = weft.jit.trace(nn.Linear(3, 3), randn(2, 3))
+        self.two = weft.jit.trace(nn.Linear(3, 3), randn(2, 3))
+
+    def forward(self, x):
+        return self.two(self.one(x)) + self.one.forward(x)
+
+
+def test_script_modules_below_a_traced_one():
+    traced = check(Holder(), randn(2, 3), others=[(randn(1, 3),)])
+    assert "(one).forward(x, )" in traced.code
+    alone = weft.jit.trace(nn.Linear(3, 3), randn(2, 3))
+    with pytest.raises(RuntimeError, match="make it an attribute"):
+        weft.jit.trace(lambda x: alone(x), randn(2, 3))
+
+
+def test_beside_weft_compile():
+    compiled = weft.compile(lambda x: (x + 1).relu() * 2)
+    assert "torch.relu" in check(lambda x: compiled(x) - 1, randn(3)).code
+
+    def outer(x):
+        return weft.jit.trace(lambda y: y * 3, x)(x) + 1
+
+    x = randn(3)
+    same(weft.compile(outer)(x), x * 3 + 1)
+    inner = weft.jit.trace(lambda y: y * 3, x)
+    same(weft.compile(lambda x: inner(x) + 1)(x), x * 3 + 1)
+
+
 # ---- warnings ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "take",

@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+import itertools
+import threading
 import warnings
 
 import weft
@@ -127,13 +129,30 @@ def _class_name(module):
     return f"{prefix}.{type(module).__name__}"
 
 
-class _Program:
-    """What a trace becomes: functions, or the modules below a module, each with its number."""
+_taken = set()
+_taken_lock = threading.Lock()
 
-    def __init__(self, module=None):
+
+def _unique_name(name):
+    """Names are given once in a process, as traced functions and modules may come together in one archive."""
+    with _taken_lock:
+        owner, _, last = name.rpartition(".")
+        for i in itertools.count():
+            if name not in _taken:
+                _taken.add(name)
+                return name
+            name = f"{owner}.___torch_mangle_{i}.{last}"
+
+
+class Program:
+    """What a trace becomes: functions, or the modules below a module, each with its number. is_check: for comparison
+    only."""
+
+    def __init__(self, module=None, is_check=False):
         self.c = _C.Program()
+        self._name = str if is_check else _unique_name
         self.numbers = {}  # by identity
-        self.scripted = {}
+        self.scripted = {}  # script modules, by the address of their object
         if module is not None:
             self._add(module)
 
@@ -141,9 +160,9 @@ class _Program:
         if id(module) in self.numbers:
             return self.numbers[id(module)]
         if isinstance(module, ScriptModule):
-            number = self.numbers[id(module)] = self.c.add_script(module._c)
+            number = self.numbers[id(module)] = self.scripted[module._c.address] = self.c.add_script(module._c)
             return number
-        number = self.numbers[id(module)] = self.c.add(_class_name(module), module.training)
+        number = self.numbers[id(module)] = self.c.add(self._name(_class_name(module)), module.training)
         for name, tensor in module._parameters.items():
             self.c.add_tensor(number, name, tensor, True, True)
         for name, tensor in module._buffers.items():
@@ -159,7 +178,7 @@ class _Run:
     """One recorded run: `nodes`, the lines of its graph, and `recorder`, to make a function of it."""
 
     def __init__(self, program, function, args, kwargs, strict, signature=None):
-        tracer = Tracer(program.c, program.numbers)
+        tracer = Tracer(program)
         self.recorder = tracer.recorder
         names = _parameter_names(signature or function, args, kwargs)
         for name, value in zip(names, [*args, *kwargs.values()]):
@@ -274,12 +293,12 @@ def trace(
         raise TypeError(f"weft.jit.trace: expected a function or a module, got {type(func).__name__}")
     args, kwargs = _example_arguments(example_inputs, example_kwarg_inputs)
     checks = _check_sets(check_inputs, *_clone((args, kwargs))) if check_trace else []
-    run = _Run(_Program(), func, args, kwargs, strict)
+    run = _Run(Program(), func, args, kwargs, strict)
     name = getattr(func, "__name__", type(func).__name__)
     name = name if name.isidentifier() else "function"
-    traced = ScriptFunction(run.recorder.finish_function(f"__torch__.{name}"), func)
+    traced = ScriptFunction(run.recorder.finish_function(_unique_name(f"__torch__.{name}")), func)
     for check_args, check_kwargs in checks:
-        _check(lambda a, k: _Run(_Program(), func, a, k, strict), func, traced, run, check_args, check_kwargs, check_tolerance)
+        _check(lambda a, k: _Run(Program(), func, a, k, strict), func, traced, run, check_args, check_kwargs, check_tolerance)
     return traced
 
 
@@ -307,7 +326,7 @@ def trace_module(
 
 
 def _trace_methods(module, inputs, check_inputs, keywords, check_tolerance, strict, check_trace):
-    program = _Program(module)
+    program = Program(module)
     runs = {}
     for name, example in inputs.items():
         function = module if name == "forward" else getattr(module, name)
@@ -323,7 +342,7 @@ def _trace_methods(module, inputs, check_inputs, keywords, check_tolerance, stri
         sets = [examples] if check_inputs is None else [_example_arguments(each[name], None) for each in check_inputs if name in each]
         for args, kwargs in sets:
             _check(
-                lambda a, k: _Run(_Program(module), function, a, k, strict, getattr(module, name)),
+                lambda a, k: _Run(Program(module, is_check=True), function, a, k, strict, getattr(module, name)),
                 function, method, run, args, kwargs, check_tolerance,
             )
     return traced

@@ -27,6 +27,11 @@ def _is_number(value):
     return not isinstance(value, weft.Tensor) and isinstance(value, numbers.Number)
 
 
+def _constant(number):
+    with paused():
+        return weft.tensor(number)
+
+
 def _repeated(values, count):
     values = list(values)
     return values * count if len(values) == 1 else values
@@ -37,11 +42,10 @@ def _commutative(name, swapped=None):
     """A number before a tensor: TorchScript's operators have the tensor first."""
 
     def rule(x, y, **others):
-        if not _is_number(x) or _is_number(y):
+        if not _is_number(x) or _is_number(y) or isinstance(x, bool):
             return NotImplemented
-        if others.get("alpha", 1) != 1:
-            return aten[name](x, y * others["alpha"])
-        return aten[swapped or name](y, x)
+        scaled = y if others.get("alpha", 1) == 1 else aten.mul(y, others["alpha"])
+        return aten[swapped or name](scaled, x)
 
     OPERATORS[name] = rule
 
@@ -61,7 +65,7 @@ def true_divide(x, y):
 
 @_rule()
 def trunc_divide(x, y):
-    return aten.div(x, y, rounding_mode="trunc")
+    return aten.div(_constant(x) if _is_number(x) else x, y, rounding_mode="trunc")
 
 
 @_rule()
@@ -126,6 +130,16 @@ def divmod(x, y):
 @_rule()
 def logsigmoid(x):
     return aten.log_sigmoid(x)
+
+
+@_rule()
+def gelu_erf(x):
+    return aten.gelu(x, approximate="none")
+
+
+@_rule()
+def gelu_tanh(x):
+    return aten.gelu(x, approximate="tanh")
 
 
 @_rule()
@@ -223,6 +237,24 @@ def unique(x, return_inverse, return_counts, return_index):
         return NotImplemented
     values, inverse, counts = aten._unique2(x, True, return_inverse, return_counts)
     return [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+
+
+def _deviation(name):
+    def rule(x, dim, keepdim, correction):
+        if correction == 1 or correction != int(correction):
+            return NotImplemented
+        return aten[name](x, None if dim is None else list(dim), correction=int(correction), keepdim=keepdim)
+
+    OPERATORS[name] = rule
+
+
+_deviation("std")
+_deviation("var")
+
+
+@_rule()
+def nanprod(x, dim, keepdim, dtype):
+    return weft.prod(aten.masked_fill(x, aten.isnan(x), 1), dim, keepdim, dtype=dtype)
 
 
 @_rule()
@@ -355,9 +387,24 @@ def eye(n, m, k, dtype, device):
     with paused():
         dtype = weft.eye(1, dtype=dtype).dtype
     place = {"dtype": dtype, "device": device or weft.device("cpu")}
+    columns = n if m is None else m
     if k == 0:
-        return aten.eye(n, n if m is None else m, **place)
-    return NotImplemented
+        return aten.eye(n, columns, **place)
+    return aten.tril(aten.triu(aten.ones([n, columns], **place), k), k)
+
+
+@_rule()
+def tri(n, m, k, dtype, device):
+    with paused():
+        dtype = weft.tri(1, dtype=dtype).dtype
+    return aten.tril(aten.ones([n, n if m is None else m], dtype=dtype, device=device or weft.device("cpu")), k)
+
+
+@_rule()
+def vander(x, N, increasing):
+    count = x.shape[0] if N is None else N
+    powers = aten.pow(aten.unsqueeze(x, -1), weft.arange(count))
+    return powers if increasing else aten.flip(powers, [-1])
 
 
 # ---- layers --------------------------------------------------------------------------------------------------
@@ -380,12 +427,26 @@ def embedding_bag(input, weight, offsets, mode, per_sample_weights, include_last
 
 @_rule()
 def batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
-    return aten.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+    # In training, what is running is updated by the operations that follow.
+    mean, var = (None, None) if training else (running_mean, running_var)
+    return aten.batch_norm(input, weight, bias, mean, var, training, momentum, eps, True)
 
 
 @_rule()
 def instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
-    return aten.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+    mean, var = (None, None) if use_input_stats else (running_mean, running_var)
+    return aten.instance_norm(input, weight, bias, mean, var, use_input_stats, momentum, eps, True)
+
+
+@_rule()
+def batch_norm_update_stats(input, running_mean, running_var, momentum, per_instance):
+    axes = [d for d in range(input.ndim) if d != 1 and not (per_instance and d == 0)]
+    mean, var = aten.mean(input, axes), aten.var(input, axes, correction=1)
+    if per_instance:
+        mean, var = aten.mean(mean, [0]), aten.mean(var, [0])
+    return tuple(
+        aten.add(aten.mul(old, 1 - momentum), aten.mul(new, momentum)) for old, new in ((running_mean, mean), (running_var, var))
+    )
 
 
 @_rule()

@@ -157,12 +157,13 @@ aten = _Aten()
 class Tracer:
     """One run of a function or method, recorded.
 
-    program: what the trace becomes part of. modules: the number of each traced module, by identity.
+    program: what the trace becomes part of (weft.jit._trace.Program).
     """
 
-    def __init__(self, program, modules):
-        self.recorder = _C.Recorder(program, bool(modules), TracedInt)
-        self.modules = modules
+    def __init__(self, program):
+        self.recorder = _C.Recorder(program.c, bool(program.numbers), TracedInt)
+        self.modules = program.numbers
+        self.scripted = program.scripted
         self._depth = 0
 
     def __call__(self, operator_object, is_inplace, args, kwargs):
@@ -203,8 +204,23 @@ class Tracer:
         frame = _user_frame(sys._getframe(1))
         self.recorder.set_location(frame.f_code.co_filename, frame.f_lineno)
 
+    def call_script(self, function, args, kwargs):
+        """A call of a script function: recorded as a call, so that its control flow is kept."""
+        self.mark()
+        return self.recorder.call_script(function, *args, **kwargs)
+
+    def call_script_method(self, c, name, args, kwargs):
+        number = self.scripted.get(c.address)
+        if number is None:
+            raise RuntimeError(
+                f"weft.jit.trace: the script module {c.type_name} is called, but is not a sub-module of the module that is traced; "
+                "make it an attribute of it"
+            )
+        self.mark()
+        return self.recorder.call_method(number, name, *args, **kwargs)
+
     def call_module(self, call, module, args, kwargs):
-        number = self.modules.get(id(module))
+        number = None if hasattr(module, "_c") else self.modules.get(id(module))
         if number is None or (self._depth == 0 and number == 0):
             self._depth += 1
             try:
@@ -271,7 +287,9 @@ class _Hooks:
                     setattr(owner, name, original)
 
     def _install(self):
+        from ._module import ScriptMethod, ScriptModule
         from ._trace_rules import FUNCTIONS, METHODS, PROPERTIES
+        from ._values import ScriptFunction
 
         for name, rule in METHODS.items():
             self._replace(weft.Tensor, name, lambda original, rule=rule: _dispatching(original, rule))
@@ -280,6 +298,9 @@ class _Hooks:
         for name, rule in FUNCTIONS.items():
             self._replace(weft, name, lambda original, rule=rule: _dispatching(original, rule))
         self._replace(weft.nn.Module, "__call__", _dispatching_module)
+        self._replace(ScriptFunction, "__call__", _dispatching_script)
+        self._replace(ScriptMethod, "__call__", _dispatching_script_method)
+        self._replace(ScriptModule, "__call__", _dispatching_script_module)
 
     def _replace(self, owner, name, make):
         original = vars(owner)[name]
@@ -304,6 +325,36 @@ def _dispatching_module(original):
         if tracer is None:
             return original(self, *args, **kwargs)
         return tracer.call_module(original, self, args, kwargs)
+
+    return __call__
+
+
+def _dispatching_script(original):
+    def __call__(self, *args, **kwargs):
+        tracer = _state.tracer
+        return original(self, *args, **kwargs) if tracer is None else tracer.call_script(self._c, args, kwargs)
+
+    return __call__
+
+
+def _dispatching_script_method(original):
+    def __call__(self, *args, **kwargs):
+        tracer = _state.tracer
+        if tracer is None:
+            return original(self, *args, **kwargs)
+        return tracer.call_script_method(self._module, self.name, args, kwargs)
+
+    return __call__
+
+
+def _dispatching_script_module(original):
+    def __call__(self, *args, **kwargs):
+        tracer = _state.tracer
+        if tracer is None:
+            return original(self, *args, **kwargs)
+        if self._forward_hooks or self._forward_pre_hooks:
+            return tracer.call_module(weft.nn.Module.__call__, self, args, kwargs)
+        return tracer.call_script_method(self._c, "forward", args, kwargs)
 
     return __call__
 
