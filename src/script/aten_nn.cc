@@ -13,7 +13,6 @@ Tensor convolution(std::span<IValue> arguments) {
   return std::move(result.to_tensor());
 }
 
-
 // The output's size is given; the kernel is the one that gives it.
 Tensor unpool(const OpDef& op, const Tensor& x, const Tensor& indices, const Ints& size, const Ints& stride, const Ints& padding) {
   Ints kernel(size.size(), 1);

@@ -15,13 +15,6 @@ import weft
 import weft.nn.functional as F
 from weft.jit._trace_rules import OPERATORS
 
-# What only weft's compiler and its passes call, and what TorchScript has nothing for.
-INTERNAL = set(
-    "_scaled_dot_product_attention_math adaptive_avg_pool2d_channels_last avg_pool2d_channels_last conv2d_channels_last "
-    "diagonal_update gather_nd iota linear_fused max_pool2d_channels_last scatter_nd searchsorted_strict size_scalar "
-    "slice_update".split()
-)
-UNTRACEABLE = {"embedding_renorm", "nanmax", "nanmin"}
 # Newer than PyTorch 1.13.
 NEWER = {"attention", "rms_norm"}
 
@@ -49,11 +42,10 @@ def traced_archive(function, inputs):
     return archive, arrays_of(expected)
 
 
-def test_every_operator_has_an_entry():
-    operators = {each.definition["name"] for each in vars(weft._C).values() if isinstance(each, weft.Operator)}
+def test_every_functional_has_an_entry():
+    operators = {each.definition["name"]: each for each in vars(weft._C).values() if isinstance(each, weft.Operator)}
     builtins = {schema.split("(")[0].split(".")[0].removeprefix("aten::") for schema in weft._C._builtin_schemas()}
-    without = {name for name in operators if name not in OPERATORS and name not in builtins}
-    assert without == INTERNAL | UNTRACEABLE
+    assert {name for name in vars(F) if name in operators and name not in OPERATORS and name not in builtins} == set()
 
 
 # ---- pointwise operators -------------------------------------------------------------------------------------
