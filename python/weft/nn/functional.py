@@ -1,10 +1,21 @@
 """torch.nn.functional over weft's operators: the same names, parameters, defaults and results, for inference.
 
 Every function here only arranges arguments; what is computed is documented with the operators. `inplace=True` writes
-the result into the input. Functions trace through `weft.compile`.
+the result into the input. Functions trace through `weft.compile`, and compile as scripts (`weft.jit.script`): as they
+stand, or as `_scripted` says.
 """
 
+from typing import List, Optional
+
 import weft as _weft
+from weft import Tensor
+
+from ._attention import *  # noqa: F403
+from ._images import *  # noqa: F403
+from ._images import pad
+from ._losses import *  # noqa: F403
+from ._losses import _check_reduction, _reduction  # noqa: F401
+from ._pooling import *  # noqa: F403
 
 # ---- arguments -----------------------------------------------------------------------------------------------
 
@@ -16,141 +27,18 @@ def _finish(input, result, inplace):
     return input
 
 
-def _sizes(output_size, input, rank):
-    """output_size as a list, None standing for the input's own size."""
-    given = [output_size] * rank if output_size is None or isinstance(output_size, int) else list(output_size)
-    return [own if size is None else size for size, own in zip(given, input.shape[-rank:])] if len(given) == rank else given
-
-
-def _cast(input, dtype):
-    return input if dtype is None else input.to(dtype)
-
-
-def _dim(dim, ndim):
-    """The dimension softmax and its relatives take where none is given."""
-    if dim is not None:
-        return dim
-    return 0 if ndim in (0, 1, 3) else 1
-
-
-# ---- pooling -------------------------------------------------------------------------------------------------
-
-
-def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    return _weft.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool2d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    return _weft.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    return _weft.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    if return_indices:
-        return _weft.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return _weft.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    if return_indices:
-        return _weft.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return _weft.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    if return_indices:
-        return _weft.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return _weft.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    return _weft.max_unpool1d(input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    return _weft.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    return _weft.max_unpool3d(input, indices, kernel_size, stride, padding, output_size)
-
-
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    return _weft.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
-
-
-def avg_pool2d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
-    return _weft.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool3d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
-    return _weft.avg_pool3d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
-    return _weft.adaptive_max_pool1d_with_indices(input, _sizes(output_size, input, 1))
-
-
-def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
-    return _weft.adaptive_max_pool2d_with_indices(input, _sizes(output_size, input, 2))
-
-
-def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
-    return _weft.adaptive_max_pool3d_with_indices(input, _sizes(output_size, input, 3))
-
-
-def adaptive_max_pool1d(input, output_size, return_indices=False):
-    if return_indices:
-        return adaptive_max_pool1d_with_indices(input, output_size)
-    return _weft.adaptive_max_pool1d(input, _sizes(output_size, input, 1))
-
-
-def adaptive_max_pool2d(input, output_size, return_indices=False):
-    if return_indices:
-        return adaptive_max_pool2d_with_indices(input, output_size)
-    return _weft.adaptive_max_pool2d(input, _sizes(output_size, input, 2))
-
-
-def adaptive_max_pool3d(input, output_size, return_indices=False):
-    if return_indices:
-        return adaptive_max_pool3d_with_indices(input, output_size)
-    return _weft.adaptive_max_pool3d(input, _sizes(output_size, input, 3))
-
-
-def adaptive_avg_pool1d(input, output_size):
-    return _weft.adaptive_avg_pool1d(input, _sizes(output_size, input, 1))
-
-
-def adaptive_avg_pool2d(input, output_size):
-    return _weft.adaptive_avg_pool2d(input, _sizes(output_size, input, 2))
-
-
-def adaptive_avg_pool3d(input, output_size):
-    return _weft.adaptive_avg_pool3d(input, _sizes(output_size, input, 3))
-
-
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    return _weft.lp_pool1d(input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    return _weft.lp_pool2d(input, norm_type, kernel_size, stride, ceil_mode)
+def _softmax_dim(ndim: int) -> int:
+    """The dimension that softmax and its relatives take where none is given."""
+    if ndim == 0 or ndim == 1 or ndim == 3:
+        return 0
+    return 1
 
 
 # ---- convolution ---------------------------------------------------------------------------------------------
 
 
-def _convolve(operator, input, weight, bias, stride, padding, dilation, groups):
-    """padding may be 'valid', or 'same': then the odd element of padding goes after the input."""
-    if not isinstance(padding, str):
-        return operator(input, weight, bias, stride, padding, dilation, groups)
+def _convolve_named(operator, input, weight, bias, stride, padding, dilation, groups):
+    """padding is 'valid', or 'same': then the odd element of padding goes after the input."""
     if padding == "valid":
         return operator(input, weight, bias, stride, 0, dilation, groups)
     if padding != "same":
@@ -168,15 +56,21 @@ def _convolve(operator, input, weight, bias, stride, padding, dilation, groups):
 
 
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    return _convolve(_weft.conv1d, input, weight, bias, stride, padding, dilation, groups)
+    if isinstance(padding, str):
+        return _convolve_named(_weft.conv1d, input, weight, bias, stride, padding, dilation, groups)
+    return _weft.conv1d(input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    return _convolve(_weft.conv2d, input, weight, bias, stride, padding, dilation, groups)
+    if isinstance(padding, str):
+        return _convolve_named(_weft.conv2d, input, weight, bias, stride, padding, dilation, groups)
+    return _weft.conv2d(input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    return _convolve(_weft.conv3d, input, weight, bias, stride, padding, dilation, groups)
+    if isinstance(padding, str):
+        return _convolve_named(_weft.conv3d, input, weight, bias, stride, padding, dilation, groups)
+    return _weft.conv3d(input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
@@ -202,165 +96,198 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 # ---- linear --------------------------------------------------------------------------------------------------
 
 
-def linear(input, weight, bias=None):
+def linear(input: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tensor:
     return _weft.linear(input, weight, bias)
 
 
-def bilinear(input1, input2, weight, bias=None):
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tensor:
     return _weft.bilinear(input1, input2, weight, bias)
 
 
 # ---- activations ---------------------------------------------------------------------------------------------
 
 
-def threshold(input, threshold, value, inplace=False):
-    return _finish(input, _weft.threshold(input, threshold, value), inplace)
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.threshold_(threshold, value)
+    return _weft.threshold(input, threshold, value)
 
 
-def relu(input, inplace=False):
-    return _finish(input, _weft.relu(input), inplace)
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.relu_()
+    return _weft.relu(input)
 
 
-def relu6(input, inplace=False):
-    return _finish(input, _weft.relu6(input), inplace)
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.relu6_()
+    return _weft.relu6(input)
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val must not be larger than max_val: got {min_val} and {max_val}")
-    return _finish(input, _weft.hardtanh(input, min_val, max_val), inplace)
+    if inplace:
+        return input.hardtanh_(min_val, max_val)
+    return _weft.hardtanh(input, min_val, max_val)
 
 
-def elu(input, alpha=1.0, inplace=False):
-    return _finish(input, _weft.elu(input, alpha), inplace)
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.elu_(alpha)
+    return _weft.elu(input, alpha)
 
 
-def selu(input, inplace=False):
-    return _finish(input, _weft.selu(input), inplace)
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.selu_()
+    return _weft.selu(input)
 
 
-def celu(input, alpha=1.0, inplace=False):
-    return _finish(input, _weft.celu(input, alpha), inplace)
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.celu_(alpha)
+    return _weft.celu(input, alpha)
 
 
-def leaky_relu(input, negative_slope=0.01, inplace=False):
-    return _finish(input, _weft.leaky_relu(input, negative_slope), inplace)
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.leaky_relu_(negative_slope)
+    return _weft.leaky_relu(input, negative_slope)
 
 
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False,
+          inplace: bool = False) -> Tensor:  # fmt: skip
     if training:
         raise NotImplementedError("rrelu: training=True draws random slopes, which weft has none of")
-    return _finish(input, _weft.leaky_relu(input, (lower + upper) / 2), inplace)
+    return leaky_relu(input, (lower + upper) / 2, inplace)
 
 
-def silu(input, inplace=False):
-    return _finish(input, _weft.silu(input), inplace)
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.silu_()
+    return _weft.silu(input)
 
 
-def mish(input, inplace=False):
-    return _finish(input, _weft.mish(input), inplace)
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.mish_()
+    return _weft.mish(input)
 
 
-def hardsigmoid(input, inplace=False):
-    return _finish(input, _weft.hardsigmoid(input), inplace)
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.hardsigmoid_()
+    return _weft.hardsigmoid(input)
 
 
-def hardswish(input, inplace=False):
-    return _finish(input, _weft.hardswish(input), inplace)
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return input.hardswish_()
+    return _weft.hardswish(input)
 
 
-def threshold_(input, threshold, value):
-    return _finish(input, _weft.threshold(input, threshold, value), True)
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    return input.threshold_(threshold, value)
 
 
-def relu_(input):
-    return relu(input, True)
+def relu_(input: Tensor) -> Tensor:
+    return input.relu_()
 
 
-def relu6_(input):
-    return relu6(input, True)
+def relu6_(input: Tensor) -> Tensor:
+    return input.relu6_()
 
 
-def hardtanh_(input, min_val=-1.0, max_val=1.0):
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     return hardtanh(input, min_val, max_val, True)
 
 
-def elu_(input, alpha=1.0):
-    return elu(input, alpha, True)
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    return input.elu_(alpha)
 
 
-def selu_(input):
-    return selu(input, True)
+def selu_(input: Tensor) -> Tensor:
+    return input.selu_()
 
 
-def celu_(input, alpha=1.0):
-    return celu(input, alpha, True)
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    return input.celu_(alpha)
 
 
-def leaky_relu_(input, negative_slope=0.01):
-    return leaky_relu(input, negative_slope, True)
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return input.leaky_relu_(negative_slope)
 
 
-def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False) -> Tensor:
     return rrelu(input, lower, upper, training, True)
 
 
-def prelu(input, weight):
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _weft.prelu(input, weight)
 
 
-def glu(input, dim=-1):
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     return _weft.glu(input, dim)
 
 
-def gelu(input, *, approximate="none"):
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     return _weft.gelu(input, approximate=approximate)
 
 
-def logsigmoid(input):
+def logsigmoid(input: Tensor) -> Tensor:
     return _weft.logsigmoid(input)
 
 
-def hardshrink(input, lambd=0.5):
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _weft.hardshrink(input, lambd)
 
 
-def softshrink(input, lambd=0.5):
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     if lambd < 0:
         raise ValueError(f"softshrink: lambd must not be negative, got {lambd}")
     return _weft.softshrink(input, lambd)
 
 
-def tanhshrink(input):
+def tanhshrink(input: Tensor) -> Tensor:
     return _weft.tanhshrink(input)
 
 
-def softsign(input):
+def softsign(input: Tensor) -> Tensor:
     return _weft.softsign(input)
 
 
-def softplus(input, beta=1, threshold=20):
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     return _weft.softplus(input, beta, threshold)
 
 
-def tanh(input):
+def tanh(input: Tensor) -> Tensor:
     return _weft.tanh(input)
 
 
-def sigmoid(input):
+def sigmoid(input: Tensor) -> Tensor:
     return _weft.sigmoid(input)
 
 
-def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    return _weft.softmax(_cast(input, dtype), _dim(dim, input.ndim))
+def softmax(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None) -> Tensor:
+    if dim is None:
+        dim = _softmax_dim(input.dim())
+    if dtype is not None:
+        input = input.to(dtype)
+    return _weft.softmax(input, dim)
 
 
-def softmin(input, dim=None, _stacklevel=3, dtype=None):
-    return _weft.softmin(_cast(input, dtype), _dim(dim, input.ndim))
+def softmin(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None) -> Tensor:
+    return softmax(-input, dim, _stacklevel, dtype)
 
 
-def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    return _weft.log_softmax(_cast(input, dtype), _dim(dim, input.ndim))
+def log_softmax(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None) -> Tensor:
+    if dim is None:
+        dim = _softmax_dim(input.dim())
+    if dtype is not None:
+        input = input.to(dtype)
+    return _weft.log_softmax(input, dim)
 
 
 # ---- dropout -------------------------------------------------------------------------------------------------
@@ -434,7 +361,8 @@ def instance_norm(
     return result
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor] = None, bias: Optional[Tensor] = None,
+               eps: float = 1e-5) -> Tensor:  # fmt: skip
     return _weft.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -442,7 +370,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return _weft.rms_norm(input, normalized_shape, weight, eps)
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None,
+               eps: float = 1e-5) -> Tensor:  # fmt: skip
     return _weft.group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -468,7 +397,8 @@ def embedding(
     input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
 ):
     """max_norm: rows that are looked up are first shortened to it, in weight itself."""
-    _row_number("embedding", padding_idx, weight)
+    if padding_idx is not None:
+        _row_number("embedding", padding_idx, weight)
     if max_norm is not None:
         weight[...] = _weft.embedding_renorm(weight, input, max_norm, norm_type)
     return _weft.embedding(input, weight)
@@ -493,153 +423,5 @@ def embedding_bag(
     return _weft.embedding_bag(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
 
 
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return _weft.one_hot(tensor, num_classes)
-
-
-# ---- distances and losses ------------------------------------------------------------------------------------
-
-
-def _reduction(size_average, reduce, reduction):
-    """PyTorch's older arguments, where given, in place of reduction."""
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
-
-
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    return _weft.cosine_similarity(x1, x2, dim, eps)
-
-
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    return _weft.pairwise_distance(x1, x2, p, eps, keepdim)
-
-
-def cross_entropy(
-    input,
-    target,
-    weight=None,
-    size_average=None,
-    ignore_index=-100,
-    reduce=None,
-    reduction="mean",
-    label_smoothing=0.0,
-):
-    return _weft.cross_entropy(
-        input,
-        target,
-        weight,
-        ignore_index=ignore_index,
-        reduction=_reduction(size_average, reduce, reduction),
-        label_smoothing=label_smoothing,
-    )
-
-
-def nll_loss(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
-):
-    return _weft.nll_loss(
-        input, target, weight, ignore_index=ignore_index, reduction=_reduction(size_average, reduce, reduction)
-    )
-
-
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    return _weft.mse_loss(input, target, reduction=_reduction(size_average, reduce, reduction))
-
-
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    return _weft.l1_loss(input, target, reduction=_reduction(size_average, reduce, reduction))
-
-
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    return _weft.smooth_l1_loss(input, target, reduction=_reduction(size_average, reduce, reduction), beta=beta)
-
-
-def huber_loss(input, target, reduction="mean", delta=1.0):
-    return _weft.huber_loss(input, target, reduction=reduction, delta=delta)
-
-
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    return _weft.kl_div(
-        input, target, reduction=_reduction(size_average, reduce, reduction), log_target=log_target
-    )
-
-
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    return _weft.binary_cross_entropy(
-        input, target, weight, reduction=_reduction(size_average, reduce, reduction)
-    )
-
-
-def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
-    return _weft.binary_cross_entropy_with_logits(
-        input, target, weight, pos_weight, reduction=_reduction(size_average, reduce, reduction)
-    )
-
-
-# ---- images --------------------------------------------------------------------------------------------------
-
-
-def pad(input, pad, mode="constant", value=None):
-    return _weft.pad(input, pad, mode, value)
-
-
-def pixel_shuffle(input, upscale_factor):
-    return _weft.pixel_shuffle(input, upscale_factor)
-
-
-def pixel_unshuffle(input, downscale_factor):
-    return _weft.pixel_unshuffle(input, downscale_factor)
-
-
-def channel_shuffle(input, groups):
-    return _weft.channel_shuffle(input, groups)
-
-
-def affine_grid(theta, size, align_corners=None):
-    return _weft.affine_grid(theta, size, bool(align_corners))
-
-
-def interpolate(
-    input,
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=None,
-    recompute_scale_factor=None,
-    antialias=False,
-):
-    if not isinstance(scale_factor, (tuple, list)):
-        return _weft.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
-    rank = input.ndim - 2
-    if len(scale_factor) != rank:
-        raise ValueError(f"interpolate: scale_factor: expected one number, or {rank}, got {scale_factor}")
-    if size is not None or all(factor == scale_factor[0] for factor in scale_factor):
-        return _weft.interpolate(input, size, scale_factor[0], mode, align_corners, recompute_scale_factor, antialias)
-    size = [int(length * factor) for length, factor in zip(input.shape[2:], scale_factor)]
-    if recompute_scale_factor or mode == "area":
-        return _weft.interpolate(input, size, None, mode, align_corners, None, antialias)
-    if align_corners is not None and mode in ("nearest", "nearest-exact"):
-        raise ValueError(f"interpolate: align_corners is not for mode {mode!r}")
-    scales = [None] * (3 - rank) + list(scale_factor)
-    return _weft.upsample(input, size, mode, bool(align_corners), *scales, antialias)
-
-
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    return interpolate(input, size, scale_factor, mode, align_corners)
-
-
-def upsample_nearest(input, size=None, scale_factor=None):
-    return interpolate(input, size, scale_factor, "nearest")
-
-
-def upsample_bilinear(input, size=None, scale_factor=None):
-    return interpolate(input, size, scale_factor, "bilinear", True)
-
-
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    return _weft.grid_sample(input, grid, mode, padding_mode, align_corners)

@@ -1,14 +1,37 @@
 """The modules of weft.nn."""
 
-from . import container, layers, simple
-from .container import *  # noqa: F403
-from .layers import *  # noqa: F403
-from .module import Module, Parameter
-from .simple import *  # noqa: F403
+from . import (
+    activation,
+    attention,
+    container,
+    conv,
+    dropout,
+    lazy,
+    linear,
+    loss,
+    normalization,
+    padding,
+    pooling,
+    rnn,
+    shapes,
+    sparse,
+    transformer,
+)
+from .module import Module
+
+_SOURCES = (activation, attention, container, conv, dropout, lazy, linear, loss, normalization, padding, pooling, rnn, shapes,
+            sparse, transformer)  # fmt: skip
 
 
-def _public(module):
-    return [name for name, value in vars(module).items() if isinstance(value, type) and issubclass(value, Module) and not name.startswith("_")]
+def _modules_of(source):
+    """The public modules that a file defines."""
+    return {name: value for name, value in vars(source).items()
+            if isinstance(value, type) and issubclass(value, Module) and value.__module__ == source.__name__ and name[0] != "_"}  # fmt: skip
 
 
-__all__ = sorted({"Module", "Parameter", *_public(container), *_public(layers), *_public(simple)})
+__all__ = ["Module"]
+for _source in _SOURCES:
+    _found = _modules_of(_source)
+    globals().update(_found)
+    __all__ += sorted(_found)
+__all__.remove("NonDynamicallyQuantizableLinear")

@@ -3,7 +3,10 @@
 import collections
 import operator
 
-from .module import Module, Parameter
+import weft
+from weft.nn.parameter import Parameter
+
+from .module import Module
 
 
 def _position(index, length, what):
@@ -13,7 +16,59 @@ def _position(index, length, what):
     return index % length if length else index
 
 
-class Sequential(Module):
+def _pairs(given, what):
+    if hasattr(given, "items"):
+        return list(given.items())
+    pairs = [tuple(pair) for pair in given]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"{what}: expected pairs of a key and a value")
+    return pairs
+
+
+class _Numbered(Module):
+    """Modules under the names "0", "1", …"""
+
+    def _renumber(self, modules):
+        self._modules.clear()
+        for i, module in enumerate(modules):
+            self.add_module(str(i), module)
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def append(self, module):
+        """Adds a module at the end. Returns: itself."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index, module):
+        """Adds a module before the one at `index`. Returns: itself."""
+        modules = list(self)
+        if not -len(modules) <= index <= len(modules):
+            raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(modules)} items")
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__}.insert: expected a Module, got {type(module).__name__}")
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def extend(self, modules):
+        """Adds modules at the end. Returns: itself."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def pop(self, key=-1):
+        """Takes a module out and returns it."""
+        module = self[key]
+        del self[key]
+        return module
+
+
+class Sequential(_Numbered):
     """Calls its modules one after the other.
 
     Sequential(conv, relu), or Sequential(OrderedDict([("conv", conv), ("relu", relu)])).
@@ -22,11 +77,10 @@ class Sequential(Module):
     def __init__(self, *args):
         super().__init__()
         if len(args) == 1 and isinstance(args[0], collections.OrderedDict):
-            items = args[0].items()
+            for name, module in args[0].items():
+                self.add_module(name, module)
         else:
-            items = ((str(i), module) for i, module in enumerate(args))
-        for name, module in items:
-            self.add_module(name, module)
+            self._renumber(args)
 
     def forward(self, input):
         for module in self:
@@ -41,26 +95,35 @@ class Sequential(Module):
 
     def __setitem__(self, index, module):
         name = list(self._modules)[_position(index, len(self), "Sequential")]
-        self.add_module(name, module)
+        setattr(self, name, module)
 
-    def __len__(self):
-        return len(self._modules)
+    def __delitem__(self, index):
+        names = list(self._modules)
+        chosen = names[index] if isinstance(index, slice) else [names[_position(index, len(names), "Sequential")]]
+        for name in chosen:
+            del self._modules[name]
+        self._renumber(list(self))
 
-    def __iter__(self):
-        return iter(self._modules.values())
+    def __add__(self, other):
+        if not isinstance(other, Sequential):
+            raise ValueError(f"Sequential: only a Sequential can be added, got {type(other).__name__}")
+        return Sequential(*self, *other)
 
-    def append(self, module):
-        self.add_module(str(len(self)), module)
-        return self
+    def __iadd__(self, other):
+        if not isinstance(other, Sequential):
+            raise ValueError(f"Sequential: only a Sequential can be added, got {type(other).__name__}")
+        return self.extend(list(other))
 
-    def extend(self, modules):
-        for module in modules:
-            self.append(module)
-        return self
+    def __mul__(self, count):
+        if not isinstance(count, int) or count <= 0:
+            raise ValueError(f"Sequential: expected a positive int to repeat by, got {count!r}")
+        return Sequential(*(list(self) * count))
+
+    __rmul__ = __mul__
 
 
-class ModuleList(Module):
-    """A list of modules whose parameters are the list's."""
+class ModuleList(_Numbered):
+    """A list of modules whose parameters are the list's. It has no forward."""
 
     def __init__(self, modules=None):
         super().__init__()
@@ -68,23 +131,16 @@ class ModuleList(Module):
 
     def __getitem__(self, index):
         if isinstance(index, slice):
-            return type(self)(list(self._modules.values())[index])
+            return type(self)(list(self)[index])
         return self._modules[str(_position(index, len(self), "ModuleList"))]
 
     def __setitem__(self, index, module):
-        self.add_module(str(_position(index, len(self), "ModuleList")), module)
+        setattr(self, str(_position(index, len(self), "ModuleList")), module)
 
     def __delitem__(self, index):
-        left = list(self._modules.values())
+        left = list(self)
         del left[index]
-        self._modules.clear()
-        self.extend(left)
-
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules.values())
+        self._renumber(left)
 
     def __add__(self, other):
         return ModuleList([*self, *other])
@@ -92,24 +148,9 @@ class ModuleList(Module):
     def __iadd__(self, other):
         return self.extend(other)
 
-    def insert(self, index, module):
-        left = list(self._modules.values())
-        left.insert(index, module)
-        self._modules.clear()
-        self.extend(left)
-
-    def append(self, module):
-        self.add_module(str(len(self)), module)
-        return self
-
-    def extend(self, modules):
-        for module in modules:
-            self.append(module)
-        return self
-
 
 class ModuleDict(Module):
-    """A dictionary of modules whose parameters are the dictionary's."""
+    """A dictionary of modules whose parameters are the dictionary's. It has no forward."""
 
     def __init__(self, modules=None):
         super().__init__()
@@ -147,76 +188,155 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key):
+        """Takes a module out and returns it."""
         return self._modules.pop(key)
 
     def update(self, modules):
-        for key, module in modules.items() if hasattr(modules, "items") else modules:
+        """Adds the modules of a dictionary or of pairs (name, module)."""
+        for key, module in _pairs(modules, "ModuleDict.update"):
             self[key] = module
 
 
+# ---- parameters -------------------------------------------------------------------------------------------------
+def _as_parameter(value):
+    return Parameter(value) if isinstance(value, weft.Tensor) and not isinstance(value, Parameter) else value
+
+
+def _describe(value):
+    if isinstance(value, weft.Tensor):
+        kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+        return f"{kind} containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}]"
+    return f"Object of type: {type(value).__name__}"
+
+
 class ParameterList(Module):
-    """A list of parameters."""
+    """A list of parameters; tensors become parameters, other objects are kept as they are."""
 
     def __init__(self, values=None):
         super().__init__()
+        self._size = 0
         self.extend(values or ())
 
     def __getitem__(self, index):
         if isinstance(index, slice):
-            return type(self)(list(self._parameters.values())[index])
-        return self._parameters[str(_position(index, len(self), "ParameterList"))]
+            return type(self)(list(self)[index])
+        return getattr(self, str(_position(index, len(self), "ParameterList")))
 
     def __setitem__(self, index, value):
-        self._parameters[str(_position(index, len(self), "ParameterList"))] = _as_parameter(value)
+        setattr(self, str(_position(index, len(self), "ParameterList")), _as_parameter(value))
 
     def __len__(self):
-        return len(self._parameters)
+        return self._size
 
     def __iter__(self):
-        return iter(self._parameters.values())
+        return (self[i] for i in range(len(self)))
+
+    def __iadd__(self, values):
+        return self.extend(values)
 
     def append(self, value):
-        self._parameters[str(len(self))] = _as_parameter(value)
+        """Adds a value at the end. Returns: itself."""
+        self._size += 1
+        self[self._size - 1] = value
         return self
 
     def extend(self, values):
+        """Adds values at the end. Returns: itself."""
+        if isinstance(values, weft.Tensor) or not hasattr(values, "__iter__"):
+            raise TypeError(f"ParameterList.extend: expected a list of tensors, got {type(values).__name__}")
         for value in values:
             self.append(value)
         return self
 
+    def extra_repr(self):
+        return "\n".join(f"  ({i}): {_describe(value)}" for i, value in enumerate(self))
+
 
 class ParameterDict(Module):
-    """A dictionary of parameters."""
+    """A dictionary of parameters; tensors become parameters, other objects are kept as they are."""
 
     def __init__(self, parameters=None):
         super().__init__()
-        for key, value in dict(parameters or {}).items():
-            self[key] = value
+        self._keys = {}
+        self.update(parameters or {})
+
+    def _name(self, key):
+        if not isinstance(key, str):
+            raise TypeError(f"ParameterDict: a key must be a str, got {type(key).__name__}")
+        if "." in key:
+            raise KeyError(f"ParameterDict: the key '{key}' contains a dot")
+        return key
 
     def __getitem__(self, key):
-        return self._parameters[key]
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, key)
 
     def __setitem__(self, key, value):
-        self._parameters[key] = _as_parameter(value)
+        self._keys[self._name(key)] = None
+        setattr(self, key, _as_parameter(value))
+
+    def __delitem__(self, key):
+        del self._keys[key]
+        delattr(self, key)
 
     def __len__(self):
-        return len(self._parameters)
+        return len(self._keys)
 
     def __iter__(self):
-        return iter(self._parameters)
+        return iter(self._keys)
+
+    def __reversed__(self):
+        return reversed(list(self._keys))
 
     def __contains__(self, key):
-        return key in self._parameters
+        return key in self._keys
 
     def keys(self):
-        return self._parameters.keys()
+        return self._keys.keys()
 
     def values(self):
-        return self._parameters.values()
+        return (self[key] for key in self._keys)
 
     def items(self):
-        return self._parameters.items()
+        return ((key, self[key]) for key in self._keys)
 
+    def get(self, key, default=None):
+        return self[key] if key in self else default
 
-def _as_parameter(value):
-    return value if isinstance(value, Parameter) else Parameter(value)
+    def setdefault(self, key, default=None):
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key):
+        """Takes a value out and returns it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self):
+        """Takes out what came last. Returns: (key, value)."""
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self):
+        for key in list(self._keys):
+            del self[key]
+
+    def copy(self):
+        return ParameterDict(dict(self.items()))
+
+    def fromkeys(self, keys, default=None):
+        return ParameterDict({key: default for key in keys})
+
+    def update(self, parameters):
+        """Adds the values of a dictionary or of pairs (key, value)."""
+        for key, value in _pairs(parameters, "ParameterDict.update"):
+            self[key] = value
+
+    def __or__(self, other):
+        return ParameterDict({**dict(self.items()), **dict(other.items())})
+
+    def extra_repr(self):
+        return "\n".join(f"  ({key}): {_describe(value)}" for key, value in self.items())

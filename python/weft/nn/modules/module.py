@@ -1,58 +1,15 @@
-"""Module: parameters, buffers and sub-modules under names, with a state that can be saved and loaded."""
+"""Module: parameters, buffers and sub-modules under names; what every layer and model derives from."""
 
 import collections
 import copy
-import itertools
 
 import weft
+from weft.nn.parameter import Buffer, Parameter, is_lazy
 
+from .hooks import Hooks, RemovableHandle
+from .state import IncompatibleKeys, State
 
-class Parameter(weft.Tensor):
-    """A tensor that a Module lists among its parameters when it is assigned as an attribute.
-
-    data: the tensor whose memory it shares. requires_grad is accepted; weft computes no gradients.
-    """
-
-    def __init__(self, data=None, requires_grad=True):
-        if data is None:
-            data = weft.empty((0,))
-        if not isinstance(data, weft.Tensor):
-            raise TypeError(f"Parameter: expected a tensor, got {type(data).__name__}")
-        super().__init__(data)
-
-    def __repr__(self):
-        return "Parameter containing:\n" + super().__repr__()
-
-    def __deepcopy__(self, memo):
-        return type(self)(self.clone())
-
-
-class IncompatibleKeys(collections.namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What load_state_dict did not find, and what it had no place for."""
-
-    def __repr__(self):
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return super().__repr__()
-
-
-class RemovableHandle:
-    """Takes a hook away again: `handle.remove()`, or by a `with` statement."""
-
-    _ids = itertools.count()
-
-    def __init__(self, hooks):
-        self._hooks = hooks
-        self.id = next(self._ids)
-
-    def remove(self):
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.remove()
+__all__ = ["Buffer", "IncompatibleKeys", "Module", "Parameter", "RemovableHandle"]
 
 
 def _indent(text, spaces=2):
@@ -60,72 +17,76 @@ def _indent(text, spaces=2):
     return "\n".join([first, *(" " * spaces + line for line in rest)])
 
 
-class Module:
+class Module(State, Hooks):
     """Base of all layers and models. Derived classes assign parameters, buffers and sub-modules in `__init__` and
-    define `forward`; calling the module calls `forward` between its hooks."""
+    define `forward`; calling the module calls `forward` between its hooks.
+
+    training: train() and eval() set it, here and in all sub-modules. weft draws no random numbers in training mode:
+    dropout raises NotImplementedError there.
+    """
 
     training: bool
 
     def __init__(self):
-        super().__setattr__("training", True)
-        for store in ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks"):
-            super().__setattr__(store, collections.OrderedDict())
-        super().__setattr__("_non_persistent_buffers_set", set())
+        put = super().__setattr__
+        put("training", True)
+        for store in ("_parameters", "_buffers", "_modules"):
+            put(store, collections.OrderedDict())
+        put("_non_persistent_buffers_set", set())
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args, **kwargs):
-        for hook in tuple(self._forward_pre_hooks.values()):
-            result = hook(self, args)
-            if result is not None:
-                args = result if isinstance(result, tuple) else (result,)
-        output = self.forward(*args, **kwargs)
-        for hook in tuple(self._forward_hooks.values()):
-            result = hook(self, args, output)
-            if result is not None:
-                output = result
-        return output
+        if self._forward_pre_hooks or self._forward_hooks:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
 
     # ---- attributes --------------------------------------------------------------------------------------
     def __setattr__(self, name, value):
         stores = self.__dict__
         if "_parameters" not in stores:
-            if isinstance(value, (Parameter, Module)):
+            if isinstance(value, (Parameter, Buffer, Module)):
                 raise AttributeError(f"{type(self).__name__}.{name} is assigned before Module.__init__() was called")
             super().__setattr__(name, value)
-            return
-        if isinstance(value, Parameter):
-            self._forget(name)
-            self._parameters[name] = value
+        elif isinstance(value, Parameter):
+            self._take(self._parameters, name, value)
         elif isinstance(value, Module):
-            self._forget(name)
-            self._modules[name] = value
-        elif name in self._parameters and (value is None or isinstance(value, weft.Tensor)):
-            if value is not None:
-                raise TypeError(f"'{name}' is a parameter of {type(self).__name__}: expected weft.nn.Parameter or None, "
-                                f"got {type(value).__name__}")
-            self._parameters[name] = None
-        elif name in self._modules and value is None:
-            self._modules[name] = None
-        elif name in self._buffers and (value is None or isinstance(value, weft.Tensor)):
-            self._buffers[name] = value
+            self._take(self._modules, name, value)
+        elif isinstance(value, Buffer):
+            self._take(self._buffers, name, value)
+            if not value.persistent:
+                self._non_persistent_buffers_set.add(name)
+        elif name in self._parameters:
+            self._assign(self._parameters, name, value, "parameter", "weft.nn.Parameter", ())
+        elif name in self._modules:
+            self._assign(self._modules, name, value, "child module", "weft.nn.Module", ())
+        elif name in self._buffers:
+            self._assign(self._buffers, name, value, "buffer", "weft.Tensor", weft.Tensor)
         else:
-            self._forget(name)
             super().__setattr__(name, value)
 
-    def _forget(self, name):
+    def _assign(self, store, name, value, kind, expected, classes):
+        if value is not None and not isinstance(value, classes):
+            raise TypeError(f"'{name}' is a {kind} of {type(self).__name__}: expected {expected} or None, got {type(value).__name__}")
+        store[name] = value
+
+    def _take(self, store, name, value):
+        """Puts the value into a store, whatever had the name before."""
         self.__dict__.pop(name, None)
-        for store in (self._parameters, self._buffers, self._modules):
-            store.pop(name, None)
+        for other in (self._parameters, self._buffers, self._modules):
+            if other is not store:
+                other.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
+        store[name] = value
 
     def __getattr__(self, name):
+        stores = self.__dict__
         for store in ("_parameters", "_buffers", "_modules"):
-            values = self.__dict__.get(store)
+            values = stores.get(store)
             if values is not None and name in values:
                 return values[name]
-        raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name):
         for store in (self._parameters, self._buffers, self._modules):
@@ -136,29 +97,33 @@ class Module:
         super().__delattr__(name)
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+        names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if name.isidentifier())
 
-    def _check_name(self, kind, name):
+    def _check_name(self, kind, name, store):
+        if store not in self.__dict__:
+            raise AttributeError(f"{kind}: Module.__init__() was not called")
         if not isinstance(name, str):
             raise TypeError(f"{kind}: the name must be a str, got {type(name).__name__}")
         if "." in name:
             raise KeyError(f"{kind}: the name '{name}' contains a dot")
         if not name:
             raise KeyError(f"{kind}: the name is empty")
-        if hasattr(self, name) and name not in {**self._parameters, **self._buffers, **self._modules}:
-            raise KeyError(f"{kind}: attribute '{name}' exists already")
+        if hasattr(self, name) and name not in getattr(self, store):
+            raise KeyError(f"{kind}: {type(self).__name__} has an attribute '{name}' already")
 
     def register_parameter(self, name, param):
-        self._check_name("register_parameter", name)
+        """A parameter of this name; None keeps the name for one that is not there."""
+        self._check_name("register_parameter", name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"register_parameter: expected weft.nn.Parameter or None, got {type(param).__name__}")
+            raise TypeError(f"register_parameter: expected weft.nn.Parameter or None for '{name}', got {type(param).__name__}")
         self._parameters[name] = param
 
     def register_buffer(self, name, tensor, persistent=True):
         """A tensor that is part of the state but no parameter. persistent: it is in state_dict()."""
-        self._check_name("register_buffer", name)
+        self._check_name("register_buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, weft.Tensor):
-            raise TypeError(f"register_buffer: expected a tensor or None, got {type(tensor).__name__}")
+            raise TypeError(f"register_buffer: expected a tensor or None for '{name}', got {type(tensor).__name__}")
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -166,15 +131,19 @@ class Module:
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name, module):
-        self._check_name("add_module", name)
+        """A sub-module of this name; None keeps the name for one that is not there."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"add_module: expected a Module or None, got {type(module).__name__}")
+            raise TypeError(f"add_module: expected a Module or None for '{name}', got {type(module).__name__}")
+        self._check_name("add_module", name, "_modules")
         self._modules[name] = module
 
-    register_module = add_module
+    def register_module(self, name, module):
+        """add_module under another name."""
+        self.add_module(name, module)
 
     # ---- what there is -----------------------------------------------------------------------------------
     def named_children(self):
+        """(name, module) of the modules directly in this one; one that has two names comes once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -186,11 +155,12 @@ class Module:
             yield module
 
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """(dotted name, module) of this module and all in it. remove_duplicate: one with two names comes once."""
         memo = set() if memo is None else memo
-        if id(self) in memo:
+        if self in memo:
             return
         if remove_duplicate:
-            memo.add(id(self))
+            memo.add(self)
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
@@ -200,218 +170,171 @@ class Module:
         for _, module in self.named_modules():
             yield module
 
-    def _named_members(self, store, prefix, recurse, remove_duplicate):
+    def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
         seen = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
-            for name, value in getattr(module, store).items():
-                if value is None or (remove_duplicate and id(value) in seen):
+            for name, value in get_members_fn(module):
+                if value is None or id(value) in seen:
                     continue
-                seen.add(id(value))
+                if remove_duplicate:
+                    seen.add(id(value))
                 yield (f"{path}.{name}" if path else name), value
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
+        """(dotted name, parameter). recurse: of the modules in this one too."""
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
         for _, value in self.named_parameters(recurse=recurse):
             yield value
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
-        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
+        """(dotted name, buffer). recurse: of the modules in this one too."""
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse=True):
         for _, value in self.named_buffers(recurse=recurse):
             yield value
 
     def get_submodule(self, target):
+        """The module of a dotted name; "" is this one. AttributeError where there is none."""
         module = self
         for name in target.split(".") if target else ():
-            child = module._modules.get(name)
-            if child is None:
-                raise AttributeError(f"'{type(module).__name__}' has no sub-module '{name}'")
-            module = child
+            if not hasattr(module, name):
+                raise AttributeError(f"'{target}': {module._get_name()} has no sub-module '{name}'")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"'{target}': '{name}' is not a module but {type(module).__name__}")
         return module
+
+    def set_submodule(self, target, module):
+        """Puts a module in the place of the one of this dotted name."""
+        if not target:
+            raise ValueError("set_submodule: expected a name, got an empty one")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        parent.get_submodule(name)
+        setattr(parent, name, module)
 
     def _get_member(self, target, store, kind):
         path, _, name = target.rpartition(".")
-        values = getattr(self.get_submodule(path), store)
-        if name not in values:
-            raise AttributeError(f"'{type(self).__name__}' has no {kind} '{target}'")
-        return values[name]
+        module = self.get_submodule(path)
+        if name not in getattr(module, store):
+            raise AttributeError(f"'{target}': {module._get_name()} has no {kind} '{name}'")
+        return getattr(module, store)[name]
 
     def get_parameter(self, target):
+        """The parameter of a dotted name. AttributeError where there is none."""
         return self._get_member(target, "_parameters", "parameter")
 
     def get_buffer(self, target):
+        """The buffer of a dotted name. AttributeError where there is none."""
         return self._get_member(target, "_buffers", "buffer")
 
-    # ---- state -------------------------------------------------------------------------------------------
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
-        """Parameters and persistent buffers by dotted name. The tensors share memory with the module's."""
-        state = collections.OrderedDict() if destination is None else destination
-        for name, value in self._parameters.items():
-            if value is not None:
-                state[prefix + name] = value if keep_vars else value.detach()
-        for name, value in self._buffers.items():
-            if value is not None and name not in self._non_persistent_buffers_set:
-                state[prefix + name] = value
-        if type(self).get_extra_state is not Module.get_extra_state:
-            state[prefix + "_extra_state"] = self.get_extra_state()
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=state, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return state
-
-    def get_extra_state(self):
-        raise NotImplementedError(f"{type(self).__name__} has no get_extra_state()")
-
-    def set_extra_state(self, state):
-        raise NotImplementedError(f"{type(self).__name__} has no set_extra_state()")
-
-    def load_state_dict(self, state_dict, strict=True, assign=False):
-        """Copies (assign: puts) the tensors of `state_dict` into the module.
-
-        strict: every key must match. Nothing is changed when an error is raised.
-        Returns: IncompatibleKeys(missing_keys, unexpected_keys).
-        Raises: RuntimeError naming every missing and unexpected key and every shape that differs.
-        """
-        if not hasattr(state_dict, "items"):
-            raise TypeError(f"load_state_dict: expected a dictionary, got {type(state_dict).__name__}")
-        targets = {}
-        extra = {}
-        for path, module in self.named_modules(remove_duplicate=False):
-            prefix = f"{path}." if path else ""
-            for name, value in module._parameters.items():
-                if value is not None:
-                    targets[prefix + name] = (module._parameters, name)
-            for name, value in module._buffers.items():
-                if value is not None and name not in module._non_persistent_buffers_set:
-                    targets[prefix + name] = (module._buffers, name)
-            if type(module).set_extra_state is not Module.set_extra_state:
-                extra[prefix + "_extra_state"] = module
-        missing = [key for key in (*targets, *extra) if key not in state_dict]
-        unexpected = [key for key in state_dict if key not in targets and key not in extra]
-        errors = []
-        for key, (store, name) in targets.items():
-            value = state_dict.get(key)
-            if value is None:
-                continue
-            if not isinstance(value, weft.Tensor):
-                errors.append(f"{key}: expected a tensor, got {type(value).__name__}")
-            elif tuple(value.shape) != tuple(store[name].shape):
-                errors.append(f"{key}: expected shape {list(store[name].shape)}, got {list(value.shape)}")
-        if strict and missing:
-            errors.append("missing keys: " + ", ".join(missing))
-        if strict and unexpected:
-            errors.append("unexpected keys: " + ", ".join(unexpected))
-        if errors:
-            raise RuntimeError(f"load_state_dict of {type(self).__name__}:\n  " + "\n  ".join(errors))
-        for key, (store, name) in targets.items():
-            if key not in state_dict:
-                continue
-            if assign:
-                store[name] = Parameter(state_dict[key]) if isinstance(store[name], Parameter) else state_dict[key]
-            else:
-                store[name].copy_(state_dict[key])
-        for key, module in extra.items():
-            if key in state_dict:
-                module.set_extra_state(state_dict[key])
-        return IncompatibleKeys(missing, unexpected)
-
     # ---- changes -----------------------------------------------------------------------------------------
-    def _apply(self, function):
-        for module in self.modules():
-            for name, value in module._parameters.items():
-                if value is not None:
-                    module._parameters[name] = Parameter(function(value))
-            for name, value in module._buffers.items():
-                if value is not None:
-                    module._buffers[name] = function(value)
+    def _apply(self, fn, recurse=True):
+        """Replaces every parameter and buffer by fn(it); what is shared stays shared."""
+        done = {}
+
+        def replaced(value):
+            if id(value) not in done:
+                new = value if is_lazy(value) else fn(value)
+                if new is not value and isinstance(value, Parameter) and not isinstance(new, Parameter):
+                    new = Parameter(new, value.requires_grad)
+                done[id(value)] = (new, value)
+            return done[id(value)][0]
+
+        for module in self.modules() if recurse else [self]:
+            for store in (module._parameters, module._buffers):
+                for name, value in store.items():
+                    if value is not None:
+                        store[name] = replaced(value)
+            module._tensors_replaced()
         return self
 
-    def apply(self, function):
-        """Calls function(module) for every sub-module, then for itself."""
+    def _tensors_replaced(self):
+        """For modules that keep their parameters in another place too."""
+
+    def apply(self, fn):
+        """Calls fn(module) for every sub-module, then for itself."""
         for module in self.children():
-            module.apply(function)
-        function(self)
+            module.apply(fn)
+        fn(self)
         return self
 
     def to(self, *args, **kwargs):
-        """to(dtype), to(device), to(tensor): floating-point parameters and buffers get the dtype."""
-        kwargs.pop("non_blocking", None)
-        dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
-        if kwargs:
-            raise TypeError(f"to: unexpected arguments {sorted(kwargs)}")
-        for value in args:
-            if isinstance(value, weft.dtype):
-                dtype = value
-            elif isinstance(value, weft.Tensor):
-                dtype, device = value.dtype, value.device
-            else:
-                device = value
-        if dtype is not None and not weft.empty((0,), dtype=dtype).is_floating_point():
-            raise TypeError(f"to: expected a floating-point dtype, got {dtype}")
-        if device is not None and str(device) != "cpu":
-            weft.empty((0,), device=device)  # says why it cannot be used
+        """to(dtype), to(device), to(device, dtype), to(tensor): floating-point parameters and buffers get the dtype.
+
+        Raises: TypeError for a dtype that is not floating-point; what Tensor.to raises for a device that is not there.
+        """
+        device, dtype = _parse_to(*args, **kwargs)
 
         def convert(value):
-            if device is not None:
+            if device is not None and str(value.device) != str(device):
                 value = value.to(device)
-            return value.to(dtype) if dtype is not None and value.is_floating_point() else value
+            if dtype is None or value.dtype == dtype or not (value.is_floating_point() or value.is_complex()):
+                return value
+            return value.to(dtype)
 
         return self._apply(convert)
 
+    def type(self, dst_type):
+        """Every parameter and buffer, integers too, gets the dtype."""
+        return self._apply(lambda value: value.to(dst_type))
+
+    def to_empty(self, *, device=None, recurse=True):
+        """Every parameter and buffer gets new memory, not initialized."""
+        return self._apply(lambda value: weft.empty(tuple(value.shape), dtype=value.dtype, device=device or "cpu"), recurse)
+
+    def _to_floating(self, dtype):
+        return self._apply(lambda value: value.to(dtype) if value.is_floating_point() and value.dtype != dtype else value)
+
     def float(self):
-        return self.to(weft.float32)
+        return self._to_floating(weft.float32)
 
     def double(self):
-        return self.to(weft.float64)
+        return self._to_floating(weft.float64)
 
     def half(self):
-        return self.to(weft.float16)
+        return self._to_floating(weft.float16)
 
     def bfloat16(self):
-        return self.to(weft.bfloat16)
+        return self._to_floating(weft.bfloat16)
 
     def cpu(self):
         return self
 
+    def cuda(self, device=None):
+        return self.to("cuda" if device is None or isinstance(device, int) else device)
+
     def train(self, mode=True):
+        """Sets `training` here and in all modules in this one."""
         if not isinstance(mode, bool):
-            raise TypeError(f"train: expected a bool, got {type(mode).__name__}")
-        for module in self.modules():
-            module.training = mode
+            raise ValueError(f"train: expected a bool, got {type(mode).__name__}")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self):
         return self.train(False)
 
     def requires_grad_(self, requires_grad=True):
-        """Accepted for PyTorch's sake: weft computes no gradients."""
+        """Sets the flag of every parameter; weft computes no gradients."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none=True):
-        """Accepted for PyTorch's sake: weft computes no gradients."""
+        """There are no gradients to forget."""
 
     def share_memory(self):
         return self
 
-    # ---- hooks -------------------------------------------------------------------------------------------
-    def register_forward_pre_hook(self, hook):
-        """hook(module, args) is called before forward; what it returns, unless None, replaces the arguments."""
-        handle = RemovableHandle(self._forward_pre_hooks)
-        self._forward_pre_hooks[handle.id] = hook
-        return handle
-
-    def register_forward_hook(self, hook):
-        """hook(module, args, output) is called after forward; what it returns, unless None, replaces the output."""
-        handle = RemovableHandle(self._forward_hooks)
-        self._forward_hooks[handle.id] = hook
-        return handle
-
-    # ---- as text -----------------------------------------------------------------------------------------
+    # ---- as text, copies ---------------------------------------------------------------------------------
     def extra_repr(self):
+        """What the module's text says of it beside its sub-modules."""
         return ""
 
     def _get_name(self):
@@ -431,6 +354,30 @@ class Module:
         for name, value in self.__dict__.items():
             result.__dict__[name] = copy.deepcopy(value, memo)
         return result
+
+
+def _parse_to(*args, **kwargs):
+    """(device, dtype) of the arguments of Module.to, None for what is not given."""
+    kwargs.pop("non_blocking", None)
+    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    if kwargs:
+        raise TypeError(f"to: unexpected arguments {sorted(kwargs)}")
+    for value in args:
+        if isinstance(value, weft.Tensor):
+            device, dtype = value.device, value.dtype
+        elif isinstance(value, weft.dtype):
+            dtype = value
+        elif isinstance(value, (str, weft.device)):
+            device = value
+        elif value is not None and not isinstance(value, bool):
+            raise TypeError(f"to: expected a device, a dtype or a tensor, got {type(value).__name__}")
+    if dtype is not None:
+        sample = weft.empty((0,), dtype=dtype)
+        if not (sample.is_floating_point() or sample.is_complex()):
+            raise TypeError(f"to: expected a floating-point dtype, got {dtype}")
+    if device is not None and str(device) != "cpu":
+        weft.empty((0,), device=device)  # says why it cannot be used
+    return device, dtype
 
 
 def clones(module, count):

@@ -1,0 +1,35 @@
+"""What the constructors of layers share."""
+
+import math
+
+import weft
+from weft.nn import init
+from weft.nn.parameter import Parameter
+
+
+def tuple_of(value, count, owner=""):
+    """`count` numbers: one given stands for all."""
+    if not isinstance(value, (tuple, list)):
+        return (value,) * count
+    if len(value) != count:
+        raise ValueError(f"{owner + ': ' if owner else ''}expected one number or {count}, got {list(value)}")
+    return tuple(value)
+
+
+def empty(*shape, dtype=None, device=None):
+    """A parameter that is not initialized."""
+    return Parameter(weft.empty(shape, dtype=dtype or weft.float32, device=device or "cpu"))
+
+
+def filled(value, *shape, dtype=None, device=None):
+    return Parameter(weft.full(shape, value, dtype=dtype or weft.float32, device=device or "cpu"))
+
+
+def init_weight(weight, bias):
+    """The layers' default: uniform in +-1 / sqrt(fan in)."""
+    if weight.numel():
+        init.kaiming_uniform_(weight, a=math.sqrt(5))
+    if bias is not None:
+        fan_in = init._fans(weight)[0]
+        bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
+        init.uniform_(bias, -bound, bound)

@@ -1,0 +1,141 @@
+"""Hooks of modules: functions that run before and after forward, and around saving and loading of states."""
+
+import collections
+import itertools
+import types
+import warnings
+
+_NONE = types.MappingProxyType({})  # a class's default, until the first hook of a kind is registered
+
+
+class RemovableHandle:
+    """Takes a hook away again: `handle.remove()`, or at the end of a `with` statement."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks, *others):
+        self._hooks = (hooks, *others)
+        self.id = next(self._ids)
+
+    def remove(self):
+        for hooks in self._hooks:
+            hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+
+class Hooks:
+    """The half of Module that keeps hooks and runs them."""
+
+    _forward_hooks = _forward_pre_hooks = _forward_hook_options = _forward_pre_hook_options = _NONE
+    _state_dict_hooks = _state_dict_pre_hooks = _NONE
+    _load_state_dict_pre_hooks = _load_state_dict_post_hooks = _NONE
+
+    def _store_of(self, name):
+        if name not in self.__dict__:
+            self.__dict__[name] = collections.OrderedDict()
+        return self.__dict__[name]
+
+    def _add_hook(self, store, hook, options=None, prepend=False):
+        hooks = self._store_of(store)
+        if options is None:
+            handle = RemovableHandle(hooks)
+        else:
+            option_store = self._store_of(store[:-1] + "_options")
+            handle = RemovableHandle(hooks, option_store)
+            if any(options):
+                option_store[handle.id] = options
+        hooks[handle.id] = hook
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    # ---- calls -------------------------------------------------------------------------------------------
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """hook(module, args) is called before forward; what it returns, unless None, replaces the arguments.
+
+        prepend: before the hooks that there are. with_kwargs: hook(module, args, kwargs) returns None or
+        (args, kwargs).
+        """
+        return self._add_hook("_forward_pre_hooks", hook, (with_kwargs,), prepend)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """hook(module, args, output) is called after forward; what it returns, unless None, replaces the output.
+
+        prepend: before the hooks that there are. with_kwargs: hook(module, args, kwargs, output). always_call: also
+        where forward or an earlier hook raised, with the output None as long as there is none.
+        """
+        return self._add_hook("_forward_hooks", hook, (with_kwargs, always_call), prepend)
+
+    def _call_with_hooks(self, args, kwargs):
+        called, output = set(), None
+        try:
+            args, kwargs = self._before_forward(args, kwargs)
+            output = self.forward(*args, **kwargs)
+            for key, hook in tuple(self._forward_hooks.items()):
+                called.add(key)
+                output = self._after_forward(key, hook, args, kwargs, output)
+            return output
+        except Exception:
+            self._after_error(called, args, kwargs, output)
+            raise
+
+    def _before_forward(self, args, kwargs):
+        for key, hook in tuple(self._forward_pre_hooks.items()):
+            if key not in self._forward_pre_hook_options:
+                result = hook(self, args)
+                if result is not None:
+                    args = result if isinstance(result, tuple) else (result,)
+                continue
+            result = hook(self, args, kwargs)
+            if result is None:
+                continue
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise RuntimeError(f"forward pre-hook of {type(self).__name__}: expected None or (args, kwargs), got {result!r}")
+            args, kwargs = result
+        return args, kwargs
+
+    def _after_forward(self, key, hook, args, kwargs, output):
+        with_kwargs, _ = self._forward_hook_options.get(key, (False, False))
+        result = hook(self, args, kwargs, output) if with_kwargs else hook(self, args, output)
+        return output if result is None else result
+
+    def _after_error(self, called, args, kwargs, output):
+        for key, hook in tuple(self._forward_hooks.items()):
+            _, always_call = self._forward_hook_options.get(key, (False, False))
+            if not always_call or key in called:
+                continue
+            try:
+                output = self._after_forward(key, hook, args, kwargs, output)
+            except Exception as error:
+                warnings.warn(f"forward hook with always_call=True raised {error!r} after forward had failed", stacklevel=4)
+
+    # ---- states ------------------------------------------------------------------------------------------
+    def register_state_dict_pre_hook(self, hook):
+        """hook(module, prefix, keep_vars) is called before state_dict() reads the module."""
+        return self._add_hook("_state_dict_pre_hooks", hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """hook(module, state_dict, prefix, local_metadata) may change the dictionary in place."""
+        return self._add_hook("_state_dict_hooks", hook)
+
+    def _register_state_dict_hook(self, hook):
+        """As register_state_dict_post_hook; what it returns, unless None, is the result."""
+        return self._add_hook("_state_dict_hooks", hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) is called
+        before the module takes its tensors from the dictionary, which it may change in place."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        return self._add_hook("_load_state_dict_pre_hooks", (lambda *args: hook(self, *args)) if with_module else hook)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """hook(module, incompatible_keys) is called when load_state_dict() has done this module and those in it; it may
+        change the two lists in place."""
+        return self._add_hook("_load_state_dict_post_hooks", hook)

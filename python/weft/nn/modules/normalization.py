@@ -1,0 +1,301 @@
+"""Normalization layers."""
+
+from typing import Optional, Tuple
+
+import weft
+from weft import Tensor
+from weft.nn import functional as F
+
+from ._shared import filled
+from .module import Module
+
+
+class _NormBase(Module):
+    _version = 2  # num_batches_tracked came with it
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    running_mean: Optional[Tensor]
+    running_var: Optional[Tensor]
+    num_batches_tracked: Optional[Tensor]
+    num_features: int
+    eps: float
+    affine: bool
+    track_running_stats: bool
+    _input_dims = ()  # how many dimensions the input may have
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        place = {"device": device or "cpu", "dtype": dtype or weft.float32}
+        self.register_parameter("weight", filled(1, num_features, **place) if affine else None)
+        self.register_parameter("bias", filled(0, num_features, **place) if affine else None)
+        self.register_buffer("running_mean", weft.zeros((num_features,), **place) if track_running_stats else None)
+        self.register_buffer("running_var", weft.ones((num_features,), **place) if track_running_stats else None)
+        self.register_buffer("num_batches_tracked", weft.zeros((), dtype=weft.int64) if track_running_stats else None)
+
+    def reset_running_stats(self):
+        if self.track_running_stats:
+            self.running_mean.fill_(0)
+            self.running_var.fill_(1)
+            self.num_batches_tracked.fill_(0)
+
+    def reset_parameters(self):
+        self.reset_running_stats()
+        if self.affine:
+            self.weight.fill_(1)
+            self.bias.fill_(0)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        pass
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *others):
+        key = prefix + "num_batches_tracked"
+        if (local_metadata.get("version") or 1) < 2 and self.num_batches_tracked is not None and key not in state_dict:
+            state_dict[key] = self.num_batches_tracked
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
+
+    def extra_repr(self):
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"track_running_stats={self.track_running_stats}")
+
+
+class _BatchNorm(_NormBase):
+    """(input - mean) / sqrt(variance + eps) * weight + bias by channel, dimension 1: with the batch's statistics in
+    training mode (the running ones are updated) and where there are no running ones, with the running ones in eval mode."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        if self.momentum is None:
+            factor = 0.0
+        else:
+            factor = self.momentum
+        if self.training and self.track_running_stats:
+            if self.num_batches_tracked is not None:
+                self.num_batches_tracked.add_(1)
+                if self.momentum is None:  # the plain average of all batches
+                    factor = 1.0 / float(self.num_batches_tracked)
+        if self.training:
+            use_batch = True
+        else:
+            use_batch = (self.running_mean is None) and (self.running_var is None)
+        return F.batch_norm(
+            input,
+            self.running_mean if not self.training or self.track_running_stats else None,
+            self.running_var if not self.training or self.track_running_stats else None,
+            self.weight,
+            self.bias,
+            use_batch,
+            factor,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """input[N, num_features] or [N, num_features, L]."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 2 and input.dim() != 3:
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """input[N, num_features, H, W]."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """input[N, num_features, D, H, W]."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization of input[N, num_features, *]; there is one process, so nothing is synchronized."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
+                 device=None, dtype=None):  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module, unchanged: one process computes what its batch normalizations compute."""
+        return module
+
+
+class _InstanceNorm(_NormBase):
+    """Batch normalization with each instance's own statistics, or with the running ones in eval mode where those are kept."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def _normalize(self, input: Tensor) -> Tensor:
+        return F.instance_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0,
+            self.eps,
+        )
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """input[N, num_features, L] or [num_features, L]."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() == 2:
+            return self._normalize(input.unsqueeze(0)).squeeze(0)
+        if input.dim() != 3:
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+        return self._normalize(input)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """input[N, num_features, H, W] or [num_features, H, W]."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() == 3:
+            return self._normalize(input.unsqueeze(0)).squeeze(0)
+        if input.dim() != 4:
+            raise ValueError(f"expected 3D or 4D input (got {input.dim()}D input)")
+        return self._normalize(input)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """input[N, num_features, D, H, W] or [num_features, D, H, W]."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() == 4:
+            return self._normalize(input.unsqueeze(0)).squeeze(0)
+        if input.dim() != 5:
+            raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
+        return self._normalize(input)
+
+
+class LayerNorm(Module):
+    """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, of sizes normalized_shape."""
+
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+    normalized_shape: Tuple[int, ...]
+    eps: float
+    elementwise_affine: bool
+
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        place, shape = {"device": device, "dtype": dtype}, self.normalized_shape
+        self.register_parameter("weight", filled(1, *shape, **place) if elementwise_affine else None)
+        self.register_parameter("bias", filled(0, *shape, **place) if elementwise_affine and bias else None)
+
+    def reset_parameters(self):
+        if self.weight is not None:
+            self.weight.fill_(1)
+        if self.bias is not None:
+            self.bias.fill_(0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class RMSNorm(Module):
+    """input / sqrt(mean(input ** 2) + eps) * weight over the last dimensions, of sizes normalized_shape.
+
+    eps: None stands for the input dtype's epsilon.
+    """
+
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+    normalized_shape: Tuple[int, ...]
+    eps: Optional[float]
+    elementwise_affine: bool
+
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        own = filled(1, *self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
+        self.register_parameter("weight", own)
+
+    def reset_parameters(self):
+        if self.weight is not None:
+            self.weight.fill_(1)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """Normalization of input[N, num_channels, *] over each of num_groups groups of channels."""
+
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
+    num_groups: int
+    num_channels: int
+    eps: float
+    affine: bool
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"GroupNorm: num_channels {num_channels} must be divisible by num_groups {num_groups}")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self.register_parameter("weight", filled(1, num_channels, device=device, dtype=dtype) if affine else None)
+        self.register_parameter("bias", filled(0, num_channels, device=device, dtype=dtype) if affine else None)
+
+    def reset_parameters(self):
+        if self.affine:
+            self.weight.fill_(1)
+            self.bias.fill_(0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class LocalResponseNorm(Module):
+    """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta."""
+
+    __constants__ = ["size", "alpha", "beta", "k"]
+    size: int
+    alpha: float
+    beta: float
+    k: float
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

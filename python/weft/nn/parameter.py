@@ -1,0 +1,118 @@
+"""Tensors that a Module keeps: parameters, buffers, and those whose shape the first call decides."""
+
+import weft
+
+
+class Parameter(weft.Tensor):
+    """A tensor that a Module lists among its parameters when it is assigned as an attribute.
+
+    data: the tensor whose memory it shares; none stands for an empty one.
+    requires_grad: kept as a flag; weft computes no gradients.
+    """
+
+    def __init__(self, data=None, requires_grad=True):
+        if data is None:
+            data = weft.empty((0,))
+        if not isinstance(data, weft.Tensor):
+            raise TypeError(f"Parameter: expected a tensor, got {type(data).__name__}")
+        super().__init__(data)
+        self._requires_grad = bool(requires_grad)
+
+    @property
+    def requires_grad(self):
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        self._requires_grad = bool(value)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets the flag; weft computes no gradients."""
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __deepcopy__(self, memo):
+        result = type(self)(self.clone(), self._requires_grad)
+        memo[id(self)] = result
+        return result
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.detach(), self._requires_grad)
+
+
+class Buffer(weft.Tensor):
+    """A tensor that a Module lists among its buffers when it is assigned as an attribute.
+
+    persistent: it is in state_dict().
+    """
+
+    def __init__(self, data=None, *, persistent=True):
+        if data is None:
+            data = weft.empty((0,))
+        if not isinstance(data, weft.Tensor):
+            raise TypeError(f"Buffer: expected a tensor, got {type(data).__name__}")
+        super().__init__(data)
+        self.persistent = bool(persistent)
+
+    def __deepcopy__(self, memo):
+        result = type(self)(self.clone(), persistent=self.persistent)
+        memo[id(self)] = result
+        return result
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild_buffer, (self.detach(), self.persistent)
+
+
+def _rebuild_buffer(data, persistent):
+    return Buffer(data, persistent=persistent)
+
+
+class UninitializedParameter(Parameter):
+    """A parameter of a lazy module before its first call: materialize(shape) gives it memory.
+
+    dtype: of the tensor to come.
+    """
+
+    def __init__(self, requires_grad=True, device=None, dtype=None):
+        super().__init__(weft.empty((0,), dtype=dtype or weft.float32, device=device or "cpu"), requires_grad)
+
+    def materialize(self, shape, device=None, dtype=None):
+        """The parameter that takes this one's place, not initialized."""
+        return Parameter(weft.empty(tuple(shape), dtype=dtype or self.dtype, device=device or "cpu"), self.requires_grad)
+
+    def __deepcopy__(self, memo):
+        result = type(self)(self.requires_grad, dtype=self.dtype)
+        memo[id(self)] = result
+        return result
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, None, self.dtype)
+
+    def __repr__(self):
+        return "<UninitializedParameter>"
+
+
+class UninitializedBuffer(Buffer):
+    """A buffer of a lazy module before its first call."""
+
+    def __init__(self, requires_grad=False, device=None, dtype=None):
+        super().__init__(weft.empty((0,), dtype=dtype or weft.float32, device=device or "cpu"))
+
+    def __deepcopy__(self, memo):
+        result = type(self)(dtype=self.dtype)
+        memo[id(self)] = result
+        return result
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (False, None, self.dtype)
+
+    def __repr__(self):
+        return "<UninitializedBuffer>"
+
+
+def is_lazy(tensor):
+    """Does the first call still have to decide the shape?"""
+    return isinstance(tensor, (UninitializedParameter, UninitializedBuffer))
