@@ -147,7 +147,7 @@ def test_load_state_dict(mobilenet, folder):
     assert not np.asarray(other(x)).any() and expected.any()
     assert str(other.load_state_dict(mobilenet.state_dict())) == "<All keys matched successfully>"
     np.testing.assert_array_equal(np.asarray(other(x)), expected)
-    with pytest.raises(RuntimeError, match=r"missing keys: .*features\.0\.0\.weight"):
+    with pytest.raises(RuntimeError, match=r"Missing key\(s\) in state_dict: .*features\.0\.0\.weight"):
         other.load_state_dict({})
 
 

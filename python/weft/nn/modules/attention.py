@@ -70,7 +70,7 @@ class MultiheadAttention(Module):
 
     def _is_self_attention(self, query, key, value):
         """Is one operator enough: query, key and value are one batch, projected by one matrix?"""
-        return (query is key and key is value and self.batch_first and query.ndim == 3 and self.in_proj_weight is not None
+        return (_types.takes_fast_path() and query is key and key is value and self.batch_first and query.ndim == 3 and self.in_proj_weight is not None
                 and self.in_proj_bias is not None and self.bias_k is None and not self.add_zero_attn
                 and not (self.training and self.dropout))  # fmt: skip
 

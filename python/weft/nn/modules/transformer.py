@@ -68,7 +68,7 @@ class TransformerEncoderLayer(Module):
 
     def _is_one_operator(self, src, src_mask, src_key_padding_mask):
         attention = self.self_attn
-        return (not self.training and src.ndim == 3 and attention.batch_first and attention._qkv_same_embed_dim
+        return (_types.takes_fast_path() and not self.training and src.ndim == 3 and attention.batch_first and attention._qkv_same_embed_dim
                 and attention.in_proj_bias is not None and self.activation_relu_or_gelu and self.norm1.bias is not None
                 and self.norm1.eps == self.norm2.eps and _is_single_mask(src_key_padding_mask, src_mask)
                 and not self._has_hooks())  # fmt: skip
