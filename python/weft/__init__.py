@@ -20,7 +20,16 @@ def _rebuild_tensor(dtype, shape, device, data):
 
 
 # Where each lazily imported name is found.
-_LAZY = {"compile": "weft.compiler", "compiler": None, "jit": None, "nn": None, "ops": None, "__config__": None, "profiler": None}
+_LAZY = {
+    "compile": "weft.compiler",
+    "compiler": None,
+    "jit": None,
+    "models": None,
+    "nn": None,
+    "ops": None,
+    "__config__": None,
+    "profiler": None,
+}
 
 
 def __getattr__(name):

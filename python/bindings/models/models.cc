@@ -1,0 +1,194 @@
+// The extension module weft._models: language models. weft/models/__init__.py is what users see.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "weft/models/generation.h"
+#include "weft/models/llama.h"
+#include "weft/models/safetensors.h"
+#include "weft/models/tokenizer.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace weft;
+using namespace weft::models;
+
+namespace {
+
+using ModelPtr = std::shared_ptr<Llama>;
+ModelPtr unconst(std::shared_ptr<const Llama> model) { return std::const_pointer_cast<Llama>(std::move(model)); }
+
+LlamaOptions make_options(const std::string& dtype, const std::string& quantize, const std::string& cache_dtype, int64_t max_positions,
+                          const std::string& execution, const nb::object& progress) {
+  LlamaOptions options{.dtype = dtype, .quantize = quantize, .cache_dtype = cache_dtype, .max_positions = max_positions};
+  options.execution = execution == "eager" ? Execution::Eager : execution == "static" ? Execution::Static : Execution::Compiled;
+  if (!progress.is_none())
+    options.progress = [progress](int64_t done, int64_t total) {
+      const nb::gil_scoped_acquire gil;
+      progress(done, total);
+    };
+  return options;
+}
+
+nb::dict config_dict(const LlamaConfig& config) {
+  nb::dict result;
+  result["model_type"] = config.model_type;
+  result["vocab_size"] = config.vocab_size;
+  result["hidden_size"] = config.hidden_size;
+  result["intermediate_size"] = config.intermediate_size;
+  result["num_hidden_layers"] = config.num_layers;
+  result["num_attention_heads"] = config.num_heads;
+  result["num_key_value_heads"] = config.num_kv_heads;
+  result["head_dim"] = config.head_dim;
+  result["max_position_embeddings"] = config.max_position_embeddings;
+  result["rms_norm_eps"] = config.rms_norm_eps;
+  result["rope_theta"] = config.rope_theta;
+  result["rope_interleaved"] = config.rope_interleaved;
+  result["tie_word_embeddings"] = config.tie_word_embeddings;
+  result["sliding_window"] = config.sliding_window ? nb::cast(*config.sliding_window) : nb::none();
+  result["bos_token_id"] = config.bos_token_id ? nb::cast(*config.bos_token_id) : nb::none();
+  result["eos_token_id"] = config.eos_token_ids;
+  return result;
+}
+
+nb::dict stats_dict(const GenerationStats& stats) {
+  nb::dict result;
+  result["prompt_tokens"] = stats.prompt_tokens;
+  result["generated_tokens"] = stats.generated_tokens;
+  result["prefill_seconds"] = stats.prefill_seconds;
+  result["decode_seconds"] = stats.decode_seconds;
+  result["decode_tokens"] = stats.decode_tokens;
+  result["proposed"] = stats.proposed;
+  result["accepted"] = stats.accepted;
+  result["speculation_stopped"] = stats.speculation_stopped;
+  return result;
+}
+
+GenerationOptions generation_options(int64_t max_new_tokens, double temperature, int64_t top_k, double top_p, double min_p, double repetition_penalty,
+                                     uint64_t seed, bool ignore_eos, const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k) {
+  GenerationOptions options;
+  options.max_new_tokens = max_new_tokens;
+  options.sampling = {temperature, top_k, top_p, min_p, repetition_penalty, seed};
+  options.ignore_eos = ignore_eos;
+  options.draft = draft;
+  options.prompt_lookup = prompt_lookup;
+  options.speculate_k = speculate_k;
+  return options;
+}
+
+void bind_tokenizer(nb::module_& m) {
+  nb::class_<Tokenizer>(m, "Tokenizer", "Text to token ids and back.")
+      .def_static("open", &Tokenizer::open, "folder_or_file"_a,
+                  "tokenizer.json or tokenizer.model of a folder, or one such file. RuntimeError where there is none; ValueError for parts weft does not know.")
+      .def_prop_ro("vocab_size", &Tokenizer::vocab_size)
+      .def("encode", [](const Tokenizer& t, const std::string& text, bool add_bos, bool special) { return t.encode(text, add_bos, special); },
+           "text"_a, "add_bos"_a = true, "special"_a = false, "Token ids; `special`: special tokens written in the text become their ids.")
+      .def("decode", &Tokenizer::decode, "ids"_a, "Text; special tokens are left out.")
+      .def("token_id", [](const Tokenizer& t, const std::string& token) { return t.token_id(token); }, "token"_a, "The id of a token, or None.")
+      .def("token_bytes", [](const Tokenizer& t, int64_t id) { const std::string bytes = t.token_bytes(id); return nb::bytes(bytes.data(), bytes.size()); }, "id"_a)
+      .def("is_special", &Tokenizer::is_special, "id"_a)
+      .def_prop_ro("bos_id", &Tokenizer::bos_id)
+      .def_prop_ro("eos_ids", &Tokenizer::eos_ids)
+      .def("encode_chat",
+           [](const Tokenizer& t, const std::vector<std::map<std::string, std::string>>& messages, const std::string& chat, const std::string& model_type) {
+             std::vector<ChatMessage> converted;
+             for (const auto& message : messages) {
+               const auto role = message.find("role"), content = message.find("content");
+               if (role == message.end() || content == message.end()) throw nb::value_error("encode_chat: a message is {'role': …, 'content': …}");
+               converted.push_back({role->second, content->second});
+             }
+             return encode_chat(t, chat.empty() ? chat_template_for(t, model_type) : chat_template_from_name(chat), converted);
+           },
+           "messages"_a, "template"_a = "", "model_type"_a = "llama",
+           "Ids of a conversation, up to where the assistant speaks next. template: 'llama2', 'llama3', 'mistral', 'chatml', 'none'; by the tokens where empty.");
+}
+
+void bind_generation(nb::module_& m) {
+  nb::class_<TextGeneration>(m, "TextGeneration", "Pieces of text, one after the other.")
+      .def("__iter__", [](nb::object self) { return self; })
+      .def("__next__",
+           [](TextGeneration& generation) {
+             std::optional<std::string> piece;
+             {
+               const nb::gil_scoped_release no_gil;
+               piece = generation.next();
+             }
+             if (!piece) throw nb::stop_iteration();
+             return *piece;
+           })
+      .def_prop_ro("tokens", [](const TextGeneration& g) { return g.generation().tokens(); }, "The prompt and what was generated.")
+      .def_prop_ro("stats", [](const TextGeneration& g) { return stats_dict(g.generation().stats()); });
+}
+
+void bind_llama(nb::module_& m) {
+  nb::class_<KVCache>(m, "KVCache", "Keys and values of the tokens so far.")
+      .def_rw("length", &KVCache::length)
+      .def_ro("capacity", &KVCache::capacity);
+  nb::class_<Llama>(m, "Llama", "A decoder-only language model of the Llama family.")
+      .def_static("from_pretrained",
+                  [](const std::string& folder, const std::string& dtype, const std::string& quantize, const std::string& cache_dtype, int64_t max_positions,
+                     const std::string& execution, const nb::object& progress) {
+                    const LlamaOptions options = make_options(dtype, quantize, cache_dtype, max_positions, execution, progress);
+                    const nb::gil_scoped_release no_gil;
+                    return unconst(Llama::from_pretrained(folder, options));
+                  },
+                  "folder"_a, "dtype"_a, "quantize"_a, "cache_dtype"_a, "max_positions"_a, "execution"_a, "progress"_a.none())
+      .def_static("random",
+                  [](const std::string& shape, const std::string& dtype, const std::string& quantize, int64_t max_positions, int64_t num_layers, uint64_t seed) {
+                    const LlamaOptions options = make_options(dtype, quantize, "", max_positions, "compiled", nb::none());
+                    LlamaConfig config = named_config(shape);
+                    if (num_layers > 0) config.num_layers = num_layers;
+                    const nb::gil_scoped_release no_gil;
+                    return unconst(Llama::random(config, options, seed));
+                  },
+                  "shape"_a, "dtype"_a, "quantize"_a, "max_positions"_a, "num_layers"_a, "seed"_a)
+      .def_prop_ro("config", [](const Llama& model) { return config_dict(model.config()); })
+      .def_prop_ro("max_positions", &Llama::max_positions)
+      .def_prop_ro("bytes_per_token", &Llama::bytes_per_token)
+      .def("make_cache", &Llama::make_cache, "capacity"_a = 0)
+      .def("forward",
+           [](const Llama& model, const std::vector<int64_t>& tokens, KVCache& cache, bool all_logits) {
+             Tensor logits;
+             {
+               const nb::gil_scoped_release no_gil;
+               logits = model.forward(tokens, cache, all_logits).clone();
+             }
+             return logits;
+           },
+           "tokens"_a, "cache"_a, "all_logits"_a = false)
+      .def("stream",
+           [](const ModelPtr& model, const std::shared_ptr<Tokenizer>& tokenizer, std::vector<int64_t> prompt, int64_t max_new_tokens, double temperature,
+              int64_t top_k, double top_p, double min_p, double repetition_penalty, uint64_t seed, std::vector<std::string> stop, bool ignore_eos,
+              const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k) {
+             return new TextGeneration(model, tokenizer, std::move(prompt),
+                                       generation_options(max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, seed, ignore_eos, draft,
+                                                          prompt_lookup, speculate_k),
+                                       std::move(stop));
+           },
+           nb::rv_policy::take_ownership, "tokenizer"_a, "prompt"_a, "max_new_tokens"_a, "temperature"_a, "top_k"_a, "top_p"_a, "min_p"_a,
+           "repetition_penalty"_a, "seed"_a, "stop"_a, "ignore_eos"_a, "draft"_a.none(), "prompt_lookup"_a, "speculate_k"_a);
+}
+
+}  // namespace
+
+NB_MODULE(_models, m) {
+  nb::module_::import_("weft._C");  // Tensor, and how errors become Python's
+  nb::set_leak_warnings(false);
+  bind_tokenizer(m);
+  bind_generation(m);
+  bind_llama(m);
+  m.def("load_safetensors",
+        [](const std::string& path) {
+          const SafetensorsFile file(path);
+          nb::dict result;
+          for (const std::string& name : file.names()) result[name.c_str()] = nb::cast(file.tensor(name));
+          return result;
+        },
+        "path"_a, "{name: Tensor} of a safetensors file, memory-mapped. RuntimeError, ValueError naming file and tensor.");
+  m.def("save_safetensors", &save_safetensors, "path"_a, "tensors"_a, "metadata"_a = std::map<std::string, std::string>{},
+        "Writes {name: Tensor}. RuntimeError where the file cannot be written.");
+}

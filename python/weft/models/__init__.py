@@ -1,0 +1,130 @@
+"""Language models: from a folder of weights to text.
+
+    model = weft.models.Llama.from_pretrained("Llama-3.2-1B", quantize="int8")
+    print(model.generate("Once upon a time", max_new_tokens=100))
+    for piece in model.stream("Once upon a time", temperature=0.8, seed=1):
+        print(piece, end="", flush=True)
+"""
+
+import os as _os
+
+from .. import _models
+from .._models import KVCache, Tokenizer, load_safetensors, save_safetensors
+
+__all__ = ["KVCache", "Llama", "Tokenizer", "load_safetensors", "save_safetensors"]
+
+
+class Llama:
+    """A decoder-only language model of the Llama family: Llama 2 and 3, CodeLlama, Mistral, Qwen2.
+
+    Activations are float32; weights are what the checkpoint has, or what `quantize` makes of them.
+    """
+
+    def __init__(self, model, tokenizer=None):
+        self._model = model
+        self.tokenizer = tokenizer
+
+    @classmethod
+    def from_pretrained(
+        cls, folder, dtype="", quantize="", cache_dtype="", max_positions=0, execution="compiled", progress=None
+    ):
+        """The model of a Hugging Face or Meta folder, memory-mapped, or of one that `weft quantize` wrote.
+
+        dtype: of the weights, 'float32', 'bfloat16' or 'float16' (default: the checkpoint's). quantize: 'int8',
+        'int4-g32', 'int4-g64', 'int4-g128', 'int4-g256'. max_positions: context in tokens (default: the model's,
+        at most 8192). execution: 'eager', 'static' (static KV cache), 'compiled'. progress: called with layers done
+        and layers in all. RuntimeError and ValueError name the file and tensor.
+        """
+        folder = _os.fspath(folder)
+        if execution not in ("eager", "static", "compiled"):
+            raise ValueError(f"execution must be 'eager', 'static' or 'compiled', got {execution!r}")
+        dtype, cache_dtype = (getattr(d, "name", None) or str(d).removeprefix("weft.") for d in (dtype, cache_dtype))
+        model = _models.Llama.from_pretrained(
+            folder, dtype, quantize or "", cache_dtype, max_positions, execution, progress
+        )
+        files = ("tokenizer.json", "tokenizer.model")
+        has_tokenizer = any(_os.path.exists(_os.path.join(folder, file)) for file in files)
+        return cls(model, Tokenizer.open(folder) if has_tokenizer else None)
+
+    @classmethod
+    def random(cls, shape, dtype="bfloat16", quantize="", max_positions=0, num_layers=0, seed=0):
+        """A model of known sizes ('llama-7b', 'llama-1b', …) whose weights mean nothing, for measuring."""
+        return cls(_models.Llama.random(shape, dtype, quantize, max_positions, num_layers, seed))
+
+    @property
+    def config(self):
+        return self._model.config
+
+    @property
+    def bytes_per_token(self):
+        """Bytes of weights that one token reads."""
+        return self._model.bytes_per_token
+
+    def make_cache(self, capacity=0):
+        """Room for the keys and values of `capacity` tokens (default: max_positions)."""
+        return self._model.make_cache(capacity)
+
+    def forward(self, tokens, cache, all_logits=False):
+        """Logits float32 [1, vocab_size] after the last of `tokens`, or [tokens, vocab_size] with `all_logits`.
+
+        The tokens take the positions from cache.length on, which grows. IndexError for ids outside the vocabulary,
+        ValueError for no tokens or more than the cache has room for.
+        """
+        return self._model.forward([int(token) for token in tokens], cache, all_logits)
+
+    __call__ = forward
+
+    def stream(
+        self,
+        prompt,
+        max_new_tokens=256,
+        temperature=0.0,
+        top_k=0,
+        top_p=1.0,
+        min_p=0.0,
+        repetition_penalty=1.0,
+        seed=0,
+        stop=(),
+        ignore_eos=False,
+        draft=None,
+        speculate_k=4,
+    ):
+        """An iterator over pieces of text; its `stats` and `tokens` tell more.
+
+        prompt: text, token ids, or a conversation as [{'role': …, 'content': …}, …]. temperature 0 takes the most
+        likely token. stop: texts before which to end. draft: another Llama, or 'prompt-lookup', whose tokens the
+        model checks `speculate_k` at a time. ValueError for a prompt that is empty or longer than the context.
+        """
+        if self.tokenizer is None:
+            raise ValueError("the model's folder has no tokenizer: set model.tokenizer, or use forward()")
+        lookup = draft == "prompt-lookup" if isinstance(draft, str) else False
+        if isinstance(draft, str) and not lookup:
+            raise ValueError(f"draft must be a Llama or 'prompt-lookup', got {draft!r}")
+        return self._model.stream(
+            self.tokenizer,
+            self._ids(prompt),
+            max_new_tokens,
+            temperature,
+            top_k,
+            top_p,
+            min_p,
+            repetition_penalty,
+            seed,
+            [stop] if isinstance(stop, str) else list(stop),
+            ignore_eos,
+            None if lookup or draft is None else draft._model,
+            lookup,
+            speculate_k,
+        )
+
+    def generate(self, prompt, **options):
+        """The text that stream() gives, as one string."""
+        return "".join(self.stream(prompt, **options))
+
+    def _ids(self, prompt):
+        if isinstance(prompt, str):
+            return self.tokenizer.encode(prompt)
+        prompt = list(prompt)
+        if prompt and isinstance(prompt[0], dict):
+            return self.tokenizer.encode_chat(prompt, model_type=self.config["model_type"])
+        return [int(token) for token in prompt]

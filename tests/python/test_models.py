@@ -1,0 +1,113 @@
+"""weft.models: folders, text, and what is refused."""
+
+import json
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+import weft
+
+SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
+
+
+@pytest.fixture(scope="module")
+def stories():
+    if not (SHARED / "stories260k").is_dir():
+        pytest.skip("no shared data (WEFT_SHARED_DATA)")
+    return str(SHARED / "stories260k")
+
+
+@pytest.fixture(scope="module")
+def model(stories):
+    return weft.models.Llama.from_pretrained(stories)
+
+
+def test_greedy_text(model, stories):
+    expected = json.loads((pathlib.Path(stories) / "expected.json").read_text())
+    stream = model.stream([1], max_new_tokens=len(expected["greedy_ids"]) - 1)
+    text = "".join(stream)
+    assert stream.tokens == expected["greedy_ids"]
+    assert text == expected["greedy_text"]
+    assert stream.stats["decode_tokens"] == len(expected["greedy_ids"]) - 2
+
+
+@pytest.mark.parametrize("execution", ["eager", "static"])
+def test_executions_agree(model, stories, execution):
+    other = weft.models.Llama.from_pretrained(stories, execution=execution)
+    options = {"max_new_tokens": 60, "repetition_penalty": 1.1}
+    assert other.generate("Tom had", **options) == model.generate("Tom had", **options)
+
+
+def test_formula(model, stories):
+    """The logits of two tokens against NumPy in float64."""
+    weights = {n: t.numpy().astype(np.float64) for n, t in weft.models.load_safetensors(f"{stories}/model.safetensors").items()}
+    config, tokens = model.config, [1, 403]
+    heads, groups, dim = config["num_attention_heads"], config["num_key_value_heads"], config["head_dim"]
+
+    def norm(x, name):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + config["rms_norm_eps"]) * weights[name]
+
+    def rope(x):  # [tokens, n, dim]
+        angle = np.arange(len(tokens))[:, None] * config["rope_theta"] ** (-np.arange(0, dim, 2) / dim)
+        cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
+        a, b = x[..., : dim // 2], x[..., dim // 2 :]
+        return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
+
+    x = weights["model.embed_tokens.weight"][tokens]
+    for layer in range(config["num_hidden_layers"]):
+        w = {n.split(".", 3)[3]: t for n, t in weights.items() if n.startswith(f"model.layers.{layer}.")}
+        h = norm(x, f"model.layers.{layer}.input_layernorm.weight")
+        q, k, v = (
+            (h @ w[f"self_attn.{n}_proj.weight"].T).reshape(len(tokens), -1, dim) for n in "qkv"
+        )
+        q, k = rope(q), rope(k)
+        k, v = (np.repeat(t, heads // groups, 1) for t in (k, v))
+        scores = np.einsum("qhd,khd->hqk", q, k) / np.sqrt(dim)
+        scores = np.where(np.tri(len(tokens), dtype=bool), scores, -np.inf)
+        p = np.exp(scores - scores.max(-1, keepdims=True))
+        attended = np.einsum("hqk,khd->qhd", p / p.sum(-1, keepdims=True), v).reshape(len(tokens), -1)
+        x = x + attended @ w["self_attn.o_proj.weight"].T
+        h = norm(x, f"model.layers.{layer}.post_attention_layernorm.weight")
+        gate = h @ w["mlp.gate_proj.weight"].T
+        x = x + (gate / (1 + np.exp(-gate)) * (h @ w["mlp.up_proj.weight"].T)) @ w["mlp.down_proj.weight"].T
+    expected = norm(x, "model.norm.weight") @ weights["model.embed_tokens.weight"].T
+    np.testing.assert_allclose(model.forward(tokens, model.make_cache(), all_logits=True).numpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_quantized_text_is_close(stories):
+    text = weft.models.Llama.from_pretrained(stories, quantize="int8").generate([1], max_new_tokens=30)
+    assert text.startswith("Once upon a time, there was a little girl")
+
+
+def test_speculation_is_greedy(model):
+    options = {"max_new_tokens": 120}
+    assert model.generate("Tom had", draft="prompt-lookup", **options) == model.generate("Tom had", **options)
+    assert model.generate("Tom had", draft=model, speculate_k=2, **options) == model.generate("Tom had", **options)
+
+
+def test_safetensors_round_trip(tmp_path):
+    tensors = {"a": weft.tensor([[1.0, 2.0]]), "b": weft.tensor([1, 2, 3])}
+    weft.models.save_safetensors(str(tmp_path / "x.safetensors"), tensors)
+    back = weft.models.load_safetensors(str(tmp_path / "x.safetensors"))
+    assert back["a"].tolist() == [[1.0, 2.0]] and back["b"].tolist() == [1, 2, 3]
+
+
+def test_mistakes(model, stories, tmp_path):
+    with pytest.raises(RuntimeError, match="no model here"):
+        weft.models.Llama.from_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="unknown quantization scheme 'int5'"):
+        weft.models.Llama.from_pretrained(stories, quantize="int5")
+    with pytest.raises(ValueError, match="execution must be"):
+        weft.models.Llama.from_pretrained(stories, execution="fast")
+    with pytest.raises(ValueError, match="the prompt has no tokens"):
+        model.generate([])
+    with pytest.raises(IndexError, match="token id 512 is outside the vocabulary of 512"):
+        model.generate([512])
+    with pytest.raises(ValueError, match="top_p must be above 0"):
+        model.generate("a", top_p=0.0)
+    with pytest.raises(ValueError, match="draft must be a Llama"):
+        model.generate("a", draft="magic")
+    with pytest.raises(ValueError, match="temperature must be at least 0"):
+        model.generate("a", temperature=-1.0)
