@@ -22,11 +22,20 @@ class Graph;
 struct Block;
 struct Node;
 
+struct InlinedCall;
+
 // Where in the user's program a node comes from.
 struct SourceLocation {
   std::shared_ptr<const std::string> file;
   int line = 0;
+  std::shared_ptr<const InlinedCall> inlined = nullptr;  // the call that the node was a part of
   std::string str() const;  // "kmeans.py:4", "" if unknown
+};
+
+// A call whose place the called function's nodes have taken.
+struct InlinedCall {
+  std::string function;
+  SourceLocation location;  // of the call, in the function around
 };
 
 // Tensor: dtype, shape and device are known, as compiled graphs need them. Script: a value of a TorchScript program,

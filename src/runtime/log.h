@@ -16,6 +16,7 @@ enum class Channel : uint8_t {
   Schedule,
   Cache,
   Passes,
+  Executor,
   kCount
 };
 

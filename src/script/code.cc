@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "script/prim.h"
+#include "script/stretch.h"
 #include "weft/error.h"
 
 namespace weft::jit {
@@ -166,7 +167,7 @@ const std::unordered_map<const ir::ScriptOp*, OpCode>& prim_opcodes() {
       {&prim::kIsInstance, OpCode::IsInstance}, {&prim::kUncheckedCast, OpCode::Move},
       {&prim::kCast, OpCode::Cast}, {&prim::kRaise, OpCode::Raise}, {&prim::kFork, OpCode::Fork},
       {&prim::kPrint, OpCode::Print}, {&prim::kFormat, OpCode::Format}, {&prim::kEnumName, OpCode::EnumName},
-      {&prim::kEnumValue, OpCode::EnumValue},
+      {&prim::kEnumValue, OpCode::EnumValue},     {&kStretch, OpCode::RunStretch},
   };
   return table;
 }
@@ -187,7 +188,8 @@ bool reads_in_place(OpCode op) {
     case OpCode::Print:
     case OpCode::Format:
     case OpCode::EnumName:
-    case OpCode::EnumValue: return true;
+    case OpCode::EnumValue:
+    case OpCode::RunStretch: return true;
     default: return op >= OpCode::AddInt;
   }
 }

@@ -21,7 +21,7 @@ enum class OpCode : uint16_t {
   CallBuiltin, CallFunction, CallMethod, Fork,
   GetSlot, SetSlot, GetAttribute, SetAttribute, CreateObject,
   MakeList, MakeDict, MakeTuple, UnpackTuple, TupleIndex, TupleSlice, UnpackList,
-  IsInstance, Cast, Raise, Print, Format, EnumName, EnumValue,
+  IsInstance, Cast, Raise, Print, Format, EnumName, EnumValue, RunStretch,
   AddInt, SubInt, MulInt, FloorDivInt, ModInt, NegInt,
   AddFloat, SubFloat, MulFloat, DivFloat, NegFloat,
   LtInt, LeInt, GtInt, GeInt, EqInt, NeInt,

@@ -1,5 +1,6 @@
 // Batch normalization with known statistics is a scale and a shift of each channel, which the weights and the bias of
 // the layer before can do.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -37,9 +38,17 @@ std::optional<Tensor> known(const Value* value) {
   return constant->to_tensor().contiguous();
 }
 
+// Does nothing but the normalization read the layer's elements? Its shape stays.
+bool is_only_reader(const Value* result, const Node& norm) {
+  return std::all_of(result->uses.begin(), result->uses.end(), [&](const ir::Use& use) {
+    const Node* user = use.user;
+    return user && (user == &norm || user->is("aten::dim") || user->is("aten::size") || user->is("aten::len") || user->is("prim::dtype"));
+  });
+}
+
 bool fold(Graph& graph, Node& norm) {
   Node* layer = norm.inputs[kInput]->def;
-  if (!layer || !is_layer(*layer) || layer->outputs[0]->uses.size() != 1 || is_transposed(*layer)) return false;
+  if (!layer || !is_layer(*layer) || !is_only_reader(layer->outputs[0], norm) || is_transposed(*layer)) return false;
   const IValue *training = known_constant(norm.inputs[kTraining]), *eps = known_constant(norm.inputs[kEps]);
   if (!training || training->to_bool() || !eps) return false;
   std::optional<Tensor> parameters[5];

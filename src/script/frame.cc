@@ -55,16 +55,21 @@ FrameScope::~FrameScope() {
   --stack_.depth_;
 }
 
+namespace {
+
+std::string stack_line(const ir::SourceLocation& location, const std::string& function) {
+  if (!location.file) return fmt::format("\n  in {}", function);
+  return fmt::format("\n  File \"{}\", line {}, in {}", *location.file, location.line, function);
+}
+
+}  // namespace
+
 std::string traceback() {
   std::vector<std::string> lines;
   for (const Frame* frame = FrameStack::current().top(); frame; frame = frame->caller) {
-    const ir::SourceLocation& location = frame->code.location(frame->at);
-    const std::string& name = frame->code.function_name;
-    if (!location.file) {
-      lines.push_back(fmt::format("\n  in {}", name));
-    } else {
-      lines.push_back(fmt::format("\n  File \"{}\", line {}, in {}", *location.file, location.line, name));
-    }
+    const ir::SourceLocation* location = &frame->code.location(frame->at);
+    for (; location->inlined; location = &location->inlined->location) lines.push_back(stack_line(*location, location->inlined->function));
+    lines.push_back(stack_line(*location, frame->code.function_name));
   }
   // The innermost calls of a deep recursion say enough.
   constexpr size_t kMost = 30;

@@ -9,6 +9,7 @@
 
 #include "script/builtin.h"
 #include "script/compilation_unit.h"
+#include "script/function.h"
 #include "script/graph_passes.h"
 #include "script/prim.h"
 #include "weft/error.h"
@@ -281,7 +282,9 @@ Module with_graphs(const Module& module, const std::function<void(Graph&)>& rewr
     std::shared_ptr<Graph> graph = method->graph().clone();
     rewrite(*graph);
     type->remove_method(method->name());
-    type->add_method(std::make_shared<Function>(method->qualified_name(), method->schema(), [graph] { return graph->clone(); }));
+    const auto rewritten = std::make_shared<Function>(method->qualified_name(), method->schema(), [graph] { return graph->clone(); });
+    rewritten->impl().compile_at_once = true;
+    type->add_method(rewritten);
   }
   return module;
 }

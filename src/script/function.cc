@@ -24,7 +24,7 @@ const ir::Graph& Function::graph() const { return impl_->get_graph(); }
 
 IValue Function::operator()(std::vector<IValue> arguments, const Keywords& keywords) const {
   std::vector<IValue> bound = bind_arguments(impl_->schema, std::move(arguments), keywords);
-  return run_code(impl_->get_code(), bound);
+  return run_code(impl_->get_code_to_call(), bound);
 }
 
 ir::Graph& FunctionImpl::get_graph() {

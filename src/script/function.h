@@ -18,14 +18,22 @@ struct FunctionImpl {
   std::string qualified_name, name;
   Schema schema;
   std::function<std::unique_ptr<ir::Graph>()> define;
+  bool compile_at_once = false;  // at the first call rather than after a profiling run
 
   std::recursive_mutex mutex;  // of what follows, while it is made
   std::unique_ptr<ir::Graph> graph;
   std::shared_ptr<const Code> code;  // null: not made yet
   std::atomic<const Code*> ready{nullptr};
 
+  std::mutex optimizing;  // one thread optimizes; others go on interpreting
+  std::shared_ptr<const Code> optimized;
+  std::atomic<const Code*> optimized_ready{nullptr};
+  std::atomic<bool> was_called{false};
+
   ir::Graph& get_graph();
   const Code& get_code();
+  // What a call from outside runs: the code with its calls inlined and its stretches compiled, once there is one.
+  const Code& get_code_to_call();
 };
 
 }  // namespace weft::jit

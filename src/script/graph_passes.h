@@ -16,6 +16,7 @@ void inline_calls(ir::Graph& graph, const std::function<bool(const Function&)>& 
 // use and is extended by those that they define.
 using ValueMap = std::unordered_map<const ir::Value*, ir::Value*>;
 void copy_nodes(const ir::Block& from, ir::Block& to, ir::Node* before, ValueMap& values);
+ir::Node* copy_node(const ir::Node& node, ir::Block& to, ir::Node* before, ValueMap& values);
 
 // The constant that a value is; null if it is none.
 const IValue* known_constant(const ir::Value* value);

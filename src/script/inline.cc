@@ -55,6 +55,8 @@ class Inliner {
     const bool first = before == block.nodes.begin();
     Node* previous = first ? nullptr : std::prev(before)->get();
     copy_nodes(body.body(), block, &node, values);
+    Node* const begin = previous ? std::next(previous->position)->get() : block.nodes.front().get();
+    note_call(*begin, node, function.name());
     if (!node.outputs.empty()) {
       Value* result = body.outputs().empty() ? nullptr : values.at(body.outputs()[0]);
       if (!result) result = add_constant(graph_, block, IValue(), Type::none(), &node);
@@ -75,6 +77,25 @@ class Inliner {
     graph_.erase(&node);
   }
 
+  // The nodes from `begin` to `call` get its place as the end of their stack.
+  static void note_call(Node& begin, const Node& call, const std::string& function) {
+    const auto site = std::make_shared<const ir::InlinedCall>(function, call.location);
+    for (auto it = begin.position; it->get() != &call; ++it) note_call(**it, site);
+  }
+  static void note_call(Node& node, const std::shared_ptr<const ir::InlinedCall>& site) {
+    node.location.inlined = appended(node.location.inlined, site);
+    for (const auto& block : node.blocks) {
+      for (const auto& inner : block->nodes) note_call(*inner, site);
+    }
+  }
+  static std::shared_ptr<const ir::InlinedCall> appended(const std::shared_ptr<const ir::InlinedCall>& calls,
+                                                         const std::shared_ptr<const ir::InlinedCall>& last) {
+    if (!calls) return last;
+    ir::InlinedCall copy = *calls;
+    copy.location.inlined = appended(calls->location.inlined, last);
+    return std::make_shared<const ir::InlinedCall>(std::move(copy));
+  }
+
   Graph& graph_;
   const std::function<bool(const Function&)>& may_inline_;
   std::vector<const Function*> active_;
@@ -82,25 +103,28 @@ class Inliner {
 
 }  // namespace
 
-void copy_nodes(const Block& from, Block& to, Node* before, ValueMap& values) {
+Node* copy_node(const Node& node, Block& to, Node* before, ValueMap& values) {
   Graph& graph = *to.graph;
-  for (const auto& node : from.nodes) {
-    std::vector<Value*> inputs;
-    for (const Value* input : node->inputs) inputs.push_back(input ? values.at(input) : nullptr);
-    Node* copy = nullptr;
-    if (node->kind == NodeKind::Script) {
-      copy = graph.add_script_node(to, *node->script, std::move(inputs), {}, node->payload, node->location, before);
-    } else {
-      WEFT_ASSERT(node->kind == NodeKind::If || node->kind == NodeKind::Loop, "a script graph has script nodes only");
-      copy = graph.add_control(to, node->kind, std::move(inputs), node->location, before);
-      for (size_t i = 0; i < node->blocks.size(); ++i) copy_block(*node->blocks[i], *copy->blocks[i], values);
-    }
-    for (const Value* output : node->outputs) {
-      Value* result = graph.add_output(copy, output->type);
-      result->name = output->name;
-      values[output] = result;
-    }
+  std::vector<Value*> inputs;
+  for (const Value* input : node.inputs) inputs.push_back(input ? values.at(input) : nullptr);
+  Node* copy = nullptr;
+  if (node.kind == NodeKind::Script) {
+    copy = graph.add_script_node(to, *node.script, std::move(inputs), {}, node.payload, node.location, before);
+  } else {
+    WEFT_ASSERT(node.kind == NodeKind::If || node.kind == NodeKind::Loop, "a script graph has script nodes only");
+    copy = graph.add_control(to, node.kind, std::move(inputs), node.location, before);
+    for (size_t i = 0; i < node.blocks.size(); ++i) copy_block(*node.blocks[i], *copy->blocks[i], values);
   }
+  for (const Value* output : node.outputs) {
+    Value* result = graph.add_output(copy, output->type);
+    result->name = output->name;
+    values[output] = result;
+  }
+  return copy;
+}
+
+void copy_nodes(const Block& from, Block& to, Node* before, ValueMap& values) {
+  for (const auto& node : from.nodes) copy_node(*node, to, before, values);
 }
 
 void inline_calls(Graph& graph, const std::function<bool(const Function&)>& may_inline) {

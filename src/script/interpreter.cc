@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <new>
@@ -10,6 +11,7 @@
 #include "script/frame.h"
 #include "script/function.h"
 #include "script/prim.h"
+#include "script/stretch.h"
 #include "runtime/interop.h"
 
 namespace weft::jit {
@@ -252,6 +254,7 @@ class Machine {
       case OpCode::Format: format(at); break;
       case OpCode::EnumName: give(at, value(at.a).to_enum()->name); break;
       case OpCode::EnumValue: give(at, IValue(value(at.a).to_enum()->value)); break;
+      case OpCode::RunStretch: run_stretch(at); break;
       default: throw_error(ErrorKind::Internal, "an instruction that the interpreter does not know");
     }
   }
@@ -313,7 +316,7 @@ class Machine {
     auto future = std::make_shared<Future>(at.type->element());
     runtime::interop_launch([function, future, arguments = take_all(at)]() mutable {
       try {
-        future->set_value(run_code(function->impl().get_code(), arguments));
+        future->set_value(run_code(function->impl().get_code_to_call(), arguments));
       } catch (...) {
         future->set_error(std::current_exception());
       }
@@ -332,6 +335,18 @@ class Machine {
     std::vector<IValue> values;
     for (size_t i = 1; i < at.num_operands; ++i) values.push_back(value(operand(at, i)));
     give(at, format_values(value(at.a).to_string(), values));
+  }
+
+  void run_stretch(const Instruction& at) {
+    constexpr size_t kFew = 32;
+    std::array<const IValue*, kFew> few;
+    std::vector<const IValue*> many(at.num_operands > kFew ? at.num_operands : 0);
+    const std::span inputs(many.empty() ? few.data() : many.data(), at.num_operands);
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = &value(operand(at, i));
+    std::vector<IValue> outputs(at.num_results - 1u);
+    const bool ran = static_cast<const StretchPayload*>(at.payload)->stretch->run(inputs, outputs);
+    put(registers_[outputs.empty() ? at.dst : code_.results[at.dst]], ran);
+    for (size_t i = 0; ran && i < outputs.size(); ++i) registers_[code_.results[at.dst + 1 + i]] = std::move(outputs[i]);
   }
 
   const Code& code_;

@@ -1,0 +1,68 @@
+// Which code a call of a function runs: interpreted at first, with compiled stretches then.
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "runtime/log.h"
+#include "runtime/toolchain.h"
+#include "script/code.h"
+#include "script/function.h"
+#include "script/graph_passes.h"
+#include "script/stretch_outline.h"
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::jit {
+namespace {
+
+std::atomic<bool>& executor_switch() {
+  static std::atomic<bool> on = env::flag("WEFT_JIT_COMPILE") && !env::flag("WEFT_DISABLE_COMPILE");
+  return on;
+}
+
+bool has_compiler() {
+  static const bool found = [] {
+    try {
+      runtime::toolchain();
+      return true;
+    } catch (const Error& error) {
+      log::write(log::Channel::Executor, fmt::format("TorchScript is interpreted: {}", error.what()));
+      return false;
+    }
+  }();
+  return found;
+}
+
+// Null where nothing is worth compiling.
+std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Graph& original) {
+  const std::unique_ptr<ir::Graph> graph = original.clone();
+  graph->name = function.qualified_name;
+  inline_calls(*graph);
+  fold_script_constants(*graph);
+  remove_dropout(*graph);
+  fold_batch_norm(*graph);
+  remove_dead_nodes(*graph);
+  const size_t stretches = outline_stretches(*graph, function.compile_at_once);
+  log::write(log::Channel::Executor, fmt::format("{}: {}", function.qualified_name, stretches ? fmt::format("{} stretches", stretches) : "interpreted"));
+  if (log::dumping()) log::dump(function.qualified_name + ".executor.graph", graph->str());
+  return stretches ? std::make_shared<const Code>(*graph, function.name) : nullptr;
+}
+
+}  // namespace
+
+void set_profiling_executor(bool on) { executor_switch() = on; }
+
+const Code& FunctionImpl::get_code_to_call() {
+  if (!executor_switch().load(std::memory_order_relaxed)) return get_code();
+  if (const Code* made = optimized_ready.load(std::memory_order_acquire)) return *made;
+  if (!compile_at_once && !was_called.exchange(true)) return get_code();
+  const std::unique_lock lock(optimizing, std::try_to_lock);
+  if (!lock.owns_lock() || !has_compiler()) return get_code();
+  if (optimized_ready.load(std::memory_order_relaxed) == nullptr) {
+    optimized = optimize(*this, get_graph());
+    optimized_ready.store(optimized ? optimized.get() : &get_code(), std::memory_order_release);
+  }
+  return *optimized_ready.load(std::memory_order_relaxed);
+}
+
+}  // namespace weft::jit
