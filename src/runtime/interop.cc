@@ -36,6 +36,7 @@ using TaskPtr = std::shared_ptr<Task>;
 struct Waiter {
   const Task* inside;
   bool is_worker;
+  bool is_helper;  // another thread, inside a task that it runs
   bool may_help;
   bool awake = false;
   std::condition_variable wake;
@@ -91,6 +92,8 @@ class InteropPool {
   void run(Lock& lock, const TaskPtr& task);
   void work(int number);
   // The rest needs the lock.
+  // Threads that run tasks now.
+  int running() const { return workers_ - idle_ - blocked_ + helpers_; }
   TaskPtr take(const Task* inside);
   TaskPtr remove(std::deque<TaskPtr>::iterator place);
   bool start_worker();
@@ -106,6 +109,7 @@ class InteropPool {
   int workers_ = 0;  // alive
   int idle_ = 0;     // of these, waiting for a task
   int blocked_ = 0;  // of these, asleep inside a task
+  int helpers_ = 0;  // other threads that run tasks, and are not asleep inside one
   bool stopping_ = false;
   std::string start_error_;
   std::atomic<uint64_t> notifications_{0};
@@ -180,8 +184,11 @@ TaskPtr InteropPool::take(const Task* inside) {
   return remove(std::next(found).base());
 }
 
-// Called with the lock released; holds it at the end, except in a child of fork() that the task made.
+// Holds the lock at its begin and end, except at the end in a child of fork() that the task made.
 void InteropPool::run(Lock& lock, const TaskPtr& task) {
+  const bool helps = !is_worker && current_task == nullptr;
+  helpers_ += helps;
+  lock.unlock();
   const TaskPtr* const outer = std::exchange(current_task, &task);
   try {
     const Span span("inter-op task", "inter-op");
@@ -196,6 +203,9 @@ void InteropPool::run(Lock& lock, const TaskPtr& task) {
   current_task = outer;
   lock.lock();
   task->finished = true;
+  if (!helps) return;
+  --helpers_;
+  find_thread_for_queue();
 }
 
 void InteropPool::work(int number) {
@@ -203,8 +213,8 @@ void InteropPool::work(int number) {
   name_thread("inter-op", number);
   Lock lock(mutex_);
   while (true) {
-    if (const TaskPtr task = take(nullptr)) {
-      lock.unlock();
+    const TaskPtr task = running() <= size_ ? take(nullptr) : nullptr;
+    if (task != nullptr) {
       run(lock, task);
       if (!lock.owns_lock()) return;
       continue;
@@ -216,7 +226,7 @@ void InteropPool::work(int number) {
     }
     ++idle_;
     quiet_.notify_all();
-    work_.wait(lock, [this] { return !queue_.empty(); });
+    work_.wait(lock, [this] { return !queue_.empty() && running() < size_; });
     --idle_;
   }
 }
@@ -255,6 +265,7 @@ bool InteropPool::find_thread_for_queue() {
 void InteropPool::wake(Waiter& waiter) {
   waiters_.erase(std::find(waiters_.begin(), waiters_.end(), &waiter));
   if (waiter.is_worker) --blocked_;
+  if (waiter.is_helper) ++helpers_;
   waiter.awake = true;
   waiter.wake.notify_one();
 }
@@ -263,20 +274,22 @@ bool InteropPool::help() {
   Lock lock(mutex_);
   const TaskPtr task = take(current_task != nullptr ? current_task->get() : nullptr);
   if (task == nullptr) return false;
-  lock.unlock();
   run(lock, task);
   return true;
 }
 
 void InteropPool::help_or_sleep(uint64_t seen) {
-  Waiter waiter{current_task != nullptr ? current_task->get() : nullptr, is_worker, stack_has_room(), false, {}};
+  const Task* const inside = current_task != nullptr ? current_task->get() : nullptr;
+  Waiter waiter{inside, is_worker, !is_worker && inside != nullptr, stack_has_room(), false, {}};
   Lock lock(mutex_);
   if (notifications() != seen) return;
-  TaskPtr task = waiter.may_help ? take(waiter.inside) : nullptr;
+  const bool has_place = inside != nullptr || running() < size_;
+  TaskPtr task = waiter.may_help && has_place ? take(inside) : nullptr;
   if (task == nullptr) {
     waiters_.push_back(&waiter);
-    if (waiter.is_worker) {
-      ++blocked_;
+    if (waiter.is_worker || waiter.is_helper) {
+      if (waiter.is_worker) ++blocked_;
+      if (waiter.is_helper) --helpers_;
       quiet_.notify_all();
       if (!find_thread_for_queue() && !waiter.awake) {
         // Out of threads: any task is better than none.
@@ -289,7 +302,6 @@ void InteropPool::help_or_sleep(uint64_t seen) {
     const Span span("wait", "inter-op");
     waiter.wake.wait(lock, [&] { return waiter.awake; });
   } else {
-    lock.unlock();
     run(lock, task);
   }
 }

@@ -1,6 +1,7 @@
 // Inter-op parallelism: one pool of threads per process that runs tasks such as a script's fork().
 //
-// A thread that waits runs queued tasks meanwhile. Outside a task that is the oldest one. Inside a task it is the
+// No more than get_num_interop_threads() threads run tasks at once, whoever they are. A thread that waits runs queued
+// tasks meanwhile. Outside a task that is the oldest one, while there is a place for it. Inside a task it is the
 // newest one launched below that task, and no other: an unrelated task on top of its stack could wait for the very
 // task it buries. So helping nests as deep as the program's own forks do, and only while half of the thread's
 // stack is free; a thread that may not help sleeps. Whenever tasks are queued and every pool thread sleeps so, the

@@ -236,6 +236,32 @@ TEST(InteropChild, NumberOfThreadsIsSetOnceBeforeUse) {
             0);
 }
 
+// Whoever waits helps, but no more threads run tasks than were asked for.
+TEST(InteropChild, NoMoreTasksAtOnceThanThreads) {
+  for (const int threads : {1, 2, 3}) {
+    EXPECT_EQ(in_child([&] {
+                set_num_interop_threads(threads);
+                std::atomic<int> inside{0}, most{0}, left{0};
+                const auto task = [&] {
+                  const int now = ++inside;
+                  for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {}
+                  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                  --inside;
+                  --left;
+                  interop_notify();
+                };
+                for (int round = 0; round < 20; ++round) {
+                  left = 12;
+                  for (int i = 0; i < 12; ++i) interop_launch(task);
+                  interop_wait([&] { return left == 0; });
+                }
+                return most <= threads ? 0 : 10 + most;
+              }),
+              0)
+        << threads;
+  }
+}
+
 TEST(InteropChild, EveryPoolSize) {
   for (const int threads : {1, 2, 5}) {
     EXPECT_EQ(in_child([&] {
