@@ -188,8 +188,42 @@ std::vector<Tensor> addmm(const OpDef& op, const OpArgs& args) {
   return {build::add(input, scaled)};
 }
 
+// Nothing is traced, and one product of rows and an addition in place will do.
+bool is_simple_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const auto simple = [&](const Tensor& t) {
+    return !t.is_traced() && t.device().type == DeviceType::CPU && t.dtype() == x.dtype();
+  };
+  return (x.dtype() == DType::F32 || x.dtype() == DType::F64) && simple(x) && simple(weight) && x.dim() > 0 && weight.dim() == 2 &&
+         x.size(-1) == weight.size(1) && x.size(-1) > 0 && x.is_contiguous() &&
+         (!bias.defined() || (simple(bias) && bias.dim() == 1 && bias.size(0) == weight.size(0) && bias.is_contiguous()));
+}
+
+template <class T>
+void linear_rows(const Tensor& x, const Tensor& weight, const Tensor& bias, T* result) {
+  const int64_t k = weight.size(1), n = weight.size(0), m = x.numel() / k;
+  kernels::matrix_product<T>(m, n, k, {x.data_as<T>(), k, 1}, {weight.data_as<T>(), weight.strides()[1], weight.strides()[0]}, result);
+  if (!bias.defined()) return;
+  const T* added = bias.data_as<T>();
+  parallel_for(0, m, std::max<int64_t>(1, (1 << 15) / n), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t j = 0; j < n; ++j) result[i * n + j] += added[j];
+    }
+  });
+}
+
+Tensor linear_now(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  Shape shape = x.shape();
+  shape.back() = weight.size(0);
+  Tensor result = Tensor::empty(shape, x.dtype());
+  if (result.numel() == 0) return result;
+  if (x.dtype() == DType::F32) linear_rows(x, weight, bias, result.data_as<float>());
+  else linear_rows(x, weight, bias, result.data_as<double>());
+  return result;
+}
+
 std::vector<Tensor> linear(const OpDef& op, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &weight = args.tensors[1], &bias = args.tensors[2];
+  if (is_simple_linear(x, weight, bias)) return {linear_now(x, weight, bias)};
   WEFT_CHECK(weight.dim() == 1 || weight.dim() == 2,
              fmt::format("{}: expected weight of 1 or 2 dimensions, got {}", op.name, type_of(weight).str()));
   const Tensor result = product_of(x, weight.dim() == 2 ? build::permute(weight, {1, 0}) : weight);

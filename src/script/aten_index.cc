@@ -185,6 +185,11 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
       [](const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
         return embedding(weight, indices);
       });
+  define("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
+         [](const Tensor& weight, const Tensor& indices, double max_norm, double norm_type) {
+           weight.copy_from(call(op<"embedding_renorm">(), {weight, indices}, {{"max_norm", max_norm}, {"norm_type", norm_type}}));
+           return weight;
+         });
   same<"one_hot">("one_hot(Tensor self, int num_classes=-1) -> Tensor");
   define(
       "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) "

@@ -1,11 +1,12 @@
 """Modules of weft.nn with arguments and inputs, for weft and PyTorch alike.
 
-`python nn_cases.py FOLDER`, by a Python that has PyTorch, writes the modules' states (states.pt), texts (modules.json) and
-outputs (arrays.npz) there.
+By a Python that has PyTorch, `python nn_cases.py write FOLDER` writes the modules' states (states.pt), texts
+(modules.json) and outputs (arrays.npz) there, and `python nn_cases.py run FOLDER` what its archives (0.pt, …) give.
 """
 
 import inspect
 import json
+import os
 import sys
 
 import numpy as np
@@ -67,6 +68,14 @@ def fill_one(key, value, rng):
     if key.endswith("_var"):
         return rng.uniform(0.5, 1.5, value.shape).astype(value.dtype)
     return (rng.standard_normal(value.shape) * 0.4).astype(value.dtype)
+
+
+def filled(module, convert):
+    """The module, its state filled; convert makes a tensor of an array."""
+    state = module.state_dict()
+    for key, value in fill({key: value.numpy() for key, value in state.items()}).items():
+        state[key].copy_(convert(np.array(value)))
+    return module
 
 
 def flat(output):
@@ -198,17 +207,29 @@ def signature(module_class):
     return [(p.name, str(p.kind), getattr(p.default, "__name__", repr(p.default))) for p in parameters if p.name != "self"]
 
 
-def main(folder):
+def run(folder):
+    """The archives' outputs, in arrays.npz."""
+    import torch
+
+    torch.set_grad_enabled(False)
+    arrays = {}
+    for i, case in enumerate(CASES):
+        if os.path.exists(f"{folder}/{i}.pt"):
+            inputs, options = case.arrays()
+            module = torch.jit.load(f"{folder}/{i}.pt")
+            outputs = module(*to_tensors(torch.from_numpy, inputs), **to_tensors(torch.from_numpy, options))
+            arrays.update({f"{i}/{j}": output.numpy() for j, output in enumerate(flat(outputs))})
+    np.savez(f"{folder}/arrays.npz", **arrays)
+
+
+def write(folder):
     import torch
 
     torch.set_grad_enabled(False)
     states, texts, arrays = [], [], {}
     for i, case in enumerate(CASES):
         module = case.build(torch.nn)
-        own = module.state_dict()
-        for key, value in fill({key: value.numpy() for key, value in own.items()}).items():
-            own[key].copy_(torch.from_numpy(np.array(value)))
-        states.append(own)
+        states.append(filled(module, torch.from_numpy).state_dict())
         inputs, options = case.arrays()
         outputs = module(*to_tensors(torch.from_numpy, inputs), **to_tensors(torch.from_numpy, options))
         for j, output in enumerate(flat(outputs)):
@@ -231,4 +252,4 @@ def to_tensors(convert, values):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    {"write": write, "run": run}[sys.argv[1]](sys.argv[2])

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import subprocess
+import warnings
 
 import nn_cases
 import numpy as np
@@ -25,11 +26,14 @@ NEWER_TEXT = {"Softplus", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Pa
 @pytest.fixture(scope="module")
 def torch_results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("torch")
-    script = pathlib.Path(nn_cases.__file__)
-    subprocess.run([PYTHON, script, folder], check=True, capture_output=True, timeout=300)
-    with np.load(folder / "arrays.npz") as arrays:
-        outputs = dict(arrays)
+    outputs = in_torch("write", folder)
     return weft.load(folder / "states.pt"), outputs, json.loads((folder / "modules.json").read_text())
+
+
+def in_torch(what, folder):
+    subprocess.run([PYTHON, pathlib.Path(nn_cases.__file__), what, folder], check=True, capture_output=True, timeout=300)
+    with np.load(folder / "arrays.npz") as arrays:
+        return dict(arrays)
 
 
 def build_with(case, state):
@@ -67,6 +71,34 @@ def test_states_and_texts_are_pytorchs(i, torch_results):
     }
     if CASES[i].name not in NEWER_TEXT:
         assert repr(module) == meta["texts"][i]
+
+
+def check_archives(folder, make):
+    """Archives of what `make` gives for each case, in PyTorch and in weft."""
+    expected = {}
+    for i, case in enumerate(CASES):
+        module = nn_cases.filled(case.build(nn), weft.asarray)
+        made = make(case, module)
+        if made is not None:
+            made.save(folder / f"{i}.pt")
+            expected.update({f"{i}/{j}": tensor.numpy().copy() for j, tensor in enumerate(nn_cases.flat(call(case, module)))})
+            for j, tensor in enumerate(nn_cases.flat(call(case, made))):
+                np.testing.assert_allclose(tensor.numpy(), expected[f"{i}/{j}"], rtol=2e-5, atol=1e-5, err_msg=repr(case))
+    outputs = in_torch("run", folder)
+    assert set(outputs) == set(expected)
+    for key, array in expected.items():
+        case = CASES[int(key.partition("/")[0])]
+        np.testing.assert_allclose(outputs[key], array, rtol=2e-5, atol=1e-5, err_msg=repr(case))
+
+
+def test_traces_run_in_pytorch(tmp_path):
+    def trace(case, module):
+        inputs, _ = case.arrays()
+        return None if case.options else weft.jit.trace(module, nn_cases.to_tensors(weft.asarray, inputs), check_trace=False)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_archives(tmp_path, trace)
 
 
 def test_constructors_take_what_pytorchs_take(torch_results):

@@ -414,6 +414,11 @@ def embedding(input, weight):
 
 
 @_rule()
+def embedding_renorm(weight, input, max_norm, norm_type):
+    return aten.embedding_renorm_(aten.clone(weight), input, max_norm, norm_type)
+
+
+@_rule()
 def embedding_bag(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx):
     number = {"sum": 0, "mean": 1, "max": 2}[mode]
     if offsets is None:

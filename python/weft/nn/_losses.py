@@ -86,7 +86,10 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    return _weft.kl_div(input, target, reduction=_reduction(size_average, reduce, reduction), log_target=log_target)
+    reduction = _reduction(size_average, reduce, reduction)
+    if reduction == "batchmean":
+        return _weft.kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
+    return _weft.kl_div(input, target, reduction=reduction, log_target=log_target)
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):

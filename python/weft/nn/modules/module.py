@@ -82,9 +82,15 @@ class Module(State, Hooks):
 
     def __getattr__(self, name):
         stores = self.__dict__
-        for store in ("_parameters", "_buffers", "_modules"):
-            values = stores.get(store)
-            if values is not None and name in values:
+        if "_modules" in stores:  # as soon as Module.__init__() was called
+            values = stores["_parameters"]
+            if name in values:
+                return values[name]
+            values = stores["_modules"]
+            if name in values:
+                return values[name]
+            values = stores["_buffers"]
+            if name in values:
                 return values[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 

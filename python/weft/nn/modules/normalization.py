@@ -68,29 +68,21 @@ class _BatchNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        if self.momentum is None:
-            factor = 0.0
-        else:
+        mean, var = self.running_mean, self.running_var
+        use_batch = self.training or (mean is None and var is None)
+        factor = 0.0
+        if self.momentum is not None:
             factor = self.momentum
-        if self.training and self.track_running_stats:
-            if self.num_batches_tracked is not None:
-                self.num_batches_tracked.add_(1)
-                if self.momentum is None:  # the plain average of all batches
-                    factor = 1.0 / float(self.num_batches_tracked)
         if self.training:
-            use_batch = True
-        else:
-            use_batch = (self.running_mean is None) and (self.running_var is None)
-        return F.batch_norm(
-            input,
-            self.running_mean if not self.training or self.track_running_stats else None,
-            self.running_var if not self.training or self.track_running_stats else None,
-            self.weight,
-            self.bias,
-            use_batch,
-            factor,
-            self.eps,
-        )
+            if self.track_running_stats:
+                count = self.num_batches_tracked
+                if count is not None:
+                    count.add_(1)
+                    if self.momentum is None:  # the plain average of all batches
+                        factor = 1.0 / float(count)
+            else:
+                mean, var = None, None
+        return F.batch_norm(input, mean, var, self.weight, self.bias, use_batch, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
