@@ -5,6 +5,7 @@
 #include "bindings.h"
 #include "core/index_arrays.h"
 #include "weft/error.h"
+#include "weft/ops.h"
 
 namespace weft::python {
 
@@ -139,15 +140,83 @@ class Selector {
   size_t dim_ = 0;
 };
 
+// The same as operators, where the tensor or an index stands for a value of a graph.
+class RecordedSelector {
+ public:
+  RecordedSelector(const Tensor& tensor, nb::handle index) : view_(tensor) {
+    const nb::tuple items = PyTuple_Check(index.ptr()) ? nb::borrow<nb::tuple>(index) : nb::make_tuple(index);
+    int64_t taken = 0;
+    for (nb::handle item : items) taken += dimensions_of(item);
+    WEFT_CHECK_INDEX(taken <= tensor.dim(), fmt::format("index: {} indices for {}", taken, describe(tensor)));
+    for (nb::handle item : items) {
+      if (item.ptr() == Py_Ellipsis) {
+        dim_ += tensor.dim() - taken;
+        indices_.resize(static_cast<size_t>(dim_));
+      } else {
+        select(item);
+      }
+    }
+  }
+  Tensor get() const { return has_arrays_ ? weft::index(view_, indices_) : view_; }
+  void set(const Tensor& source) const { view_.copy_from(has_arrays_ ? weft::index_put(view_, source, indices_) : source); }
+
+ private:
+  void select(nb::handle item) {
+    const Tensor* tensor = tensor_of_python(item);
+    if (item.is_none()) {
+      view_ = weft::unsqueeze(view_, dim_);
+      return push({});
+    }
+    if (PySlice_Check(item.ptr())) return slice(item);
+    if (tensor == nullptr && is_integer_index(item)) {
+      view_ = weft::select(view_, dim_, nb::cast<int64_t>(item));
+      return;
+    }
+    push(array_index(item));
+    has_arrays_ = true;
+  }
+  void slice(nb::handle item) {
+    const bool whole = nb::getattr(item, "start").is_none() && nb::getattr(item, "stop").is_none() && nb::getattr(item, "step").is_none();
+    if (!whole) {
+      Py_ssize_t start, stop, step;
+      if (PySlice_Unpack(item.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
+      PySlice_AdjustIndices(view_.size(dim_), &start, &stop, step);
+      view_ = weft::slice(view_, dim_, start, stop, step);
+    }
+    push({});
+  }
+  void push(Tensor index) {
+    indices_.push_back(std::move(index));
+    ++dim_;
+  }
+
+  Tensor view_;
+  std::vector<Tensor> indices_;
+  int64_t dim_ = 0;
+  bool has_arrays_ = false;
+};
+
+bool is_recorded(const Tensor& tensor, nb::handle index) {
+  const auto is_traced = [](nb::handle item) {
+    const Tensor* found = tensor_of_python(item);
+    return found && found->is_traced();
+  };
+  if (tensor.is_traced() || is_traced(index)) return true;
+  if (!PyTuple_Check(index.ptr())) return false;
+  for (nb::handle item : nb::borrow<nb::tuple>(index))
+    if (is_traced(item)) return true;
+  return false;
+}
+
 }  // namespace
 
 Tensor get_item(const Tensor& tensor, nb::handle index) {
+  if (is_recorded(tensor, index)) return RecordedSelector(tensor, index).get();
   Selection selection = Selector(tensor, index).finish();
   return selection.has_arrays ? index_get(selection.view, selection.arrays) : selection.view;
 }
 
 void set_item(const Tensor& tensor, nb::handle index, nb::handle value) {
-  const Selection selection = Selector(tensor, index).finish();
   Tensor source;
   if (const auto scalar = scalar_of_python(value))
     source = tensor_from_data(value, std::nullopt);
@@ -155,6 +224,8 @@ void set_item(const Tensor& tensor, nb::handle index, nb::handle value) {
     source = as_tensor(value, std::nullopt);
   WEFT_CHECK_TYPE(!is_complex(source.dtype()) || is_complex(tensor.dtype()),
                   fmt::format("index assignment: a complex value does not fit {}", describe(tensor)));
+  if (is_recorded(tensor, index) || source.is_traced()) return RecordedSelector(tensor, index).set(source);
+  const Selection selection = Selector(tensor, index).finish();
   if (selection.has_arrays)
     index_set(selection.view, selection.arrays, source);
   else

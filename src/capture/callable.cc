@@ -4,6 +4,8 @@
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "capture/segments.h"
+#include "capture/tensor_call.h"
+#include "op_arguments.h"
 #include "trace_handler.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -18,6 +20,8 @@ struct Callable {
   PyObject* weak_references;
   PyObject* function;
   CompiledFunction* compiled;
+  TensorFunction* over_tensors;  // modules, and calls with weft tensors
+  bool is_module;
 };
 
 // NumPy is imported when something is first compiled.
@@ -55,11 +59,13 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   // weft.jit.trace records operators one by one.
   if (python::trace_handler) [[unlikely]] return call_plain(self, args, nargsf, kwnames);
   auto* callable = reinterpret_cast<Callable*>(self);
+  const size_t num_args = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   try {
-    return callable->compiled->call(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames).release();
+    if (callable->is_module || has_tensor(args, num_args, kwnames)) return callable->over_tensors->call(args, num_args, kwnames).release();
+    return callable->compiled->call(args, num_args, kwnames).release();
   } catch (const PythonError&) {
   } catch (const Error& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    PyErr_SetString(callable->is_module || has_tensor(args, num_args, kwnames) ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
@@ -88,6 +94,7 @@ void deallocate(PyObject* self) {
   if (callable->weak_references) PyObject_ClearWeakRefs(self);
   if (callable->compiled) callable->compiled->reset();
   delete callable->compiled;
+  delete callable->over_tensors;
   clear(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -147,6 +154,8 @@ PyObject* make_callable(PyObject*, PyObject* args) {
   callable->vectorcall = env::flag("WEFT_DISABLE_COMPILE") ? call_plain : call;
   callable->function = Py_NewRef(function);
   callable->compiled = new CompiledFunction(Ref::borrow(function), settings);
+  callable->over_tensors = new TensorFunction(function, settings);
+  callable->is_module = is_module_callable(function);
   return reinterpret_cast<PyObject*>(callable);
 }
 
@@ -174,7 +183,23 @@ PyObject* stats(PyObject*, PyObject*) {
                        c.kernels, "eager_calls", c.eager_calls, "runs", c.runs);
 }
 
-PyMethodDef kFunctions[] = {{"_make_callable", make_callable, METH_VARARGS, nullptr},
+// Graphs, guards and kernels of the calls with weft tensors.
+PyObject* explain_tensors(PyObject*, PyObject* object) {
+  if (Py_TYPE(object) != callable_type) {
+    PyErr_SetString(PyExc_TypeError, "expected a function that weft.compile returned");
+    return nullptr;
+  }
+  return PyUnicode_FromString(reinterpret_cast<Callable*>(object)->over_tensors->explain().c_str());
+}
+
+PyObject* module_changed(PyObject*, PyObject*) {
+  bump_module_state();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef kFunctions[] = {{"_explain_tensors", explain_tensors, METH_O, nullptr},
+                            {"_module_changed", module_changed, METH_NOARGS, nullptr},
+                            {"_make_callable", make_callable, METH_VARARGS, nullptr},
                             {"_report", report, METH_O, nullptr},
                             {"_reset", reset, METH_NOARGS, nullptr},
                             {"_stats", stats, METH_NOARGS, nullptr},

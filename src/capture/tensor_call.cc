@@ -1,0 +1,269 @@
+#include "capture/tensor_call.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <optional>
+
+#include "bindings.h"
+#include "ops/tracer.h"
+#include "runtime/log.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+namespace {
+
+constexpr size_t kMaxEntries = 64;
+
+std::atomic<int64_t> module_state{0};
+
+class Gil {
+ public:
+  Gil() : state_(PyGILState_Ensure()) {}
+  ~Gil() { PyGILState_Release(state_); }
+  Gil(const Gil&) = delete;
+  Gil& operator=(const Gil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+class NoGil {
+ public:
+  NoGil() : state_(PyEval_SaveThread()) {}
+  ~NoGil() { PyEval_RestoreThread(state_); }
+  NoGil(const NoGil&) = delete;
+  NoGil& operator=(const NoGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+bool holds_tensor(PyObject* object, int depth = 0) {
+  if (python::tensor_of_python(object)) return true;
+  if (depth > 8) return false;
+  if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      if (holds_tensor(PySequence_Fast_GET_ITEM(object, i), depth + 1)) return true;
+  } else if (PyDict_CheckExact(object)) {
+    PyObject *key, *value;
+    for (Py_ssize_t i = 0; PyDict_Next(object, &i, &key, &value);)
+      if (holds_tensor(value, depth + 1)) return true;
+  }
+  return false;
+}
+
+// A tree of tuples, lists and dicts: its tensors in order, and a structure with None in their places. A structure is
+// hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("=", type, value) for the rest.
+class Flattener {
+ public:
+  std::vector<Tensor> tensors;
+
+  Ref flatten(PyObject* object, int depth = 0) {
+    if (depth > 32) throw Error(ErrorKind::Value, "weft.compile: containers nested deeper than 32");
+    if (const Tensor* tensor = python::tensor_of_python(object)) {
+      tensors.push_back(*tensor);
+      return checked(Py_BuildValue("(s)", "t"));
+    }
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+      const Ref list = checked(PyList_New(0));
+      append(list, checked(PyUnicode_FromString(PyTuple_CheckExact(object) ? "(" : "[")));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) append(list, flatten(PySequence_Fast_GET_ITEM(object, i), depth + 1));
+      return checked(PyList_AsTuple(list.get()));
+    }
+    if (PyDict_CheckExact(object)) {
+      const Ref list = checked(PyList_New(0));
+      append(list, checked(PyUnicode_FromString("{")));
+      PyObject *key, *value;
+      for (Py_ssize_t i = 0; PyDict_Next(object, &i, &key, &value);) {
+        append(list, Ref::borrow(key));
+        append(list, flatten(value, depth + 1));
+      }
+      return checked(PyList_AsTuple(list.get()));
+    }
+    return checked(Py_BuildValue("(sOO)", "=", reinterpret_cast<PyObject*>(Py_TYPE(object)), object));
+  }
+
+ private:
+  static void append(const Ref& list, const Ref& item) {
+    if (PyList_Append(list.get(), item.get()) < 0) throw PythonError{};
+  }
+};
+
+Ref unflatten(PyObject* structure, const std::vector<Tensor>& tensors, size_t& next) {
+  const char kind = utf8(PyTuple_GET_ITEM(structure, 0))[0];
+  const Py_ssize_t size = PyTuple_GET_SIZE(structure);
+  if (kind == 't') return Ref::steal(python::to_python(tensors.at(next++)).release().ptr());
+  if (kind == '=') return Ref::borrow(PyTuple_GET_ITEM(structure, 2));
+  if (kind == '{') {
+    Ref dict = checked(PyDict_New());
+    for (Py_ssize_t i = 1; i < size; i += 2)
+      if (PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(structure, i), unflatten(PyTuple_GET_ITEM(structure, i + 1), tensors, next).get()) < 0) throw PythonError{};
+    return dict;
+  }
+  Ref items = checked(kind == '(' ? PyTuple_New(size - 1) : PyList_New(size - 1));
+  for (Py_ssize_t i = 1; i < size; ++i) {
+    PyObject* item = unflatten(PyTuple_GET_ITEM(structure, i), tensors, next).release();
+    if (kind == '(') PyTuple_SET_ITEM(items.get(), i - 1, item);
+    else PyList_SET_ITEM(items.get(), i - 1, item);
+  }
+  return items;
+}
+
+ErrorKind kind_of(PyObject* exception) {
+  if (PyErr_GivenExceptionMatches(exception, PyExc_TypeError)) return ErrorKind::Type;
+  if (PyErr_GivenExceptionMatches(exception, PyExc_ValueError)) return ErrorKind::Value;
+  if (PyErr_GivenExceptionMatches(exception, PyExc_IndexError)) return ErrorKind::Index;
+  return ErrorKind::Runtime;
+}
+
+// "\n  at model.py:42": the innermost frame outside of weft's own files.
+std::string user_line(PyObject* exception) {
+  std::string line;
+  Ref traceback = Ref::steal(PyException_GetTraceback(exception));
+  while (traceback && traceback.get() != Py_None) {
+    const Ref frame = Ref::steal(PyObject_GetAttrString(traceback.get(), "tb_frame"));
+    const Ref code = frame ? Ref::steal(PyObject_GetAttrString(frame.get(), "f_code")) : Ref();
+    const Ref file = code ? Ref::steal(PyObject_GetAttrString(code.get(), "co_filename")) : Ref();
+    const Ref number = Ref::steal(PyObject_GetAttrString(traceback.get(), "tb_lineno"));
+    if (!file || !number) break;
+    const std::string path = utf8(file.get());
+    if (path.find("/weft/") == std::string::npos) line = fmt::format("\n  at {}:{}", path, PyLong_AsLong(number.get()));
+    traceback = Ref::steal(PyObject_GetAttrString(traceback.get(), "tb_next"));
+  }
+  PyErr_Clear();
+  return line;
+}
+
+// The Python error as weft's own, for the engine that traces; an interrupt stays what it is.
+[[noreturn]] void throw_as_error() {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  const Ref owned_type = Ref::steal(type), owned = Ref::steal(value), owned_traceback = Ref::steal(traceback);
+  const Ref text = Ref::steal(PyObject_Str(value));
+  if (!text) PyErr_Clear();
+  const std::string message = text ? utf8(text.get()) : "an error without text";
+  throw Error(kind_of(value), message + user_line(value));
+}
+
+}  // namespace
+
+// One engine, and the structures of what goes in and what comes out.
+struct TensorFunction::Entry {
+  Ref key;        // of what must be equal; keeps identities alive
+  Ref structure;  // of (args, kwargs)
+  Ref result;     // of the last trace
+  std::unique_ptr<detail::CompiledFunction> engine;
+};
+
+namespace {
+
+// The structure that a call made in this thread gave, if the function itself was called.
+thread_local Ref* called_result = nullptr;
+
+bool is_module(PyObject* object) { return object && PyObject_HasAttrString(object, "_parameters") && PyObject_HasAttrString(object, "forward"); }
+
+}  // namespace
+
+bool is_module_callable(PyObject* function) {
+  if (is_module(function)) return true;
+  return PyMethod_Check(function) && is_module(PyMethod_GET_SELF(function));
+}
+
+bool has_tensor(PyObject* const* args, size_t num_args, PyObject* kwnames) {
+  const size_t count = num_args + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+  for (size_t i = 0; i < count; ++i)
+    if (holds_tensor(args[i])) return true;
+  return false;
+}
+
+void bump_module_state() { ++module_state; }
+
+TensorFunction::TensorFunction(PyObject* function, const Settings& settings)
+    : function_(function), settings_(settings), entries_(checked(PyDict_New())) {}
+TensorFunction::~TensorFunction() = default;
+
+void TensorFunction::reset() {
+  list_.clear();
+  entries_ = Ref::steal(PyDict_New());
+}
+
+std::string TensorFunction::explain() const {
+  std::string text;
+  for (const auto& entry : list_)
+    if (entry) text += entry->engine->explain();
+  return text;
+}
+
+std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& key, const Ref& structure) {
+  if (PyObject* found = PyDict_GetItemWithError(entries_.get(), key.get())) return list_[PyLong_AsSize_t(found)];
+  if (PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError{};
+    PyErr_Clear();  // an argument that has no hash: nothing tells whether it is the same next time
+    return nullptr;
+  }
+  if (list_.size() >= kMaxEntries) return nullptr;
+  auto entry = std::make_shared<Entry>();
+  entry->key = key;
+  entry->structure = structure;
+  Entry* const raw = entry.get();
+  const CompileOptions options{.name = callable_name(function_),
+                               .dynamic = settings_.dynamic == Settings::Dynamic::Auto ? std::nullopt
+                                                                                       : std::optional(settings_.dynamic == Settings::Dynamic::Always),
+                               .mode = settings_.mode,
+                               .fullgraph = settings_.fullgraph};
+  entry->engine = std::make_unique<detail::CompiledFunction>(
+      [this, raw](const std::vector<Tensor>& tensors) {
+        const Gil gil;
+        size_t next = 0;
+        const Ref arguments = unflatten(raw->structure.get(), tensors, next);
+        const Ref result = Ref::steal(PyObject_Call(function_, PyTuple_GET_ITEM(arguments.get(), 0), PyTuple_GET_ITEM(arguments.get(), 1)));
+        if (!result) {
+          if (ops::current_tracer()) throw_as_error();
+          throw PythonError{};
+        }
+        Flattener flattener;
+        *called_result = flattener.flatten(result.get());
+        return std::move(flattener.tensors);
+      },
+      options);
+  const Ref number = checked(PyLong_FromSize_t(list_.size()));
+  list_.push_back(entry);
+  if (PyDict_SetItem(entries_.get(), key.get(), number.get()) < 0) throw PythonError{};
+  return entry;
+}
+
+Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnames) {
+  Flattener flattener;
+  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(num_args))), keywords = checked(PyDict_New());
+  for (size_t i = 0; i < num_args; ++i) PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i]));
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
+    if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[num_args + static_cast<size_t>(i)]) < 0) throw PythonError{};
+  const Ref both = checked(PyTuple_Pack(2, positional.get(), keywords.get()));
+  const Ref structure = flattener.flatten(both.get());
+  const Ref key = checked(Py_BuildValue("(OL)", structure.get(), static_cast<long long>(module_state.load())));
+  const std::shared_ptr<Entry> entry = find(key, structure);
+  if (!entry) {
+    log::write(log::Channel::GraphBreaks, fmt::format("{} is called as it is: its arguments cannot be told apart from others", callable_name(function_)));
+    return checked(PyObject_Call(function_, positional.get(), keywords.get()));
+  }
+  Ref result_structure;
+  std::vector<Tensor> results;
+  {
+    Ref* const outer = std::exchange(called_result, &result_structure);
+    struct Restore {
+      Ref* outer;
+      ~Restore() { called_result = outer; }
+    } restore{outer};
+    const NoGil no_gil;
+    results = (*entry->engine)(flattener.tensors);
+  }
+  if (result_structure) entry->result = result_structure;
+  else result_structure = entry->result;
+  size_t next = 0;
+  return unflatten(result_structure.get(), results, next);
+}
+
+}  // namespace weft::capture

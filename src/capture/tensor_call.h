@@ -1,0 +1,41 @@
+// weft.compile of functions over weft tensors, modules among them: the function is called once with tensors that stand
+// for values, as weft::compile of a C++ function does it; NumPy's functions are captured from their bytecode instead.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "capture/py.h"
+#include "capture/evaluator.h"
+#include "weft/compile.h"
+
+namespace weft::capture {
+
+// Is this what weft.nn.Module or a method of one is?
+bool is_module_callable(PyObject* function);
+// Is a tensor among the arguments, or in a tuple, list or dict of them?
+bool has_tensor(PyObject* const* args, size_t num_args, PyObject* kwnames);
+// Modules count it when they change what compiled functions have taken for constant.
+void bump_module_state();
+
+class TensorFunction {
+ public:
+  TensorFunction(PyObject* function, const Settings& settings);
+  ~TensorFunction();
+  // Throws PythonError, weft::Error.
+  Ref call(PyObject* const* args, size_t num_args, PyObject* kwnames);
+  void reset();
+  std::string explain() const;
+
+ private:
+  struct Entry;  // for one set of arguments that are no tensors
+  std::shared_ptr<Entry> find(const Ref& key, const Ref& structure);
+
+  PyObject* function_;  // borrowed: the callable holds both
+  Settings settings_;
+  Ref entries_;  // dict: key to a number
+  std::vector<std::shared_ptr<Entry>> list_;
+};
+
+}  // namespace weft::capture
