@@ -152,9 +152,8 @@ std::string user_line(PyObject* exception) {
 
 // One engine, and the structures of what goes in and what comes out.
 struct TensorFunction::Entry {
-  Ref key;        // of what must be equal; keeps identities alive
-  Ref structure;  // of (args, kwargs)
-  Ref result;     // of the last trace
+  Ref structure;  // of (args, kwargs), which must be equal
+  Ref result;     // of what the last trace gave
   std::unique_ptr<detail::CompiledFunction> engine;
 };
 
@@ -197,8 +196,8 @@ std::string TensorFunction::explain() const {
   return text;
 }
 
-std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& key, const Ref& structure) {
-  if (PyObject* found = PyDict_GetItemWithError(entries_.get(), key.get())) return list_[PyLong_AsSize_t(found)];
+std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure) {
+  if (PyObject* found = PyDict_GetItemWithError(entries_.get(), structure.get())) return list_[PyLong_AsSize_t(found)];
   if (PyErr_Occurred()) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError{};
     PyErr_Clear();  // an argument that has no hash: nothing tells whether it is the same next time
@@ -206,7 +205,6 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& key, cons
   }
   if (list_.size() >= kMaxEntries) return nullptr;
   auto entry = std::make_shared<Entry>();
-  entry->key = key;
   entry->structure = structure;
   Entry* const raw = entry.get();
   const CompileOptions options{.name = callable_name(function_),
@@ -231,7 +229,7 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& key, cons
       options);
   const Ref number = checked(PyLong_FromSize_t(list_.size()));
   list_.push_back(entry);
-  if (PyDict_SetItem(entries_.get(), key.get(), number.get()) < 0) throw PythonError{};
+  if (PyDict_SetItem(entries_.get(), structure.get(), number.get()) < 0) throw PythonError{};
   return entry;
 }
 
@@ -243,8 +241,12 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
     if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[num_args + static_cast<size_t>(i)]) < 0) throw PythonError{};
   const Ref both = checked(PyTuple_Pack(2, positional.get(), keywords.get()));
   const Ref structure = flattener.flatten(both.get());
-  const Ref key = checked(Py_BuildValue("(OL)", structure.get(), static_cast<long long>(module_state.load())));
-  const std::shared_ptr<Entry> entry = find(key, structure);
+  if (const int64_t state = module_state.load(); state != state_) {
+    if (!list_.empty()) log::write(log::Channel::Recompiles, fmt::format("{}: a module has changed since", callable_name(function_)));
+    reset();
+    state_ = state;
+  }
+  const std::shared_ptr<Entry> entry = find(structure);
   if (!entry) {
     log::write(log::Channel::GraphBreaks, fmt::format("{} is called as it is: its arguments cannot be told apart from others", callable_name(function_)));
     return checked(PyObject_Call(function_, positional.get(), keywords.get()));

@@ -30,11 +30,12 @@ class TensorFunction {
 
  private:
   struct Entry;  // for one set of arguments that are no tensors
-  std::shared_ptr<Entry> find(const Ref& key, const Ref& structure);
+  std::shared_ptr<Entry> find(const Ref& structure);
 
   PyObject* function_;  // borrowed: the callable holds both
   Settings settings_;
-  Ref entries_;  // dict: key to a number
+  Ref entries_;  // dict: structure of the arguments to a position in `list_`
+  int64_t state_ = 0;  // of modules, when these were made
   std::vector<std::shared_ptr<Entry>> list_;
 };
 

@@ -1,5 +1,6 @@
 """weft.models: folders, text, and what is refused."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -111,3 +112,17 @@ def test_mistakes(model, stories, tmp_path):
         model.generate("a", draft="magic")
     with pytest.raises(ValueError, match="temperature must be at least 0"):
         model.generate("a", temperature=-1.0)
+
+
+def test_gpt_example(stories):
+    """The example's compiled functions are one graph each and give the model's ids."""
+    specification = importlib.util.spec_from_file_location("gpt", pathlib.Path(__file__).parents[2] / "examples" / "gpt.py")
+    gpt = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(gpt)
+    expected = json.loads((pathlib.Path(stories) / "expected.json").read_text())["greedy_ids"]
+    model = gpt.load(stories)
+    prefill = weft.compile(gpt.prefill, fullgraph=True, dynamic=True)
+    decode = weft.compile(gpt.decode_one_token, mode="reduce-overhead", fullgraph=True)
+    assert list(gpt.generate(model, expected[:1], 100, prefill, decode)) == expected[1:101]
+    assert list(gpt.generate(model, expected[:7], 20, prefill, decode)) == expected[7:27]
+    assert list(gpt.generate(model, expected[:5], 20)) == expected[5:25]

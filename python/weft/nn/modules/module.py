@@ -4,6 +4,7 @@ import collections
 import copy
 
 import weft
+from weft._C import _module_changed  # what compiled functions took for constant is so no more
 from weft.nn.parameter import Buffer, Parameter, is_lazy
 
 from .hooks import Hooks, RemovableHandle
@@ -64,15 +65,20 @@ class Module(State, Hooks):
         elif name in self._buffers:
             self._assign(self._buffers, name, value, "buffer", "weft.Tensor", weft.Tensor)
         else:
+            if name in stores and stores[name] is not value:
+                _module_changed()
             super().__setattr__(name, value)
 
     def _assign(self, store, name, value, kind, expected, classes):
         if value is not None and not isinstance(value, classes):
             raise TypeError(f"'{name}' is a {kind} of {type(self).__name__}: expected {expected} or None, got {type(value).__name__}")
         store[name] = value
+        _module_changed()
 
     def _take(self, store, name, value):
         """Puts the value into a store, whatever had the name before."""
+        if name in store:
+            _module_changed()
         self.__dict__.pop(name, None)
         for other in (self._parameters, self._buffers, self._modules):
             if other is not store:
@@ -242,6 +248,7 @@ class Module(State, Hooks):
     def _apply(self, fn, recurse=True):
         """Replaces every parameter and buffer by fn(it); what is shared stays shared."""
         done = {}
+        _module_changed()
 
         def replaced(value):
             if id(value) not in done:

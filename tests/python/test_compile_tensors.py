@@ -1,0 +1,110 @@
+"""weft.compile of modules, and of functions that are called with weft tensors."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import nn
+
+
+def example():
+    return weft.tensor(np.linspace(-2, 2, 24, dtype=np.float32).reshape(3, 8))
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear, self.scale = nn.LayerNorm(8), nn.Linear(8, 8), 2.0
+
+    def forward(self, x):
+        return nn.functional.relu(self.linear(self.norm(x))) * self.scale + x
+
+
+def same(a, b):
+    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_module():
+    block = Block().eval()
+    compiled = weft.compile(block, fullgraph=True)
+    same(compiled(example()), block(example()))
+    same(compiled(example()[:2]), block(example()[:2]))
+    same(weft.compile(block.forward, fullgraph=True)(example()), block(example()))
+
+
+def test_changes_of_a_module_are_seen():
+    block = Block().eval()
+    compiled = weft.compile(block)
+    compiled(example())
+    block.scale = 3.0
+    same(compiled(example()), block(example()))
+    block.load_state_dict(Block().state_dict())
+    same(compiled(example()), block(example()))
+    block.linear.weight = nn.Parameter(weft.zeros((8, 8)))
+    same(compiled(example()), block(example()))
+    block.double()
+    assert compiled(example().to(weft.float64)).dtype == weft.float64
+
+
+def test_nested_arguments_and_results():
+    def f(pair, *, k=1, options=None):
+        a, b = pair
+        return {"sum": a + b["x"] * k, "rest": [a * 2, "text", k, options], "pair": (a, None)}
+
+    compiled = weft.compile(f, fullgraph=True)
+    x = example()
+    for k in (1, 2, 1.0, True):
+        out, expected = compiled((x, {"x": x}), k=k), f((x, {"x": x}), k=k)
+        same(out["sum"], expected["sum"])
+        assert type(out["rest"]) is list and out["rest"][1:] == ["text", k, None] and type(out["rest"][2]) is type(k)
+        same(out["pair"][0], x)
+
+
+def test_updates_in_place():
+    def put(cache, position, x):
+        cache[position] = x * 2
+        cache[0, 2:4] = 7.0
+        return cache[position] + cache[1]
+
+    compiled = weft.compile(put, fullgraph=True)
+    caches = weft.zeros((4, 8)), weft.zeros((4, 8))
+    for position in (2, 3, 1):
+        results = [f(c, weft.tensor(position), example()[0]) for f, c in zip((compiled, put), caches)]
+        same(*results)
+        same(*caches)
+
+
+def test_data_dependent_control_flow():
+    def f(x):
+        return x if float(x.sum()) > 0 else -x
+
+    same(weft.compile(f)(example() - 1), f(example() - 1))
+    with pytest.raises(RuntimeError, match=r"(?s)not known while it is traced.*test_compile_tensors.py"):
+        weft.compile(f, fullgraph=True)(example())
+
+
+def test_errors_are_the_functions_own():
+    compiled = weft.compile(lambda x, w: x @ w)
+    with pytest.raises(ValueError, match="inner dimensions must match"):
+        compiled(example(), weft.eye(7))
+    same(compiled(example(), weft.eye(8)), example())
+
+    def raises(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        weft.compile(raises)(example())
+
+
+def test_arguments_without_a_hash_are_no_constants():
+    compiled = weft.compile(lambda x, a: x + weft.tensor(a))
+    a = np.ones(8, np.float32)
+    same(compiled(example(), a), example() + 1)
+    a[:] = 5
+    same(compiled(example(), a), example() + 5)
+
+
+def test_compiled_inside_of_compiled():
+    inner = weft.compile(lambda x: x * 2)
+    outer = weft.compile(lambda x: inner(x) + 1, fullgraph=True)
+    same(outer(example()), example() * 2 + 1)
