@@ -27,10 +27,17 @@ struct LinearWeight {
 
 enum class LinearActivation : uint8_t { None, Relu, Silu, GeluTanh };
 
+// How x enters products with int8 and int4 weights; floating weights always take it in float32.
+//   Int16  rounded, in each group of inputs, to 2^-16 of the group's largest magnitude
+//   Int8   to 2^-8: twice as fast for many rows
+//   Auto   Int16 where the machine has an instruction for products of bytes, else Float32
+enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8 };
+
 // What follows the product in the same pass: out = activation(x @ weight.T + bias) + residual.
 struct LinearEpilogue {
   LinearActivation activation = LinearActivation::None;
   const Tensor* residual = nullptr;  // as out; may be out itself
+  InputPrecision precision = InputPrecision::Auto;
 };
 
 // Weights of one linear layer or of several that have one input. Copies share the packed weights. May be

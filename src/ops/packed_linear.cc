@@ -17,6 +17,7 @@ using kernels::WeightFormat;
 using kernels::WeightRows;
 
 static_assert(static_cast<int>(LinearActivation::GeluTanh) == static_cast<int>(FinishActivation::GeluTanh));
+static_assert(static_cast<int>(InputPrecision::Int8) == static_cast<int>(kernels::InputPrecision::Int8));
 static_assert(static_cast<int>(LinearActivation::Silu) == static_cast<int>(FinishActivation::Silu));
 
 std::string shown(const Tensor& tensor) { return tensor.defined() ? describe(tensor) : "none"; }
@@ -154,7 +155,8 @@ void PackedLinear::forward(const Tensor& x, const Tensor& out, const LinearEpilo
                    .y = rows_of(out, out_features(), rows, "out"),
                    .residual = {},
                    .rows = rows,
-                   .activation = static_cast<FinishActivation>(epilogue.activation)};
+                   .activation = static_cast<FinishActivation>(epilogue.activation),
+                   .precision = static_cast<kernels::InputPrecision>(epilogue.precision)};
   if (epilogue.residual) {
     args.residual = rows_of(*epilogue.residual, out_features(), rows, "residual");
     WEFT_CHECK_TYPE(args.residual.dtype == args.y.dtype,

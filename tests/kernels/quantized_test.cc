@@ -2,8 +2,10 @@
 // instruction set that this machine has, every number of rows that the kernels tell apart.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -58,6 +60,14 @@ struct Sample {
     if (bias) weight.bias = sample({out});
   }
 
+  // Magnitudes of the weights of output j.
+  double weights(int64_t j) const {
+    const int64_t in = exact.size(1);
+    double sum = 0;
+    for (int64_t k = 0; k < in; ++k) sum += std::abs(exact.data_as<float>()[j * in + k]);
+    return sum;
+  }
+
   // The sum for row i and output j, and the sum of magnitudes that bounds its error.
   std::pair<double, double> sum(const Tensor& x, int64_t i, int64_t j) const {
     const int64_t in = exact.size(1);
@@ -73,13 +83,18 @@ struct Sample {
   }
 };
 
-void check(const Sample& sample, const Tensor& x, const Tensor& y) {
+// Half a unit of an input as an integer, and the float32 roundings of scaling it, relative to the group's
+// largest magnitude.
+double rounding_of(int planes) { return 0.5 / (planes == 2 ? 32512 : 127) + 4 * 0x1p-24; }
+
+// `rounding`: of x, relative to the largest magnitude in its group.
+void check(const Sample& sample, const Tensor& x, const Tensor& y, double rounding = 0) {
   const int64_t out = sample.exact.size(0), in = sample.exact.size(1);
   for (int64_t i = 0; i < x.numel() / in; ++i)
     for (int64_t j = 0; j < out; ++j) {
       const auto [sum, magnitude] = sample.sum(x, i, j);
-      ASSERT_NEAR(y.at(i * out + j), sum, static_cast<double>(in + 8) * 0x1p-24 * magnitude)
-          << "row " << i << " output " << j;
+      const double bound = static_cast<double>(in + 8) * 0x1p-24 * magnitude + rounding * sample.weights(j);
+      ASSERT_NEAR(y.at(i * out + j), sum, bound) << "row " << i << " output " << j;
     }
 }
 
@@ -94,7 +109,10 @@ TEST(QuantizedLinear, EveryFormatAndNumberOfRows) {
       EXPECT_EQ(linear.out_features(), out);
       for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 40}) {
         const Tensor x = sample({rows, in});
-        check(sample_, x, linear(x));
+        check(sample_, x, linear(x, {.precision = InputPrecision::Float32}));
+        if (scheme.dtype != DType::I8 && scheme.dtype != DType::U8) continue;
+        check(sample_, x, linear(x, {.precision = InputPrecision::Int16}), rounding_of(2));
+        check(sample_, x, linear(x, {.precision = InputPrecision::Int8}), rounding_of(1));
       }
     }
   }
@@ -140,8 +158,9 @@ TEST(QuantizedLinear, Epilogues) {
       ASSERT_EQ(gated.out_features(), out);
       for (const int64_t rows : {1, 5, 20}) {
         const Tensor x = sample({rows, 96}), residual = sample({rows, out}), in_place = residual.clone();
-        const Tensor y = plain(x, {activation, &residual}), z = gated(x, {activation});
-        plain.forward(x, in_place, {activation, &in_place});
+        const InputPrecision exact = InputPrecision::Float32;
+        const Tensor y = plain(x, {activation, &residual, exact}), z = gated(x, {activation, nullptr, exact});
+        plain.forward(x, in_place, {activation, &in_place, exact});
         for (int64_t i = 0; i < rows * out; ++i) {
           const double g = gate.sum(x, i / out, i % out).first, u = up.sum(x, i / out, i % out).first;
           ASSERT_NEAR(y.at(i), activated(activation, g) + residual.at(i), 1e-4);
@@ -175,6 +194,24 @@ TEST(QuantizedLinear, HalfPrecisionActivationsAreRoundedOnce) {
       const Tensor wide_residual = residual.to(DType::F32);
       const Tensor expected = linear(x.to(DType::F32), {LinearActivation::Silu, &wide_residual}).to(dtype);
       for (int64_t i = 0; i < y.numel(); ++i) ASSERT_EQ(y.at(i), expected.at(i));
+    }
+  }
+}
+
+TEST(QuantizedLinear, InputsThatAreNotOrdinary) {
+  const PackedLinear linear(Sample({"int8", DType::I8}, 64, 256, false).weight);
+  for (const InputPrecision precision :
+       {InputPrecision::Float32, InputPrecision::Int16, InputPrecision::Int8}) {
+    const Tensor x = Tensor::full({4, 256}, 0, DType::F32);
+    x.data_as<float>()[256 + 5] = std::numeric_limits<float>::quiet_NaN();
+    x.data_as<float>()[512 + 200] = std::numeric_limits<float>::infinity();
+    x.data_as<float>()[768] = std::numeric_limits<float>::denorm_min();
+    const Tensor y = linear(x, {.precision = precision});
+    for (int64_t j = 0; j < 64; ++j) {
+      EXPECT_EQ(y.at(j), 0);
+      EXPECT_TRUE(std::isnan(y.at(64 + j)));
+      EXPECT_FALSE(std::isfinite(y.at(128 + j)));
+      EXPECT_NEAR(y.at(192 + j), 0, 1e-40);
     }
   }
 }
@@ -228,8 +265,14 @@ std::vector<const k::QuantizedKernels*> kernels_of_this_machine() {
   std::vector<const k::QuantizedKernels*> all{&k::kQuantizedBaseline};
 #if defined(__x86_64__)
   const std::string level = runtime::host_cpu_name();
+  const auto features = runtime::host_cpu_features();
+  const auto has = [&](const char* name) {
+    return std::find(features.begin(), features.end(), name) != features.end();
+  };
   if (level >= "x86-64-v3") all.push_back(&k::kQuantizedAvx2);
+  if (level >= "x86-64-v3" && has("avxvnni")) all.push_back(&k::kQuantizedAvxVnni);
   if (level >= "x86-64-v4") all.push_back(&k::kQuantizedAvx512);
+  if (level >= "x86-64-v4" && has("avx512vnni")) all.push_back(&k::kQuantizedAvx512Vnni);
 #endif
   return all;
 }
@@ -238,14 +281,10 @@ struct PanelSample {
   k::WeightFormat format;
   int64_t inputs, group;
   std::vector<uint8_t> bytes;
-  std::vector<float> scales, exact;  // exact: [inputs][64]
+  std::vector<float> exact;  // exact: [inputs][64]
 
   PanelSample(k::WeightFormat format, int64_t inputs, int64_t group)
-      : format(format),
-        inputs(inputs),
-        group(group),
-        scales(k::kPanel),
-        exact(static_cast<size_t>(inputs * k::kPanel)) {
+      : format(format), inputs(inputs), group(group), exact(static_cast<size_t>(inputs * k::kPanel)) {
     std::uniform_int_distribution<int> byte(0, 255);
     for (int64_t input = 0; input < inputs; ++input)
       for (int64_t j = 0; j < k::kPanel; ++j) add(input, j, byte(g_random));
@@ -265,9 +304,8 @@ struct PanelSample {
       case k::WeightFormat::F16: put(2 * index, Half(number)), value = number; break;
       case k::WeightFormat::BF16: put(2 * index, BFloat16(number)), value = number; break;
       case k::WeightFormat::Int8:
-        scales[static_cast<size_t>(j)] = 0.5f + static_cast<float>(j);
-        put(input / 4 * 4 * k::kPanel + 4 * j + input % 4, static_cast<int8_t>(byte - 128));
-        value = static_cast<float>(byte - 128) * scales[static_cast<size_t>(j)];
+        put(input / 4 * 4 * k::kPanel + 4 * j + input % 4, static_cast<uint8_t>(byte));
+        value = static_cast<float>(byte - 128);
         break;
       case k::WeightFormat::Int4: {
         const BFloat16 scale(0.25f * static_cast<float>(1 + (j + input / group) % 5)),
@@ -278,8 +316,7 @@ struct PanelSample {
         bytes.resize(std::max(bytes.size(), static_cast<size_t>(at + 1)));
         bytes[static_cast<size_t>(at)] =
             static_cast<uint8_t>(bytes[static_cast<size_t>(at)] | (byte & 15) << (within % 8 / 4 * 4));
-        value = static_cast<float>((byte & 15) - (byte & 8 ? 16 : 0)) * static_cast<float>(scale) +
-                static_cast<float>(zero);
+        value = static_cast<float>((byte & 15) - 8) * static_cast<float>(scale) + static_cast<float>(zero);
         break;
       }
     }
@@ -301,16 +338,14 @@ TEST(QuantizedKernels, EveryInstructionSet) {
               y(static_cast<size_t>(rows * k::kPanel));
           for (int64_t i = 0; i < rows * inputs; ++i)
             sums[static_cast<size_t>(i / group)] += static_cast<float>(x.at(i));
-          kernels->multiply[format][rows](
-              {.x = x.data_as<float>(),
-               .x_stride = inputs,
-               .k = inputs,
-               .weights = panel.bytes.data(),
-               .scales = format == static_cast<int>(k::WeightFormat::Int8) ? panel.scales.data() : nullptr,
-               .group = group,
-               .x_sums = sums.data(),
-               .sums_stride = groups,
-               .y = y.data()});
+          kernels->multiply[format][rows]({.x = x.data_as<float>(),
+                                           .x_stride = inputs,
+                                           .k = inputs,
+                                           .weights = panel.bytes.data(),
+                                           .group = group,
+                                           .x_sums = sums.data(),
+                                           .sums_stride = groups,
+                                           .y = y.data()});
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t j = 0; j < k::kPanel; ++j) {
               double sum = 0, magnitude = 0;
@@ -324,6 +359,74 @@ TEST(QuantizedKernels, EveryInstructionSet) {
                           static_cast<double>(inputs) * 0x1p-24 * magnitude)
                   << i << " " << j;
             }
+        }
+      }
+    }
+  }
+}
+
+// What the machine with the fewest instructions gives, each other gives: sums of integers are exact.
+TEST(QuantizedKernels, IntegerProducts) {
+  for (const bool int4 : {false, true}) {
+    for (const int64_t group : {32, 128}) {
+      const int64_t inputs = 256 + 96, groups = (inputs + group - 1) / group, rows = k::kMaxDotRows;
+      const PanelSample panel(int4 ? k::WeightFormat::Int4 : k::WeightFormat::Int8,
+                              int4 ? groups * group : inputs, group);
+      const Tensor x = sample({rows, inputs}, 3);
+      for (const int planes : {1, 2}) {
+        for (const k::QuantizedKernels* kernels : kernels_of_this_machine()) {
+          SCOPED_TRACE(std::string(kernels->name) + (int4 ? " int4" : " int8") + " planes " +
+                       std::to_string(planes));
+          std::vector<int8_t> values(static_cast<size_t>(rows * 2 * inputs));
+          std::vector<float> scales(static_cast<size_t>(rows * groups)), sums(scales);
+          std::vector<int32_t> starts(scales.size());
+          for (int64_t i = 0; i < rows; ++i)
+            kernels->quantize_row({.x = x.data_as<float>() + i * inputs,
+                                   .k = inputs,
+                                   .plane = inputs,
+                                   .group = group,
+                                   .planes = planes,
+                                   .offset = int4 ? 8 : 128,
+                                   .values = values.data() + i * 2 * inputs,
+                                   .scales = scales.data() + i * groups,
+                                   .sums = sums.data() + i * groups,
+                                   .starts = starts.data() + i * groups});
+          const auto rounded = [&](int64_t i, int64_t p) {
+            const int8_t* const at = values.data() + i * 2 * inputs + p;
+            return static_cast<double>(scales[static_cast<size_t>(i * groups + p / group)]) *
+                   (planes == 2 ? at[0] * 256 + at[inputs] : at[0]);
+          };
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t p = 0; p < inputs; ++p)
+              ASSERT_NEAR(rounded(i, p), x.at(i * inputs + p), 3 * rounding_of(planes));
+          const int64_t most = kernels->dot_rows[planes - 1];
+          for (int64_t count = 1; count <= most; ++count) {
+            std::vector<float> y(static_cast<size_t>(count * k::kPanel), 1.0f);
+            kernels->dot[int4][planes - 1][count]({.x = values.data(),
+                                                   .x_stride = 2 * inputs,
+                                                   .x_plane = inputs,
+                                                   .x_scales = scales.data(),
+                                                   .x_sums = sums.data(),
+                                                   .x_starts = starts.data(),
+                                                   .groups_stride = groups,
+                                                   .k = inputs,
+                                                   .group = group,
+                                                   .weights = panel.bytes.data(),
+                                                   .y = y.data()});
+            for (int64_t i = 0; i < count; ++i)
+              for (int64_t j = 0; j < k::kPanel; ++j) {
+                double sum = 1, magnitude = 1;
+                for (int64_t p = 0; p < inputs; ++p) {
+                  const double product =
+                      rounded(i, p) *
+                      static_cast<double>(panel.exact[static_cast<size_t>(p * k::kPanel + j)]);
+                  sum += product, magnitude += std::abs(product) + 48;
+                }
+                ASSERT_NEAR(y[static_cast<size_t>(i * k::kPanel + j)], sum,
+                            static_cast<double>(groups + 3) * 0x1p-23 * magnitude)
+                    << i << " " << j;
+              }
+          }
         }
       }
     }

@@ -1,5 +1,7 @@
 #include "kernels/cpu/quantized_kernels.h"
 
+#include <algorithm>
+
 #include "runtime/toolchain.h"
 
 namespace weft::kernels {
@@ -8,10 +10,13 @@ namespace {
 const QuantizedKernels& select() {
 #if defined(__x86_64__)
   const int bytes = runtime::host_vector_bytes();
-  bool fma = false;
-  for (const auto& feature : runtime::host_cpu_features()) fma = fma || feature == "fma";
-  if (bytes >= 64 && fma) return kQuantizedAvx512;
-  if (bytes >= 32 && fma) return kQuantizedAvx2;
+  const auto has = [](const char* wanted) {
+    const auto features = runtime::host_cpu_features();
+    return std::find(features.begin(), features.end(), wanted) != features.end();
+  };
+  const bool fma = has("fma");
+  if (bytes >= 64 && fma) return has("avx512vnni") ? kQuantizedAvx512Vnni : kQuantizedAvx512;
+  if (bytes >= 32 && fma) return has("avxvnni") ? kQuantizedAvxVnni : kQuantizedAvx2;
 #endif
   return kQuantizedBaseline;
 }

@@ -1,4 +1,5 @@
-// Products with packed weights: few rows, where each thread streams its part of the weights once.
+// Products of float32 rows with packed weights: few rows, where each thread streams its part of the weights
+// once, and many, for which weights are expanded to float32 a block at a time.
 #include "kernels/cpu/quantized_matrix.h"
 
 #include <algorithm>
@@ -7,104 +8,111 @@
 
 #include "weft/detail/visit_dtype.h"
 #include "weft/error.h"
-#include "weft/parallel.h"
 
 namespace weft::kernels {
 namespace {
 
-// Memory that a thread keeps for its next call. Not touched before it is written.
-class Scratch {
- public:
-  float* floats(int64_t count) {
-    if (count > count_) {
-      buffer_ = FloatBuffer(count);
-      count_ = count;
-    }
-    return buffer_.data();
+constexpr int64_t kManyRows = 512;  // at once: their part of x stays in the second-level cache
+constexpr int64_t kExpanded = 256;  // inputs whose weights are expanded at once
+
+template <class T>
+void convert_rows(const T* from, int64_t from_stride, int64_t rows, int64_t columns, int64_t padded,
+                  float* to, int64_t to_stride) {
+  for (int64_t i = 0; i < rows; ++i, from += from_stride, to += to_stride) {
+    for (int64_t j = 0; j < columns; ++j) to[j] = static_cast<float>(from[j]);
+    std::fill(to + columns, to + padded, 0.0f);
   }
-
- private:
-  FloatBuffer buffer_;
-  int64_t count_ = 0;
-};
-
-template <class T>
-void convert_rows(const T* from, int64_t from_stride, int64_t rows, int64_t columns, float* to,
-                  int64_t to_stride) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      to[i * to_stride + j] = static_cast<float>(from[i * from_stride + j]);
-}
-
-void to_floats(const RowsView& from, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
-               float* to, int64_t to_stride) {
-  const int64_t start = first_row * from.stride + first_column;
-  if (from.dtype == DType::F16)
-    return convert_rows(static_cast<const Half*>(from.data) + start, from.stride, rows, columns, to,
-                        to_stride);
-  if (from.dtype == DType::BF16)
-    return convert_rows(static_cast<const BFloat16*>(from.data) + start, from.stride, rows, columns, to,
-                        to_stride);
-  convert_rows(static_cast<const float*>(from.data) + start, from.stride, rows, columns, to, to_stride);
 }
 
 template <class T>
-void round_rows(const float* from, int64_t from_stride, int64_t rows, int64_t columns, T* to,
-                int64_t to_stride) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) to[i * to_stride + j] = T(from[i * from_stride + j]);
+void round_row(const float* from, int64_t columns, T* to) {
+  for (int64_t j = 0; j < columns; ++j) to[j] = T(from[j]);
+}
+
+void advance(RowsView& view, int64_t rows) {
+  if (view.data) view.data = static_cast<std::byte*>(view.data) + rows * view.stride * itemsize(view.dtype);
+}
+
+ProductArgs rows_of(const ProductArgs& args, int64_t first, int64_t rows) {
+  ProductArgs part = args;
+  part.rows = rows;
+  advance(part.x, first), advance(part.y, first), advance(part.residual, first);
+  return part;
 }
 
 }  // namespace
 
-// Activations in float32, with zeros for the inputs that were added to fill the last step or group.
-struct PackedMatrix::Rows {
-  const float* x;
-  int64_t stride;
-  const float* sums = nullptr;  // Int4: of each group
-  int64_t sums_stride = 0;
-};
+void to_floats(const RowsView& x, int64_t first, int64_t rows, int64_t column, int64_t columns,
+               int64_t padded, float* to, int64_t to_stride) {
+  const int64_t start = first * x.stride + column;
+  if (x.dtype == DType::F16)
+    return convert_rows(static_cast<const Half*>(x.data) + start, x.stride, rows, columns, padded, to,
+                        to_stride);
+  if (x.dtype == DType::BF16)
+    return convert_rows(static_cast<const BFloat16*>(x.data) + start, x.stride, rows, columns, padded, to,
+                        to_stride);
+  convert_rows(static_cast<const float*>(x.data) + start, x.stride, rows, columns, padded, to, to_stride);
+}
+
+int64_t PackedMatrix::offset_of(int64_t k) const {
+  switch (format_) {
+    case WeightFormat::F32: return k * kPanel * 4;
+    case WeightFormat::F16:
+    case WeightFormat::BF16: return k * kPanel * 2;
+    case WeightFormat::Int8: return k * kPanel;
+    case WeightFormat::Int4: return k / group_ * 4 * kPanel + k / 2 * kPanel;
+  }
+  return 0;
+}
+
+int PackedMatrix::planes(InputPrecision precision) const {
+  if (format_ != WeightFormat::Int8 && format_ != WeightFormat::Int4) return 0;
+  switch (precision) {
+    case InputPrecision::Auto: return quantized_kernels().has_dot ? 2 : 0;
+    case InputPrecision::Float32: return 0;
+    case InputPrecision::Int16: return 2;
+    case InputPrecision::Int8: return 1;
+  }
+  return 0;
+}
 
 void PackedMatrix::multiply(const ProductArgs& args) const {
-  thread_local Scratch scratch;
-  const int64_t groups = format_ == WeightFormat::Int4 ? packed_in_ / group_ : 0;
-  const bool copy = args.x.dtype != DType::F32 || packed_in_ != in_;
-  for (int64_t first = 0; first < args.rows; first += kMaxSmallBatch) {
-    ProductArgs part = args;
-    part.rows = std::min<int64_t>(kMaxSmallBatch, args.rows - first);
-    const auto advance = [first](RowsView& view) {
-      if (view.data)
-        view.data = static_cast<std::byte*>(view.data) + first * view.stride * itemsize(view.dtype);
-    };
-    advance(part.x), advance(part.y), advance(part.residual);
-    float* const floats = scratch.floats(part.rows * (groups + (copy ? packed_in_ : 0)) + 1);
-    Rows rows{static_cast<const float*>(part.x.data), part.x.stride, floats, groups};
-    if (copy) {
-      float* const padded = floats + part.rows * groups;
-      to_floats(part.x, 0, part.rows, 0, in_, padded, packed_in_);
-      for (int64_t i = 0; i < part.rows; ++i)
-        std::fill(padded + i * packed_in_ + in_, padded + (i + 1) * packed_in_, 0.0f);
-      rows.x = padded, rows.stride = packed_in_;
-    }
-    for (int64_t i = 0; i < part.rows * groups; ++i) {
-      const float* const x = rows.x + i / groups * rows.stride + i % groups * group_;
-      float sum = 0;
-      for (int64_t k = 0; k < group_; ++k) sum += x[k];
-      floats[i] = sum;
-    }
-    multiply_small(part, rows);
+  const int planes = this->planes(args.precision);
+  const int64_t most = planes > 0 || args.rows > 2 * kMaxSmallBatch ? kManyRows : kMaxSmallBatch;
+  for (int64_t first = 0; first < args.rows; first += most) {
+    const ProductArgs part = rows_of(args, first, std::min(most, args.rows - first));
+    if (planes > 0)
+      multiply_integers(part, planes);
+    else if (most == kManyRows)
+      multiply_many(part);
+    else
+      multiply_few(part);
   }
 }
 
-// What one region needs, by reference: a std::function would allocate.
-struct PackedMatrix::SmallBatch {
+void PackedMatrix::for_each_panel(RangeFn body, void* context) const {
+  constexpr int64_t kGrainBytes = 128 << 10;
+  parallel_for_raw(0, panels_, std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, panel_bytes_)), body,
+                   context);
+}
+
+// ---- few rows ----------------------------------------------------------------------------------
+// Inputs in float32, with zeros for those that were added to fill the last group.
+struct PackedMatrix::Floats {
+  const float* x;
+  int64_t stride;
+  const float* sums;  // Int4: of each group
+  int64_t sums_stride;
+};
+
+// What a region needs, by reference: a std::function would allocate.
+struct PackedMatrix::FewRows {
   const PackedMatrix& matrix;
   const ProductArgs& args;
-  const Rows& x;
+  const Floats& x;
 
   static void run(void* context, int64_t begin, int64_t end) {
-    const SmallBatch& self = *static_cast<const SmallBatch*>(context);
-    for (int64_t panel = begin; panel < end; ++panel) self.run_panel(panel);
+    for (int64_t panel = begin; panel < end; ++panel) static_cast<const FewRows*>(context)->run_panel(panel);
   }
 
   void run_panel(int64_t panel) const {
@@ -113,70 +121,153 @@ struct PackedMatrix::SmallBatch {
     const PanelFn* const multiply = kernels.multiply[static_cast<int>(matrix.format_)];
     for (int64_t first = 0; first < args.rows; first += kernels.max_rows) {
       const int64_t rows = std::min<int64_t>(kernels.max_rows, args.rows - first);
-      multiply[rows](
-          {.x = x.x + first * x.stride,
-           .x_stride = x.stride,
-           .k = matrix.packed_in_,
-           .weights = static_cast<const uint8_t*>(matrix.weights_->data()) + panel * matrix.panel_bytes_,
-           .scales = matrix.scales_.data() ? matrix.scales_.data() + panel * kPanel : nullptr,
-           .group = matrix.group_,
-           .x_sums = x.sums + first * x.sums_stride,
-           .sums_stride = x.sums_stride,
-           .y = sums + first * kPanel});
+      multiply[rows]({.x = x.x + first * x.stride,
+                      .x_stride = x.stride,
+                      .k = matrix.packed_in_,
+                      .weights = matrix.panel(panel),
+                      .group = matrix.group_,
+                      .x_sums = x.sums + first * x.sums_stride,
+                      .sums_stride = x.sums_stride,
+                      .y = sums + first * kPanel});
     }
-    matrix.finish(args, 0, args.rows, panel, 1, sums);
+    matrix.finish(args, panel, sums);
   }
 };
 
-void PackedMatrix::multiply_small(const ProductArgs& args, const Rows& x) const {
-  constexpr int64_t kGrainBytes = 128 << 10;
-  SmallBatch batch{*this, args, x};
-  parallel_for_raw(0, panels_, std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, panel_bytes_)),
-                   SmallBatch::run, &batch);
+void PackedMatrix::multiply_few(const ProductArgs& args) const {
+  thread_local Scratch scratch;
+  const int64_t groups = format_ == WeightFormat::Int4 ? packed_in_ / group_ : 0;
+  const bool copy = args.x.dtype != DType::F32 || packed_in_ != in_;
+  float* const sums = scratch.floats(args.rows * (groups + (copy ? packed_in_ : 0)) + 1);
+  Floats x{static_cast<const float*>(args.x.data), args.x.stride, sums, groups};
+  if (copy) {
+    float* const padded = sums + args.rows * groups;
+    to_floats(args.x, 0, args.rows, 0, in_, packed_in_, padded, packed_in_);
+    x.x = padded, x.stride = packed_in_;
+  }
+  for (int64_t i = 0; i < args.rows * groups; ++i) {
+    const float* const from = x.x + i / groups * x.stride + i % groups * group_;
+    sums[i] = 0;
+    for (int64_t k = 0; k < group_; ++k) sums[i] += from[k];
+  }
+  FewRows batch{*this, args, x};
+  for_each_panel(FewRows::run, &batch);
 }
 
-// Rows [first_row, first_row + rows) of `panels` panels, whose sums are [rows][panels * 64].
-void PackedMatrix::finish(const ProductArgs& args, int64_t first_row, int64_t rows, int64_t panel,
-                          int64_t panels, const float* sums) const {
+// ---- many rows ---------------------------------------------------------------------------------
+// x as [blocks of inputs][rows][kExpanded].
+struct PackedMatrix::ManyRows {
+  const PackedMatrix& matrix;
+  const ProductArgs& args;
+  float* x;
+
+  static void pack(void* context, int64_t begin, int64_t end) {
+    const ManyRows& self = *static_cast<const ManyRows*>(context);
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t k = 0; k < self.matrix.packed_in_; k += kExpanded) {
+        const int64_t columns = std::min(kExpanded, self.matrix.in_ - k);
+        to_floats(self.args.x, i, 1, k, columns, kExpanded, self.x + k * self.args.rows + i * kExpanded,
+                  kExpanded);
+      }
+    }
+  }
+
+  static void run(void* context, int64_t begin, int64_t end) {
+    thread_local Scratch scratch;
+    const ManyRows& self = *static_cast<const ManyRows*>(context);
+    float* const weights = scratch.floats((kExpanded + self.args.rows) * kPanel);
+    for (int64_t panel = begin; panel < end; ++panel)
+      self.run_panel(panel, weights, weights + kExpanded * kPanel);
+  }
+
+  void run_panel(int64_t panel, float* weights, float* sums) const {
+    const QuantizedKernels& kernels = quantized_kernels();
+    for (int64_t k = 0; k < matrix.packed_in_; k += kExpanded) {
+      const int64_t count = std::min(kExpanded, matrix.packed_in_ - k);
+      kernels.expand[static_cast<int>(matrix.format_)](matrix.panel(panel) + matrix.offset_of(k), count,
+                                                       matrix.group_, weights);
+      add_products(x + k * args.rows, count, weights, sums, k > 0);
+    }
+    matrix.finish(args, panel, sums);
+  }
+
+  // sums[rows][64] (+)= x[rows][kExpanded] times the blocks of `weights`, which gemm_kernels()' tiles of two
+  // vectors take.
+  void add_products(const float* from, int64_t count, const float* weights, float* sums,
+                    bool accumulate) const {
+    const GemmKernels& kernels = gemm_kernels();
+    const Clamp clamp = clamp_of(Activation::None);
+    const int64_t width = 2 * kernels.lanes, most = kernels.max_rows[2],
+                  parts = (args.rows + most - 1) / most;
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
+      const float* starts[kMaxTileRows];
+      for (int64_t i = 0; i < rows; ++i) starts[i] = from + (first + i) * kExpanded;
+      for (int64_t column = 0; column < kPanel; column += width) {
+        kernels.tile[2][rows]({.rows = starts,
+                               .rows_stride = kMaxTileRows,
+                               .num_runs = 1,
+                               .run_length = count,
+                               .weights = weights + column * count,
+                               .weight_stride = 0,
+                               .start = nullptr,
+                               .accumulate = accumulate,
+                               .y = sums + first * kPanel + column,
+                               .y_stride = kPanel,
+                               .residual = nullptr,
+                               .residual_stride = 0,
+                               .columns = width,
+                               .low = clamp.low,
+                               .high = clamp.high});
+      }
+    }
+  }
+};
+
+void PackedMatrix::multiply_many(const ProductArgs& args) const {
+  thread_local Scratch scratch;
+  const int64_t blocks = (packed_in_ + kExpanded - 1) / kExpanded;
+  ManyRows batch{*this, args, scratch.floats(blocks * kExpanded * args.rows)};
+  parallel_for_raw(0, args.rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, packed_in_)),
+                   ManyRows::pack, &batch);
+  for_each_panel(ManyRows::run, &batch);
+}
+
+// ---- what follows ------------------------------------------------------------------------------
+void PackedMatrix::finish(const ProductArgs& args, int64_t panel, const float* sums) const {
   const int64_t width = gated_ ? kPanel / 2 : kPanel, column = panel * width;
-  FinishArgs finish{.rows = rows,
-                    .columns = std::min(panels * width, out() - column),
+  FinishArgs finish{.rows = args.rows,
+                    .columns = std::min(width, out() - column),
                     .gated = gated_,
                     .activation = args.activation,
                     .sums = sums,
-                    .sums_stride = panels * kPanel,
+                    .sums_stride = kPanel,
+                    .scales = scales_.data() ? scales_.data() + panel * kPanel : nullptr,
                     .bias = bias_.data() ? bias_.data() + panel * kPanel : nullptr,
                     .residual = nullptr,
                     .residual_stride = args.residual.stride,
                     .y = nullptr,
                     .y_stride = args.y.stride};
   if (args.y.dtype == DType::F32) {
-    if (args.residual.data)
-      finish.residual =
-          static_cast<const float*>(args.residual.data) + first_row * args.residual.stride + column;
-    finish.y = static_cast<float*>(args.y.data) + first_row * args.y.stride + column;
+    if (args.residual.data) finish.residual = static_cast<const float*>(args.residual.data) + column;
+    finish.y = static_cast<float*>(args.y.data) + column;
     return quantized_kernels().finish(finish);
   }
-  // In float32 by one row and panel, rounded once.
+  // In float32 row by row, rounded once.
   alignas(64) float residual[kPanel], y[kPanel];
   finish.rows = 1;
-  finish.residual_stride = finish.y_stride = 0;
-  for (int64_t i = first_row; i < first_row + rows; ++i) {
-    for (int64_t p = 0; p < panels; ++p) {
-      const int64_t start = column + p * width, columns = std::min(width, out() - start);
-      finish.columns = columns;
-      finish.sums = sums + (i - first_row) * panels * kPanel + p * kPanel;
-      if (bias_.data()) finish.bias = bias_.data() + (panel + p) * kPanel;
-      if (args.residual.data) to_floats(args.residual, i, 1, start, columns, residual, kPanel);
-      finish.residual = args.residual.data ? residual : nullptr;
-      finish.y = y;
-      quantized_kernels().finish(finish);
-      const int64_t at = i * args.y.stride + start;
-      if (args.y.dtype == DType::F16)
-        round_rows(y, kPanel, 1, columns, static_cast<Half*>(args.y.data) + at, 0);
-      else
-        round_rows(y, kPanel, 1, columns, static_cast<BFloat16*>(args.y.data) + at, 0);
-    }
+  finish.residual = args.residual.data ? residual : nullptr;
+  finish.y = y;
+  for (int64_t i = 0; i < args.rows; ++i) {
+    if (args.residual.data)
+      to_floats(args.residual, i, 1, column, finish.columns, finish.columns, residual, kPanel);
+    finish.sums = sums + i * kPanel;
+    quantized_kernels().finish(finish);
+    const int64_t at = i * args.y.stride + column;
+    if (args.y.dtype == DType::F16)
+      round_row(y, finish.columns, static_cast<Half*>(args.y.data) + at);
+    else
+      round_row(y, finish.columns, static_cast<BFloat16*>(args.y.data) + at);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/cpu/packed_weights.h"
 #include "kernels/cpu/quantized_kernels.h"
 #include "weft/dtype.h"
+#include "weft/parallel.h"
 
 namespace weft::kernels {
 
@@ -29,10 +30,15 @@ struct RowsView {
   int64_t stride = 0;  // in elements
 };
 
+// How x enters products with int8 and int4 weights. Auto: Int16 where the machine has an instruction for it,
+// else Float32.
+enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8 };
+
 struct ProductArgs {
   RowsView x, y, residual;  // residual.data may be null
   int64_t rows = 0;
   FinishActivation activation = FinishActivation::None;
+  InputPrecision precision = InputPrecision::Auto;
 };
 
 class PackedMatrix {
@@ -47,20 +53,52 @@ class PackedMatrix {
   int64_t bytes() const;
 
  private:
-  struct Source;
-  struct Rows;
-  struct SmallBatch;
+  struct Floats;
+  struct Integers;
+  struct FewRows;
+  struct ManyRows;
+  struct IntegerRows;
   void pack_panel(int64_t panel, const std::vector<WeightRows>& weights);
-  std::vector<Source> sources_of(int64_t panel, const std::vector<WeightRows>& weights) const;
-  void multiply_small(const ProductArgs& args, const Rows& x) const;
-  void finish(const ProductArgs& args, int64_t first_row, int64_t rows, int64_t panel, int64_t panels,
-              const float* sums) const;
+  const uint8_t* panel(int64_t index) const {
+    return static_cast<const uint8_t*>(weights_->data()) + index * panel_bytes_;
+  }
+  // Where the weights of inputs from `k` on lie in a panel; k: a multiple of the group.
+  int64_t offset_of(int64_t k) const;
+  int planes(InputPrecision precision) const;
+  // Of rows that share one pass over the weights.
+  void multiply_few(const ProductArgs& args) const;
+  void multiply_many(const ProductArgs& args) const;
+  void multiply_integers(const ProductArgs& args, int planes) const;
+  // What follows the sums [rows][64] of one panel.
+  void finish(const ProductArgs& args, int64_t panel, const float* sums) const;
+  void for_each_panel(RangeFn body, void* context) const;
 
   WeightFormat format_ = WeightFormat::F32;
   bool gated_ = false;
   int64_t in_ = 0, packed_in_ = 0, out_ = 0, panels_ = 0, group_ = 0, panel_bytes_ = 0;
   std::shared_ptr<Storage> weights_;  // [panels][panel_bytes]
-  FloatBuffer scales_, bias_;         // [panels][64]
+  FloatBuffer scales_, bias_;         // [panels][64], or empty
 };
+
+// Memory that a thread keeps for its next call.
+class Scratch {
+ public:
+  float* floats(int64_t count) {
+    if (count > count_) {
+      buffer_ = FloatBuffer(count);
+      count_ = count;
+    }
+    return buffer_.data();
+  }
+
+ private:
+  FloatBuffer buffer_;
+  int64_t count_ = 0;
+};
+
+// Rows [first, first + rows) and columns [column, column + columns) of x in float32; zeros from there to
+// `padded` columns.
+void to_floats(const RowsView& x, int64_t first, int64_t rows, int64_t column, int64_t columns,
+               int64_t padded, float* to, int64_t to_stride);
 
 }  // namespace weft::kernels

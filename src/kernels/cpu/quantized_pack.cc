@@ -10,9 +10,9 @@ namespace {
 
 int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-// Inputs that one step of a panel holds.
-int64_t inputs_per_step(WeightFormat format) {
-  return format == WeightFormat::Int8 ? 4 : format == WeightFormat::Int4 ? 8 : 1;
+// Inputs that are packed together; those past the end are zeros.
+int64_t packed_together(WeightFormat format, int64_t group) {
+  return format == WeightFormat::Int8 ? 16 : format == WeightFormat::Int4 ? group : 1;
 }
 
 int64_t bytes_per_panel(WeightFormat format, int64_t in, int64_t group) {
@@ -34,20 +34,23 @@ void scatter(const uint8_t* row, int64_t count, uint8_t* to) {
                 sizeof(T));
 }
 
-// Four bytes of eight numbers q, the first in the high bits of the first, as q - 8 in the order of a panel.
+// Four bytes of eight numbers q, the first in the high bits of the first, in the order of a panel.
 uint32_t reorder_int4(uint32_t bytes) {
   const uint32_t even = bytes >> 4 & 0x0f0f0f0fu,
                  odd = bytes & 0x0f0f0f0fu;  // inputs 0, 2, 4, 6 and 1, 3, 5, 7
   const uint32_t low = (even & 0xffu) | (odd & 0xffu) << 8 | (even & 0xff00u) << 8 | (odd & 0xff00u) << 16;
   const uint32_t high =
       (even >> 16 & 0xffu) | (odd >> 16 & 0xffu) << 8 | (even >> 24) << 16 | (odd >> 24) << 24;
-  return (low | high << 4) ^ 0x88888888u;
+  return low | high << 4;
 }
 
-}  // namespace
+void pack_int8(const uint8_t* row, int64_t in, uint8_t* to) {
+  scatter<uint32_t>(row, in / 4, to);
+  if (in % 4) std::memcpy(to + in / 4 * 4 * kPanel, row + in / 4 * 4, static_cast<size_t>(in % 4));
+}
 
 // One output of a panel: a row of one of the matrices.
-struct PackedMatrix::Source {
+struct Source {
   const WeightRows* weights = nullptr;  // null: the panel is wider than the matrix
   int64_t row = 0;
 
@@ -56,6 +59,39 @@ struct PackedMatrix::Source {
   }
 };
 
+void pack_int4(const Source& source, int64_t in, uint8_t* to, int64_t lane) {
+  const int64_t group = source.weights->group;
+  const uint8_t* const row = source.bytes(in / 2);
+  const auto* scales = static_cast<const uint16_t*>(source.weights->scales) + 2 * source.row;
+  for (int64_t k = 0; k < in; k += group, scales += 2 * source.weights->out) {
+    std::memcpy(to + 2 * lane, scales, 2);
+    std::memcpy(to + 2 * kPanel + 2 * lane, scales + 1, 2);
+    to += 4 * kPanel;
+    for (int64_t i = k; i < k + group; i += 8, to += 4 * kPanel) {
+      uint32_t bytes = 0x88888888u;  // past the end: zero
+      if (i < in) std::memcpy(&bytes, row + i / 2, static_cast<size_t>(std::min<int64_t>(4, (in - i) / 2)));
+      bytes = reorder_int4(bytes);
+      std::memcpy(to + 4 * lane, &bytes, 4);
+    }
+  }
+}
+
+// Where the outputs of a panel come from; gated: the gate's to the first half, up's to the other.
+std::vector<Source> sources_of(int64_t panel, const std::vector<WeightRows>& weights, bool gated) {
+  std::vector<Source> sources(kPanel);
+  constexpr int64_t kHalf = kPanel / 2;
+  for (int64_t lane = 0; lane < kPanel; ++lane) {
+    size_t part = gated ? static_cast<size_t>(lane / kHalf) : 0;
+    int64_t row = gated ? panel * kHalf + lane % kHalf : panel * kPanel + lane;
+    while (!gated && part < weights.size() && row >= weights[part].out) row -= weights[part++].out;
+    if (part < weights.size() && row < weights[part].out)
+      sources[static_cast<size_t>(lane)] = {&weights[part], row};
+  }
+  return sources;
+}
+
+}  // namespace
+
 PackedMatrix::PackedMatrix(const std::vector<WeightRows>& weights, bool gated)
     : format_(weights[0].format), gated_(gated), in_(weights[0].in), group_(weights[0].group) {
   bool has_bias = false;
@@ -63,7 +99,7 @@ PackedMatrix::PackedMatrix(const std::vector<WeightRows>& weights, bool gated)
     out_ += part.out;
     has_bias = has_bias || part.bias != nullptr;
   }
-  packed_in_ = round_up(in_, format_ == WeightFormat::Int4 ? group_ : inputs_per_step(format_));
+  packed_in_ = round_up(in_, packed_together(format_, group_));
   panels_ = gated_ ? (out_ / 2 + kPanel / 2 - 1) / (kPanel / 2) : (out_ + kPanel - 1) / kPanel;
   panel_bytes_ = bytes_per_panel(format_, packed_in_, group_);
   weights_ = Storage::allocate(static_cast<size_t>(std::max<int64_t>(1, panels_ * panel_bytes_)));
@@ -74,63 +110,28 @@ PackedMatrix::PackedMatrix(const std::vector<WeightRows>& weights, bool gated)
   });
 }
 
-std::vector<PackedMatrix::Source> PackedMatrix::sources_of(int64_t panel,
-                                                           const std::vector<WeightRows>& weights) const {
-  std::vector<Source> sources(kPanel);
-  constexpr int64_t kHalf = kPanel / 2;
-  for (int64_t lane = 0; lane < kPanel; ++lane) {
-    Source& source = sources[static_cast<size_t>(lane)];
-    size_t part = gated_ ? static_cast<size_t>(lane / kHalf) : 0;
-    int64_t row = gated_ ? panel * kHalf + lane % kHalf : panel * kPanel + lane;
-    while (!gated_ && part < weights.size() && row >= weights[part].out) row -= weights[part++].out;
-    if (part < weights.size() && row < weights[part].out) source = {&weights[part], row};
-  }
-  return sources;
-}
-
 void PackedMatrix::pack_panel(int64_t panel, const std::vector<WeightRows>& weights) {
   uint8_t* const to = static_cast<uint8_t*>(weights_->data()) + panel * panel_bytes_;
   std::memset(to, 0, static_cast<size_t>(panel_bytes_));
-  const std::vector<Source> sources = sources_of(panel, weights);
+  const std::vector<Source> sources = sources_of(panel, weights, gated_);
   for (int64_t lane = 0; lane < kPanel; ++lane) {
     const Source& source = sources[static_cast<size_t>(lane)];
     const WeightRows* const rows = source.weights;
+    const int64_t index = panel * kPanel + lane;
     if (scales_.data())
-      scales_.data()[panel * kPanel + lane] =
-          rows ? static_cast<const float*>(rows->scales)[source.row] : 0.0f;
-    if (bias_.data())
-      bias_.data()[panel * kPanel + lane] = rows && rows->bias ? rows->bias[source.row] : 0.0f;
+      scales_.data()[index] = rows ? static_cast<const float*>(rows->scales)[source.row] : 0.0f;
+    if (bias_.data()) bias_.data()[index] = rows && rows->bias ? rows->bias[source.row] : 0.0f;
     if (rows == nullptr) continue;
     switch (format_) {
       case WeightFormat::F32: scatter<uint32_t>(source.bytes(4 * in_), in_, to + 4 * lane); break;
       case WeightFormat::F16:
       case WeightFormat::BF16: scatter<uint16_t>(source.bytes(2 * in_), in_, to + 2 * lane); break;
-      case WeightFormat::Int8: {
-        const uint8_t* const from = source.bytes(in_);
-        scatter<uint32_t>(from, in_ / 4, to + 4 * lane);
-        std::memcpy(to + in_ / 4 * 4 * kPanel + 4 * lane, from + in_ / 4 * 4, static_cast<size_t>(in_ % 4));
-        break;
-      }
-      case WeightFormat::Int4: {
-        const uint8_t* from = source.bytes(in_ / 2);
-        const auto* scales = static_cast<const uint16_t*>(rows->scales) + 2 * source.row;
-        uint8_t* at = to;
-        for (int64_t k = 0; k < in_; k += group_, scales += 2 * rows->out) {
-          std::memcpy(at + 2 * lane, scales, 2);
-          std::memcpy(at + 2 * kPanel + 2 * lane, scales + 1, 2);
-          at += 4 * kPanel;
-          for (int64_t i = k; i < k + group_; i += 8, at += 4 * kPanel) {
-            uint32_t bytes = 0x88888888u;  // past the end: zero
-            if (i < in_)
-              std::memcpy(&bytes, from + i / 2, static_cast<size_t>(std::min<int64_t>(4, (in_ - i) / 2)));
-            bytes = reorder_int4(bytes);
-            std::memcpy(at + 4 * lane, &bytes, 4);
-          }
-        }
-        break;
-      }
+      case WeightFormat::Int8: pack_int8(source.bytes(in_), in_, to + 4 * lane); break;
+      case WeightFormat::Int4: pack_int4(source, in_, to, lane); break;
     }
   }
+  if (format_ != WeightFormat::Int8) return;
+  for (int64_t i = 0; i < panel_bytes_; ++i) to[i] ^= 0x80;
 }
 
 int64_t PackedMatrix::bytes() const { return panels_ * (panel_bytes_ + (scales_.data() ? kPanel * 4 : 0)); }

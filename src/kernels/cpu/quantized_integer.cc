@@ -1,0 +1,110 @@
+// Products of rows that are rounded to integers, of 16 or 8 bits, with int8 and int4 weights.
+#include <algorithm>
+
+#include "kernels/cpu/quantized_matrix.h"
+
+namespace weft::kernels {
+namespace {
+
+constexpr int64_t kChunk = 1024;     // inputs, whose weights of a panel stay in the second-level cache
+constexpr int64_t kInt8Group = 128;  // inputs with one scale where the weights have no groups
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+// x as [chunks of inputs][rows][planes][kChunk] bytes, and what belongs to each group of inputs:
+// [rows][groups].
+struct PackedMatrix::Integers {
+  int planes;
+  int64_t group, groups;
+  float *scales, *sums;
+  int32_t* starts;
+  int8_t* values;
+};
+
+struct PackedMatrix::IntegerRows {
+  const PackedMatrix& matrix;
+  const ProductArgs& args;
+  Integers x;
+
+  IntegerRows(const PackedMatrix& matrix, const ProductArgs& args, int planes, Scratch& scratch)
+      : matrix(matrix), args(args) {
+    x.planes = planes;
+    x.group = matrix.format_ == WeightFormat::Int4 ? matrix.group_ : kInt8Group;
+    x.groups = ceil_div(matrix.packed_in_, x.group);
+    const int64_t groups = args.rows * x.groups,
+                  bytes = args.rows * planes * ceil_div(matrix.packed_in_, kChunk) * kChunk;
+    x.scales = scratch.floats(3 * groups + bytes / 4);
+    x.sums = x.scales + groups;
+    x.starts = reinterpret_cast<int32_t*>(x.sums + groups);
+    x.values = reinterpret_cast<int8_t*>(x.starts + groups);
+  }
+
+  static void round(void* context, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) static_cast<const IntegerRows*>(context)->round_row(i);
+  }
+
+  void round_row(int64_t i) const {
+    alignas(64) float copy[kChunk];
+    const bool in_place = args.x.dtype == DType::F32 && matrix.packed_in_ == matrix.in_;
+    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk) {
+      const int64_t count = std::min(kChunk, matrix.packed_in_ - k);
+      if (!in_place) to_floats(args.x, i, 1, k, std::min(count, matrix.in_ - k), count, copy, kChunk);
+      const int64_t group = i * x.groups + k / x.group;
+      quantized_kernels().quantize_row(
+          {.x = in_place ? static_cast<const float*>(args.x.data) + i * args.x.stride + k : copy,
+           .k = count,
+           .plane = kChunk,
+           .group = x.group,
+           .planes = x.planes,
+           .offset = matrix.format_ == WeightFormat::Int4 ? 8 : 128,
+           .values = x.values + k * args.rows * x.planes + i * x.planes * kChunk,
+           .scales = x.scales + group,
+           .sums = x.sums + group,
+           .starts = x.starts + group});
+    }
+  }
+
+  static void run(void* context, int64_t begin, int64_t end) {
+    thread_local Scratch scratch;
+    const IntegerRows& self = *static_cast<const IntegerRows*>(context);
+    float* const sums = scratch.floats(self.args.rows * kPanel);
+    for (int64_t panel = begin; panel < end; ++panel) self.run_panel(panel, sums);
+  }
+
+  void run_panel(int64_t panel, float* sums) const {
+    const QuantizedKernels& kernels = quantized_kernels();
+    const DotFn* const dot = kernels.dot[matrix.format_ == WeightFormat::Int4][x.planes - 1];
+    const int64_t parts = ceil_div(args.rows, kernels.dot_rows[x.planes - 1]);
+    std::fill(sums, sums + args.rows * kPanel, 0.0f);
+    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk) {
+      for (int64_t part = 0; part < parts; ++part) {
+        const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
+        const int64_t group = first * x.groups + k / x.group;
+        dot[rows]({.x = x.values + k * args.rows * x.planes + first * x.planes * kChunk,
+                   .x_stride = x.planes * kChunk,
+                   .x_plane = kChunk,
+                   .x_scales = x.scales + group,
+                   .x_sums = x.sums + group,
+                   .x_starts = x.starts + group,
+                   .groups_stride = x.groups,
+                   .k = std::min(kChunk, matrix.packed_in_ - k),
+                   .group = x.group,
+                   .weights = matrix.panel(panel) + matrix.offset_of(k),
+                   .y = sums + first * kPanel});
+      }
+    }
+    matrix.finish(args, panel, sums);
+  }
+};
+
+void PackedMatrix::multiply_integers(const ProductArgs& args, int planes) const {
+  thread_local Scratch scratch;
+  IntegerRows rows(*this, args, planes, scratch);
+  parallel_for_raw(0, args.rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, packed_in_)),
+                   IntegerRows::round, &rows);
+  for_each_panel(IntegerRows::run, &rows);
+}
+
+}  // namespace weft::kernels
