@@ -5,8 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/cpu/recurrent_kernels.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "weft/parallel.h"
 
 namespace weft::ops {
 namespace {
@@ -46,8 +48,46 @@ Tensor gate(const Tensor& all, int64_t i, int64_t gates) {
   return build::slice(all, 1, Sym(i) * size, Sym(i + 1) * size);
 }
 
+// Float gates that are there, of `gates` gates: kernels take them as they lie.
+bool runs_now(const CellOperands& x, int64_t gates) {
+  const auto ready = [](const Tensor& t) { return !t.is_traced() && t.device().type == DeviceType::CPU && t.dtype() == DType::F32; };
+  if (!ready(x.input_gates) || !ready(x.hidden_gates) || !ready(x.hidden)) return false;
+  const Shape state = x.hidden.shape(), all{state[0], gates * state[1]};
+  return x.input_gates.shape() == all && x.hidden_gates.shape() == all &&
+         (!x.cell.defined() || (ready(x.cell) && x.cell.shape() == state));
+}
+
+// step(row, x's gates, h's gates) for every sequence.
+template <class Step>
+void for_each_row(const CellOperands& x, const Step& step) {
+  const Tensor from_input = x.input_gates.contiguous(), from_hidden = x.hidden_gates.contiguous();
+  const int64_t width = from_input.size(1);
+  parallel_for(0, from_input.size(0), std::max<int64_t>(1, 4096 / std::max<int64_t>(width, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) step(n, from_input.data_as<float>() + n * width, from_hidden.data_as<float>() + n * width);
+  });
+}
+
+std::vector<Tensor> lstm_cell_now(const CellOperands& x) {
+  const Tensor state = Tensor::empty(x.hidden.shape(), DType::F32), cell = x.cell.clone();
+  const int64_t size = state.size(1);
+  for_each_row(x, [&](int64_t n, const float* from_input, const float* from_hidden) {
+    kernels::gate_kernels().lstm(size, from_input, from_hidden, cell.data_as<float>() + n * size, state.data_as<float>() + n * size);
+  });
+  return {state, cell};
+}
+
+Tensor gru_cell_now(const CellOperands& x) {
+  Tensor state = x.hidden.clone();
+  const int64_t size = state.size(1);
+  for_each_row(x, [&](int64_t n, const float* from_input, const float* from_hidden) {
+    kernels::gate_kernels().gru(size, from_input, from_hidden, nullptr, state.data_as<float>() + n * size);
+  });
+  return state;
+}
+
 std::vector<Tensor> lstm_cell(const OpDef& op, const OpArgs& args) {
   const CellOperands x(op, args, true);
+  if (runs_now(x, 4)) return lstm_cell_now(x);
   const Tensor gates = build::add(x.input_gates, x.hidden_gates);
   const Tensor kept = build::mul(sigmoid(gate(gates, 1, 4)), x.cell);
   const Tensor cell = build::add(kept, build::mul(sigmoid(gate(gates, 0, 4)), tanh(gate(gates, 2, 4))));
@@ -56,6 +96,7 @@ std::vector<Tensor> lstm_cell(const OpDef& op, const OpArgs& args) {
 
 std::vector<Tensor> gru_cell(const OpDef& op, const OpArgs& args) {
   const CellOperands x(op, args, false);
+  if (runs_now(x, 3)) return {gru_cell_now(x)};
   const auto both = [&](int64_t i) { return build::add(gate(x.input_gates, i, 3), gate(x.hidden_gates, i, 3)); };
   const Tensor reset = sigmoid(both(0)), update = sigmoid(both(1));
   const Tensor candidate = tanh(build::add(gate(x.input_gates, 2, 3), build::mul(reset, gate(x.hidden_gates, 2, 3))));

@@ -161,6 +161,7 @@ CASES += [
     Case("TripletMarginLoss", 0.5, 1.0, swap=True, inputs=[ROWS] * 3), Case("CrossEntropyLoss", label_smoothing=0.2, inputs=[ROWS, ("below", 8, 3)]),
     Case("CTCLoss", 2, "sum", True, inputs=[("normal", 4, 2, 5), ("values", [1, 1, 1, 1, 3]), ("values", [4, 4]), ("values", [4, 1])]),
 ]  # fmt: skip
+CASES.append(Case("AdaptiveLogSoftmaxWithLoss", 8, 20, [5, 11], 2.0, inputs=[ROWS, ("values", [3, 7, 19])]))
 for name in ("RNN", "GRU", "LSTM"):
     x = ("normal", 5, 3, 4)
     CASES += [

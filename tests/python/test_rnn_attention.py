@@ -150,18 +150,20 @@ def test_packed_sequences(kind, bidirectional):
         assert (result.numpy()[n, length:] == -7).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda d: d.__name__)
 @pytest.mark.parametrize("biases", [True, False])
 @pytest.mark.parametrize("kind", GATES)
-def test_cells(kind, biases):
+def test_cells(kind, biases, dtype):
     rng = np.random.default_rng(2)
-    weights, h0, c0 = make_network(rng, kind, 3, 5, 4, 1, 1, biases)
+    weights, h0, c0 = make_network(rng, kind, 3, 21, 4, 1, 1, biases)
     x = rng.standard_normal((4, 3))
+    weights, (x, h0, c0) = rounded(weights, dtype), rounded([x, h0, c0], dtype)
     h, c = cell_step(kind, x, h0[0], c0[0], *weights)
-    hidden = tensors([h0[0], c0[0]], float) if kind == "lstm" else tensors([h0[0]], float)[0]
-    out = getattr(weft, kind + "_cell")(*tensors([x], float), hidden, *tensors(weights, float))
-    close(out[0] if kind == "lstm" else out, h, np.float64)
+    hidden = tensors([h0[0], c0[0]], dtype) if kind == "lstm" else tensors([h0[0]], dtype)[0]
+    out = getattr(weft, kind + "_cell")(*tensors([x], dtype), hidden, *tensors(weights, dtype))
+    close(out[0] if kind == "lstm" else out, h, dtype)
     if kind == "lstm":
-        close(out[1], c, np.float64)
+        close(out[1], c, dtype)
 
 
 @pytest.mark.parametrize("kind", GATES)

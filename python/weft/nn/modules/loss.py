@@ -3,11 +3,14 @@
 reduction: "none" gives every element's loss, "mean" and "sum" one number. size_average and reduce are older spellings.
 """
 
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
+import weft
 from weft import Tensor
 from weft.nn import functional as F
 
+from .container import ModuleList, Sequential
+from .linear import Linear
 from .module import Module
 
 
@@ -295,3 +298,64 @@ class CTCLoss(_Loss):
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
+
+
+# ---- many classes -----------------------------------------------------------------------------------------------
+_AdaptiveResult = NamedTuple("_AdaptiveResult", [("output", Tensor), ("loss", Tensor)])
+
+
+class AdaptiveLogSoftmaxWithLoss(Module):
+    """Softmax over many classes, the rarer ones, after each of `cutoffs`, in clusters with smaller projections.
+
+    forward(input[N, in_features], target[N]): (log-probabilities of the targets [N], their mean, negated).
+    source: Grave et al., Efficient softmax approximation for GPUs (2017).
+    """
+
+    def __init__(self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None):
+        super().__init__()
+        cutoffs = list(cutoffs)
+        if cutoffs != sorted(set(cutoffs)) or not cutoffs or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1:
+            raise ValueError(f"AdaptiveLogSoftmaxWithLoss: cutoffs must be different, rising, and within [1, {n_classes - 1}], got {cutoffs}")
+        self.in_features = in_features
+        self.n_classes = n_classes
+        self.cutoffs = [*cutoffs, n_classes]
+        self.div_value = div_value
+        self.head_bias = head_bias
+        self.shortlist_size = cutoffs[0]
+        self.n_clusters = len(cutoffs)
+        self.head_size = self.shortlist_size + self.n_clusters
+        place = {"device": device, "dtype": dtype}
+        self.head = Linear(in_features, self.head_size, bias=head_bias, **place)
+        self.tail = ModuleList()
+        for i, (start, end) in enumerate(zip(self.cutoffs, self.cutoffs[1:])):
+            inner = int(in_features // div_value ** (i + 1))
+            self.tail.append(Sequential(Linear(in_features, inner, bias=False, **place), Linear(inner, end - start, bias=False, **place)))
+
+    def reset_parameters(self):
+        self.head.reset_parameters()
+        for layers in self.tail:
+            for layer in layers:
+                layer.reset_parameters()
+
+    def forward(self, input_: Tensor, target_: Tensor):
+        single = input_.dim() == 1
+        if single:
+            input_, target_ = input_.unsqueeze(0), target_.unsqueeze(0)
+        if bool((target_ < 0).any()) or bool((target_ >= self.n_classes).any()):
+            raise RuntimeError(f"AdaptiveLogSoftmaxWithLoss: targets must be within [0, {self.n_classes - 1}]")
+        output = self.log_prob(input_).gather(1, target_.unsqueeze(1)).squeeze(1)
+        loss = -output.mean()
+        return _AdaptiveResult(output.squeeze(0) if single else output, loss)
+
+    def log_prob(self, input: Tensor) -> Tensor:
+        """Log-probabilities of all classes: [N, n_classes]."""
+        head = F.log_softmax(self.head(input), 1)
+        parts = [head[:, : self.shortlist_size]]
+        for i, layers in enumerate(self.tail):
+            cluster = head[:, self.shortlist_size + i].unsqueeze(1)
+            parts.append(F.log_softmax(layers(input), 1) + cluster)
+        return weft.cat(parts, 1)
+
+    def predict(self, input: Tensor) -> Tensor:
+        """The most probable class of each row: int64[N]."""
+        return self.log_prob(input).argmax(1)
