@@ -59,9 +59,11 @@ GenerationOptions generation_options(const GenerateArguments& arguments, const S
   return options;
 }
 
-std::string write_answer(const GenerateArguments& arguments, Session& session, std::vector<int64_t> prompt) {
+// `before`: what stands before the answer on the screen.
+std::string write_answer(const GenerateArguments& arguments, Session& session, std::vector<int64_t> prompt, const std::string& before = "") {
   const auto start = std::chrono::steady_clock::now();
   TextGeneration generation(session.model, session.tokenizer, std::move(prompt), generation_options(arguments, session), arguments.stop);
+  if (!arguments.json) std::fputs(before.c_str(), stdout);
   std::string answer;
   bool is_first = true;
   while (!interrupted) {
@@ -84,12 +86,13 @@ std::string write_answer(const GenerateArguments& arguments, Session& session, s
 }
 
 struct Summary {
-  double prefill_rate = 0, decode_rate = 0, read_gbs = 0, utilization = 0;
+  double prefill_rate = 0, decode_rate = 0, read_gbs = 0, utilization = 0, peak_bytes = 0;
 };
 
 Summary summarize(const Session& session) {
   const GenerationStats& stats = session.stats;
   Summary summary;
+  summary.peak_bytes = peak_memory_bytes();  // before the memory that the bandwidth is measured with
   if (stats.prefill_seconds > 0) summary.prefill_rate = static_cast<double>(stats.prompt_tokens) / stats.prefill_seconds;
   if (stats.decode_tokens > 0) summary.decode_rate = static_cast<double>(stats.decode_tokens) / stats.decode_seconds;
   summary.read_gbs = runtime::measure_read_bandwidth();
@@ -109,7 +112,7 @@ void print_summary(const Session& session, double load_seconds) {
     text += fmt::format("drafts   {} of {} proposed tokens kept ({:.0f}%), {:.2f} tokens per pass\n", stats.accepted, stats.proposed,
                         100.0 * static_cast<double>(stats.accepted) / static_cast<double>(stats.proposed),
                         1.0 + static_cast<double>(stats.accepted) / static_cast<double>(stats.rounds));
-  text += fmt::format("memory   {} at most\n", bytes_text(peak_memory_bytes()));
+  text += fmt::format("memory   {} at most\n", bytes_text(summary.peak_bytes));
   std::fputs(text.c_str(), stderr);
 }
 
@@ -129,7 +132,7 @@ void print_json(const Session& session, const std::string& answer, double load_s
                                    {"proposed", stats.proposed},
                                    {"accepted", stats.accepted},
                                    {"speculation_stopped", stats.speculation_stopped},
-                                   {"peak_memory_bytes", static_cast<int64_t>(peak_memory_bytes())}};
+                                   {"peak_memory_bytes", static_cast<int64_t>(summary.peak_bytes)}};
   std::printf("%s\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
@@ -187,9 +190,8 @@ int generate(const GenerateArguments& arguments) {
       ids = encode_chat(*session.tokenizer, chat, messages);
     } else {
       ids = session.tokenizer->encode(prompt);
-      if (!arguments.json) std::fputs(prompt.c_str(), stdout);
     }
-    answer = write_answer(arguments, session, std::move(ids));
+    answer = write_answer(arguments, session, std::move(ids), arguments.chat ? "" : prompt);
     if (!arguments.json) std::fputs("\n", stdout);
   }
   if (!arguments.profile.empty()) profiler::stop();

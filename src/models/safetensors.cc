@@ -77,7 +77,14 @@ uint64_t bytes_of(const std::vector<uint64_t>& shape, DType dtype, uint64_t limi
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), file_(runtime::map_file(path, "safetensors file")) {
+SafetensorsFile::SafetensorsFile(const std::string& path) : SafetensorsFile(path, runtime::map_file(path, "safetensors file")) {}
+
+SafetensorsFile SafetensorsFile::from_bytes(std::string bytes, const std::string& name) {
+  const auto owned = std::make_shared<std::string>(std::move(bytes));
+  return SafetensorsFile(name, Storage::wrap(owned->data(), owned->size(), [owned] {}));
+}
+
+SafetensorsFile::SafetensorsFile(std::string path, std::shared_ptr<Storage> file) : path_(std::move(path)), file_(std::move(file)) {
   const auto fail = [&](const std::string& why) {
     throw_error(ErrorKind::Value, fmt::format("safetensors file '{}': {}", path_, why));
   };

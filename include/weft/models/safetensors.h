@@ -15,6 +15,8 @@ class SafetensorsFile {
   // Reads the header only. RuntimeError for a file that cannot be read; ValueError, with the path and the tensor, for
   // a header that is over 100 MB, not JSON, has a key twice, or describes bytes that overlap or lie outside the file.
   explicit SafetensorsFile(const std::string& path);
+  // The same of bytes in memory; `name` is for messages.
+  static SafetensorsFile from_bytes(std::string bytes, const std::string& name = "<bytes>");
 
   const std::string& path() const { return path_; }
   std::vector<std::string> names() const;  // sorted
@@ -33,6 +35,7 @@ class SafetensorsFile {
     size_t begin = 0, end = 0;  // bytes of the file
   };
   const Entry& entry(const std::string& name) const;
+  SafetensorsFile(std::string path, std::shared_ptr<Storage> file);
 
   std::string path_;
   std::shared_ptr<Storage> file_;

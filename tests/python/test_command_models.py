@@ -1,0 +1,82 @@
+"""The commands for language models, as a user runs them."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
+STORIES = str(SHARED / "stories260k")
+pytestmark = pytest.mark.skipif(not pathlib.Path(STORIES).is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
+
+
+def weft(*arguments, status=0, **options):
+    done = subprocess.run([sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, timeout=120, **options)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def test_generate():
+    done = weft("generate", "-m", STORIES, "-n", "12", "-p", "Once upon")
+    assert done.stdout.startswith("Once upon a time, there was a little girl named")
+    assert "decode   11 tokens" in done.stderr and "of the" in done.stderr and "\033" not in done.stderr
+    result = json.loads(weft("generate", "-m", STORIES, "-n", "12", "--json", "--stop", " girl").stdout)
+    assert result["text"] == "Once upon a time, there was a little"
+
+
+def test_sampling_repeats_with_a_seed():
+    texts = [
+        weft("generate", "-m", STORIES, "-n", "30", "--temperature", "1", "--seed", seed).stdout for seed in ("1", "1", "2")
+    ]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_interactive():
+    done = weft("generate", "-m", STORIES, "-n", "5", "--interactive", input="Hello\nBye\n")
+    assert len(done.stdout.strip().splitlines()) >= 2
+
+
+def test_quantize_then_generate(tmp_path):
+    for scheme in ("int8", "int4-g32"):
+        done = weft("quantize", STORIES, str(tmp_path / scheme), "--scheme", scheme)
+        assert "times smaller" in done.stdout
+        assert len([line for line in done.stdout.splitlines() if line[:1].isdigit()]) == 6  # five layers and the total
+    text = weft("generate", "-m", str(tmp_path / "int8"), "-n", "10").stdout
+    assert text.startswith("Once upon a time")
+    assert "is there already" in weft("quantize", STORIES, str(tmp_path / "int8"), status=1).stderr
+
+
+def test_perplexity(tmp_path):
+    story = tmp_path / "story.txt"
+    story.write_text(json.loads((pathlib.Path(STORIES) / "expected.json").read_text())["greedy_text"])
+    result = json.loads(weft("eval", "perplexity", "-m", STORIES, "--text", str(story), "--json").stdout)
+    assert 1 < result["perplexity"] < 3 and 0 < result["error"] < result["perplexity"]
+
+
+def test_bench():
+    done = weft("bench", "llm", "--shape", "tiny", "--random-weights", "--schemes", "bfloat16,int8", "--pp", "8", "--tg", "4", "-r", "2", "-o", "json")
+    tests = json.loads(done.stdout)["tests"]
+    assert [test["test"] for test in tests] == ["pp8", "tg4"] * 2 and all(test["tokens_per_second"] > 0 for test in tests)
+    assert "| tiny | int4-g32 | " in weft("bench", "llm", "--shape", "tiny", "--random-weights", "--ladder", "--tg", "24", "-r", "1").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["generate", "-m", "/nope"], "'/nope': not a folder"),
+        (["generate", "-m", STORIES, "--top-p", "3"], "top_p must be above 0 and at most 1, got 3"),
+        (["generate", "-m", STORIES, "-p", "word " * 600], "the model's context 512 leaves no room"),
+        (["generate", "-m", STORIES, "--max-positions", "9999"], "max_positions 9999 is more than the model's 512"),
+        (["generate", "-m", STORIES, "--draft", "prompt-lookup", "--speculate-k", "0"], "speculate_k must be between 1 and 7"),
+        (["generate", "-m", STORIES, "--chat-template", "vicuna", "--chat"], "unknown chat template 'vicuna'"),
+        (["quantize", STORIES, "/tmp/never", "--scheme", "int3"], "unknown quantization scheme 'int3'"),
+        (["eval", "perplexity", "-m", STORIES, "--text", "/nope"], "'/nope': cannot be read"),
+        (["bench", "llm", "--shape", "tiny"], "add --random-weights"),
+        (["bench", "llm"], "give --model, or --shape"),
+    ],
+)
+def test_mistakes(arguments, message):
+    assert message in weft(*arguments, status=1).stderr
