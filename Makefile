@@ -19,8 +19,9 @@ setup-torch:  ## Debian's PyTorch, for test-interop and bench-torchscript alone
 build: setup  ## The library, the `weft` command and the Python package, in build/release and .venv
 	@scripts/build $(PRESET)
 
-demo: build  ## k-means on 20 million points: NumPy beside weft, one table and build/demo/kmeans.png
+demo: build  ## k-means on 20 million points: NumPy beside weft, one table and build/demo/kmeans.png; a TorchScript archive
 	@$(VENV) examples/demo_kmeans.py
+	@$(VENV) examples/demo_torchscript.py
 
 test:  ## Everything: C++, Python, sanitizers, fuzzing, install, wheel
 	@scripts/test

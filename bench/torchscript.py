@@ -31,10 +31,11 @@ NETWORKS = {"squeezenet1_1": "SqueezeNet 1.1", "mobilenet_v3_small": "MobileNet 
 class Worker:
     """A child process that runs one library with so many threads, on as many cores."""
 
-    def __init__(self, options, name: str, threads: int, interop_threads: int = 1, cores: int | None = None):
+    def __init__(self, options, name, threads: int, interop_threads: int = 1, cores: int | None = None, **variables):
         cores = cores or threads
         before = os.sched_getaffinity(0)
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        pinned = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        environment = {**os.environ, **pinned, **variables}
         if name == "torch":
             environment.pop("PYTHONPATH", None)
         os.sched_setaffinity(0, sorted(before)[:cores])
@@ -142,12 +143,16 @@ def operators(options, report: Report, folder: Path):
     small = np.linspace(0.5, 1.5, 4, dtype=np.float32)
     np.savez(folder / "tiny_operators.npz", **{"in.0": small, "in.1": small, "in.2": OPERATORS})
     np.savez(folder / "tiny_integers.npz", **{"in.0": small, "in.1": OPERATORS})
-    with pair(options, threads=1) as workers:
-        for model, title in (("tiny_operators", "on tensors of 4 elements"), ("tiny_integers", "on integers")):
-            prepare(workers, folder / f"{model}.pt", folder / f"{model}.npz")
-            seconds = interleaved(workers, options, do="time", calls=3)
-            each = {name: taken / OPERATORS for name, taken in seconds.items()}
-            report.compare(f"a loop of 10,000 operators {title}, each", each, 1e-9, "ns", 3.0)
+    programs = {"tiny_operators": "tensors of 4 elements", "tiny_integers": "integers"}
+    for compiled, models in (("0", list(programs)), ("1", ["tiny_operators"])):
+        with pair(options, threads=1, WEFT_JIT_COMPILE=compiled) as workers:
+            for model in models:
+                prepare(workers, folder / f"{model}.pt", folder / f"{model}.npz")
+                seconds = interleaved(workers, options, do="time", calls=3)
+                each = {name: taken / OPERATORS for name, taken in seconds.items()}
+                how = "compiled" if compiled == "1" else "interpreted"
+                case = f"an operator of a loop of 10,000 on {programs[model]}, weft {how}"
+                report.compare(case, each, 1e-9, "ns", 3.0)
 
 
 def forks(options, report: Report, folder: Path):
