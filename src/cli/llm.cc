@@ -8,6 +8,7 @@ namespace weft::cli {
 void ModelArguments::add_to(CLI::App* command) {
   command->add_option("--dtype", dtype, "Of the weights: float32, bfloat16 or float16 (default: the checkpoint's)");
   command->add_option("--quantize", quantize, "Quantize while loading: int8, int4-g32, int4-g64, int4-g128, int4-g256");
+  command->add_option("--activations", activations, "In products with quantized weights: auto, float32, int16 or int8 (fastest prefill)");
   command->add_option("--cache-dtype", cache_dtype, "Of the KV cache (default: bfloat16; float32 with float32 weights)");
   command->add_option("--max-positions", max_positions, "Context in tokens (default: the model's, at most 8192)")->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
   command->add_option("--threads", threads, "Number of threads (default: all cores)")->check(CLI::Range(1, 1024));
@@ -15,7 +16,7 @@ void ModelArguments::add_to(CLI::App* command) {
 }
 
 models::LlamaOptions ModelArguments::options() const {
-  return {.dtype = dtype, .quantize = quantize, .cache_dtype = cache_dtype, .max_positions = max_positions,
+  return {.dtype = dtype, .quantize = quantize, .activations = activations, .cache_dtype = cache_dtype, .max_positions = max_positions,
           .execution = compile ? models::Execution::Compiled : models::Execution::Static};
 }
 

@@ -13,7 +13,7 @@ namespace weft::cli {
 
 // What every command that loads a model takes.
 struct ModelArguments {
-  std::string folder, dtype, quantize, cache_dtype;
+  std::string folder, dtype, quantize, cache_dtype, activations;
   int64_t max_positions = 0;
   int threads = 0;
   bool compile = true;

@@ -27,6 +27,14 @@ void gather_rows(const Tensor& table, std::span<const int64_t> tokens, float* ou
   }
 }
 
+InputPrecision parse_precision(const std::string& name) {
+  if (name.empty() || name == "auto") return InputPrecision::Auto;
+  if (name == "float32") return InputPrecision::Float32;
+  if (name == "int16") return InputPrecision::Int16;
+  if (name == "int8") return InputPrecision::Int8;
+  throw_error(ErrorKind::Value, fmt::format("activations must be auto, float32, int16 or int8, got '{}'", name));
+}
+
 }  // namespace
 
 Tensor rope_table(const LlamaConfig& config, int64_t positions) {
@@ -64,6 +72,7 @@ Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights) : 
   WEFT_CHECK(options_.max_positions <= config_.max_position_embeddings,
              fmt::format("max_positions {} is more than the model's {}", options_.max_positions, config_.max_position_embeddings));
   if (options_.max_positions == 0) options_.max_positions = std::min(config_.max_position_embeddings, kMostPositionsByDefault);
+  precision_ = parse_precision(options_.activations);
   const int64_t steps = config_.num_layers + 1;
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     const std::string prefix = fmt::format("model.layers.{}.", i);
@@ -149,17 +158,17 @@ Tensor Llama::forward_functions(std::span<const int64_t> tokens, KVCache& cache,
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     Tensor normed = rms_norm(x, {config_.hidden_size}, layer.attention_norm, config_.rms_norm_eps);
-    const Tensor qkv = layer.qkv(normed);                                                      // [tokens, (heads + 2 kv_heads) head_dim]
+    const Tensor qkv = layer.qkv(normed, {.precision = precision_});                                                      // [tokens, (heads + 2 kv_heads) head_dim]
     const Tensor attended = static_cache ? attention_with_kv_cache(qkv, cache.keys[i], cache.values[i], position, rope_, no_scale,
                                                                    config_.sliding_window, config_.rope_interleaved)
                                          : attend_growing(qkv, cache, i);                      // [tokens, heads head_dim]
-    x = layer.output(attended, {.residual = &x});                                              // [tokens, hidden]
+    x = layer.output(attended, {.residual = &x, .precision = precision_});                                              // [tokens, hidden]
     normed = rms_norm(x, {config_.hidden_size}, layer.mlp_norm, config_.rms_norm_eps);
-    const Tensor gated = layer.gate_up(normed, {.activation = LinearActivation::Silu});                                             // [tokens, intermediate]
-    x = layer.down(gated, {.residual = &x});                                                   // [tokens, hidden]
+    const Tensor gated = layer.gate_up(normed, {.activation = LinearActivation::Silu, .precision = precision_});                                             // [tokens, intermediate]
+    x = layer.down(gated, {.residual = &x, .precision = precision_});                                                   // [tokens, hidden]
   }
   if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));                                  // [1, hidden]
-  return lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps));            // [tokens or 1, vocab]
+  return lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps), {.precision = precision_});            // [tokens or 1, vocab]
 }
 
 // Keys and values grow by concatenation, and every mask is made anew: attention written with plain tensor functions.

@@ -34,7 +34,7 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(int64_t tokens, KVCache& c
   enum class Then { Nothing, Add, Gate };
   const auto product = [&](const PackedLinear& weights, const Tensor& from, const Tensor& to, Then then) {
     const LinearActivation activation = then == Then::Gate ? LinearActivation::Silu : LinearActivation::None;
-    calls.push_back([=, &weights] { weights.forward(from, to, {.activation = activation, .residual = then == Then::Add ? &to : nullptr}); });
+    calls.push_back([=, &weights, precision = model_.precision_] { weights.forward(from, to, {.activation = activation, .residual = then == Then::Add ? &to : nullptr, .precision = precision}); });
   };
   for (size_t i = 0; i < model_.layers_.size(); ++i) {
     const Llama::Layer& layer = model_.layers_[i];

@@ -45,6 +45,9 @@ struct LlamaOptions {
   std::string dtype = "";
   // "" or "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256".
   std::string quantize = "";
+  // How inputs enter products with quantized weights: "" or "auto", "float32", "int16", "int8" (weft/quantization.h).
+  // "int8" makes prefill fastest; weights alone are quantized with the others.
+  std::string activations = "";
   // float32, bfloat16 or float16; "": bfloat16, and float32 where the weights are.
   std::string cache_dtype = "";
   int64_t max_positions = 0;  // tokens a cache may hold; 0: the configuration's, at most 8192
@@ -93,6 +96,7 @@ class Llama {
 
   LlamaConfig config_;
   LlamaOptions options_;
+  InputPrecision precision_ = InputPrecision::Auto;
   Tensor embedding_;  // [vocab, hidden] of the checkpoint's dtype
   std::vector<Layer> layers_;
   Tensor norm_;  // [hidden]

@@ -22,9 +22,9 @@ namespace {
 using ModelPtr = std::shared_ptr<Llama>;
 ModelPtr unconst(std::shared_ptr<const Llama> model) { return std::const_pointer_cast<Llama>(std::move(model)); }
 
-LlamaOptions make_options(const std::string& dtype, const std::string& quantize, const std::string& cache_dtype, int64_t max_positions,
-                          const std::string& execution, const nb::object& progress) {
-  LlamaOptions options{.dtype = dtype, .quantize = quantize, .cache_dtype = cache_dtype, .max_positions = max_positions};
+LlamaOptions make_options(const std::string& dtype, const std::string& quantize, const std::string& activations, const std::string& cache_dtype,
+                          int64_t max_positions, const std::string& execution, const nb::object& progress) {
+  LlamaOptions options{.dtype = dtype, .quantize = quantize, .activations = activations, .cache_dtype = cache_dtype, .max_positions = max_positions};
   options.execution = execution == "eager" ? Execution::Eager : execution == "static" ? Execution::Static : Execution::Compiled;
   if (!progress.is_none())
     options.progress = [progress](int64_t done, int64_t total) {
@@ -130,16 +130,16 @@ void bind_llama(nb::module_& m) {
       .def_ro("capacity", &KVCache::capacity);
   nb::class_<Llama>(m, "Llama", "A decoder-only language model of the Llama family.")
       .def_static("from_pretrained",
-                  [](const std::string& folder, const std::string& dtype, const std::string& quantize, const std::string& cache_dtype, int64_t max_positions,
+                  [](const std::string& folder, const std::string& dtype, const std::string& quantize, const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
                      const std::string& execution, const nb::object& progress) {
-                    const LlamaOptions options = make_options(dtype, quantize, cache_dtype, max_positions, execution, progress);
+                    const LlamaOptions options = make_options(dtype, quantize, activations, cache_dtype, max_positions, execution, progress);
                     const nb::gil_scoped_release no_gil;
                     return unconst(Llama::from_pretrained(folder, options));
                   },
-                  "folder"_a, "dtype"_a, "quantize"_a, "cache_dtype"_a, "max_positions"_a, "execution"_a, "progress"_a.none())
+                  "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a, "execution"_a, "progress"_a.none())
       .def_static("random",
                   [](const std::string& shape, const std::string& dtype, const std::string& quantize, int64_t max_positions, int64_t num_layers, uint64_t seed) {
-                    const LlamaOptions options = make_options(dtype, quantize, "", max_positions, "compiled", nb::none());
+                    const LlamaOptions options = make_options(dtype, quantize, "", "", max_positions, "compiled", nb::none());
                     LlamaConfig config = named_config(shape);
                     if (num_layers > 0) config.num_layers = num_layers;
                     const nb::gil_scoped_release no_gil;

@@ -26,12 +26,21 @@ class Llama:
 
     @classmethod
     def from_pretrained(
-        cls, folder, dtype="", quantize="", cache_dtype="", max_positions=0, execution="compiled", progress=None
+        cls,
+        folder,
+        dtype="",
+        quantize="",
+        activations="",
+        cache_dtype="",
+        max_positions=0,
+        execution="compiled",
+        progress=None,
     ):
         """The model of a Hugging Face or Meta folder, memory-mapped, or of one that `weft quantize` wrote.
 
         dtype: of the weights, 'float32', 'bfloat16' or 'float16' (default: the checkpoint's). quantize: 'int8',
-        'int4-g32', 'int4-g64', 'int4-g128', 'int4-g256'. max_positions: context in tokens (default: the model's,
+        'int4-g32', 'int4-g64', 'int4-g128', 'int4-g256'. activations: how inputs enter products with quantized
+        weights, 'auto', 'float32', 'int16', 'int8' (the fastest prefill). max_positions: context in tokens (default: the model's,
         at most 8192). execution: 'eager', 'static' (static KV cache), 'compiled'. progress: called with layers done
         and layers in all. RuntimeError and ValueError name the file and tensor.
         """
@@ -40,7 +49,7 @@ class Llama:
             raise ValueError(f"execution must be 'eager', 'static' or 'compiled', got {execution!r}")
         dtype, cache_dtype = (getattr(d, "name", None) or str(d).removeprefix("weft.") for d in (dtype, cache_dtype))
         model = _models.Llama.from_pretrained(
-            folder, dtype, quantize or "", cache_dtype, max_positions, execution, progress
+            folder, dtype, quantize or "", activations, cache_dtype, max_positions, execution, progress
         )
         files = ("tokenizer.json", "tokenizer.model")
         has_tokenizer = any(_os.path.exists(_os.path.join(folder, file)) for file in files)
