@@ -227,6 +227,8 @@ void bind_jit_module(nb::module_& m) {
     return jit::optimize_for_inference(module, preserved);
   });
   m.def("module_of_function", &module_of_function);
+  m.def("set_profiling_executor", &jit::set_profiling_executor);
+  m.def("profiling_executor", &jit::profiling_executor);
 }
 
 void bind_jit(nb::module_& m) {

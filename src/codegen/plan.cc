@@ -72,6 +72,15 @@ int vector_bytes_of(const CompileOptions& options) {
 
 }  // namespace
 
+// The part of a slot's tensor, which the first of its writers allocates.
+Tensor part_in(const PlannedPart& part, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) {
+  Tensor& whole = slots[static_cast<size_t>(part.whole.slot)];
+  if (!whole.defined()) whole = Tensor::empty(part.whole.shape.evaluate(symbols), part.whole.dtype);
+  Shape shape = whole.shape();
+  shape.back() = part.count;
+  return whole.as_strided(shape, whole.strides(), whole.impl()->offset + part.first);
+}
+
 // Builds a Plan.
 class Planner {
  public:
@@ -218,6 +227,8 @@ class Planner {
     if (node.kind != ir::NodeKind::Op)
       throw_error(ErrorKind::NotImplemented,
                   fmt::format("{}: '{}' is not compiled", graph_.name, node.kind_name()));
+    // What it would join is written in its place.
+    if (node.is("join") && node.inputs[0]->def && joined_by(*node.inputs[0]->def) == &node) return;
     PlanStep step;
     step.node = &node;
     step.attrs = ir::without_annotations(node.attrs);
@@ -234,7 +245,31 @@ class Planner {
     }
     step.description = fmt::format("call {}{}", node.op->name,
                                    node.location.str().empty() ? "" : "  # " + node.location.str());
+    if (const ir::Node* join = joined_by(node); join && step.prepared) set_part(step, node, *join);
     plan_.steps_.push_back(std::move(step));
+  }
+
+  // The concatenation of channels-last images that convolutions write their channels of, this node's among them.
+  static const ir::Node* joined_by(const ir::Node& node) {
+    if (!writes_parts(node)) return nullptr;
+    const ir::Node* join = node.output()->uses[0].user;
+    const auto fits = [](const ir::Value* value) { return value->def && writes_parts(*value->def); };
+    return std::all_of(join->inputs.begin(), join->inputs.end(), fits) ? join : nullptr;
+  }
+  static bool writes_parts(const ir::Node& node) {
+    if (!node.is("conv2d_channels_last") || node.output()->uses.size() != 1) return false;
+    const ir::Node* user = node.output()->uses[0].user;
+    const bool has_weights = node.inputs[1]->def && node.inputs[1]->def->kind == ir::NodeKind::Constant;
+    return has_weights && !has_symbols(node.attrs) && user && user->is("join") && user->parent == node.parent && (user->attrs.get_int("dim") == 3 || user->attrs.get_int("dim") == -1);
+  }
+  void set_part(PlanStep& step, const ir::Node& node, const ir::Node& join) {
+    int64_t first = 0;
+    for (size_t i = 0; join.inputs[i]->def != &node; ++i) first += join.inputs[i]->tensor().shape[3].constant();
+    const ops::TensorType& type = join.output()->tensor();
+    const PlannedOutput whole{slot_of(join.output()), type.dtype, planned_shape(type.shape)};
+    step.part = PlannedPart{whole, first, node.output()->tensor().shape[3].constant()};
+    step.results = {whole.slot};
+    step.description += fmt::format(", channels {} … {} of a join", first, first + step.part->count);
   }
 
   // Slots are emptied after the last step that uses them; inputs and results stay.
@@ -371,6 +406,7 @@ void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots,
   std::vector<Tensor> operands;
   operands.reserve(step.inputs.size());
   for (int slot : step.inputs) operands.push_back(slot >= 0 ? slots[static_cast<size_t>(slot)] : Tensor());
+  if (step.part) operands.push_back(part_in(*step.part, slots, symbols));
   std::vector<Tensor> results;
   try {
     if (const ops::Attr* through = step.node->attrs.find("through"))
@@ -385,6 +421,7 @@ void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots,
     if (where.empty()) throw;
     throw error.with_note("at " + where);
   }
+  if (step.part) return;
   for (size_t i = 0; i < step.results.size(); ++i)
     slots[static_cast<size_t>(step.results[i])] = step.keeps_views ? results[i] : results[i].contiguous();
 }

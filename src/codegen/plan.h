@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,12 @@ struct PlannedOutput {
   PlannedShape shape;
 };
 
+// Elements of the last dimension, from `first` on.
+struct PlannedPart {
+  PlannedOutput whole;
+  int64_t first, count;
+};
+
 struct PlanStep {
   // A kernel …
   KernelFn kernel = nullptr;
@@ -41,6 +48,9 @@ struct PlanStep {
   // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the part.
   bool is_update = false;
   std::vector<std::pair<size_t, Sym>> starts;
+
+  // … whose result is a part of a slot's tensor: these channels of a concatenation.
+  std::optional<PlannedPart> part;
 
   bool keeps_views = false;  // a view: its result need not be contiguous
 

@@ -102,6 +102,13 @@ class Copy {
     const Axis &outer = axes_[num_outer], &inner = axes_.back();
     const auto [to, from] = offsets(outer_index, num_outer);
     const int64_t stop = std::min(start + kTile, outer.size);
+    if (inner.size < kTile / 4) {  // long runs of the other axis: an image's few channels put last
+      for (int64_t j = 0; j < inner.size; ++j) {
+        convert_(to_ + (to + start * outer.to + j * inner.to) * to_size_, outer.to,
+                 from_ + (from + start * outer.from + j * inner.from) * from_size_, outer.from, stop - start);
+      }
+      return;
+    }
     for (int64_t j = 0; j < inner.size; j += kTile) {
       const int64_t n = std::min(kTile, inner.size - j);
       for (int64_t i = start; i < stop; ++i) {

@@ -40,6 +40,7 @@ bool Variant::can_run(const std::vector<Tensor>& arguments) const {
 
 std::vector<Tensor> Variant::run(const std::vector<Tensor>& arguments) const {
   std::vector<Tensor> computed = compiled->run(arguments);
+  if (gives_graph_outputs) return computed;
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (const OutputSource& output : outputs) {
@@ -99,6 +100,7 @@ void record(Variant& variant, ir::GraphTracer& tracer, const detail::CompiledFun
     }
     variant.outputs.push_back(std::move(source));
   }
+  variant.gives_graph_outputs = graph_outputs.size() == results.size();
   variant.graph = tracer.finish(graph_outputs);
   for (const ir::WriteBack& write : variant.graph->write_backs) variant.written.push_back(write.input);
 }

@@ -43,6 +43,7 @@ struct Variant {
   std::string why_plain;
   bool is_user_error = false;  // the function raised a ValueError, TypeError or IndexError: do not keep this
   std::vector<OutputSource> outputs;
+  bool gives_graph_outputs = false;  // all of them, and nothing else
   std::vector<size_t> written;  // arguments that are updated in place
 
   // False where the graph would not mean what the function does: an updated argument that shares memory with

@@ -90,6 +90,7 @@ int64_t total_padding(const std::vector<int64_t>& padding, size_t d) {
   return 2 * (padding.size() == 1 ? padding[0] : padding[d]);
 }
 
+// A fifth operand is where the result goes: some of the channels of a wider image.
 std::vector<Tensor> run_conv(const kernels::PackedConv& conv, const std::vector<int64_t>& padding, std::span<const Tensor> operands) {
   const Tensor x = operands[0].contiguous();
   const Tensor residual = operands[3].defined() ? operands[3].contiguous() : Tensor();
@@ -98,13 +99,14 @@ std::vector<Tensor> run_conv(const kernels::PackedConv& conv, const std::vector<
   for (size_t d = 0; d < 2; ++d) {
     size[d] = (x.shape()[d + 1] + total_padding(padding, d) - p.dilation[d] * (p.kernel[d] - 1) - 1) / p.stride[d] + 1;
   }
-  Tensor y = Tensor::empty({x.shape()[0], size[0], size[1], p.out_channels}, DType::F32);
+  Tensor y = operands.size() > 4 ? operands[4] : Tensor::empty({x.shape()[0], size[0], size[1], p.out_channels}, DType::F32);
   kernels::ConvImages images;
   images.x = x.data_as<float>();
   images.batch = x.shape()[0];
   images.height = x.shape()[1];
   images.width = x.shape()[2];
   images.y = y.data_as<float>();
+  images.y_stride = operands.size() > 4 ? y.strides()[2] : p.out_channels;
   images.out_height = size[0];
   images.out_width = size[1];
   images.residual = residual.defined() ? residual.data_as<float>() : nullptr;
@@ -120,7 +122,9 @@ PreparedFn prepare_conv(const OpDef& op, std::span<const Tensor> constants, cons
   if (!constants[1].defined()) return nullptr;
   return [&op, attrs, has_bias = constants[2].defined(), conv = pack(op, constants[1], constants[2], attrs),
           padding = int_list_arg(attrs, "padding")](std::span<const Tensor> operands) {
-    if (operands[2].defined() != has_bias) return eager_conv(op, operands, attrs);  // a bias that is no constant
+    if (operands[2].defined() != has_bias) {  // a bias that is no constant
+      return run_conv(*pack(op, operands[1], operands[2], attrs), padding, operands);
+    }
     return run_conv(*conv, padding, operands);
   };
 }

@@ -34,7 +34,7 @@ bool has_compiler() {
 }
 
 // Null where nothing is worth compiling.
-std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Graph& original) {
+std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Graph& original) try {
   const std::unique_ptr<ir::Graph> graph = original.clone();
   graph->name = function.qualified_name;
   inline_calls(*graph);
@@ -46,20 +46,25 @@ std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Gra
   log::write(log::Channel::Executor, fmt::format("{}: {}", function.qualified_name, stretches ? fmt::format("{} stretches", stretches) : "interpreted"));
   if (log::dumping()) log::dump(function.qualified_name + ".executor.graph", graph->str());
   return stretches ? std::make_shared<const Code>(*graph, function.name) : nullptr;
+} catch (const Error& error) {  // of a function that is called: it is raised when that runs
+  log::write(log::Channel::Executor, fmt::format("{}: interpreted: {}", function.qualified_name, error.what()));
+  return nullptr;
 }
 
 }  // namespace
 
 void set_profiling_executor(bool on) { executor_switch() = on; }
+bool profiling_executor() { return executor_switch(); }
 
 const Code& FunctionImpl::get_code_to_call() {
   if (!executor_switch().load(std::memory_order_relaxed)) return get_code();
   if (const Code* made = optimized_ready.load(std::memory_order_acquire)) return *made;
   if (!compile_at_once && !was_called.exchange(true)) return get_code();
   const std::unique_lock lock(optimizing, std::try_to_lock);
-  if (!lock.owns_lock() || !has_compiler()) return get_code();
+  if (!lock.owns_lock()) return get_code();
   if (optimized_ready.load(std::memory_order_relaxed) == nullptr) {
-    optimized = optimize(*this, get_graph());
+    const ir::Graph& original = get_graph();
+    if (has_compiler()) optimized = optimize(*this, original);
     optimized_ready.store(optimized ? optimized.get() : &get_code(), std::memory_order_release);
   }
   return *optimized_ready.load(std::memory_order_relaxed);

@@ -338,13 +338,15 @@ class Machine {
   }
 
   void run_stretch(const Instruction& at) {
+    const Stretch& stretch = *static_cast<const StretchPayload*>(at.payload)->stretch;
+    if (stretch.is_idle()) return put(registers_[at.num_results == 1 ? at.dst : code_.results[at.dst]], false);
     constexpr size_t kFew = 32;
     std::array<const IValue*, kFew> few;
     std::vector<const IValue*> many(at.num_operands > kFew ? at.num_operands : 0);
     const std::span inputs(many.empty() ? few.data() : many.data(), at.num_operands);
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = &value(operand(at, i));
     std::vector<IValue> outputs(at.num_results - 1u);
-    const bool ran = static_cast<const StretchPayload*>(at.payload)->stretch->run(inputs, outputs);
+    const bool ran = stretch.run(inputs, outputs);
     put(registers_[outputs.empty() ? at.dst : code_.results[at.dst]], ran);
     for (size_t i = 0; ran && i < outputs.size(); ++i) registers_[code_.results[at.dst + 1 + i]] = std::move(outputs[i]);
   }

@@ -113,6 +113,16 @@ void log_decision(const std::string& name, const std::string& text) {
   if (log::enabled(log::Channel::Executor)) log::write(log::Channel::Executor, fmt::format("{}: {}", name, text));
 }
 
+// Operators called one by one are no faster called from a plan, unless their weights were packed.
+bool pays(const frontend::Variant& variant) {
+  constexpr int64_t kSmall = 16;
+  bool has_weights = false;
+  ir::for_each_node(variant.graph->body(), [&](const ir::Node& node) {
+    has_weights |= node.kind == ir::NodeKind::Constant && node.constant.numel() > kSmall;
+  });
+  return has_weights || !variant.compiled->kernels().empty();
+}
+
 // The graph's operators on traced tensors.
 class Trace {
  public:
@@ -218,6 +228,11 @@ bool Stretch::is_expected(const std::vector<Pattern>& patterns, const std::vecto
   for (const Tensor& tensor : tensors) hash = hash * 1000003 + static_cast<size_t>(tensor.dtype()) * 64 + static_cast<size_t>(tensor.dim());
   if (std::count(missed_.begin(), missed_.end(), hash)) return true;
   constexpr size_t kMostMissed = 8;
+  constexpr int kMostMisses = 64;
+  if (++misses_ == kMostMisses) {
+    is_closed_ = true;
+    log_decision(name_, fmt::format("{} specializations; other inputs are interpreted: what is known about them changes at every call", owned_.size()));
+  }
   if (missed_.size() == kMostMissed) missed_.erase(missed_.begin());
   missed_.push_back(hash);
   return false;
@@ -276,6 +291,7 @@ std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const 
   const CompileOptions options{.name = name_, .fullgraph = true};
   made->variant = frontend::trace(std::ref(trace), tensors, history_, options);
   made->outputs = std::move(trace.outputs);
+  if (!pays(*made->variant)) throw_error(ErrorKind::NotImplemented, "nothing to fuse, no constant weights");
   if (log::enabled(log::Channel::Guards)) log::write(log::Channel::Guards, fmt::format("{}\n{}", name_, made->variant->guards.str()));
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
   log_decision(name_, fmt::format("compiled in {:.0f} ms, specialization {}", time.count(), owned_.size() + 1));

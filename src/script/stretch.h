@@ -47,6 +47,8 @@ class Stretch {
   // False where there is no compiled code for these inputs, or it failed: the operators are interpreted then, and
   // raise the error with the script's stack.
   bool run(std::span<const IValue* const> inputs, std::span<IValue> outputs) const;
+  // No compiled code, now or later?
+  bool is_idle() const { return is_closed_.load(std::memory_order_relaxed) && !specializations_[0].load(std::memory_order_relaxed); }
   size_t num_specializations() const;
   const std::string& name() const { return name_; }
 
@@ -67,7 +69,7 @@ class Stretch {
   mutable std::unique_ptr<const Code> code_;     // of the graph, to be traced
   mutable frontend::DimensionHistory history_;
   mutable std::vector<size_t> missed_;           // hashes of inputs seen once
-  mutable int failures_ = 0;
+  mutable int failures_ = 0, misses_ = 0;
 };
 
 // (values…) -> (bool, values…): false, and no values, where the stretch did not run.

@@ -90,6 +90,22 @@ TEST(ChannelsLast, OtherConsumersKeepTheirLayout) {
   for (size_t i = 0; i < got.size(); ++i) expect_close(got[i], wanted[i]);
 }
 
+TEST(ChannelsLast, ConvolutionsWriteTheirPartsOfAJoin) {
+  const Tensor w1 = noise({20, 6, 1, 1}, 1), b1 = noise({20}, 2), w3 = noise({35, 6, 3, 3}, 3), depthwise = noise({6, 1, 3, 3}, 4);
+  const auto function = [=](Tensor x) {
+    const Tensor left = op("relu", {conv(x, w1, b1, 1, 0)}), right = op("hardswish", {conv(x, w3, Tensor(), 1, 1)});
+    const Tensor all = op("concatenate", {left, right, conv(x, depthwise, Tensor(), 1, 1, 6)}, {{"dim", Sym(1)}});
+    const Tensor shared = conv(x, w1, b1, 1, 0);  // joined and used elsewhere: it has memory of its own
+    return std::vector<Tensor>{all, op("concatenate", {shared, op("relu", {conv(x, w3, Tensor(), 1, 1)})}, {{"dim", Sym(1)}}), op("concatenate", {shared, shared}, {{"dim", Sym(1)}})};
+  };
+  const auto compiled = weft::compile(function);
+  for (const int64_t height : {5, 9, 12}) {
+    const Tensor x = noise({2, 6, height, 7}, 5);
+    const std::vector<Tensor> got = compiled(x), wanted = function(x);
+    for (size_t i = 0; i < got.size(); ++i) expect_close(got[i], wanted[i]);
+  }
+}
+
 TEST(ChannelsLast, PoolsAgree) {
   const Tensor w = noise({6, 4, 1, 1}, 1);
   const auto function = [=](Tensor x) {

@@ -127,5 +127,6 @@ class Future : public std::enable_shared_from_this<Future> {
 
 // Is execution of straight-line stretches by compiled code switched on (default: yes)? Per process.
 void set_profiling_executor(bool on);
+bool profiling_executor();
 
 }  // namespace weft::jit

@@ -7,7 +7,7 @@
 Scripts run without Python's interpreter lock, from any number of threads at once.
 """
 
-from ._archive import freeze, load, optimize_for_inference, save
+from ._archive import freeze, load, optimize_for_inference, optimized_execution, save
 from ._module import ScriptMethod, ScriptModule, ScriptObject
 from ._trace import TracerWarning, TracingCheckError, is_tracing, script_if_tracing, trace, trace_module
 from ._values import Error, Future, ScriptFunction, fork, wait
@@ -26,6 +26,7 @@ __all__ = [
     "is_tracing",
     "load",
     "optimize_for_inference",
+    "optimized_execution",
     "save",
     "script_if_tracing",
     "trace",

@@ -1,5 +1,6 @@
 """Loading, saving and freezing of script modules."""
 
+import contextlib
 import os
 
 import weft
@@ -119,3 +120,16 @@ def optimize_for_inference(mod, other_methods=None):
     """
     _check_module(mod, "optimize_for_inference")
     return RecursiveScriptModule._of(_jit.optimize_for_inference(mod._c, list(other_methods or ())))
+
+
+@contextlib.contextmanager
+def optimized_execution(should_optimize):
+    """Within it, calls of TorchScript are compiled after a profiling run (True, as they are by default), or interpreted
+    (False). For the whole process; WEFT_JIT_COMPILE=0 is the same from the start.
+    """
+    before = _jit.profiling_executor()
+    _jit.set_profiling_executor(bool(should_optimize))
+    try:
+        yield
+    finally:
+        _jit.set_profiling_executor(before)

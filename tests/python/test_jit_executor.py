@@ -1,0 +1,60 @@
+"""Compiled execution of TorchScript changes nothing but the time it takes."""
+
+import threading
+
+import numpy as np
+import pytest
+import weft
+
+from test_jit_archives import NAMES, check, folder  # noqa: F401
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_interpreted(folder, name):  # noqa: F811
+    module = weft.jit.load(folder / f"{name}.pt")
+    with weft.jit.optimized_execution(False):
+        for _ in range(2):
+            check(module, np.load(folder / f"{name}.npz"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("optimize", [lambda module: module, weft.jit.freeze, weft.jit.optimize_for_inference])
+def test_many_threads(folder, name, optimize):  # noqa: F811
+    module = optimize(weft.jit.load(folder / f"{name}.pt").eval())
+    arrays, errors = np.load(folder / f"{name}.npz"), []
+
+    def run():
+        try:
+            for _ in range(4):
+                check(module, arrays)
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+@pytest.mark.parametrize("name", ["cnn_scripted", "squeezenet1_1", "mobilenet_v3_small"])
+@pytest.mark.parametrize("optimize", [lambda module: module, weft.jit.optimize_for_inference])
+def test_other_sizes(folder, name, optimize):  # noqa: F811
+    loaded = weft.jit.load(folder / f"{name}.pt").eval()
+    module = optimize(loaded)
+    shape = (1, 3, 32, 32) if name.startswith("cnn") else (1, 3, 96, 96)
+    for batch in (1, 3, 2, 5):
+        x = weft.tensor(np.random.default_rng(batch).standard_normal((batch, *shape[1:]), dtype=np.float32))
+        with weft.jit.optimized_execution(False):
+            expected = np.asarray(loaded(x))
+        for _ in range(3):
+            np.testing.assert_allclose(np.asarray(module(x)), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+    with pytest.raises(RuntimeError, match="Traceback of TorchScript"):
+        module(weft.tensor(np.zeros((1, 5, 32, 32), np.float32)))
+
+
+def test_the_switch():
+    assert weft.jit.optimized_execution
+    with weft.jit.optimized_execution(False), weft.jit.optimized_execution(True):
+        pass
