@@ -31,7 +31,9 @@ NETWORKS = {"squeezenet1_1": "SqueezeNet 1.1", "mobilenet_v3_small": "MobileNet 
 class Worker:
     """A child process that runs one library with so many threads, on as many cores."""
 
-    def __init__(self, options, name, threads: int, interop_threads: int = 1, cores: int | None = None, **variables):
+    def __init__(
+        self, options, name, threads: int, interop_threads: int = 1, cores: int | None = None, **variables
+    ):
         cores = cores or threads
         before = os.sched_getaffinity(0)
         pinned = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
@@ -87,10 +89,14 @@ def pair(options, **settings):
 
 def prepare(workers: dict[str, Worker], model: Path, arrays: Path, tolerance: float = 1e-4):
     """Loads the model in each; their outputs must agree."""
-    outputs = {name: worker.ask("prepare", model=model, arrays=arrays)["outputs"] for name, worker in workers.items()}
+    outputs = {
+        name: worker.ask("prepare", model=model, arrays=arrays)["outputs"] for name, worker in workers.items()
+    }
     if not np.allclose(outputs["torch"], outputs["weft"], rtol=tolerance, atol=tolerance):
         worst = np.abs(np.subtract(outputs["torch"], outputs["weft"])).max()
-        raise SystemExit(f"{model.name}: weft's outputs differ from PyTorch's by up to {worst}; this is a bug in weft")
+        raise SystemExit(
+            f"{model.name}: weft's outputs differ from PyTorch's by up to {worst}; this is a bug in weft"
+        )
 
 
 def interleaved(workers: dict[str, Worker], options, **request) -> dict[str, float]:
@@ -107,7 +113,14 @@ class Report:
         self.rows = []
 
     def add(self, case: str, torch, weft, ratio: str, wanted: str, reached: bool | None, **raw):
-        row = {"case": case, "torch": torch, "weft": weft, "ratio": ratio, "wanted": wanted, "reached": reached}
+        row = {
+            "case": case,
+            "torch": torch,
+            "weft": weft,
+            "ratio": ratio,
+            "wanted": wanted,
+            "reached": reached,
+        }
         self.rows.append({**row, **raw})
         print(f"  {case}: PyTorch {torch}, weft {weft}; {ratio}", flush=True)
 
@@ -161,7 +174,8 @@ def forks(options, report: Report, folder: Path):
     np.savez(folder / "fork_many.npz", **{"in.0": x, "in.1": w})
     with contextlib.ExitStack() as stack:
         settings = {
-            count: stack.enter_context(pair(options, threads=1, interop_threads=count, cores=2)) for count in (1, 2)
+            count: stack.enter_context(pair(options, threads=1, interop_threads=count, cores=2))
+            for count in (1, 2)
         }
         for workers in settings.values():
             prepare(workers, folder / "fork_many.pt", folder / "fork_many.npz")
@@ -181,7 +195,7 @@ def application_threads(options, report: Report):
     calls, alive = {}, {}
     with pair(options, threads=2, interop_threads=2) as workers:
         prepare(workers, options.data / f"{model}.pt", options.data / f"{model}.npz")
-        for name, worker in workers.items():
+        for name in workers:
             for threads in (2, 8):
                 calls[name, threads], alive[name, threads] = [], 0
         for _ in range(options.rounds // 4 + 1):
@@ -206,7 +220,9 @@ def application_threads(options, report: Report):
 
 def load_time(options, report: Report):
     with pair(options, threads=1) as workers:
-        seconds = interleaved(workers, options, do="load", model=options.data / "mobilenet_v3_small.pt", repeats=3)
+        seconds = interleaved(
+            workers, options, do="load", model=options.data / "mobilenet_v3_small.pt", repeats=3
+        )
     shown = {name: f"{taken * 1e3:.1f} ms" for name, taken in seconds.items()}
     report.add(
         "loading MobileNet's archive", shown["torch"], shown["weft"],
@@ -243,9 +259,13 @@ def cpu_name() -> str:
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=20, help="turns of each library (default: 20)")
-    parser.add_argument("--only", default="", metavar="PART,...", help="latency, operators, forks, threads, load, size")
+    parser.add_argument(
+        "--only", default="", metavar="PART,...", help="latency, operators, forks, threads, load, size"
+    )
     parser.add_argument("--output", type=Path, default=TOP / "build/bench", help="folder of the tables")
-    parser.add_argument("--library", type=Path, default=TOP / "build/release/lib/libweft.so", help="libweft.so, to be sized")
+    parser.add_argument(
+        "--library", type=Path, default=TOP / "build/release/lib/libweft.so", help="libweft.so, to be sized"
+    )
     options = parser.parse_args()
     options.torch_python = os.environ.get("WEFT_TORCH_PYTHON", "/usr/bin/python3")
     options.data = Path(os.environ.get("WEFT_SHARED_DATA", TOP.parent / "shared/data")) / "torchscript"
@@ -281,11 +301,11 @@ def main():
         for part in wanted:
             function, needs_data = parts[part]
             if needs_data and not options.data.is_dir():
-                print(f"  {part}: left out, the networks' archives are not in {options.data} (WEFT_SHARED_DATA)")
+                print(
+                    f"  {part}: left out, the networks' archives are not in {options.data} (WEFT_SHARED_DATA)"
+                )
                 continue
-            function(options, report) if needs_data else (
-                function(options, report, folder)
-            )
+            function(options, report) if needs_data else (function(options, report, folder))
     heading = (
         f"{cpu_name()}, {plural(len(os.sched_getaffinity(0)), 'core')}; weft {versions['weft']}, PyTorch {versions['torch']}; "
         f"`make bench-torchscript`, {time.strftime('%Y-%m-%d', time.gmtime())}"

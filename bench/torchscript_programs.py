@@ -1,7 +1,5 @@
 """Programs that bench/torchscript.py has PyTorch script: what they cost is the runtime, not the arithmetic."""
 
-from typing import List
-
 import torch
 from torch import Tensor
 
@@ -39,10 +37,10 @@ class ForkMany(torch.nn.Module):
         return x
 
     def forward(self, x: Tensor, w: Tensor):
-        futures: List[torch.jit.Future[Tensor]] = []
+        futures: list[torch.jit.Future[Tensor]] = []
         for _ in range(8):
             futures.append(torch.jit.fork(self.task, x, w))
-        results: List[Tensor] = []
+        results: list[Tensor] = []
         for future in futures:
             results.append(torch.jit.wait(future))
         return torch.stack(results).sum(0)

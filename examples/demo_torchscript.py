@@ -13,13 +13,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-
 import weft
 import weft.jit
 import weft.nn as nn
 
 TOP = Path(__file__).resolve().parent.parent
-SAVED_BY_PYTORCH = Path(os.environ.get("WEFT_SHARED_DATA", TOP.parent / "shared/data")) / "torchscript/squeezenet1_1.pt"
+SAVED_BY_PYTORCH = (
+    Path(os.environ.get("WEFT_SHARED_DATA", TOP.parent / "shared/data")) / "torchscript/squeezenet1_1.pt"
+)
 
 
 def save_small_network(path):
@@ -43,7 +44,9 @@ def milliseconds(function, repeats=30):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("archive", type=Path, nargs="?", help="a .pt whose forward takes images [1, 3, 224, 224]")
+    parser.add_argument(
+        "archive", type=Path, nargs="?", help="a .pt whose forward takes images [1, 3, 224, 224]"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         archive = options.archive or SAVED_BY_PYTORCH
@@ -62,7 +65,9 @@ def main():
         print(f"\nTorchScript: {archive.name}, loaded in {loaded:.1f} ms without PyTorch")
         print(f"  {len(list(module.parameters()))} parameters; forward gives {tuple(expected.shape)}")
         print(f"  as loaded               {milliseconds(lambda: module(image)):6.1f} ms a call")
-        print(f"  optimized for inference {milliseconds(lambda: optimized(image)):6.1f} ms; largest difference {difference:.1e}")
+        print(
+            f"  optimized for inference {milliseconds(lambda: optimized(image)):6.1f} ms; largest difference {difference:.1e}"
+        )
 
 
 if __name__ == "__main__":

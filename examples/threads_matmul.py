@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-
 import weft
 
 TOP = Path(__file__).resolve().parent.parent
@@ -68,7 +67,9 @@ def main():
     cores = weft.get_num_threads()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", type=int, default=1024, help="rows and columns (default: 1024)")
-    parser.add_argument("--threads", type=int, nargs="+", help="numbers of threads (default: 1 to twice the default)")
+    parser.add_argument(
+        "--threads", type=int, nargs="+", help="numbers of threads (default: 1 to twice the default)"
+    )
     parser.add_argument("--repeats", type=int, default=25, help="products per number (default: 25)")
     parser.add_argument("--output", type=Path, default=TOP / "build/threads/matmul.png", help="the picture")
     options = parser.parse_args()

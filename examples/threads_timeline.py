@@ -28,7 +28,9 @@ def read(path):
     spans = {}
     for event in events:
         if event["ph"] == "X":
-            spans.setdefault(names[event["tid"]], []).append((event["ts"] / 1e3, event["dur"] / 1e3, event["name"]))
+            spans.setdefault(names[event["tid"]], []).append(
+                (event["ts"] / 1e3, event["dur"] / 1e3, event["name"])
+            )
 
     def place(name):
         kind, _, number = name.partition(" ")
@@ -55,7 +57,12 @@ def draw(path, spans):
         for row, of_thread in enumerate(spans.values()):
             bars = [(begin, length) for begin, length, name in of_thread if name == kind]
             axes.broken_barh(
-                bars, (row - height / 2, height), color=colour, label=label if row == 0 else None, edgecolor="white", linewidth=0.3
+                bars,
+                (row - height / 2, height),
+                color=colour,
+                label=label if row == 0 else None,
+                edgecolor="white",
+                linewidth=0.3,
             )
     first = min(begin for of_thread in spans.values() for begin, _, _ in of_thread)
     last = max(begin + length for of_thread in spans.values() for begin, length, _ in of_thread)

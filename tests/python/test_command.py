@@ -87,7 +87,10 @@ def write_archive(path, arguments, returns, body):
 
 def test_arrays_go_through_unchanged(tmp_path):
     model = write_archive(
-        tmp_path / "m.pt", ", x: Dict[str, Tensor]", "Tuple[Dict[str, Tensor], int]", "return (x, torch.len(x))"
+        tmp_path / "m.pt",
+        ", x: Dict[str, Tensor]",
+        "Tuple[Dict[str, Tensor], int]",
+        "return (x, torch.len(x))",
     )
     rng = np.random.default_rng(0)
     dtypes = "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16 >i4 >f8 >c16".split()
@@ -121,9 +124,7 @@ def test_npy_files_one_for_each_argument(tmp_path):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "n.npy", 3)
-    done = weft(
-        "run", model, "-i", tmp_path / "x.npy", "-i", tmp_path / "n.npy", "-o", tmp_path / "y.npy"
-    )
+    done = weft("run", model, "-i", tmp_path / "x.npy", "-i", tmp_path / "n.npy", "-o", tmp_path / "y.npy")
     assert done.returncode == 0, done.stderr
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), x.T * 3)
 
@@ -193,7 +194,10 @@ def test_inspect_shows_saved_values(tmp_path):
         ({}, "the argument 'x' (Tensor) is missing"),
         ({"x": np.ones(3), "n": np.ones(3)}, "argument 'n' (int): expected one int for int, got f64[3] cpu"),
         ({"x": np.ones(3), "n": 1, "y": 2}, "the array 'y' is no argument"),
-        ({"x": np.array("text"), "n": 1}, "argument 'x' (Tensor): expected an array of numbers for Tensor, got text"),
+        (
+            {"x": np.array("text"), "n": 1},
+            "argument 'x' (Tensor): expected an array of numbers for Tensor, got text",
+        ),
         ({"x": np.array([None]), "n": 1}, "dtype '|O': Python objects are never unpickled"),
         ({"x": np.array("2020-01-01", "M8[D]"), "n": 1}, "dtype '<M8[D]'"),
     ],
@@ -217,7 +221,10 @@ def test_wrong_files_are_named(tmp_path):
         (["run", tmp_path / "text.npy"], "is no zip archive"),
         (["inspect", tmp_path / "text.npy"], "is no zip archive"),
         (["run", model, "--input", tmp_path / "text.npy"], "is no .npy array"),
-        (["run", model, "--input", tmp_path / "cut.npy"], "has 23 bytes of elements: [3] of dtype <f8 need 24"),
+        (
+            ["run", model, "--input", tmp_path / "cut.npy"],
+            "has 23 bytes of elements: [3] of dtype <f8 need 24",
+        ),
         (["run", model, "--input", tmp_path / "none.npy"], "none.npy': cannot read: No such file"),
         (["run", model, *given, "--output", tmp_path / "y.npy"], "the method returned 2 arrays"),
         (["run", model, *given, "--output", tmp_path / "none" / "y.npz"], "cannot write: No such file"),
