@@ -69,33 +69,39 @@ struct PackedMatrix::IntegerRows {
   static void run(void* context, int64_t begin, int64_t end) {
     thread_local Scratch scratch;
     const IntegerRows& self = *static_cast<const IntegerRows*>(context);
-    float* const sums = scratch.floats(self.args.rows * kPanel);
-    for (int64_t panel = begin; panel < end; ++panel) self.run_panel(panel, sums);
+    const int64_t at_once = self.args.rows > kMaxSmallBatch ? kPanelsAtOnce : 1;
+    float* const sums = scratch.floats(at_once * self.args.rows * kPanel);
+    for (int64_t panel = begin; panel < end; panel += at_once)
+      self.run_panels(panel, std::min(at_once, end - panel), sums);
   }
 
-  void run_panel(int64_t panel, float* sums) const {
+  // sums: [panels][rows][64]
+  void run_panels(int64_t first, int64_t panels, float* sums) const {
+    std::fill(sums, sums + panels * args.rows * kPanel, 0.0f);
+    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk)
+      for (int64_t i = 0; i < panels; ++i) add_products(first + i, k, sums + i * args.rows * kPanel);
+    for (int64_t i = 0; i < panels; ++i) matrix.finish(args, first + i, sums + i * args.rows * kPanel);
+  }
+
+  void add_products(int64_t panel, int64_t k, float* sums) const {
     const QuantizedKernels& kernels = quantized_kernels();
     const DotFn* const dot = kernels.dot[matrix.format_ == WeightFormat::Int4][x.planes - 1];
     const int64_t parts = ceil_div(args.rows, kernels.dot_rows[x.planes - 1]);
-    std::fill(sums, sums + args.rows * kPanel, 0.0f);
-    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk) {
-      for (int64_t part = 0; part < parts; ++part) {
-        const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
-        const int64_t group = first * x.groups + k / x.group;
-        dot[rows]({.x = x.values + k * args.rows * x.planes + first * x.planes * kChunk,
-                   .x_stride = x.planes * kChunk,
-                   .x_plane = kChunk,
-                   .x_scales = x.scales + group,
-                   .x_sums = x.sums + group,
-                   .x_starts = x.starts + group,
-                   .groups_stride = x.groups,
-                   .k = std::min(kChunk, matrix.packed_in_ - k),
-                   .group = x.group,
-                   .weights = matrix.panel(panel) + matrix.offset_of(k),
-                   .y = sums + first * kPanel});
-      }
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
+      const int64_t group = first * x.groups + k / x.group;
+      dot[rows]({.x = x.values + k * args.rows * x.planes + first * x.planes * kChunk,
+                 .x_stride = x.planes * kChunk,
+                 .x_plane = kChunk,
+                 .x_scales = x.scales + group,
+                 .x_sums = x.sums + group,
+                 .x_starts = x.starts + group,
+                 .groups_stride = x.groups,
+                 .k = std::min(kChunk, matrix.packed_in_ - k),
+                 .group = x.group,
+                 .weights = matrix.panel(panel) + matrix.offset_of(k),
+                 .y = sums + first * kPanel});
     }
-    matrix.finish(args, panel, sums);
   }
 };
 

@@ -12,8 +12,8 @@
 namespace weft::kernels {
 namespace {
 
-constexpr int64_t kManyRows = 512;  // at once: their part of x stays in the second-level cache
-constexpr int64_t kExpanded = 256;  // inputs whose weights are expanded at once
+constexpr int64_t kExpanded = 512;  // inputs whose weights are expanded at once
+constexpr int64_t kTileRows = 10;   // of a tile of two vectors: two more would leave too few registers for what it reads
 
 template <class T>
 void convert_rows(const T* from, int64_t from_stride, int64_t rows, int64_t columns, int64_t padded,
@@ -175,20 +175,22 @@ struct PackedMatrix::ManyRows {
   static void run(void* context, int64_t begin, int64_t end) {
     thread_local Scratch scratch;
     const ManyRows& self = *static_cast<const ManyRows*>(context);
-    float* const weights = scratch.floats((kExpanded + self.args.rows) * kPanel);
-    for (int64_t panel = begin; panel < end; ++panel)
-      self.run_panel(panel, weights, weights + kExpanded * kPanel);
+    float* const weights = scratch.floats((kExpanded + kPanelsAtOnce * self.args.rows) * kPanel);
+    for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce)
+      self.run_panels(panel, std::min(kPanelsAtOnce, end - panel), weights, weights + kExpanded * kPanel);
   }
 
-  void run_panel(int64_t panel, float* weights, float* sums) const {
-    const QuantizedKernels& kernels = quantized_kernels();
+  // sums: [panels][rows][64]
+  void run_panels(int64_t first, int64_t panels, float* weights, float* sums) const {
+    const auto expand = quantized_kernels().expand[static_cast<int>(matrix.format_)];
     for (int64_t k = 0; k < matrix.packed_in_; k += kExpanded) {
       const int64_t count = std::min(kExpanded, matrix.packed_in_ - k);
-      kernels.expand[static_cast<int>(matrix.format_)](matrix.panel(panel) + matrix.offset_of(k), count,
-                                                       matrix.group_, weights);
-      add_products(x + k * args.rows, count, weights, sums, k > 0);
+      for (int64_t i = 0; i < panels; ++i) {
+        expand(matrix.panel(first + i) + matrix.offset_of(k), count, matrix.group_, weights);
+        add_products(x + k * args.rows, count, weights, sums + i * args.rows * kPanel, k > 0);
+      }
     }
-    matrix.finish(args, panel, sums);
+    for (int64_t i = 0; i < panels; ++i) matrix.finish(args, first + i, sums + i * args.rows * kPanel);
   }
 
   // sums[rows][64] (+)= x[rows][kExpanded] times the blocks of `weights`, which gemm_kernels()' tiles of two
@@ -197,13 +199,14 @@ struct PackedMatrix::ManyRows {
                     bool accumulate) const {
     const GemmKernels& kernels = gemm_kernels();
     const Clamp clamp = clamp_of(Activation::None);
-    const int64_t width = 2 * kernels.lanes, most = kernels.max_rows[2],
+    const int64_t width = 2 * kernels.lanes, most = std::min<int64_t>(kernels.max_rows[2], kTileRows),
                   parts = (args.rows + most - 1) / most;
-    for (int64_t part = 0; part < parts; ++part) {
-      const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
-      const float* starts[kMaxTileRows];
-      for (int64_t i = 0; i < rows; ++i) starts[i] = from + (first + i) * kExpanded;
-      for (int64_t column = 0; column < kPanel; column += width) {
+    // A block's weights stay in the first-level cache while the rows pass by.
+    for (int64_t column = 0; column < kPanel; column += width) {
+      for (int64_t part = 0; part < parts; ++part) {
+        const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
+        const float* starts[kMaxTileRows];
+        for (int64_t i = 0; i < rows; ++i) starts[i] = from + (first + i) * kExpanded;
         kernels.tile[2][rows]({.rows = starts,
                                .rows_stride = kMaxTileRows,
                                .num_runs = 1,
