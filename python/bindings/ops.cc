@@ -280,7 +280,7 @@ void bind_operators(nb::module_& m) {
   const auto add = [&](const OpDef& op, const std::string& name) {
     const nb::object function = make_operator(op, name);
     // A dtype of the same name stays: weft.float is one in PyTorch too.
-    if (name[0] != '_' && !nb::hasattr(m, name.c_str())) m.attr(name.c_str()) = function;
+    if (!nb::hasattr(m, name.c_str())) m.attr(name.c_str()) = function;
     for (const std::string& method : method_names(op, name)) {
       if (!nb::hasattr(tensor, method.c_str())) tensor.attr(method.c_str()) = make_operator(op, method);
       if (op.kind == OpKind::Pointwise && method.back() != '_') {

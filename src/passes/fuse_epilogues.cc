@@ -27,12 +27,16 @@ Value* replace(Graph& graph, Node& at, const Node& node, std::vector<Value*> inp
 // x @ constant becomes a linear layer.
 Value* linear_of(Graph& graph, Node& node) {
   const Value *x = node.inputs[0], *matrix = node.inputs[1];
-  if (x->tensor().dtype != DType::F32 || !is_constant(matrix) || matrix->tensor().shape.size() != 2) return nullptr;
+  const DType dtype = x->tensor().dtype;
+  const bool is_half = dtype == DType::F16 || dtype == DType::BF16;
+  if ((dtype != DType::F32 && !is_half) || !is_constant(matrix) || matrix->tensor().shape.size() != 2) return nullptr;
   const ops::TracerScope eager(nullptr);
   const Tensor weight = ops::call1("permute", {matrix->def->constant}, {{"dims", SymShape{1, 0}}}).contiguous();
   Value* constant = graph.add_constant(*node.parent, weight, node.location, &node)->output();
-  return graph.add_node(*node.parent, ops::get_op("linear_fused"), {node.inputs[0], constant, nullptr, nullptr}, {}, node.location, &node)
-      ->output();
+  std::vector<Value*> inputs{node.inputs[0], constant, nullptr, nullptr};
+  if (is_half) inputs.push_back(nullptr);
+  const ops::OpDef& layer = ops::get_op(is_half ? "linear_packed" : "linear_fused");
+  return graph.add_node(*node.parent, layer, std::move(inputs), {}, node.location, &node)->output();
 }
 
 bool only_use(const Value* value, const Node& user) {

@@ -119,3 +119,97 @@ def test_errors():
     values, scales = weft.quantize_int4(w)
     with pytest.raises(ValueError, match="expected scales_and_zeros"):
         weft.dequantize_int4(values, scales, 64)
+
+
+# ---- products ---------------------------------------------------------------------------------------------------
+def quantized(scheme, w):
+    """Operands of linear_packed after the input, its keywords, and the weights that they stand for."""
+    if scheme == "int8":
+        values, scales = weft.quantize_int8(w)
+        return (values, scales), {}, weft.dequantize_int8(values, scales).numpy()
+    if scheme == "int4":
+        values, scales = weft.quantize_int4(w, 64)
+        return (values, scales), {"group_size": 64}, weft.dequantize_int4(values, scales, 64).numpy()
+    narrow = w.to(getattr(weft, scheme))
+    return (narrow,), {}, narrow.to(weft.float32).numpy()
+
+
+@pytest.mark.parametrize("scheme", ["float32", "float16", "bfloat16", "int8", "int4"])
+@pytest.mark.parametrize("precision", ["float32", "int16", "int8"])
+@pytest.mark.parametrize("rows", [1, 5, 33])
+def test_linear_packed(scheme, precision, rows):
+    rng = np.random.default_rng(2)
+    w, b = rng.standard_normal((70, 192)).astype(np.float32), rng.standard_normal(70).astype(np.float32)
+    x, residual = rng.uniform(-1, 1, (rows, 192)).astype(np.float32), rng.standard_normal((rows, 70)).astype(np.float32)
+    operands, keywords, exact = quantized(scheme, weft.tensor(w))
+    keywords |= {"bias": weft.tensor(b), "residual": weft.tensor(residual), "activation": "silu", "precision": precision}
+    sums = x.astype(np.float64) @ exact.T.astype(np.float64) + b
+    expected = sums / (1 + np.exp(-sums)) + residual
+    rounding = {"float32": 0, "int16": 0.5 / 32512, "int8": 0.5 / 127}[precision] if scheme in ("int8", "int4") else 0
+    # silu's slope is at most 1.1.
+    bound = 1.1 * (rounding * np.abs(exact).sum(axis=1) + 2e-6 * (1 + np.abs(x) @ (np.abs(exact) + 1).T))
+
+    def run(x):
+        return weft.linear_packed(x, *operands, **keywords)
+
+    actual, compiled = run(weft.tensor(x)), weft.compile(run)(weft.tensor(x))
+    assert (np.abs(actual.numpy() - expected) <= bound).all()
+    np.testing.assert_array_equal(compiled.numpy(), actual.numpy())
+
+
+def test_names_of_pytorch():
+    w, x = weft.tensor(next(samples(128))), weft.tensor(np.random.default_rng(3).standard_normal((3, 128)).astype(np.float32))
+    values, scales = weft.quantize_int8(w)
+    np.testing.assert_array_equal(weft._weight_int8pack_mm(x, values, scales).numpy(), weft.linear_packed(x, values, scales).numpy())
+    values, scales = weft.quantize_int4(w, 32)
+    q = np.stack([values.numpy() >> 4, values.numpy() & 15], axis=2).reshape(37, 128)
+    packed = weft._convert_weight_to_int4pack(weft.tensor(q.astype(np.int32)), 8)
+    np.testing.assert_array_equal(packed.numpy(), values.numpy())
+    np.testing.assert_array_equal(
+        weft._weight_int4pack_mm(x, packed, 32, scales).numpy(), weft.linear_packed(x, values, scales, group_size=32).numpy()
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_linear_packed_rounds_sixteen_bit_results_once(dtype):
+    w, x = weft.tensor(next(samples(64))), weft.tensor(np.random.default_rng(4).standard_normal((2, 64)).astype(np.float32))
+    values, scales = weft.quantize_int8(w)
+    narrow = x.to(getattr(weft, dtype))
+    y = weft.linear_packed(narrow, values, scales)
+    assert y.dtype == narrow.dtype
+    wide = weft.linear_packed(narrow.to(weft.float32), values, scales).to(narrow.dtype)
+    np.testing.assert_array_equal(y.to(weft.float32).numpy(), wide.to(weft.float32).numpy())
+
+
+def test_errors_of_products():
+    x, w = weft.ones((2, 64)), weft.ones((8, 64))
+    values, scales = weft.quantize_int8(w)
+    with pytest.raises(TypeError, match="expected scales of float32 with weight of int8"):
+        weft.linear_packed(x, values)
+    with pytest.raises(TypeError, match="floating weights take no scales"):
+        weft.linear_packed(x, w, scales)
+    with pytest.raises(ValueError, match=r"expected scales \[n\]"):
+        weft.linear_packed(x, values, scales[1:])
+    with pytest.raises(ValueError, match=r"expected input \[..., 64\]"):
+        weft.linear_packed(x[:, 1:], values, scales)
+    with pytest.raises(ValueError, match="expected group_size 32, 64, 128 or 256 with int4 weights, got 0"):
+        weft.linear_packed(x, *weft.quantize_int4(w))
+    with pytest.raises(ValueError, match="expected activation one of 'none', 'relu', 'silu', 'gelu_tanh', got 'tanh'"):
+        weft.linear_packed(x, values, scales, activation="tanh")
+    with pytest.raises(ValueError, match="expected residual of the result's type"):
+        weft.linear_packed(x, values, scales, residual=weft.ones((2, 9)))
+    with pytest.raises(ValueError, match=r"expected bias \[8\]"):
+        weft.linear_packed(x, values, scales, weft.ones(9))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_compiled_products_with_sixteen_bit_constants(dtype):
+    rng = np.random.default_rng(5)
+    w = weft.tensor(rng.standard_normal((70, 96)).astype(np.float32)).to(getattr(weft, dtype))
+    f = weft.compile(lambda x: weft.linear(x, w) + 1)
+    for shape in [(1, 96), (2, 5, 96), (40, 96)]:
+        x = weft.tensor(rng.standard_normal(shape).astype(np.float32)).to(w.dtype)
+        exact = x.to(weft.float32).numpy().astype(np.float64) @ w.to(weft.float32).numpy().T.astype(np.float64)
+        unit = {"float16": 2.0**-11, "bfloat16": 2.0**-8}[dtype]
+        # Rounded as a product, then as a sum.
+        assert (np.abs(f(x).to(weft.float32).numpy() - (exact + 1)) <= 1.01 * unit * (2 * np.abs(exact) + 1) + 1e-4).all()

@@ -13,7 +13,8 @@ namespace weft::kernels {
 namespace {
 
 constexpr int64_t kExpanded = 512;  // inputs whose weights are expanded at once
-constexpr int64_t kTileRows = 10;   // of a tile of two vectors: two more would leave too few registers for what it reads
+constexpr int64_t kTileRows =
+    10;  // of a tile of two vectors: two more would leave too few registers for what it reads
 
 template <class T>
 void convert_rows(const T* from, int64_t from_stride, int64_t rows, int64_t columns, int64_t padded,

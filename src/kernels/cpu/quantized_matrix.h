@@ -41,8 +41,8 @@ struct ProductArgs {
   InputPrecision precision = InputPrecision::Auto;
 };
 
-// Of products with many rows: the rows and the panels that are taken at once. A block of their inputs and their sums stay in
-// the second-level cache.
+// Of products with many rows: the rows and the panels that are taken at once. A block of their inputs and
+// their sums stay in the second-level cache.
 inline constexpr int64_t kManyRows = 256, kPanelsAtOnce = 4;
 
 class PackedMatrix {

@@ -1,0 +1,218 @@
+// Linear layers with int8, int4 and 16-bit weights. Compiled graphs pack weights that are constants once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "ops/arguments.h"
+#include "ops/build.h"
+#include "weft/quantization.h"
+
+namespace weft::ops {
+namespace {
+
+using Types = std::span<const TensorType>;
+using Tensors = std::vector<Tensor>;
+enum Operands : size_t { kInput, kWeight, kScales, kBias, kResidual };
+
+template <class T, size_t N>
+T choice(const OpDef& op, const Attrs& attrs, const char* attribute,
+         const std::array<std::pair<std::string_view, T>, N>& choices) {
+  const std::string& wanted = attrs.get<std::string>(attribute);
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (name == wanted) return value;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+  }
+  throw_error(ErrorKind::Value,
+              fmt::format("{}: expected {} one of {}, got '{}'", op.name, attribute, names, wanted));
+}
+
+LinearActivation activation_of(const OpDef& op, const Attrs& attrs) {
+  return choice<LinearActivation, 4>(op, attrs, "activation",
+                                     {{{"none", LinearActivation::None},
+                                       {"relu", LinearActivation::Relu},
+                                       {"silu", LinearActivation::Silu},
+                                       {"gelu_tanh", LinearActivation::GeluTanh}}});
+}
+
+InputPrecision precision_of(const OpDef& op, const Attrs& attrs) {
+  return choice<InputPrecision, 4>(op, attrs, "precision",
+                                   {{{"auto", InputPrecision::Auto},
+                                     {"float32", InputPrecision::Float32},
+                                     {"int16", InputPrecision::Int16},
+                                     {"int8", InputPrecision::Int8}}});
+}
+
+[[noreturn]] void fail(const OpDef& op, Types operands, const std::string& what) {
+  throw_error(ErrorKind::Value, fmt::format("{}: {}{}", op.name, what, describe_operands(op, operands)));
+}
+
+bool is_row_dtype(DType dtype) { return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16; }
+
+void check_dtypes(const OpDef& op, Types operands) {
+  const DType weight = operands[kWeight].dtype;
+  const bool quantized = weight == DType::I8 || weight == DType::U8;
+  WEFT_CHECK_TYPE(
+      is_row_dtype(operands[kInput].dtype) && (quantized || is_row_dtype(weight)),
+      fmt::format(
+          "{}: expected input of float32, float16 or bfloat16 and weight of these, int8 or uint8 (int4){}",
+          op.name, describe_operands(op, operands)));
+  const DType scales = weight == DType::I8 ? DType::F32 : DType::BF16;
+  WEFT_CHECK_TYPE(operands[kScales].absent != quantized && (!quantized || operands[kScales].dtype == scales),
+                  fmt::format("{}: {}{}", op.name,
+                              quantized ? fmt::format("expected scales of {} with weight of {}", name(scales),
+                                                      name(weight))
+                                        : "floating weights take no scales",
+                              describe_operands(op, operands)));
+  WEFT_CHECK_TYPE(operands[kBias].absent || is_floating(operands[kBias].dtype),
+                  fmt::format("{}: expected floating bias{}", op.name, describe_operands(op, operands)));
+}
+
+// Inputs of the layer.
+Sym check_weight(const OpDef& op, Types operands, const Attrs& attrs) {
+  const SymShape& weight = operands[kWeight].shape;
+  if (weight.size() != 2) fail(op, operands, "expected weight of 2 dimensions");
+  const SymShape& scales = operands[kScales].shape;
+  const int64_t group = int_arg(attrs, "group_size");
+  switch (operands[kWeight].dtype) {
+    case DType::I8:
+      if (scales.size() != 1 || sym_ne(scales[0], weight[0]))
+        fail(op, operands, "expected scales [n] with weight [n, k]");
+      return weight[1];
+    case DType::U8: {
+      if (group != 32 && group != 64 && group != 128 && group != 256)
+        fail(op, operands,
+             fmt::format("expected group_size 32, 64, 128 or 256 with int4 weights, got {}", group));
+      const Sym inputs = weight[1] * Sym(2), groups = floor_div(inputs + Sym(group - 1), Sym(group));
+      if (scales.size() != 3 || sym_ne(scales[0], groups) || sym_ne(scales[1], weight[0]) ||
+          sym_ne(scales[2], Sym(2)))
+        fail(op, operands,
+             fmt::format("expected scales and zeros [k / {}, n, 2] with weight [n, k / 2]", group));
+      return inputs;
+    }
+    default: return weight[1];
+  }
+}
+
+std::vector<TensorType> infer_linear(const OpDef& op, Types operands, const Attrs& attrs) {
+  check_dtypes(op, operands);
+  const Sym inputs = check_weight(op, operands, attrs), outputs = operands[kWeight].shape[0];
+  TensorType result = operands[kInput];
+  if (result.shape.empty() || sym_ne(result.shape.back(), inputs))
+    fail(op, operands, fmt::format("expected input [..., {}]", inputs.str()));
+  result.shape.back() = outputs;
+  const TensorType &bias = operands[kBias], &residual = operands[kResidual];
+  if (!bias.absent && (bias.shape.size() != 1 || sym_ne(bias.shape[0], outputs)))
+    fail(op, operands, fmt::format("expected bias [{}]", outputs.str()));
+  if (!residual.absent) {
+    bool same = residual.dtype == result.dtype && residual.shape.size() == result.shape.size();
+    for (size_t d = 0; same && d < result.shape.size(); ++d)
+      same = sym_eq(residual.shape[d], result.shape[d]);
+    if (!same) fail(op, operands, fmt::format("expected residual of the result's type {}", result.str()));
+  }
+  activation_of(op, attrs), precision_of(op, attrs);
+  return {result};
+}
+
+PackedLinear pack(std::span<const Tensor> operands, const Attrs& attrs) {
+  return PackedLinear(
+      LinearWeight{.weight = operands[kWeight],
+                   .scales = operands[kScales],
+                   .group_size = operands[kWeight].dtype() == DType::U8 ? int_arg(attrs, "group_size") : 0,
+                   .bias = operands[kBias]});
+}
+
+Tensors run(const PackedLinear& linear, std::span<const Tensor> operands, LinearEpilogue epilogue) {
+  const Tensor residual = operands[kResidual].defined() ? operands[kResidual].contiguous() : Tensor();
+  if (residual.defined()) epilogue.residual = &residual;
+  return {linear(operands[kInput].contiguous(), epilogue)};
+}
+
+Tensors eager_linear(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  return run(pack(operands, attrs), operands, {activation_of(op, attrs), nullptr, precision_of(op, attrs)});
+}
+
+PreparedFn prepare_linear(const OpDef& op, std::span<const Tensor> constants, const Attrs& attrs) {
+  const Tensor& weight = constants[kWeight];
+  if (!weight.defined() ||
+      ((weight.dtype() == DType::I8 || weight.dtype() == DType::U8) && !constants[kScales].defined()))
+    return nullptr;
+  const LinearEpilogue epilogue{activation_of(op, attrs), nullptr, precision_of(op, attrs)};
+  return [&op, attrs, epilogue, has_bias = constants[kBias].defined(),
+          linear = pack(constants, attrs)](std::span<const Tensor> operands) {
+    if (operands[kBias].defined() != has_bias)
+      return eager_linear(op, operands, attrs);  // a bias that is no constant
+    return run(linear, operands, epilogue);
+  };
+}
+
+// ---- PyTorch's names
+// -----------------------------------------------------------------------------------------
+Tensors int8pack_mm(const OpDef&, const OpArgs& args) {
+  const Tensor& scales = args.tensors[2];
+  return call(get_op("linear_packed"),
+              {{args.tensors[0], args.tensors[1], build::cast(scales, DType::F32), Tensor(), Tensor()}, {}});
+}
+
+Tensors int4pack_mm(const OpDef&, const OpArgs& args) {
+  return call(get_op("linear_packed"),
+              {{args.tensors[0], args.tensors[1], args.tensors[2], Tensor(), Tensor()},
+               {{"group_size", args.attrs.at("qGroupSize")}}});
+}
+
+// Two numbers of an int32 matrix in each byte; bytes are already so.
+Tensors convert_to_int4pack(const OpDef& op, const OpArgs& args) {
+  const Tensor& x = args.tensors[0];
+  WEFT_CHECK(x.dim() == 2 && (x.dtype() == DType::U8 || x.dtype() == DType::I32),
+             fmt::format("{}: expected uint8 [n, k / 2] or int32 [n, k], got {}", op.name, type_of(x).str()));
+  if (x.dtype() == DType::U8) return {x};
+  WEFT_CHECK(sym_eq(floor_mod(sym_shape(x)[1], Sym(2)), Sym(0)),
+             fmt::format("{}: expected an even number of columns, got {}", op.name, type_of(x).str()));
+  const Tensor even = build::slice(x, 1, std::nullopt, std::nullopt, 2),
+               odd = build::slice(x, 1, Sym(1), std::nullopt, 2);
+  return {build::cast(build::add(build::mul(even, Scalar(int64_t{16})), odd), DType::U8)};
+}
+
+[[maybe_unused]] const OpDef* const kOps[] = {
+    &register_op(
+        {.name = "linear_packed",
+         .schema = "(Tensor input, Tensor weight, Tensor? scales=None, Tensor? bias=None, Tensor? "
+                   "residual=None, *, "
+                   "int group_size=0, str activation='none', str precision='auto') -> Tensor",
+         .doc =
+             "activation(input[*, k] @ w[n, k].T + bias) + residual, where `weight` and `scales` stand for "
+             "w:\n"
+             "  float32, float16, bfloat16 [n, k], no scales   w = weight\n"
+             "  int8 [n, k], float32 [n]                       w = weight * scales[:, None] (quantize_int8)\n"
+             "  uint8 [n, k / 2], bfloat16 [k / g, n, 2]       int4 in groups of g = group_size "
+             "(quantize_int4)\n"
+             "input and result: float32, float16 or bfloat16; sums are float32 and rounded once.\n"
+             "activation: none, relu, silu, gelu_tanh. precision: how input enters products with int8 and "
+             "int4 weights:\n"
+             "'float32'; 'int16', rounded to 2^-16 of the largest magnitude in each group of inputs; 'int8', "
+             "to 2^-8; 'auto',\n"
+             "int16 where the machine has an instruction for products of bytes, else float32.\n"
+             "error:  k * eps * sum(|x||w|) and, times sum(|w|), the rounding of the input.\n"
+             "Compiled graphs pack constant weights once.",
+         .infer = infer_linear,
+         .eager = eager_linear,
+         .prepare = prepare_linear}),
+    &define_composite("_weight_int8pack_mm", "(Tensor x, Tensor weight, Tensor scales) -> Tensor",
+                      "x[m, k] @ (int8 weight[n, k] * scales[:, None]).T: [m, n].", "", int8pack_mm),
+    &define_composite("_weight_int4pack_mm",
+                      "(Tensor x, Tensor weight, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
+                      "x[m, k] @ w[n, k].T of weight u8[n, k / 2] and qScaleAndZeros bf16[k / qGroupSize, n, "
+                      "2], as quantize_int4\n"
+                      "gives them: [m, n].",
+                      "", int4pack_mm),
+    &define_composite("_convert_weight_to_int4pack", "(Tensor x, int innerKTiles=8) -> Tensor",
+                      "int32 q[n, k] in [0, 15] as bytes u8[n, k / 2], the even column's in the high bits. "
+                      "innerKTiles has no meaning here.",
+                      "", convert_to_int4pack),
+};
+
+}  // namespace
+}  // namespace weft::ops
