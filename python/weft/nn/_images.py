@@ -1,21 +1,24 @@
 """Padding, shuffling, resizing and sampling of images, of torch.nn.functional."""
 
+from typing import List, Optional
+
 import weft as _weft
+from weft import Tensor
 
 
-def pad(input, pad, mode="constant", value=None):
+def pad(input: Tensor, pad: List[int], mode: str = "constant", value: Optional[float] = None) -> Tensor:
     return _weft.pad(input, pad, mode, value)
 
 
-def pixel_shuffle(input, upscale_factor):
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return _weft.pixel_shuffle(input, upscale_factor)
 
 
-def pixel_unshuffle(input, downscale_factor):
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return _weft.pixel_unshuffle(input, downscale_factor)
 
 
-def channel_shuffle(input, groups):
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return _weft.channel_shuffle(input, groups)
 
 

@@ -1,17 +1,18 @@
 """Attention over several heads, from products of matrices and softmax."""
 
 import math
-from typing import List, Optional, Tuple
+from typing import Optional, Tuple
 
 from weft import Tensor
 from weft.ops import aten
 
 
-def _projected(query: Tensor, key: Tensor, value: Tensor, weights: List[Tensor], bias: Optional[Tensor]) -> Tuple[Tensor, Tensor, Tensor]:
+def _projected(query: Tensor, key: Tensor, value: Tensor, q_weight: Tensor, k_weight: Tensor, v_weight: Tensor,
+               bias: Optional[Tensor]) -> Tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     if bias is None:
-        return aten.linear(query, weights[0]), aten.linear(key, weights[1]), aten.linear(value, weights[2])
+        return aten.linear(query, q_weight), aten.linear(key, k_weight), aten.linear(value, v_weight)
     biases = aten.chunk(bias, 3)
-    return aten.linear(query, weights[0], biases[0]), aten.linear(key, weights[1], biases[1]), aten.linear(value, weights[2], biases[2])
+    return aten.linear(query, q_weight, biases[0]), aten.linear(key, k_weight, biases[1]), aten.linear(value, v_weight, biases[2])
 
 
 def _added(mask: Tensor, like: Tensor) -> Tensor:
@@ -68,14 +69,14 @@ def multi_head_attention_forward(
         raise ValueError(f"multi_head_attention_forward: the number of heads must divide embed_dim: got {num_heads} heads for {size}")
     if is_causal and attn_mask is None:
         raise ValueError("multi_head_attention_forward: is_causal says of attn_mask that it is causal; it is missing")
-    if use_separate_proj_weight:
-        if q_proj_weight is None or k_proj_weight is None or v_proj_weight is None:
-            raise TypeError("multi_head_attention_forward: use_separate_proj_weight needs q_proj_weight, k_proj_weight and v_proj_weight")
-        q, k, v = _projected(query, key, value, [q_proj_weight, k_proj_weight, v_proj_weight], in_proj_bias)
+    if use_separate_proj_weight and q_proj_weight is not None and k_proj_weight is not None and v_proj_weight is not None:
+        q, k, v = _projected(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias)
+    elif not use_separate_proj_weight and in_proj_weight is not None:
+        parts = aten.chunk(in_proj_weight, 3)
+        q, k, v = _projected(query, key, value, parts[0], parts[1], parts[2], in_proj_bias)
     else:
-        if in_proj_weight is None:
-            raise TypeError("multi_head_attention_forward: in_proj_weight is missing")
-        q, k, v = _projected(query, key, value, aten.chunk(in_proj_weight, 3), in_proj_bias)
+        raise TypeError("multi_head_attention_forward: in_proj_weight is missing, or with use_separate_proj_weight one of "
+                        "q_proj_weight, k_proj_weight and v_proj_weight")  # fmt: skip
     mask: Optional[Tensor] = None
     if attn_mask is not None:
         mask = _added(attn_mask, q)

@@ -31,6 +31,7 @@ class RNNBase(Module):
     """
 
     __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
+    __jit_unused_properties__ = ["all_weights"]
     mode: str
     input_size: int
     hidden_size: int
