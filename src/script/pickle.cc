@@ -237,7 +237,7 @@ class Pickler {
       put(Opcode::Tuple);
       put(Opcode::Reduce);
     } else {
-      write_type_tag("List[" + list.element->str() + "]");
+      write_type_tag("List[" + list.element->str(options_.type_name) + "]");
     }
   }
 
@@ -250,7 +250,7 @@ class Pickler {
       write(value, depth);
     }
     put(Opcode::SetItems);
-    write_type_tag(fmt::format("Dict[{}, {}]", dict.key->str(), dict.value->str()));
+    write_type_tag(fmt::format("Dict[{}, {}]", dict.key->str(options_.type_name), dict.value->str(options_.type_name)));
   }
 
   void write_type_tag(const std::string& type) {
@@ -271,7 +271,7 @@ class Pickler {
   void write_object(const std::shared_ptr<Object>& object, int depth) {
     const ClassType& type = *object->type;
     if (!options_.type_tags) fail(fmt::format("an object of {} is written by weft.jit.save only", type.name()));
-    write_qualified(type.name());
+    write_qualified(type.str(options_.type_name));
     put(Opcode::EmptyTuple);
     put(Opcode::NewObj);
     if (std::optional<IValue> state = options_.get_state ? options_.get_state(object) : std::nullopt) {
@@ -292,7 +292,7 @@ class Pickler {
 
   void write_enum(const EnumValue& value, int depth) {
     if (!options_.type_tags) fail(fmt::format("the enum {} is written by weft.jit.save only", value.type->name()));
-    write_qualified(value.type->name());
+    write_qualified(value.type->str(options_.type_name));
     write(value.value, depth);
     put(Opcode::Reduce);
   }

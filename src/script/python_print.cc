@@ -76,12 +76,10 @@ class Printer {
       const SchemaArgument& argument = schema.arguments[i];
       if (i) out_ += ",\n" + indentation(depth_ + 2);
       const std::string name = declare(graph.inputs()[i], argument.name);
-      references_.note(argument.type);
-      out_ += name + ": " + argument.type->str();
+      out_ += name + ": " + references_.text(argument.type);
       if (argument.default_value) out_ += "=" + print_literal(*argument.default_value, references_);
     }
-    references_.note(schema.return_type());
-    out_ += ") -> " + schema.return_type()->str() + ":\n";
+    out_ += ") -> " + references_.text(schema.return_type()) + ":\n";
     ++depth_;
     body(graph, schema.return_type());
     --depth_;
@@ -343,10 +341,7 @@ class Printer {
     return result;
   }
 
-  std::string type_text(const TypePtr& type) {
-    references_.note(type);
-    return type->str();
-  }
+  std::string type_text(const TypePtr& type) { return references_.text(type); }
 
   std::string expression(const Node& node, const std::vector<std::string>& texts) {
     const ir::ScriptOp* op = node.script;
@@ -354,8 +349,7 @@ class Printer {
     if (op == &prim::kGetAttr) return attribute(texts[0], node.payload->text);
     if (op == &prim::kCallMethod) return fmt::format("({}).{}({}{})", texts[0], node.payload->text, joined(texts, 1), texts.size() > 1 ? ", " : "");
     if (op == &prim::kCallFunction) {
-      references_.note(node.payload->function);
-      return fmt::format("{}({}{})", node.payload->function->qualified_name(), joined(texts), texts.empty() ? "" : ", ");
+      return fmt::format("{}({}{})", references_.name(node.payload->function), joined(texts), texts.empty() ? "" : ", ");
     }
     if (op == &prim::kCreateObject) return fmt::format("{0}.__new__({0})", type_text(type));
     if (op == &prim::kListConstruct) return list(node, texts, type);
@@ -455,19 +449,18 @@ std::string name_list(const ClassType& type, bool Attribute::*flag) {
 }
 
 std::string print_class(const ClassType& type, SourceReferences& references) {
-  std::string out = "class " + last_name(type.name()) + (type.is_module() ? "(Module):\n" : ":\n");
+  std::string out = "class " + last_name(references.name(type)) + (type.is_module() ? "(Module):\n" : ":\n");
   if (type.is_module()) {
     out += "  __parameters__ = " + name_list(type, &Attribute::is_parameter) + "\n";
     out += "  __buffers__ = " + name_list(type, &Attribute::is_buffer) + "\n";
   }
   for (const Attribute& attribute : type.attributes()) {
-    references.note(attribute.type);
-    const std::string text = attribute.type->str();
+    const std::string text = references.text(attribute.type);
     out += is_identifier(attribute.name) ? fmt::format("  {} : {}\n", attribute.name, text)
                                          : fmt::format("  __annotations__[{}] = {}\n", quoted(attribute.name), text);
   }
   for (const auto& [name, value] : type.constants()) {
-    out += fmt::format("  {} : Final[{}] = {}\n", name, value.type()->str(), print_literal(value, references));
+    out += fmt::format("  {} : Final[{}] = {}\n", name, references.text(value.type()), print_literal(value, references));
   }
   for (const auto& method : type.methods()) out += print_function(*method, references, 1);
   const bool is_empty = type.attributes().empty() && type.methods().empty() && type.constants().empty() && !type.is_module();
@@ -475,34 +468,31 @@ std::string print_class(const ClassType& type, SourceReferences& references) {
 }
 
 std::string print_named_tuple(const Type& type, SourceReferences& references) {
-  std::string out = "class " + last_name(type.name()) + "(NamedTuple):\n";
+  std::string out = "class " + last_name(references.name(type)) + "(NamedTuple):\n";
   const auto& defaults = static_cast<const NamedTupleType&>(type).defaults();
   const size_t required = type.fields().size() - defaults.size();
   for (size_t i = 0; i < type.fields().size(); ++i) {
-    references.note(type.elements()[i]);
-    out += fmt::format("  {} : {}", type.fields()[i], type.elements()[i]->str());
+    out += fmt::format("  {} : {}", type.fields()[i], references.text(type.elements()[i]));
     out += i >= required ? " = " + print_literal(defaults[i - required], references) + "\n" : "\n";
   }
   return out;
 }
 
 std::string print_enum(const EnumType& type, SourceReferences& references) {
-  std::string out = "class " + last_name(type.name()) + "(Enum):\n";
+  std::string out = "class " + last_name(references.name(type)) + "(Enum):\n";
   for (const auto& [name, value] : type.members()) out += fmt::format("  {} = {}\n", name, print_literal(value, references));
   return out;
 }
 
 std::string print_interface(const InterfaceType& type, SourceReferences& references) {
-  std::string out = "class " + last_name(type.name()) + (type.is_module() ? "(ModuleInterface):\n" : "(Interface):\n");
+  std::string out = "class " + last_name(references.name(type)) + (type.is_module() ? "(ModuleInterface):\n" : "(Interface):\n");
   for (const auto& method : type.methods()) {
     out += "  def " + last_name(method->name) + "(";
     for (size_t i = 0; i < method->arguments.size(); ++i) {
       const SchemaArgument& argument = method->arguments[i];
-      references.note(argument.type);
-      out += (i ? ", " : "") + argument.name + (i == 0 ? "" : ": " + argument.type->str());
+      out += (i ? ", " : "") + argument.name + (i == 0 ? "" : ": " + references.text(argument.type));
     }
-    references.note(method->return_type());
-    out += ") -> " + method->return_type()->str() + ":\n    pass\n";
+    out += ") -> " + references.text(method->return_type()) + ":\n    pass\n";
   }
   return out;
 }
@@ -521,13 +511,48 @@ void SourceReferences::note(const TypePtr& type) {
   for (const TypePtr& element : type->elements()) note(element);
   const bool is_defined = type->is(TypeKind::Class) || type->is(TypeKind::Interface) || type->is(TypeKind::Enum) ||
                           (type->is(TypeKind::Tuple) && !type->name().empty());
-  if (!is_defined) return;
-  const bool known = std::any_of(types.begin(), types.end(), [&](const TypePtr& seen) { return seen->name() == type->name(); });
-  if (!known) types.push_back(type);
+  if (!is_defined || find(*type)) return;
+  positions_[type.get()] = types.size();
+  types.push_back(type);
+  type_names_.push_back(unused_name(type->name()));
+}
+
+// Types of NamedTuples are equal by their fields; the others are one object each.
+std::optional<size_t> SourceReferences::find(const Type& type) const {
+  if (const auto found = positions_.find(&type); found != positions_.end()) return found->second;
+  if (!type.is(TypeKind::Tuple)) return std::nullopt;
+  const auto same = std::find_if(types.begin(), types.end(), [&](const TypePtr& seen) { return seen->equals(type); });
+  if (same == types.end()) return std::nullopt;
+  return static_cast<size_t>(same - types.begin());
 }
 
 void SourceReferences::note(const std::shared_ptr<Function>& function) {
-  if (std::find(functions.begin(), functions.end(), function) == functions.end()) functions.push_back(function);
+  if (std::find(functions.begin(), functions.end(), function) != functions.end()) return;
+  functions.push_back(function);
+  function_names_.push_back(unused_name(function->qualified_name()));
+}
+
+std::string SourceReferences::unused_name(const std::string& name) {
+  const size_t dot = name.rfind('.') + 1;
+  std::string candidate = name;
+  for (int i = 0; !taken_.insert(candidate).second; ++i) {
+    candidate = fmt::format("{}___torch_mangle_{}.{}", name.substr(0, dot), i, name.substr(dot));
+  }
+  return candidate;
+}
+
+std::string SourceReferences::name(const Type& type) {
+  note(type.shared_from_this());
+  return type_names_[*find(type)];
+}
+
+std::string SourceReferences::name(const std::shared_ptr<Function>& function) {
+  note(function);
+  return function_names_[static_cast<size_t>(std::find(functions.begin(), functions.end(), function) - functions.begin())];
+}
+
+std::string SourceReferences::text(const TypePtr& type) {
+  return type->str([this](const Type& named) { return name(named); });
 }
 
 std::string print_literal(const IValue& value, SourceReferences& references) {
@@ -551,10 +576,7 @@ std::string print_literal(const IValue& value, SourceReferences& references) {
     case IValue::Tag::List: return "[" + joined(value.elements()) + "]";
     case IValue::Tag::Tuple: {
       const Tuple& tuple = *value.to_tuple();
-      if (tuple.type) {
-        references.note(tuple.type);
-        return fmt::format("{}({})", tuple.type->name(), joined(tuple.values));
-      }
+      if (tuple.type) return fmt::format("{}({})", references.text(tuple.type), joined(tuple.values));
       return "(" + joined(tuple.values) + (tuple.values.size() == 1 ? ",)" : ")");
     }
     case IValue::Tag::Dict: {
@@ -564,9 +586,7 @@ std::string print_literal(const IValue& value, SourceReferences& references) {
       }
       return "{" + text + "}";
     }
-    case IValue::Tag::Enum:
-      references.note(value.to_enum()->type);
-      return value.to_enum()->type->name() + "." + value.to_enum()->name;
+    case IValue::Tag::Enum: return references.text(value.to_enum()->type) + "." + value.to_enum()->name;
     default: throw_error(ErrorKind::Value, fmt::format("a constant of type {} has no source text", value.type()->str()));
   }
 }
@@ -591,10 +611,10 @@ std::map<std::string, std::string> print_program(const TypePtr& root, SourceRefe
   for (size_t types = 0, functions = 0; types < references.types.size() || functions < references.functions.size();) {
     if (types < references.types.size()) {
       const TypePtr type = references.types[types++];
-      files[file_of(type->name())] += print_type(type, references);
+      files[file_of(references.name(*type))] += print_type(type, references);
     } else {
       const std::shared_ptr<Function> function = references.functions[functions++];
-      files[file_of(function->qualified_name())] += print_function(*function, references);
+      files[file_of(references.name(function))] += print_function(*function, references);
     }
   }
   return files;

@@ -3,8 +3,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/graph.h"
@@ -12,7 +14,7 @@
 
 namespace weft::jit {
 
-// Collects what printed source refers to.
+// Collects what printed source refers to. Different types, or functions, of one name get different names.
 struct SourceReferences {
   std::vector<Tensor> constants;                        // CONSTANTS.c0, …; a tensor occurs once
   std::vector<TypePtr> types;                           // classes, interfaces, enums, NamedTuples; each once
@@ -20,6 +22,17 @@ struct SourceReferences {
   std::string constant_name(const Tensor& tensor);
   void note(const TypePtr& type);
   void note(const std::shared_ptr<Function>& function);
+  // The names under which they are printed; they are noted.
+  std::string name(const Type& type);
+  std::string name(const std::shared_ptr<Function>& function);
+  std::string text(const TypePtr& type);  // "List[__torch__.M]"
+
+ private:
+  std::optional<size_t> find(const Type& type) const;
+  std::string unused_name(const std::string& name);
+  std::vector<std::string> type_names_, function_names_;  // of `types` and `functions`
+  std::unordered_map<const Type*, size_t> positions_;
+  std::set<std::string> taken_;
 };
 
 // "def forward(self: __torch__.M, x: Tensor) -> Tensor:\n  …".

@@ -313,6 +313,33 @@ def test_script_modules_below_a_traced_one():
         weft.jit.trace(lambda x: alone(x), randn(2, 3))
 
 
+def test_classes_of_one_name_in_one_archive(monkeypatch):
+    """Two archives have a class __torch__….Linear each; in a third they get different names."""
+    monkeypatch.setattr(weft.jit._trace, "_unique_name", str)
+
+    class Scaled(nn.Module):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = factor
+
+        def forward(self, x):
+            return x * self.factor
+
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.two, self.three = (
+                weft.jit.load(io.BytesIO(weft.jit.trace(Scaled(factor), randn(2)).save_to_buffer())) for factor in (2, 3)
+            )
+
+        def forward(self, x):
+            return self.two(x) + self.three(x)
+
+    check(Both(), randn(2))
+    one, two = (weft.jit.trace(function, randn(2)) for function in (lambda x: x + 1, lambda x: x * 2))
+    check(lambda x: one(two(x)), randn(2))
+
+
 def test_beside_weft_compile():
     compiled = weft.compile(lambda x: (x + 1).relu() * 2)
     assert "torch.relu" in check(lambda x: compiled(x) - 1, randn(3)).code
