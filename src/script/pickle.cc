@@ -144,6 +144,8 @@ class Pickler {
     write_global(name.substr(0, dot), name.substr(dot + 1));
   }
 
+  std::string type_text(const TypePtr& type) const { return options_.type_text ? options_.type_text(type) : type->str(); }
+
   void write_complex(std::complex<double> value) {
     write_global("builtins", "complex");
     write_float(value.real());
@@ -237,7 +239,7 @@ class Pickler {
       put(Opcode::Tuple);
       put(Opcode::Reduce);
     } else {
-      write_type_tag("List[" + list.element->str(options_.type_name) + "]");
+      write_type_tag("List[" + type_text(list.element) + "]");
     }
   }
 
@@ -250,7 +252,7 @@ class Pickler {
       write(value, depth);
     }
     put(Opcode::SetItems);
-    write_type_tag(fmt::format("Dict[{}, {}]", dict.key->str(options_.type_name), dict.value->str(options_.type_name)));
+    write_type_tag(fmt::format("Dict[{}, {}]", type_text(dict.key), type_text(dict.value)));
   }
 
   void write_type_tag(const std::string& type) {
@@ -271,7 +273,7 @@ class Pickler {
   void write_object(const std::shared_ptr<Object>& object, int depth) {
     const ClassType& type = *object->type;
     if (!options_.type_tags) fail(fmt::format("an object of {} is written by weft.jit.save only", type.name()));
-    write_qualified(type.str(options_.type_name));
+    write_qualified(type_text(object->type));
     put(Opcode::EmptyTuple);
     put(Opcode::NewObj);
     if (std::optional<IValue> state = options_.get_state ? options_.get_state(object) : std::nullopt) {
@@ -292,7 +294,7 @@ class Pickler {
 
   void write_enum(const EnumValue& value, int depth) {
     if (!options_.type_tags) fail(fmt::format("the enum {} is written by weft.jit.save only", value.type->name()));
-    write_qualified(value.type->str(options_.type_name));
+    write_qualified(type_text(value.type));
     write(value.value, depth);
     put(Opcode::Reduce);
   }

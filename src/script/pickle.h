@@ -32,10 +32,10 @@ struct PickleOptions {
   std::string storages = "data";  // the entry folder that tensors' storages go to
   // Types of containers, which TorchScript needs and torch.load with weights_only refuses.
   bool type_tags = true;
-  // The names of classes; unset: their own.
-  std::function<std::string(const Type& type)> type_name;
   // What __getstate__ of the object gives; nullopt: its attributes by name. Unset: always its attributes.
   std::function<std::optional<IValue>(const std::shared_ptr<Object>& object)> get_state;
+  // A type as the source has it; unset: by its own name.
+  std::function<std::string(const TypePtr& type)> type_text = nullptr;
 };
 
 // The pickle of `value`, protocol 2; tensors' storages are added to `archive`, each once. ValueError for what has no

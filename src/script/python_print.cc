@@ -507,11 +507,19 @@ std::string SourceReferences::constant_name(const Tensor& tensor) {
   return fmt::format("CONSTANTS.c{}", constants.size() - 1);
 }
 
+namespace {
+
+// Does its source have a definition?
+bool is_printed(const Type& type) {
+  return type.is(TypeKind::Class) || type.is(TypeKind::Interface) || type.is(TypeKind::Enum) ||
+         (type.is(TypeKind::Tuple) && !type.name().empty());
+}
+
+}  // namespace
+
 void SourceReferences::note(const TypePtr& type) {
   for (const TypePtr& element : type->elements()) note(element);
-  const bool is_defined = type->is(TypeKind::Class) || type->is(TypeKind::Interface) || type->is(TypeKind::Enum) ||
-                          (type->is(TypeKind::Tuple) && !type->name().empty());
-  if (!is_defined || find(*type)) return;
+  if (!is_printed(*type) || find(*type)) return;
   positions_[type.get()] = types.size();
   types.push_back(type);
   type_names_.push_back(unused_name(type->name()));
@@ -552,7 +560,12 @@ std::string SourceReferences::name(const std::shared_ptr<Function>& function) {
 }
 
 std::string SourceReferences::text(const TypePtr& type) {
-  return type->str([this](const Type& named) { return name(named); });
+  if (is_printed(*type)) return name(*type);
+  if (type->elements().empty()) return type->str();
+  std::string elements;
+  for (const TypePtr& element : type->elements()) elements += (elements.empty() ? "" : ", ") + text(element);
+  const std::string own = type->str();
+  return own.substr(0, own.find('[')) + "[" + elements + "]";
 }
 
 std::string print_literal(const IValue& value, SourceReferences& references) {

@@ -28,7 +28,7 @@ void write(const Module& module, const ExtraFiles& extra_files, ArchiveWriter& a
   const std::map<std::string, std::string> files = print_program(module.object()->type, references);
   PickleOptions options;
   options.get_state = get_state;
-  options.type_name = [&](const Type& type) { return references.name(type); };
+  options.type_text = [&](const TypePtr& type) { return references.text(type); };
   const std::string data = pickle(IValue(module.object()), archive, options);
   archive.add("data.pkl", bytes_of(data));
   for (const auto& [path, text] : files) archive.add(path, bytes_of(text), true);

@@ -27,6 +27,12 @@ struct TypeFactory {
 
 namespace {
 
+std::string joined(const std::vector<TypePtr>& types) {
+  std::string text;
+  for (const TypePtr& type : types) text += (text.empty() ? "" : ", ") + type->str();
+  return text;
+}
+
 bool all_equal(const std::vector<TypePtr>& a, const std::vector<TypePtr>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const TypePtr& x, const TypePtr& y) { return x->equals(*y); });
@@ -58,13 +64,7 @@ bool fulfils(const Type& type, const InterfaceType& interface) {
 
 }  // namespace
 
-std::string Type::str(const std::function<std::string(const Type&)>& name_of) const {
-  const auto joined = [&] {
-    std::string text;
-    for (const TypePtr& element : elements_) text += (text.empty() ? "" : ", ") + element->str(name_of);
-    return text;
-  };
-  const auto own_name = [&] { return name_of ? name_of(*this) : name_; };
+std::string Type::str() const {
   switch (kind_) {
     case TypeKind::Any: return "Any";
     case TypeKind::Tensor: return "Tensor";
@@ -77,17 +77,17 @@ std::string Type::str(const std::function<std::string(const Type&)>& name_of) co
     case TypeKind::None: return "NoneType";
     case TypeKind::Device: return "Device";
     case TypeKind::Generator: return "Generator";
-    case TypeKind::List: return "List[" + joined() + "]";
-    case TypeKind::Dict: return "Dict[" + joined() + "]";
+    case TypeKind::List: return "List[" + element()->str() + "]";
+    case TypeKind::Dict: return "Dict[" + joined(elements_) + "]";
     case TypeKind::Tuple:
-      if (!name_.empty()) return own_name();
-      return elements_.empty() ? "Tuple[()]" : "Tuple[" + joined() + "]";
-    case TypeKind::Optional: return "Optional[" + joined() + "]";
-    case TypeKind::Union: return "Union[" + joined() + "]";
-    case TypeKind::Future: return "Future[" + joined() + "]";
+      if (!name_.empty()) return name_;
+      return elements_.empty() ? "Tuple[()]" : "Tuple[" + joined(elements_) + "]";
+    case TypeKind::Optional: return "Optional[" + element()->str() + "]";
+    case TypeKind::Union: return "Union[" + joined(elements_) + "]";
+    case TypeKind::Future: return "Future[" + element()->str() + "]";
     case TypeKind::Class:
     case TypeKind::Interface:
-    case TypeKind::Enum: return own_name();
+    case TypeKind::Enum: return name_;
     case TypeKind::Function: return "Function";
     case TypeKind::Var: return name_;
   }

@@ -44,9 +44,7 @@ class Type : public std::enable_shared_from_this<Type> {
   const std::vector<std::string>& fields() const { return fields_; }
 
   // As archives and errors write it: "Tensor", "List[int]", "Optional[Dict[str, Tensor]]", "__torch__.M".
-  std::string str() const { return str({}); }
-  // With other names of classes, interfaces, enums and NamedTuples.
-  std::string str(const std::function<std::string(const Type&)>& name_of) const;
+  std::string str() const;
   bool equals(const Type& other) const;
   // May a value of this type stand where `other` is expected? T for Optional[T], None for Optional[T], anything
   // for Any, int and float for Number, a member for its Union, a class for an interface it fulfils; int is not a

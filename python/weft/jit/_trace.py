@@ -223,22 +223,41 @@ def _mismatch(expected, actual, tolerance):
     return None
 
 
-def _check(make_run, function, traced, first, args, kwargs, tolerance):
-    """Compares a trace with what it was made from, on arguments of their own for each run."""
+class _Buffers:
+    """What a module's buffers are now, so that each run of a check starts with the same."""
+
+    def __init__(self, module):
+        self._saved = [] if module is None else [(buffer, buffer.clone()) for buffer in module.buffers()]
+
+    def restore(self):
+        for buffer, saved in self._saved:
+            buffer.copy_(saved)
+
+
+def _check(make_run, function, traced, first, args, kwargs, tolerance, module=None):
+    """Compares a trace with what it was made from, on arguments and buffers of their own for each run."""
+    buffers = _Buffers(module)
+
+    def call(function):
+        buffers.restore()
+        result = _clone(function(*_clone(args), **_clone(kwargs)))
+        buffers.restore()
+        return result
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TracerWarning)
         second = make_run(_clone(args), _clone(kwargs))
-    expected = function(*_clone(args), **_clone(kwargs))
+    expected = call(function)
     difference = _first_difference(first.nodes, second.nodes)
     if difference is not None:
         raise TracingCheckError(
             f"weft.jit.trace: two runs of {_name(function)} recorded different graphs; the trace holds for one of them only:\n{difference}"
         )
-    actual = traced(*_clone(args), **_clone(kwargs))
+    actual = call(traced)
     mismatch = _mismatch(expected, actual, tolerance)
     if mismatch is None:
         return
-    again = _mismatch(expected, function(*_clone(args), **_clone(kwargs)), tolerance)
+    again = _mismatch(expected, call(function), tolerance)
     if again is not None:
         warn(f"The traced function {_name(function)} gives other results each time it is called, so the trace could not be checked:\n{again}")
         return
@@ -343,7 +362,7 @@ def _trace_methods(module, inputs, check_inputs, keywords, check_tolerance, stri
         for args, kwargs in sets:
             _check(
                 lambda a, k: _Run(Program(module, is_check=True), function, a, k, strict, getattr(module, name)),
-                function, method, run, args, kwargs, check_tolerance,
+                function, method, run, args, kwargs, check_tolerance, module,
             )
     return traced
 

@@ -6,6 +6,8 @@ import threading
 
 from weft._C import _jit
 
+from ._tracer import is_tracing
+
 
 class Error(RuntimeError):
     """An error in a script, with the script's stack. It is also of the Python type that the same mistake raises
@@ -219,11 +221,12 @@ def fork(func, *args, **kwargs):
     func: a ScriptFunction, ScriptModule or one of its methods. Any other callable is run at once, before fork
     returns, as PyTorch does. In a script, fork and wait are the language's own.
     """
-    start = getattr(func, "_fork", None)
-    if start is not None:
-        return Future._of(start(args, kwargs))
-    if isinstance(func, ScriptFunction):
-        return Future._of(func._c.fork(*args, **kwargs))
+    if not is_tracing():  # a trace records the call in its place
+        start = getattr(func, "_fork", None)
+        if start is not None:
+            return Future._of(start(args, kwargs))
+        if isinstance(func, ScriptFunction):
+            return Future._of(func._c.fork(*args, **kwargs))
     if not callable(func):
         raise TypeError(f"fork: expected a callable, got {type(func).__name__}")
     future = Future()
