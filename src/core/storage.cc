@@ -1,15 +1,29 @@
+#include <cstdint>
+
 #include "weft/allocator.h"
 #include "weft/tensor.h"
 
 namespace weft {
 
 std::shared_ptr<Storage> Storage::allocate(size_t nbytes, Device device) {
-  require_available(device);
+  constexpr size_t kAlignment = 64, kSmall = 64;
   struct Owned : Storage {};  // made where its count is
-  std::shared_ptr<Storage> storage = std::make_shared<Owned>();
+  struct Small : Storage {    // the block as well
+    std::byte room[kSmall + kAlignment];
+    void* block() { return room + (kAlignment - reinterpret_cast<uintptr_t>(room) % kAlignment); }
+  };
+  require_available(device);
+  std::shared_ptr<Storage> storage;
+  if (nbytes <= kSmall && device.type == DeviceType::CPU) {
+    auto small = std::make_shared_for_overwrite<Small>();
+    small->data_ = small->block();
+    storage = std::move(small);
+  } else {
+    storage = std::make_shared<Owned>();
+    if (device.type != DeviceType::Meta) storage->data_ = detail::allocate(nbytes, &storage->capacity_);
+  }
   storage->nbytes_ = nbytes;
   storage->device_ = device;
-  if (device.type != DeviceType::Meta) storage->data_ = detail::allocate(nbytes, &storage->capacity_);
   return storage;
 }
 

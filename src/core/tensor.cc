@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstring>
+
 #include "core/copy.h"
 #include "core/trace_handle.h"
 #include "weft/error.h"
@@ -197,6 +199,13 @@ void Tensor::copy_from(const Tensor& source) const {
     throw_error(ErrorKind::Value, fmt::format("copy_from: {}\n  target: {}   source: {}", rule, describe(*this), describe(source)));
   };
   if (impl_->storage->read_only()) fail("the target is read-only");
+  constexpr int64_t kSmall = 1024;  // elements: less than the general case costs
+  const bool is_plain = dtype() == source.dtype() && impl_->shape == source.impl_->shape && numel() <= kSmall &&
+                        is_contiguous() && source.is_contiguous() && data() && source.data();
+  if (is_plain) {
+    std::memmove(data(), source.data(), static_cast<size_t>(numel() * itemsize(dtype())));
+    return;
+  }
   const int64_t skipped = dim() - source.dim();
   // As NumPy's assignment: leading dimensions of size 1 of the source are dropped.
   Strides source_strides(static_cast<size_t>(dim()), 0);

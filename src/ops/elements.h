@@ -13,6 +13,7 @@ inline constexpr int64_t kBlock = 512;          // elements per block; scratch b
 inline constexpr int64_t kMaxElementSize = 16;  // bytes, complex128
 
 struct alignas(64) BlockBuffer {
+  BlockBuffer() {}  // not filled
   std::byte bytes[kBlock * kMaxElementSize];
 };
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+#include <memory>
+
 #include "ops/define.h"
 #include "ops/elements.h"
 #include "ops/schema.h"
@@ -10,6 +13,7 @@
 namespace weft::ops {
 namespace {
 
+constexpr size_t kMostOperands = 4;
 constexpr int64_t kGrain = 32 * 1024;  // elements per task: some tens of microseconds of work
 
 struct ParamReader {
@@ -28,6 +32,12 @@ struct ParamReader {
  private:
   void set(int64_t value) { real = static_cast<double>(value), integer = value; }
 };
+
+// This thread's: two blocks for each operand, one for the result.
+BlockBuffer* scratch_blocks() {
+  thread_local const std::unique_ptr<BlockBuffer[]> blocks(new BlockBuffer[2 * kMostOperands + 1]);
+  return blocks.get();
+}
 
 DType computation_dtype(std::span<const TensorType> operands) { return operands.back().dtype; }
 
@@ -88,8 +98,9 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
   const int64_t out_size = itemsize(stored);
 
   parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    std::vector<BlockBuffer> scratch(2 * readers.size() + 1);
-    std::array<const void*, 4> inputs{};
+    BlockBuffer* const scratch = scratch_blocks();
+    std::byte* const wide = scratch[2 * readers.size()].bytes;
+    std::array<const void*, kMostOperands> inputs{};
     for (int64_t start = begin; start < end; start += kBlock) {
       const int64_t count = std::min(kBlock, end - start);
       for (size_t i = 0; i < readers.size(); ++i) inputs[i] = readers[i].read(start, count, &scratch[2 * i]);
@@ -97,8 +108,8 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
       if (stored == computed) {
         loop(target, inputs.data(), count, params);
       } else {
-        loop(scratch.back().bytes, inputs.data(), count, params);
-        convert_block(stored, target, computed, scratch.back().bytes, count);
+        loop(wide, inputs.data(), count, params);
+        convert_block(stored, target, computed, wide, count);
       }
     }
   });
@@ -130,33 +141,53 @@ std::shared_ptr<const Params> default_params(std::span<const Param> schema) {
   return std::make_shared<const Params>(schema, attrs);
 }
 
-// Tensors of a small call: which one gives the shape.
+bool has_condition(const OpDef& op) {
+  static const OpDef* const where = find_op("where");
+  return &op == where;
+}
+
+// What the loop of a small call is given.
 struct SmallCall {
-  const Tensor* shaped = nullptr;
-  bool has_numbers = false;
-  bool is_usual = false;
+  const Tensor* shaped = nullptr;  // has the result's shape
+  DType compute = DType::F32, result = DType::F32;
+  int64_t count = 0;
+  std::array<const void*, kMostOperands> inputs{};
 };
 
-SmallCall small_call(std::span<const Operand> operands) {
-  SmallCall found;
-  const Tensor* first = nullptr;
-  for (const Operand& operand : operands) {
-    const Tensor* tensor = std::get_if<Tensor>(&operand);
+// Finds dtype and shape; false where they take more than a look.
+bool describe_small(const OpDef& op, std::span<const Operand> operands, SmallCall& call) {
+  const Tensor* typed = nullptr;
+  bool has_numbers = false;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Tensor* tensor = std::get_if<Tensor>(&operands[i]);
+    const bool is_condition = i == 0 && has_condition(op);
     if (tensor == nullptr) {
-      found.has_numbers = true;
+      if (is_condition) return false;
+      has_numbers = true;
       continue;
     }
-    if (!tensor->defined() || tensor->is_traced() || tensor->device().type != DeviceType::CPU) return {};
-    if (first != nullptr && tensor->dtype() != first->dtype()) return {};
-    first = tensor;
+    if (!tensor->defined() || tensor->is_traced() || tensor->device().type != DeviceType::CPU) return false;
+    if (is_condition) {
+      if (tensor->dtype() != DType::Bool) return false;
+    } else {
+      if (typed != nullptr && tensor->dtype() != typed->dtype()) return false;
+      typed = tensor;
+    }
     if (tensor->dim() == 0) continue;
-    if (found.shaped != nullptr && tensor->impl()->shape != found.shaped->impl()->shape) return {};
-    if (!tensor->is_contiguous()) return {};
-    found.shaped = tensor;
+    if (call.shaped != nullptr && tensor->impl()->shape != call.shaped->impl()->shape) return false;
+    if (!tensor->is_contiguous()) return false;
+    call.shaped = tensor;
   }
-  if (found.shaped == nullptr) found.shaped = first;
-  found.is_usual = first != nullptr;
-  return found;
+  if (typed == nullptr) return false;
+  if (call.shaped == nullptr) call.shaped = typed;
+  call.compute = typed->dtype();
+  call.count = weft::numel(call.shaped->impl()->shape);
+  if (call.count > kBlock || compute_dtype(call.compute) != call.compute) return false;
+  // A number outside of the integers' range is compared in a wider dtype.
+  if (has_numbers && is_integral(call.compute) && op.dtype_rule == DTypeRule::Bool) return false;
+  const std::optional<DType> result = small_result(op, call.compute);
+  call.result = result.value_or(call.compute);
+  return result.has_value();
 }
 
 void fill_block(DType dtype, BlockBuffer& block, const Scalar& value, int64_t count) {
@@ -175,36 +206,57 @@ void fill_block(DType dtype, BlockBuffer& block, const Scalar& value, int64_t co
   });
 }
 
+// Finds the elements: of a tensor of the result's shape where they are, others repeated in a block.
+bool gather_small(std::span<const Operand> operands, bool has_condition, SmallCall& call, std::span<BlockBuffer> scratch) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Tensor* tensor = std::get_if<Tensor>(&operands[i]);
+    call.inputs[i] = tensor ? tensor->data() : scratch[i].bytes;
+    if (tensor == nullptr) {
+      const Scalar& number = std::get<Scalar>(operands[i]);
+      if (promote_weak(call.compute, number.kind(), Promotion::Torch) != call.compute) return false;
+      fill_block(call.compute, scratch[i], number, call.count);
+    } else if (tensor->dim() == 0 && call.count != 1) {
+      fill_block(i == 0 && has_condition ? DType::Bool : call.compute, scratch[i], tensor->item(), call.count);
+      call.inputs[i] = scratch[i].bytes;
+    }
+  }
+  return true;
+}
+
+// `target` gives where the result goes, once it is known that there will be one; null to refuse it.
+template <class Target>
+bool run_small(const OpDef& op, std::span<const Operand> operands, Target target) {
+  constexpr size_t kMost = 3;
+  if (op.default_params == nullptr || operands.size() > kMost) return false;
+  SmallCall call;
+  std::array<BlockBuffer, kMost> scratch;
+  if (!describe_small(op, operands, call) || !gather_small(operands, has_condition(op), call, scratch)) return false;
+  void* out = target(call);
+  if (out == nullptr) return false;
+  (*op.loops)[static_cast<size_t>(call.compute)](out, call.inputs.data(), call.count, *op.default_params);
+  return true;
+}
+
 }  // namespace
 
 Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands) {
-  constexpr size_t kMostOperands = 3;
-  if (op.loops == nullptr || op.default_params == nullptr || operands.size() > kMostOperands) return {};
-  const SmallCall found = small_call(operands);
-  const bool number_as_condition = found.has_numbers && std::holds_alternative<Scalar>(operands[0]) && op.name == "where";
-  if (!found.is_usual || number_as_condition) return {};
-  const DType compute = found.shaped->dtype();
-  const int64_t count = weft::numel(found.shaped->impl()->shape);
-  const std::optional<DType> result_dtype = small_result(op, compute);
-  if (!result_dtype || compute_dtype(compute) != compute || count > kBlock) return {};
-  if (found.has_numbers && (is_integral(compute) && op.dtype_rule == DTypeRule::Bool)) return {};
-  std::array<BlockBuffer, kMostOperands> scratch;  // not initialized
-  std::array<const void*, kMostOperands> inputs{};
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (const Tensor* tensor = std::get_if<Tensor>(&operands[i])) {
-      inputs[i] = tensor->data();
-      if (tensor->dim() > 0 || count == 1) continue;
-      fill_block(compute, scratch[i], tensor->item(), count);
-    } else {
-      const Scalar& number = std::get<Scalar>(operands[i]);
-      if (promote_weak(compute, number.kind(), Promotion::Torch) != compute) return {};
-      fill_block(compute, scratch[i], number, count);
-    }
-    inputs[i] = scratch[i].bytes;
-  }
-  Tensor result = Tensor::empty(found.shaped->impl()->shape, *result_dtype);
-  (*op.loops)[static_cast<size_t>(compute)](result.data(), inputs.data(), count, *op.default_params);
+  Tensor result;
+  run_small(op, operands, [&](const SmallCall& call) {
+    result = Tensor::empty(call.shaped->impl()->shape, call.result);
+    return result.data();
+  });
   return result;
+}
+
+bool run_small_pointwise(const OpDef& op, std::span<const Operand> operands, const Tensor& self) {
+  BlockBuffer result;  // other operands may view self's elements
+  const bool is_done = run_small(op, operands, [&](const SmallCall& call) -> void* {
+    const bool fits = call.result == self.dtype() && call.shaped->impl()->shape == self.impl()->shape &&
+                      self.is_contiguous() && !self.storage()->read_only();
+    return fits ? result.bytes : nullptr;
+  });
+  if (is_done) std::memcpy(self.data(), result.bytes, static_cast<size_t>(self.numel() * itemsize(self.dtype())));
+  return is_done;
 }
 
 const OpDef& detail::register_pointwise(const char* name, const char* operands, DTypeRule rule, DTypeSet dtypes,

@@ -1,6 +1,7 @@
 #include "ops/reduction.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ops/elements.h"
 #include "ops/reduction_kernels.h"
@@ -84,7 +85,7 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
   if (length <= kBlock / 2) {
     const int64_t rows_per_block = kBlock / length;
     parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
-      std::vector<BlockBuffer> scratch(2);
+      std::array<BlockBuffer, 2> scratch;
       for (int64_t row = begin; row < end; row += rows_per_block) {
         const int64_t rows = std::min(rows_per_block, end - row);
         const auto* elements = static_cast<const std::byte*>(reader.read(row * length, rows * length, scratch.data()));
@@ -96,7 +97,7 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
   }
   std::vector<std::byte> chunk_partials(static_cast<size_t>(problem.kept * chunks * size));
   parallel_for(0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
-    std::vector<BlockBuffer> scratch(3);
+    std::array<BlockBuffer, 3> scratch;
     for (int64_t task = begin; task < end; ++task) {
       const int64_t row = task / chunks, first = task % chunks * kChunk, last = std::min(first + kChunk, length);
       PairwiseStack stack(kernels, 1, size);
@@ -124,7 +125,7 @@ void reduce_columns(const Problem& problem, const ElementReader& reader, std::by
   const int64_t outer = problem.kept / problem.inner;
   const int64_t grain = std::max<int64_t>(1, kChunk / (problem.reduced * width));
   parallel_for(0, outer * blocks, grain, [&](int64_t begin, int64_t end) {
-    std::vector<BlockBuffer> scratch(3);
+    std::array<BlockBuffer, 3> scratch;
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / blocks, column = task % blocks * width;
       const int64_t count = std::min(width, problem.inner - column);
@@ -144,7 +145,7 @@ void reduce_columns(const Problem& problem, const ElementReader& reader, std::by
 void reduce_arg(const Problem& problem, const ElementReader& reader, int64_t* result) {
   const ArgBlock kernel = arg_kernel(problem.op, problem.accumulate);
   parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / problem.reduced), [&](int64_t begin, int64_t end) {
-    std::vector<BlockBuffer> scratch(3);
+    std::array<BlockBuffer, 3> scratch;
     for (int64_t row = begin; row < end; ++row) {
       for (int64_t at = 0; at < problem.reduced; at += kBlock) {
         const int64_t count = std::min(kBlock, problem.reduced - at);

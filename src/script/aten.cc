@@ -5,6 +5,7 @@
 #include <array>
 
 #include "ops/arguments.h"
+#include "ops/pointwise.h"
 
 namespace weft::jit::aten {
 namespace {
@@ -106,29 +107,37 @@ bool is_default(const ops::Param& param, const IValue& value) {
   return expected != nullptr && expected->is_int() && expected->to_int() == value.to_int();
 }
 
-// Pointwise operators, without the memory that the general case takes: most calls of small tensors.
-void forward_pointwise(const OpDef& op, std::span<IValue> arguments, IValue* results) {
-  std::array<Operand, 4> operands;
-  size_t operand_count = 0;
-  Attrs attrs;
-  for (size_t i = 0; i < std::min(arguments.size(), op.params.size()); ++i) {
-    const ops::Param& param = op.params[i];
-    const IValue& value = arguments[i];
-    if (param.type != ParamType::Tensor) {
-      if (!is_default(param, value)) attrs.set(param.name, to_attribute(param, value));
-    } else if (value.is_tensor()) {
-      operands.at(operand_count++) = value.to_tensor();
-    } else {
-      operands.at(operand_count++) = value.is_none() ? Operand(Tensor()) : Operand(value.to_scalar());
+// Operands and attributes of a pointwise operator, without the memory that the general case takes: most calls of
+// small tensors. The arguments are moved from.
+struct PointwiseCall {
+  PointwiseCall(const OpDef& op, std::span<IValue> arguments) {
+    for (size_t i = 0; i < std::min(arguments.size(), op.params.size()); ++i) {
+      const ops::Param& param = op.params[i];
+      IValue& value = arguments[i];
+      if (param.type != ParamType::Tensor) {
+        if (!is_default(param, value)) attrs.set(param.name, to_attribute(param, value));
+      } else if (value.is_tensor()) {
+        storage.at(count++) = std::move(value.to_tensor());
+      } else {
+        storage.at(count++) = value.is_none() ? Operand(Tensor()) : Operand(value.to_scalar());
+      }
     }
   }
-  results[0] = IValue(ops::invoke(op, std::span<const Operand>(operands).first(operand_count), attrs, Promotion::Torch));
-}
+  std::span<const Operand> operands() const { return std::span(storage).first(count); }
+
+  std::array<Operand, 4> storage;
+  size_t count = 0;
+  Attrs attrs;
+};
 
 }  // namespace
 
 void forward(const OpDef& op, std::span<IValue> arguments, IValue* results) {
-  if (op.kind == ops::OpKind::Pointwise) return forward_pointwise(op, arguments, results);
+  if (op.kind == ops::OpKind::Pointwise) {
+    const PointwiseCall call(op, arguments);
+    results[0] = IValue(ops::invoke(op, call.operands(), call.attrs, Promotion::Torch));
+    return;
+  }
   Attrs attrs;
   std::vector<Tensor> tensors;
   std::vector<Operand> operands;
@@ -155,6 +164,21 @@ void forward(const OpDef& op, std::span<IValue> arguments, IValue* results) {
   } else {
     store_results(op, call_all(op, std::move(tensors), std::move(attrs)), results);
   }
+}
+
+void forward_inplace(const OpDef& op, std::span<IValue> arguments, IValue* results) {
+  Tensor self = arguments[0].to_tensor();
+  if (op.kind == ops::OpKind::Pointwise) {
+    const PointwiseCall call(op, arguments);
+    if (!call.attrs.items().empty() || !ops::run_small_pointwise(op, call.operands(), self)) {
+      write_back(op.name.c_str(), self, ops::invoke(op, call.operands(), call.attrs, Promotion::Torch));
+    }
+  } else {
+    IValue result;
+    forward(op, arguments, &result);
+    write_back(op.name.c_str(), self, result.to_tensor());
+  }
+  results[0] = std::move(self);
 }
 
 std::vector<Tensor> tensor_list(const IValue& list) {

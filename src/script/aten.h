@@ -86,7 +86,13 @@ void forward_to(std::span<IValue> arguments, IValue* results) {
   forward(op<N>(), arguments, results);
 }
 
-// self.add_(…) by add's function.
+// self.add_(…) by the operator `op`.
+void forward_inplace(const OpDef& op, std::span<IValue> arguments, IValue* results);
+template <Name N>
+void forward_inplace_to(std::span<IValue> arguments, IValue* results) {
+  forward_inplace(op<N>(), arguments, results);
+}
+// The same by the function of add.
 template <BuiltinFn F>
 void run_inplace(std::span<IValue> arguments, IValue* results) {
   Tensor self = arguments[0].to_tensor();
@@ -116,7 +122,7 @@ void same(std::string_view schema) {
 }
 template <Name N>
 void same_with_inplace(std::string_view schema) {
-  define_functions(schema, &forward_to<N>, &run_inplace<&forward_to<N>>);
+  define_functions(schema, &forward_to<N>, &forward_inplace_to<N>);
 }
 
 }  // namespace weft::jit::aten

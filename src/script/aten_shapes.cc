@@ -3,14 +3,17 @@
 
 #include "ops/build.h"
 #include "script/aten.h"
+#include "script/direct_views.h"
 
 namespace weft::jit::aten {
 namespace {
 
 Tensor permute(const Tensor& x, const Ints& dims) {
+  if (Tensor made = direct::permute(x, dims); made.defined()) return made;
   return call(op<"permute">(), {x}, {{"dims", sizes(dims)}});
 }
 Tensor reshape(const Tensor& x, const Ints& shape) {
+  if (Tensor made = direct::reshape(x, shape); made.defined()) return made;
   return call(op<"reshape">(), {x}, {{"shape", sizes(shape)}});
 }
 
@@ -34,6 +37,7 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
     wrap_dim("transpose", dim0, 0), wrap_dim("transpose", dim1, 0);
     return alias(x);
   }
+  if (Tensor made = direct::transpose(x, dim0, dim1); made.defined()) return made;
   return call(op<"transpose">(), {x}, {{"dim0", number(dim0)}, {"dim1", number(dim1)}});
 }
 
@@ -49,16 +53,19 @@ Tensor reverse_dims(const Tensor& x) {
 }
 
 Tensor unsqueeze(const Tensor& x, int64_t dim) {
+  if (Tensor made = direct::unsqueeze(x, dim); made.defined()) return made;
   const int64_t axis = ops::normalize_dim("unsqueeze", dim, x.dim() + 1);
   return call(op<"unsqueeze">(), {x}, {{"dim", sizes(Ints{axis})}});
 }
 
 Tensor squeeze(const Tensor& x, const OptionalInts& dims) {
   if (dims && x.dim() == 0) return alias(x);
+  if (Tensor made = direct::squeeze(x, dims); made.defined()) return made;
   return call(op<"squeeze">(), {x}, {{"dim", sizes(dims)}});
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
+  if (Tensor made = direct::select(x, dim, index); made.defined()) return made;
   WEFT_CHECK_INDEX(x.dim() > 0,
                    fmt::format("select: expected a tensor with dimensions, got {}", describe(x)));
   const int64_t axis = ops::normalize_dim("select", dim, x.dim());
@@ -74,6 +81,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 }
 
 Tensor slice(const Tensor& x, int64_t dim, OptionalInt start, OptionalInt stop, int64_t step) {
+  if (Tensor made = direct::slice(x, dim, start, stop, step); made.defined()) return made;
   WEFT_CHECK(step > 0, fmt::format("slice: step must be positive, got {}\n  self: {}", step, describe(x)));
   WEFT_CHECK_INDEX(x.dim() > 0, fmt::format("slice: expected a tensor with dimensions, got {}", describe(x)));
   const auto end = [](OptionalInt value) { return value ? std::optional<Sym>(*value) : std::nullopt; };
@@ -81,11 +89,13 @@ Tensor slice(const Tensor& x, int64_t dim, OptionalInt start, OptionalInt stop, 
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+  if (Tensor made = direct::narrow(x, dim, start, length); made.defined()) return made;
   return call(op<"narrow">(), {x},
               {{"dim", number(dim)}, {"start", number(start)}, {"length", number(length)}});
 }
 
 Tensor expand(const Tensor& x, const Ints& shape) {
+  if (Tensor made = direct::expand(x, shape); made.defined()) return made;
   return call(op<"expand">(), {x}, {{"shape", sizes(shape)}});
 }
 

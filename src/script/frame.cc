@@ -35,24 +35,24 @@ void FrameStack::pop(size_t size) {
   while (chunk_ > 0 && chunks_[chunk_].used == 0) --chunk_;
 }
 
-FrameScope::FrameScope(const Code& code)
-    : stack_(FrameStack::current()),
-      frame_{code, code.instructions.data(), nullptr, size_t{code.num_registers} + code.num_staged, stack_.top_} {
-  if (stack_.depth_ >= kMaxCallDepth) {
-    throw_error(ErrorKind::Runtime, fmt::format("calls of TorchScript functions are nested deeper than {}, in '{}'", kMaxCallDepth, code.function_name));
+Frame& FrameStack::enter(const Code& code) {
+  if (depth_ >= kMaxCallDepth) {
+    throw_error(ErrorKind::Runtime, fmt::format("calls of TorchScript functions are nested deeper than {}, in '{}'",
+                                                kMaxCallDepth, code.function_name));
   }
-  frame_.registers = stack_.push(frame_.size);
-  stack_.top_ = &frame_;
-  ++stack_.depth_;
+  if (!frames_) frames_ = std::make_unique<Frame[]>(kMaxCallDepth);
+  const size_t size = size_t{code.num_registers} + code.num_staged;
+  IValue* const registers = push(size);
+  return frames_[depth_++] = {&code, code.instructions.data(), registers, size};
 }
 
-FrameScope::~FrameScope() {
-  for (size_t i = 0; i < frame_.size; ++i) {
-    if (!frame_.registers[i].is_none()) frame_.registers[i] = IValue();
+void FrameStack::leave() {
+  const Frame& frame = top();
+  for (IValue* value = frame.registers; value != frame.registers + frame.size; ++value) {
+    if (!value->is_none()) *value = IValue();
   }
-  stack_.pop(frame_.size);
-  stack_.top_ = frame_.caller;
-  --stack_.depth_;
+  pop(frame.size);
+  --depth_;
 }
 
 namespace {
@@ -66,10 +66,12 @@ std::string stack_line(const ir::SourceLocation& location, const std::string& fu
 
 std::string traceback() {
   std::vector<std::string> lines;
-  for (const Frame* frame = FrameStack::current().top(); frame; frame = frame->caller) {
-    const ir::SourceLocation* location = &frame->code.location(frame->at);
+  const FrameStack& stack = FrameStack::current();
+  for (size_t depth = stack.depth(); depth-- > 0;) {
+    const Frame& frame = stack.frame(depth);
+    const ir::SourceLocation* location = &frame.code->location(frame.at);
     for (; location->inlined; location = &location->inlined->location) lines.push_back(stack_line(*location, location->inlined->function));
-    lines.push_back(stack_line(*location, frame->code.function_name));
+    lines.push_back(stack_line(*location, frame.code->function_name));
   }
   // The innermost calls of a deep recursion say enough.
   constexpr size_t kMost = 30;

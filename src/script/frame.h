@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "script/code.h"
@@ -10,21 +11,26 @@
 namespace weft::jit {
 
 struct Frame {
-  const Code& code;
-  const Instruction* at;
-  IValue* registers;
-  size_t size;
-  Frame* caller;
+  const Code* code = nullptr;
+  const Instruction* at = nullptr;
+  IValue* registers = nullptr;
+  size_t size = 0;
 };
 
-// Registers of nested calls, in chunks that stay where they are. All that are not in use hold None.
+// Frames of nested calls, and their registers in chunks that stay where they are. Registers that are not in use
+// hold None.
 class FrameStack {
  public:
   static FrameStack& current();
-  Frame* top() const { return top_; }
+  // RuntimeError when calls are nested too deep.
+  Frame& enter(const Code& code);
+  void leave();
+  // The innermost call, and how many there are.
+  Frame& top() { return frames_[depth_ - 1]; }
+  size_t depth() const { return depth_; }
+  const Frame& frame(size_t index) const { return frames_[index]; }
 
  private:
-  friend class FrameScope;
   IValue* push(size_t size);
   void pop(size_t size);
   static constexpr size_t kChunk = 4096;
@@ -34,21 +40,8 @@ class FrameStack {
   };
   std::vector<Chunk> chunks_;
   size_t chunk_ = 0;
-  Frame* top_ = nullptr;
-  int depth_ = 0;
-};
-
-class FrameScope {
- public:
-  explicit FrameScope(const Code& code);
-  ~FrameScope();
-  FrameScope(const FrameScope&) = delete;
-  FrameScope& operator=(const FrameScope&) = delete;
-  Frame& frame() { return frame_; }
-
- private:
-  FrameStack& stack_;
-  Frame frame_;
+  std::unique_ptr<Frame[]> frames_;
+  size_t depth_ = 0;
 };
 
 // "Traceback of TorchScript …", a line for each call that this thread is in.

@@ -41,13 +41,14 @@ double number_of(const IValue& value) {
 
 class Machine {
  public:
-  explicit Machine(Frame& frame) : code_(frame.code), frame_(frame), registers_(frame.registers) {}
+  // Runs the thread's innermost call, and those it makes, until it returns.
+  explicit Machine(FrameStack& stack) : stack_(stack), entry_(stack.depth()) { resume(); }
 
   IValue run() {
-    const Instruction* const begin = code_.instructions.data();
+    const Instruction* begin = code_->instructions.data();
     const Instruction* at = begin;
     for (;; ++at) {
-      frame_.at = at;
+      frame_->at = at;
       switch (at->op) {
         case OpCode::Jump: at = begin + at->dst - 1; break;
         case OpCode::JumpUnless:
@@ -62,7 +63,16 @@ class Machine {
           if (value(at->b).to_bool() && next < int_of(value(at->a))) at = begin + at->dst - 1;
           break;
         }
-        case OpCode::Return: return result(*at);
+        case OpCode::Return: {
+          IValue value = result(*at);
+          if (stack_.depth() == entry_) return value;
+          stack_.leave();
+          resume();
+          at = frame_->at;
+          begin = code_->instructions.data();
+          give(*at, std::move(value));
+          break;
+        }
         case OpCode::Move: registers_[at->dst] = take(at->a); break;
         case OpCode::Drop: registers_[at->dst] = IValue(); break;
 
@@ -106,8 +116,12 @@ class Machine {
           break;
         case OpCode::SetAttribute: value(at->a).to_object()->set_attribute(at->payload->text, value(at->b)); break;
         case OpCode::CallBuiltin: call_builtin(*at); break;
-        case OpCode::CallFunction: call(*at, *at->payload->function); break;
-        case OpCode::CallMethod: call(*at, method(*at)); break;
+        case OpCode::CallFunction:
+        case OpCode::CallMethod:
+          call(*at, at->op == OpCode::CallMethod ? method(*at) : *at->payload->function);
+          begin = code_->instructions.data();
+          at = begin - 1;
+          break;
         default: rarely(*at); break;
       }
     }
@@ -115,12 +129,12 @@ class Machine {
 
  private:
   const IValue& value(Ref ref) const {
-    return ref.is_constant() ? code_.constants[ref.index()] : registers_[ref.index()];
+    return ref.is_constant() ? code_->constants[ref.index()] : registers_[ref.index()];
   }
   IValue& dst(const Instruction* at) { return registers_[at->dst]; }
-  Ref operand(const Instruction& at, size_t i) const { return code_.refs[at.operands + i]; }
+  Ref operand(const Instruction& at, size_t i) const { return code_->refs[at.operands + i]; }
   IValue take(Ref ref) {
-    if (ref.is_constant()) return code_.constants[ref.index()];
+    if (ref.is_constant()) return code_->constants[ref.index()];
     IValue& from = registers_[ref.index()];
     if (!ref.moves()) return from;
     IValue result = std::move(from);
@@ -140,7 +154,7 @@ class Machine {
   }
   void give_all(const Instruction& at, const std::vector<IValue>& values) {
     if (at.num_results == 1) registers_[at.dst] = IValue(values[0]);
-    else for (size_t i = 0; i < at.num_results; ++i) registers_[code_.results[at.dst + i]] = values[i];
+    else for (size_t i = 0; i < at.num_results; ++i) registers_[code_->results[at.dst + i]] = values[i];
   }
 
   IValue result(const Instruction& at) {
@@ -194,7 +208,7 @@ class Machine {
 
   // ---- calls -------------------------------------------------------------------------------------------
   void call_builtin(const Instruction& at) {
-    IValue* const staged = registers_ + code_.num_registers;
+    IValue* const staged = registers_ + code_->num_registers;
     for (size_t i = 0; i < at.num_operands; ++i) staged[i] = take(operand(at, i));
     const std::span arguments(staged, at.num_operands);
     if (at.num_results == 1 && at.builtin->schema.returns.size() == 1) {
@@ -203,7 +217,7 @@ class Machine {
       IValue* const results = staged + at.num_operands;
       at.builtin->run(arguments, results);
       if (at.num_results == 1) registers_[at.dst] = std::move(results[0]);
-      else for (size_t i = 0; i < at.num_results; ++i) registers_[code_.results[at.dst + i]] = std::move(results[i]);
+      else for (size_t i = 0; i < at.num_results; ++i) registers_[code_->results[at.dst + i]] = std::move(results[i]);
       for (size_t i = 0; i < std::max<size_t>(at.builtin->schema.returns.size(), at.num_results); ++i) results[i] = IValue();
     }
     for (IValue& argument : arguments) {
@@ -219,12 +233,19 @@ class Machine {
     return *found;  // the class keeps it
   }
 
+  // Goes on in the function; its Return comes back to the instruction after this one.
   void call(const Instruction& at, const Function& function) {
     const Code& callee = function.impl().get_code();
     check_count(callee, at.num_operands);
-    FrameScope scope(callee);
-    for (size_t i = 0; i < at.num_operands; ++i) scope.frame().registers[i] = take(operand(at, i));
-    give(at, run_frame(scope.frame()));
+    Frame& entered = stack_.enter(callee);
+    for (size_t i = 0; i < at.num_operands; ++i) entered.registers[i] = take(operand(at, i));
+    resume();
+  }
+  // Takes up the innermost call.
+  void resume() {
+    frame_ = &stack_.top();
+    code_ = frame_->code;
+    registers_ = frame_->registers;
   }
 
  public:
@@ -232,7 +253,6 @@ class Machine {
     WEFT_ASSERT(given == code.num_arguments,
                 fmt::format("{}: called with {} arguments, takes {}", code.function_name, given, code.num_arguments));
   }
-  static IValue run_frame(Frame& frame);
 
  private:
   // ---- the rest: out of the way of the loop above ------------------------------------------------------
@@ -339,7 +359,7 @@ class Machine {
 
   void run_stretch(const Instruction& at) {
     const Stretch& stretch = *static_cast<const StretchPayload*>(at.payload)->stretch;
-    if (stretch.is_idle()) return put(registers_[at.num_results == 1 ? at.dst : code_.results[at.dst]], false);
+    if (stretch.is_idle()) return put(registers_[at.num_results == 1 ? at.dst : code_->results[at.dst]], false);
     constexpr size_t kFew = 32;
     std::array<const IValue*, kFew> few;
     std::vector<const IValue*> many(at.num_operands > kFew ? at.num_operands : 0);
@@ -347,19 +367,42 @@ class Machine {
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = &value(operand(at, i));
     std::vector<IValue> outputs(at.num_results - 1u);
     const bool ran = stretch.run(inputs, outputs);
-    put(registers_[outputs.empty() ? at.dst : code_.results[at.dst]], ran);
-    for (size_t i = 0; ran && i < outputs.size(); ++i) registers_[code_.results[at.dst + 1 + i]] = std::move(outputs[i]);
+    put(registers_[outputs.empty() ? at.dst : code_->results[at.dst]], ran);
+    for (size_t i = 0; ran && i < outputs.size(); ++i) registers_[code_->results[at.dst + 1 + i]] = std::move(outputs[i]);
   }
 
-  const Code& code_;
-  Frame& frame_;
-  IValue* const registers_;
+  FrameStack& stack_;
+  const size_t entry_;  // depth of the call that this runs
+  const Code* code_;
+  Frame* frame_;
+  IValue* registers_;
 };
 
-// The innermost call gives an error the stack.
-IValue Machine::run_frame(Frame& frame) {
+// Leaves the calls that an error leaves open as well.
+class CallScope {
+ public:
+  explicit CallScope(const Code& code) : stack_(FrameStack::current()), outside_(stack_.depth()) { stack_.enter(code); }
+  ~CallScope() {
+    while (stack_.depth() > outside_) stack_.leave();
+  }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+  FrameStack& stack() { return stack_; }
+
+ private:
+  FrameStack& stack_;
+  const size_t outside_;
+};
+
+}  // namespace
+
+IValue run_code(const Code& code, std::span<IValue> arguments) {
+  Machine::check_count(code, arguments.size());
+  CallScope scope(code);
+  for (size_t i = 0; i < arguments.size(); ++i) scope.stack().top().registers[i] = std::move(arguments[i]);
+  // The innermost call gives an error the stack.
   try {
-    return Machine(frame).run();
+    return Machine(scope.stack()).run();
   } catch (const ScriptError&) {
     throw;
   } catch (const Error& error) {
@@ -367,15 +410,6 @@ IValue Machine::run_frame(Frame& frame) {
   } catch (const std::bad_alloc&) {
     throw ScriptError(ErrorKind::Memory, "out of memory" + traceback());
   }
-}
-
-}  // namespace
-
-IValue run_code(const Code& code, std::span<IValue> arguments) {
-  Machine::check_count(code, arguments.size());
-  FrameScope scope(code);
-  for (size_t i = 0; i < arguments.size(); ++i) scope.frame().registers[i] = std::move(arguments[i]);
-  return Machine::run_frame(scope.frame());
 }
 
 }  // namespace weft::jit

@@ -9,7 +9,7 @@
 namespace weft::jit {
 
 // Calls may be nested so deep.
-inline constexpr int kMaxCallDepth = 1000;
+inline constexpr size_t kMaxCallDepth = 1000;
 
 // An error with the script's stack in its message.
 class ScriptError : public Error {

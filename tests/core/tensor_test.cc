@@ -120,7 +120,8 @@ TEST(Tensor, DevicesAndBadShapes) {
 
 TEST(Allocator, AlignsAndReuses) {
   empty_allocator_cache();
-  for (const int64_t n : {1, 100, 5000, 3000000}) {
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(Tensor::empty({1}, DType::F32).data()) % 64, 0u);  // within its Storage
+  for (const int64_t n : {100, 5000, 3000000}) {
     void* first;
     {
       const Tensor x = Tensor::empty({n}, DType::F32);
