@@ -108,6 +108,7 @@ Tensors roll(const OpDef& op, const OpArgs& args) {
     dims.assign(shifts.size(), 0);
   } else {
     dims = int_list_arg(args.attrs, "dims");
+    WEFT_CHECK_INDEX(x.dim() > 0 || dims.empty(), fmt::format("{}: dims {} of a tensor without dimensions", op.name, weft::str(dims)));
     for (int64_t& dim : dims) dim = normalize_dim(op.name, dim, x.dim());
     if (shifts.size() == 1) shifts.resize(dims.size(), shifts[0]);
   }
