@@ -25,16 +25,23 @@ class Case:
 
     def build(self, nn):
         """The module in eval mode. Arguments ("module", name, arguments…) are modules themselves."""
-        return getattr(nn, self.name)(*_built(nn, self.args), **dict(zip(self.kwargs, _built(nn, self.kwargs.values())))).eval()
+        return getattr(nn, self.name)(
+            *_built(nn, self.args), **dict(zip(self.kwargs, _built(nn, self.kwargs.values())))
+        ).eval()
 
     def arrays(self):
         """The inputs, and the options by name, as NumPy arrays."""
         rng = np.random.default_rng(len(repr(self)))
-        return [_array(spec, rng) for spec in self.inputs], {key: _array(spec, rng) for key, spec in self.options.items()}
+        return [_array(spec, rng) for spec in self.inputs], {
+            key: _array(spec, rng) for key, spec in self.options.items()
+        }
 
 
 def _built(nn, values):
-    return [Case(*value[1:]).build(nn) if isinstance(value, tuple) and value[:1] == ("module",) else value for value in values]
+    return [
+        Case(*value[1:]).build(nn) if isinstance(value, tuple) and value[:1] == ("module",) else value
+        for value in values
+    ]
 
 
 def _array(spec, rng):
@@ -154,7 +161,11 @@ LOSSES = {"L1Loss": [ROWS, ROWS], "MSELoss": [ROWS, ROWS], "SmoothL1Loss": [ROWS
           "PoissonNLLLoss": [ROWS, CHANCES], "GaussianNLLLoss": [ROWS, ROWS, CHANCES], "MultiLabelSoftMarginLoss": [ROWS, ("below", 2, 3, 8)],
           "MultiMarginLoss": [ROWS, ("below", 8, 3)], "MultiLabelMarginLoss": [("normal", 2, 4), ("values", [[3, 0, -1, 1], [2, -1, 0, 0]])],
           "CTCLoss": [("normal", 7, 2, 5), ("values", [[1, 2, 2], [3, 1, 4]]), ("values", [7, 6]), ("values", [3, 2])], **MARGIN}  # fmt: skip
-CASES += [Case(name, reduction=reduction, inputs=inputs) for name, inputs in LOSSES.items() for reduction in ("none", "mean", "sum")]
+CASES += [
+    Case(name, reduction=reduction, inputs=inputs)
+    for name, inputs in LOSSES.items()
+    for reduction in ("none", "mean", "sum")
+]
 CASES += [
     Case("KLDivLoss", reduction="batchmean", log_target=True, inputs=[ROWS, ROWS]), Case("PoissonNLLLoss", False, True, inputs=[CHANCES, ("uniform", 3, 8)]),
     Case("GaussianNLLLoss", full=True, inputs=[ROWS, ROWS, ("uniform", 3, 1)]), Case("MultiMarginLoss", 2, 0.5, inputs=[ROWS, ("below", 8, 3)]),
@@ -190,10 +201,38 @@ CASES += [
 ]  # fmt: skip
 for norm_first in (False, True):
     x = ("normal", 2, 5, 8)
-    for options in ({}, {"src_mask": CAUSAL}, {"src_key_padding_mask": ("values", [[False] * 5] * 2)}, {"src_mask": ADDED}):
-        CASES.append(Case("TransformerEncoderLayer", 8, 2, 12, batch_first=True, norm_first=norm_first, inputs=[x], options=options))
-    CASES.append(Case("TransformerEncoderLayer", 8, 2, 12, activation="gelu", norm_first=norm_first, inputs=[Q]))
-    CASES.append(Case("TransformerDecoderLayer", 8, 2, 12, norm_first=norm_first, inputs=[Q, K], options={"tgt_mask": CAUSAL, "tgt_key_padding_mask": PADDING}))
+    for options in (
+        {},
+        {"src_mask": CAUSAL},
+        {"src_key_padding_mask": ("values", [[False] * 5] * 2)},
+        {"src_mask": ADDED},
+    ):
+        CASES.append(
+            Case(
+                "TransformerEncoderLayer",
+                8,
+                2,
+                12,
+                batch_first=True,
+                norm_first=norm_first,
+                inputs=[x],
+                options=options,
+            )
+        )
+    CASES.append(
+        Case("TransformerEncoderLayer", 8, 2, 12, activation="gelu", norm_first=norm_first, inputs=[Q])
+    )
+    CASES.append(
+        Case(
+            "TransformerDecoderLayer",
+            8,
+            2,
+            12,
+            norm_first=norm_first,
+            inputs=[Q, K],
+            options={"tgt_mask": CAUSAL, "tgt_key_padding_mask": PADDING},
+        )
+    )
 CASES += [
     Case("TransformerEncoder", ("module", "TransformerEncoderLayer", 8, 2, 12), 2, ("module", "LayerNorm", 8), enable_nested_tensor=False, inputs=[Q]),
     Case("TransformerDecoder", ("module", "TransformerDecoderLayer", 8, 2, 12), 2, inputs=[Q, K]),
@@ -205,7 +244,11 @@ CASES += [
 def signature(module_class):
     """Names and defaults of a class's constructor, as text."""
     parameters = inspect.signature(module_class.__init__).parameters.values()
-    return [(p.name, str(p.kind), getattr(p.default, "__name__", repr(p.default))) for p in parameters if p.name != "self"]
+    return [
+        (p.name, str(p.kind), getattr(p.default, "__name__", repr(p.default)))
+        for p in parameters
+        if p.name != "self"
+    ]
 
 
 def run(folder):
@@ -236,11 +279,17 @@ def write(folder):
         for j, output in enumerate(flat(outputs)):
             arrays[f"{i}/{j}"] = output.numpy()
         texts.append(repr(module))
-    names = [name for name, value in vars(torch.nn).items() if isinstance(value, type) and issubclass(value, torch.nn.Module)]
+    names = [
+        name
+        for name, value in vars(torch.nn).items()
+        if isinstance(value, type) and issubclass(value, torch.nn.Module)
+    ]
     torch.save(states, f"{folder}/states.pt")
     np.savez(f"{folder}/arrays.npz", **arrays)
     with open(f"{folder}/modules.json", "w") as file:
-        json.dump({"texts": texts, "signatures": {name: signature(getattr(torch.nn, name)) for name in names}}, file)
+        json.dump(
+            {"texts": texts, "signatures": {name: signature(getattr(torch.nn, name)) for name in names}}, file
+        )
 
 
 def to_tensors(convert, values):
@@ -248,7 +297,11 @@ def to_tensors(convert, values):
     if isinstance(values, dict):
         return {key: to_tensors(convert, value) for key, value in values.items()}
     if isinstance(values, list):
-        return tuple(to_tensors(convert, value) for value in values) if any(isinstance(v, np.ndarray) for v in flat(values)) else values
+        return (
+            tuple(to_tensors(convert, value) for value in values)
+            if any(isinstance(v, np.ndarray) for v in flat(values))
+            else values
+        )
     return convert(values) if isinstance(values, np.ndarray) else values
 
 

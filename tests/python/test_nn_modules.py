@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 import weft
 from weft import nn
 
@@ -45,7 +44,12 @@ def test_names_of_what_there_is():
     assert net.get_submodule("rest.1") is net.rest[1] and net.get_submodule("") is net
     assert net.get_parameter("rest.1.weight") is net.rest[1].weight and net.get_buffer("scale") is net.scale
     assert {"first", "scale", "training"} <= set(dir(net))
-    for get, name in ((net.get_submodule, "rest.7"), (net.get_submodule, "scale"), (net.get_parameter, "scale"), (net.get_buffer, "first.weight")):
+    for get, name in (
+        (net.get_submodule, "rest.7"),
+        (net.get_submodule, "scale"),
+        (net.get_parameter, "scale"),
+        (net.get_buffer, "first.weight"),
+    ):
         with pytest.raises(AttributeError, match=name.split(".")[-1]):
             get(name)
 
@@ -54,7 +58,12 @@ def test_what_is_shared_is_listed_once():
     layer = nn.Linear(2, 2)
     pair = nn.ModuleList([layer, layer])
     assert [name for name, _ in pair.named_parameters()] == ["0.weight", "0.bias"]
-    assert [name for name, _ in pair.named_parameters(remove_duplicate=False)] == ["0.weight", "0.bias", "1.weight", "1.bias"]
+    assert [name for name, _ in pair.named_parameters(remove_duplicate=False)] == [
+        "0.weight",
+        "0.bias",
+        "1.weight",
+        "1.bias",
+    ]
     assert len(list(pair.modules())) == 2 and len(list(pair.named_modules(remove_duplicate=False))) == 3
     tied = nn.Module()
     tied.a, tied.b = nn.Linear(3, 3), nn.Linear(3, 3)
@@ -67,7 +76,9 @@ def test_what_is_shared_is_listed_once():
 
 def test_assignment_rules():
     net = Net()
-    with pytest.raises(TypeError, match="'weight' is a parameter of Linear: expected weft.nn.Parameter or None, got Tensor"):
+    with pytest.raises(
+        TypeError, match="'weight' is a parameter of Linear: expected weft.nn.Parameter or None, got Tensor"
+    ):
         net.first.weight = weft.ones((4, 3))
     with pytest.raises(TypeError, match="'rest' is a child module"):
         net.rest = 3
@@ -96,7 +107,9 @@ def test_assignment_rules():
         Early()
 
 
-@pytest.mark.parametrize("name, error", [("a.b", KeyError), ("", KeyError), (3, TypeError), ("forward", KeyError)])
+@pytest.mark.parametrize(
+    "name, error", [("a.b", KeyError), ("", KeyError), (3, TypeError), ("forward", KeyError)]
+)
 def test_names_that_cannot_be_registered(name, error):
     for register in (nn.Module().register_buffer, nn.Module().register_parameter, nn.Module().add_module):
         with pytest.raises(error):
@@ -108,7 +121,10 @@ def test_conversions():
     net.register_buffer("count", weft.zeros((), dtype=weft.int64))
     assert net.half() is net and net.first.weight.dtype == weft.float16 and net.count.dtype == weft.int64
     assert net.bfloat16().scale.dtype == weft.bfloat16 and net.to(weft.float64).scale.dtype == weft.float64
-    assert net.to(weft.ones((1,))).scale.dtype == weft.float32 and net.to("cpu", weft.float16).scale.dtype == weft.float16
+    assert (
+        net.to(weft.ones((1,))).scale.dtype == weft.float32
+        and net.to("cpu", weft.float16).scale.dtype == weft.float16
+    )
     assert isinstance(net.first.weight, nn.Parameter)
     with pytest.raises(TypeError, match="expected a floating-point dtype"):
         net.to(weft.int32)
@@ -126,7 +142,9 @@ def test_copies_and_pickles():
     net.register_forward_hook(print)
     net._forward_hooks.clear()
     for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
-        assert isinstance(other.first.weight, nn.Parameter) and list(other.state_dict()) == list(net.state_dict())
+        assert isinstance(other.first.weight, nn.Parameter) and list(other.state_dict()) == list(
+            net.state_dict()
+        )
         close(other(weft.ones((2, 3))), net(weft.ones((2, 3))))
         other.first.weight[...] = 0.0
         assert np.asarray(net.first.weight).any()
@@ -139,17 +157,30 @@ def test_state_errors_name_everything():
     state = net.state_dict()
     state["first.weight"] = weft.zeros((4, 3))
     del state["first.bias"]
-    state["more"], state["rest.1.weight"], state["rest.5.weight"] = weft.ones((1,)), weft.ones((2, 3)), weft.ones((1,))
+    state["more"], state["rest.1.weight"], state["rest.5.weight"] = (
+        weft.ones((1,)),
+        weft.ones((2, 3)),
+        weft.ones((1,)),
+    )
     with pytest.raises(RuntimeError) as error:
         net.load_state_dict(state)
     text = str(error.value)
     assert text.startswith("Error(s) in loading state_dict for Net:\n\t")
-    assert 'Missing key(s) in state_dict: "first.bias". ' in text and 'Unexpected key(s) in state_dict: "more", "rest.5.weight". ' in text
-    assert "size mismatch for rest.1.weight: copying a param with shape [2, 3] from checkpoint, the shape in current model is [2, 4]." in text
+    assert (
+        'Missing key(s) in state_dict: "first.bias". ' in text
+        and 'Unexpected key(s) in state_dict: "more", "rest.5.weight". ' in text
+    )
+    assert (
+        "size mismatch for rest.1.weight: copying a param with shape [2, 3] from checkpoint, the shape in current model is [2, 4]."
+        in text
+    )
     np.testing.assert_array_equal(np.asarray(net.first.weight), before)
     del state["rest.1.weight"]
     result = net.load_state_dict(state, strict=False)
-    assert result.missing_keys == ["first.bias", "rest.1.weight"] and result.unexpected_keys == ["more", "rest.5.weight"]
+    assert result.missing_keys == ["first.bias", "rest.1.weight"] and result.unexpected_keys == [
+        "more",
+        "rest.5.weight",
+    ]
     assert not np.asarray(net.first.weight).any()
     assert repr(net.load_state_dict(net.state_dict())) == "<All keys matched successfully>"
     with pytest.raises(TypeError, match="expected a dictionary"):
@@ -185,14 +216,18 @@ def test_extra_state_and_hooks():
     net = nn.Sequential(Counted(), nn.Linear(1, 1))
     net[0].count = 7
     events = []
-    net.register_state_dict_pre_hook(lambda module, prefix, keep_vars: events.append(("pre", prefix, keep_vars)))
+    net.register_state_dict_pre_hook(
+        lambda module, prefix, keep_vars: events.append(("pre", prefix, keep_vars))
+    )
     net[1].register_state_dict_post_hook(lambda module, state, prefix, metadata: state.pop(prefix + "bias"))
     state = net.state_dict()
     assert list(state) == ["0._extra_state", "1.weight"] and events == [("pre", "", False)]
     assert state._metadata["1"] == {"version": 1}
 
     other = nn.Sequential(Counted(), nn.Linear(1, 1))
-    other[1].register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: state.__setitem__(prefix + "bias", weft.full((1,), 9.0)))
+    other[1].register_load_state_dict_pre_hook(
+        lambda module, state, prefix, *rest: state.__setitem__(prefix + "bias", weft.full((1,), 9.0))
+    )
     other.register_load_state_dict_post_hook(lambda module, keys: events.append(list(keys.missing_keys)))
     other.load_state_dict(state)
     assert other[0].count == 7 and float(other[1].bias) == 9.0 and events[-1] == []
@@ -221,7 +256,9 @@ def test_forward_hooks():
         net.register_forward_pre_hook(lambda module, args: events.append("first"), prepend=True),
         net.register_forward_pre_hook(lambda module, args, kwargs: (args, {"factor": 2.0}), with_kwargs=True),
         net.register_forward_hook(lambda module, args, output: output + 1),
-        net.register_forward_hook(lambda module, args, kwargs, output: events.append(kwargs), with_kwargs=True),
+        net.register_forward_hook(
+            lambda module, args, kwargs, output: events.append(kwargs), with_kwargs=True
+        ),
     ]
     close(net(x), 2 * plain + 1)
     assert events == ["first", "second", {"factor": 2.0}]
@@ -231,7 +268,10 @@ def test_forward_hooks():
     with net.register_forward_pre_hook(lambda module, args: weft.zeros((1, 3))):
         assert not np.array_equal(np.asarray(net(x)), plain)
     close(net(x), plain)
-    with pytest.raises(RuntimeError, match="expected None or"), net.register_forward_pre_hook(lambda m, a, k: a, with_kwargs=True):
+    with (
+        pytest.raises(RuntimeError, match="expected None or"),
+        net.register_forward_pre_hook(lambda m, a, k: a, with_kwargs=True),
+    ):
         net(x)
 
 
@@ -262,7 +302,12 @@ def test_sequential():
 def test_lists_and_dictionaries():
     modules = nn.ModuleDict({"a": nn.ReLU(), "b": nn.Linear(1, 1)})
     modules.update([("c", nn.Tanh())])
-    assert list(modules) == ["a", "b", "c"] and "b" in modules and len(modules) == 3 and isinstance(modules.pop("a"), nn.ReLU)
+    assert (
+        list(modules) == ["a", "b", "c"]
+        and "b" in modules
+        and len(modules) == 3
+        and isinstance(modules.pop("a"), nn.ReLU)
+    )
     blocks = nn.ModuleList([nn.ReLU()]) + [nn.Tanh()]
     blocks += [nn.Identity()]
     assert [type(m).__name__ for m in blocks[1:]] == ["Tanh", "Identity"]
@@ -396,7 +441,9 @@ def test_starting_values():
     first = nn.Linear(100, 50)
     nn.init.manual_seed(1)
     np.testing.assert_array_equal(np.asarray(first.weight), np.asarray(nn.Linear(100, 50).weight))
-    assert np.abs(np.asarray(first.weight)).max() <= 0.1 and np.asarray(first.weight).std() == pytest.approx(0.1 / math.sqrt(3), rel=0.05)
+    assert np.abs(np.asarray(first.weight)).max() <= 0.1 and np.asarray(first.weight).std() == pytest.approx(
+        0.1 / math.sqrt(3), rel=0.05
+    )
     close(nn.init.dirac_(weft.empty((2, 2, 3))), [[[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [0, 1, 0]]])
     q = np.asarray(nn.init.orthogonal_(weft.empty((3, 5))))
     close(q @ q.T, np.eye(3))

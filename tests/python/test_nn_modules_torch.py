@@ -11,16 +11,24 @@ import warnings
 import nn_cases
 import numpy as np
 import pytest
-from nn_cases import CASES
-
 import weft
+from nn_cases import CASES
 from weft import nn
 
 PYTHON = os.environ.get("WEFT_TORCH_PYTHON")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="WEFT_TORCH_PYTHON names no Python with PyTorch")
 # Of PyTorch 1.13, what newer ones write differently: weft follows those.
-NEWER_TEXT = {"Softplus", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "PairwiseDistance", "EmbeddingBag", "Upsample",
-              "UpsamplingNearest2d", "UpsamplingBilinear2d"}
+NEWER_TEXT = {
+    "Softplus",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "PairwiseDistance",
+    "EmbeddingBag",
+    "Upsample",
+    "UpsamplingNearest2d",
+    "UpsamplingBilinear2d",
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +39,9 @@ def torch_results(tmp_path_factory):
 
 
 def in_torch(what, folder):
-    subprocess.run([PYTHON, pathlib.Path(nn_cases.__file__), what, folder], check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        [PYTHON, pathlib.Path(nn_cases.__file__), what, folder], check=True, capture_output=True, timeout=300
+    )
     with np.load(folder / "arrays.npz") as arrays:
         return dict(arrays)
 
@@ -53,7 +63,10 @@ def test_outputs_are_pytorchs(i, torch_results):
     states, outputs, _ = torch_results
     module = build_with(CASES[i], states[i])
     got = nn_cases.flat(call(CASES[i], module))
-    expected = [outputs[key] for key in sorted((k for k in outputs if k.startswith(f"{i}/")), key=lambda k: int(k.split("/")[1]))]
+    expected = [
+        outputs[key]
+        for key in sorted((k for k in outputs if k.startswith(f"{i}/")), key=lambda k: int(k.split("/")[1]))
+    ]
     assert len(got) == len(expected)
     for tensor, array in zip(got, expected):
         assert tensor.dtype == weft.asarray(array).dtype and tuple(tensor.shape) == array.shape
@@ -81,9 +94,16 @@ def check_archives(folder, make):
         made = make(case, module)
         if made is not None:
             made.save(folder / f"{i}.pt")
-            expected.update({f"{i}/{j}": tensor.numpy().copy() for j, tensor in enumerate(nn_cases.flat(call(case, module)))})
+            expected.update(
+                {
+                    f"{i}/{j}": tensor.numpy().copy()
+                    for j, tensor in enumerate(nn_cases.flat(call(case, module)))
+                }
+            )
             for j, tensor in enumerate(nn_cases.flat(call(case, made))):
-                np.testing.assert_allclose(tensor.numpy(), expected[f"{i}/{j}"], rtol=2e-5, atol=1e-5, err_msg=repr(case))
+                np.testing.assert_allclose(
+                    tensor.numpy(), expected[f"{i}/{j}"], rtol=2e-5, atol=1e-5, err_msg=repr(case)
+                )
     outputs = in_torch("run", folder)
     assert set(outputs) == set(expected)
     for key, array in expected.items():
@@ -94,7 +114,11 @@ def check_archives(folder, make):
 def test_traces_run_in_pytorch(tmp_path):
     def trace(case, module):
         inputs, _ = case.arrays()
-        return None if case.options else weft.jit.trace(module, nn_cases.to_tensors(weft.asarray, inputs), check_trace=False)
+        return (
+            None
+            if case.options
+            else weft.jit.trace(module, nn_cases.to_tensors(weft.asarray, inputs), check_trace=False)
+        )
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

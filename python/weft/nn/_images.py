@@ -36,12 +36,16 @@ def interpolate(
     antialias=False,
 ):
     if not isinstance(scale_factor, (tuple, list)):
-        return _weft.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+        return _weft.interpolate(
+            input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias
+        )
     rank = input.ndim - 2
     if len(scale_factor) != rank:
         raise ValueError(f"interpolate: scale_factor: expected one number, or {rank}, got {scale_factor}")
     if size is not None or all(factor == scale_factor[0] for factor in scale_factor):
-        return _weft.interpolate(input, size, scale_factor[0], mode, align_corners, recompute_scale_factor, antialias)
+        return _weft.interpolate(
+            input, size, scale_factor[0], mode, align_corners, recompute_scale_factor, antialias
+        )
     size = [int(length * factor) for length, factor in zip(input.shape[2:], scale_factor)]
     if recompute_scale_factor or mode == "area":
         return _weft.interpolate(input, size, None, mode, align_corners, None, antialias)

@@ -38,7 +38,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return _weft.cosine_similarity(x1, x2, dim, eps)
 
 
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     return _weft.pairwise_distance(x1, x2, p, eps, keepdim)
 
 
@@ -66,7 +68,13 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    return _weft.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=_reduction(size_average, reduce, reduction))
+    return _weft.nll_loss(
+        input,
+        target,
+        weight,
+        ignore_index=ignore_index,
+        reduction=_reduction(size_average, reduce, reduction),
+    )
 
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -78,7 +86,9 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    return _weft.smooth_l1_loss(input, target, reduction=_reduction(size_average, reduce, reduction), beta=beta)
+    return _weft.smooth_l1_loss(
+        input, target, reduction=_reduction(size_average, reduce, reduction), beta=beta
+    )
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0):
@@ -93,7 +103,9 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    return _weft.binary_cross_entropy(input, target, weight, reduction=_reduction(size_average, reduce, reduction))
+    return _weft.binary_cross_entropy(
+        input, target, weight, reduction=_reduction(size_average, reduce, reduction)
+    )
 
 
 def binary_cross_entropy_with_logits(
@@ -129,7 +141,9 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
         loss = input - target * _weft.log(input + eps)
     if full:
         positive = _weft.where(target > 1, target, _weft.ones_like(target))
-        stirling = positive * _weft.log(positive) - positive + 0.5 * _weft.log(2 * 3.141592653589793 * positive)
+        stirling = (
+            positive * _weft.log(positive) - positive + 0.5 * _weft.log(2 * 3.141592653589793 * positive)
+        )
         loss = loss + _weft.where(target > 1, stirling, _weft.zeros_like(stirling))
     return _reduced(loss, _older(size_average, reduce, reduction))
 
@@ -254,7 +268,9 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
 # ---- connectionist temporal classification -------------------------------------------------------------------
 
 
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+def ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
+):
     """Minus the logarithm of the probability that the steps spell the targets, blanks and repetitions left out.
 
     log_probs[T, N, C] or [T, C]: logarithms of probabilities. targets: int[N, S], or all targets after one another.
@@ -275,7 +291,9 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     else:
         rows = [row[:length] for row, length in zip(labels, lengths)]
     if len(steps) != values.shape[1] or len(rows) != values.shape[1]:
-        raise ValueError(f"ctc_loss: expected lengths of {values.shape[1]} sequences, got {len(steps)} and {len(rows)}")
+        raise ValueError(
+            f"ctc_loss: expected lengths of {values.shape[1]} sequences, got {len(steps)} and {len(rows)}"
+        )
     losses = np.array([_ctc_of_one(values[: steps[n], n], row, blank) for n, row in enumerate(rows)])
     if zero_infinity:
         losses[np.isinf(losses)] = 0.0
@@ -308,7 +326,9 @@ def _ctc_of_one(log_probs, labels, blank):
     for t, step in enumerate(log_probs):
         if t > 0:
             shifted = np.concatenate([[-np.inf], forward[:-1]])
-            skipped = np.where(skips, np.concatenate([[-np.inf, -np.inf], forward[:-2]])[: len(states)], -np.inf)
+            skipped = np.where(
+                skips, np.concatenate([[-np.inf, -np.inf], forward[:-2]])[: len(states)], -np.inf
+            )
             forward = np.logaddexp(np.logaddexp(forward, shifted), skipped) + step[states]
         else:
             forward[:2] = step[states[:2]]

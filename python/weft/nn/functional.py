@@ -48,7 +48,9 @@ def _convolve_named(operator, input, weight, bias, stride, padding, dilation, gr
     steps = [dilation] * rank if isinstance(dilation, int) else list(dilation)
     if any(step != 1 for step in strides):
         raise ValueError(f"{operator.__name__}: padding='same' needs stride 1, got {stride}")
-    total = [step * (size - 1) for step, size in zip(steps * rank if len(steps) == 1 else steps, weight.shape[2:])]
+    total = [
+        step * (size - 1) for step, size in zip(steps * rank if len(steps) == 1 else steps, weight.shape[2:])
+    ]
     uneven = [each for one in reversed(total) for each in (0, one % 2)]
     if any(uneven):
         input = pad(input, uneven)
@@ -220,7 +222,9 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return input.leaky_relu_(negative_slope)
 
 
-def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False) -> Tensor:
+def rrelu_(
+    input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False
+) -> Tensor:
     return rrelu(input, lower, upper, training, True)
 
 
@@ -270,7 +274,9 @@ def sigmoid(input: Tensor) -> Tensor:
     return _weft.sigmoid(input)
 
 
-def softmax(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None
+) -> Tensor:
     if dim is None:
         dim = _softmax_dim(input.dim())
     if dtype is not None:
@@ -278,11 +284,15 @@ def softmax(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtyp
     return _weft.softmax(input, dim)
 
 
-def softmin(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None) -> Tensor:
+def softmin(
+    input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None
+) -> Tensor:
     return softmax(-input, dim, _stacklevel, dtype)
 
 
-def log_softmax(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Optional[int] = None
+) -> Tensor:
     if dim is None:
         dim = _softmax_dim(input.dim())
     if dtype is not None:
@@ -300,7 +310,9 @@ def _drop(name, input, p, training, inplace):
         return input
     if p == 1 and "alpha" not in name:
         return _finish(input, input * 0, inplace)
-    raise NotImplementedError(f"{name}: training=True draws random numbers, which weft has none of; pass training=False")
+    raise NotImplementedError(
+        f"{name}: training=True draws random numbers, which weft has none of; pass training=False"
+    )
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -353,7 +365,9 @@ def instance_norm(
     eps=1e-5,
 ):
     """use_input_stats: with every instance's statistics; the running ones are updated in place where given."""
-    result = _weft.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    result = _weft.instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
     if use_input_stats and running_mean is not None:
         mean, var = _weft.batch_norm_update_stats(input, running_mean, running_var, momentum, True)
         running_mean[...] = mean
@@ -390,7 +404,9 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 def _row_number(name, padding_idx, weight):
     rows = weight.shape[0]
     if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise ValueError(f"{name}: padding_idx must be within num_embeddings: expected one in [{-rows}, {rows}), got {padding_idx}")
+        raise ValueError(
+            f"{name}: padding_idx must be within num_embeddings: expected one in [{-rows}, {rows}), got {padding_idx}"
+        )
 
 
 def embedding(
@@ -420,7 +436,9 @@ def embedding_bag(
     """max_norm: rows that are looked up are first shortened to it, in weight itself."""
     if max_norm is not None:
         weight[...] = _weft.embedding_renorm(weight, input, max_norm, norm_type)
-    return _weft.embedding_bag(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
+    return _weft.embedding_bag(
+        input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx
+    )
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -130,7 +130,16 @@ def _fan(tensor, mode):
 def calculate_gain(nonlinearity, param=None):
     """What a layer's deviation is multiplied by, so that the nonlinearity after it keeps the signal's size."""
     gains = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3.0, "selu": 0.75}
-    plain = ("linear", "sigmoid", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+    plain = (
+        "linear",
+        "sigmoid",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+    )
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in gains and nonlinearity not in plain:

@@ -81,7 +81,9 @@ class UninitializedParameter(Parameter):
 
     def materialize(self, shape, device=None, dtype=None):
         """The parameter that takes this one's place, not initialized."""
-        return Parameter(weft.empty(tuple(shape), dtype=dtype or self.dtype, device=device or "cpu"), self.requires_grad)
+        return Parameter(
+            weft.empty(tuple(shape), dtype=dtype or self.dtype, device=device or "cpu"), self.requires_grad
+        )
 
     def __deepcopy__(self, memo):
         result = type(self)(self.requires_grad, dtype=self.dtype)

@@ -12,7 +12,11 @@ def _projected(query: Tensor, key: Tensor, value: Tensor, q_weight: Tensor, k_we
     if bias is None:
         return aten.linear(query, q_weight), aten.linear(key, k_weight), aten.linear(value, v_weight)
     biases = aten.chunk(bias, 3)
-    return aten.linear(query, q_weight, biases[0]), aten.linear(key, k_weight, biases[1]), aten.linear(value, v_weight, biases[2])
+    return (
+        aten.linear(query, q_weight, biases[0]),
+        aten.linear(key, k_weight, biases[1]),
+        aten.linear(value, v_weight, biases[2]),
+    )
 
 
 def _added(mask: Tensor, like: Tensor) -> Tensor:
@@ -63,13 +67,24 @@ def multi_head_attention_forward(
             key_padding_mask = key_padding_mask.unsqueeze(0)
     length, batch, size = query.size(0), query.size(1), query.size(2)
     if size != embed_dim_to_check:
-        raise ValueError(f"multi_head_attention_forward: expected an embedding of size {embed_dim_to_check}, got {size}")
+        raise ValueError(
+            f"multi_head_attention_forward: expected an embedding of size {embed_dim_to_check}, got {size}"
+        )
     head = size // num_heads
     if head * num_heads != size:
-        raise ValueError(f"multi_head_attention_forward: the number of heads must divide embed_dim: got {num_heads} heads for {size}")
+        raise ValueError(
+            f"multi_head_attention_forward: the number of heads must divide embed_dim: got {num_heads} heads for {size}"
+        )
     if is_causal and attn_mask is None:
-        raise ValueError("multi_head_attention_forward: is_causal says of attn_mask that it is causal; it is missing")
-    if use_separate_proj_weight and q_proj_weight is not None and k_proj_weight is not None and v_proj_weight is not None:
+        raise ValueError(
+            "multi_head_attention_forward: is_causal says of attn_mask that it is causal; it is missing"
+        )
+    if (
+        use_separate_proj_weight
+        and q_proj_weight is not None
+        and k_proj_weight is not None
+        and v_proj_weight is not None
+    ):
         q, k, v = _projected(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias)
     elif not use_separate_proj_weight and in_proj_weight is not None:
         parts = aten.chunk(in_proj_weight, 3)
@@ -112,7 +127,9 @@ def multi_head_attention_forward(
     if dropout_p > 0.0 and training:
         weights = aten.dropout(weights, dropout_p, True)
     output = aten.reshape(aten.transpose(aten.bmm(weights, v), 0, 1), [length * batch, size])
-    output = aten.reshape(aten.linear(output, out_proj_weight, out_proj_bias), [length, batch, out_proj_weight.size(0)])
+    output = aten.reshape(
+        aten.linear(output, out_proj_weight, out_proj_bias), [length, batch, out_proj_weight.size(0)]
+    )
     if single:
         output = output.squeeze(1)
     if not need_weights:

@@ -28,7 +28,9 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
         padding_number = 2
     else:
         raise ValueError(f"grid_sample: padding_mode must be zeros, border or reflection, got {padding_mode}")
-    return aten.grid_sampler(input, grid, mode_number, padding_number, align_corners is not None and align_corners)
+    return aten.grid_sampler(
+        input, grid, mode_number, padding_number, align_corners is not None and align_corners
+    )
 
 
 # ---- interpolate: a size or factors, each one number or one per dimension ------------------------------------

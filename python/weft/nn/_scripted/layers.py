@@ -61,7 +61,9 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return aten.alpha_dropout(input, p, training)
 
 
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     _check_probability(p)
     if inplace:
         return aten.feature_alpha_dropout_(input, p, training)
@@ -77,7 +79,9 @@ def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optio
 def instance_norm(input: Tensor, running_mean: Optional[Tensor] = None, running_var: Optional[Tensor] = None,
                   weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    return aten.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+    return aten.instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
+    )
 
 
 def _epsilon(input: Tensor) -> float:
@@ -91,7 +95,9 @@ def _epsilon(input: Tensor) -> float:
     return 0.0009765625
 
 
-def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor] = None, eps: Optional[float] = None) -> Tensor:
+def rms_norm(
+    input: Tensor, normalized_shape: List[int], weight: Optional[Tensor] = None, eps: Optional[float] = None
+) -> Tensor:
     if eps is None:
         eps = _epsilon(input)
     dims: List[int] = []
@@ -106,7 +112,9 @@ def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor
     return aten.type_as(x, input)
 
 
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
     if input.dim() < 3:
         raise ValueError(f"local_response_norm: expected input of at least 3 dimensions, got {input.dim()}")
     squares = (input * input).unsqueeze(1)
@@ -115,12 +123,16 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         mean = aten.avg_pool2d(aten.pad(squares, [0, 0, before, after]), [size, 1], [1, 1]).squeeze(1)
     else:
         flat = aten.reshape(squares, [input.size(0), 1, input.size(1), input.size(2), -1])
-        mean = aten.avg_pool3d(aten.pad(flat, [0, 0, 0, 0, before, after]), [size, 1, 1], [1, 1, 1]).squeeze(1)
+        mean = aten.avg_pool3d(aten.pad(flat, [0, 0, 0, 0, before, after]), [size, 1, 1], [1, 1, 1]).squeeze(
+            1
+        )
         mean = aten.reshape(mean, input.size())
     return input / aten.pow(mean * alpha + k, beta)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Optional[Tensor] = None) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Optional[Tensor] = None
+) -> Tensor:
     result = input / aten.clamp_min(aten.norm(input, p, [dim], True), eps)
     if out is None:
         return result
@@ -134,7 +146,9 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: Optional[int] = None, 
     if padding_idx is not None:
         row = padding_idx
         if row < -weight.size(0) or row >= weight.size(0):
-            raise ValueError(f"embedding: padding_idx must be within num_embeddings {weight.size(0)}, got {row}")
+            raise ValueError(
+                f"embedding: padding_idx must be within num_embeddings {weight.size(0)}, got {row}"
+            )
         if row < 0:
             row = row + weight.size(0)
     if max_norm is not None:
@@ -157,7 +171,9 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Optional[Tensor] = Non
         raise NotImplementedError("embedding_bag: per_sample_weights are for mode 'sum'")
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("embedding_bag: input of 2 dimensions has its bags as rows; offsets must be None")
+            raise ValueError(
+                "embedding_bag: input of 2 dimensions has its bags as rows; offsets must be None"
+            )
         starts = aten.arange(0, input.size(0) * input.size(1), input.size(1), dtype=input.dtype)
         input = aten.reshape(input, [-1])
         if per_sample_weights is not None:

@@ -26,7 +26,9 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None
 
 def nll_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None,
              ignore_index: int = -100, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    return aten.nll_loss_nd(input, target, weight, _number(_older(size_average, reduce, reduction)), ignore_index)
+    return aten.nll_loss_nd(
+        input, target, weight, _number(_older(size_average, reduce, reduction)), ignore_index
+    )
 
 
 def mse_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None,

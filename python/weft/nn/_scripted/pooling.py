@@ -116,7 +116,9 @@ def avg_pool2d(input: Tensor, kernel_size: BroadcastingList2[int], stride: Optio
                divisor_override: Optional[int] = None) -> Tensor:  # fmt: skip
     if stride is None:
         stride = kernel_size
-    return aten.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return aten.avg_pool2d(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
 def avg_pool3d(input: Tensor, kernel_size: BroadcastingList3[int], stride: Optional[BroadcastingList3[int]] = None,
@@ -124,7 +126,9 @@ def avg_pool3d(input: Tensor, kernel_size: BroadcastingList3[int], stride: Optio
                divisor_override: Optional[int] = None) -> Tensor:  # fmt: skip
     if stride is None:
         stride = kernel_size
-    return aten.avg_pool3d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return aten.avg_pool3d(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
 def _power_of_sum(mean: Tensor, count: int, norm_type: float) -> Tensor:

@@ -198,7 +198,9 @@ class Hardtanh(Module):
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
         if self.max_val <= self.min_val:
-            raise ValueError(f"{type(self).__name__}: max_val {self.max_val} must be above min_val {self.min_val}")
+            raise ValueError(
+                f"{type(self).__name__}: max_val {self.max_val} must be above min_val {self.min_val}"
+            )
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)

@@ -31,7 +31,9 @@ class MultiheadAttention(Module):
                  vdim=None, batch_first=False, device=None, dtype=None):  # fmt: skip
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
-            raise ValueError(f"MultiheadAttention: embed_dim must be a positive multiple of num_heads, got {embed_dim} and {num_heads}")
+            raise ValueError(
+                f"MultiheadAttention: embed_dim must be a positive multiple of num_heads, got {embed_dim} and {num_heads}"
+            )
         self.embed_dim = embed_dim
         self.kdim = kdim if kdim is not None else embed_dim
         self.vdim = vdim if vdim is not None else embed_dim
@@ -92,8 +94,14 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> Tuple[Tensor, Optional[Tensor]]:
-        if not _types.is_scripting() and self._is_self_attention(query, key, value) and _is_single_mask(key_padding_mask, attn_mask):
-            return self._attend_to_itself(query, key_padding_mask, need_weights, attn_mask, average_attn_weights)
+        if (
+            not _types.is_scripting()
+            and self._is_self_attention(query, key, value)
+            and _is_single_mask(key_padding_mask, attn_mask)
+        ):
+            return self._attend_to_itself(
+                query, key_padding_mask, need_weights, attn_mask, average_attn_weights
+            )
         batch_first = self.batch_first and query.dim() == 3
         if batch_first:
             query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)

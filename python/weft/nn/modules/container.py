@@ -99,7 +99,9 @@ class Sequential(_Numbered):
 
     def __delitem__(self, index):
         names = list(self._modules)
-        chosen = names[index] if isinstance(index, slice) else [names[_position(index, len(names), "Sequential")]]
+        chosen = (
+            names[index] if isinstance(index, slice) else [names[_position(index, len(names), "Sequential")]]
+        )
         for name in chosen:
             del self._modules[name]
         self._renumber(list(self))

@@ -23,9 +23,13 @@ class _ConvNd(Module):
         super().__init__()
         owner, rank = type(self).__name__, self._rank
         if groups <= 0 or in_channels % groups or out_channels % groups:
-            raise ValueError(f"{owner}: in_channels {in_channels} and out_channels {out_channels} must be divisible by groups {groups}")
+            raise ValueError(
+                f"{owner}: in_channels {in_channels} and out_channels {out_channels} must be divisible by groups {groups}"
+            )
         if padding_mode not in self._modes:
-            raise ValueError(f"{owner}: padding_mode must be one of {', '.join(self._modes)}, got '{padding_mode}'")
+            raise ValueError(
+                f"{owner}: padding_mode must be one of {', '.join(self._modes)}, got '{padding_mode}'"
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = tuple_of(kernel_size, rank, owner)
@@ -37,7 +41,9 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._padding_around()
-        channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
+        channels = (
+            (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
+        )
         self.weight = empty(*channels, *self.kernel_size, dtype=dtype, device=device)
         self.register_parameter("bias", empty(out_channels, dtype=dtype, device=device) if bias else None)
         self.reset_parameters()
@@ -60,7 +66,9 @@ class _ConvNd(Module):
         init_weight(self.weight, self.bias)
 
     def extra_repr(self):
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        )
         zeros, ones = (0,) * self._rank, (1,) * self._rank
         text += f", padding={self.padding}" if self.padding != zeros else ""
         text += f", dilation={self.dilation}" if self.dilation != ones else ""
@@ -135,12 +143,21 @@ class _ConvTransposeNd(_ConvNd):
         leading = input.dim() - num_spatial_dims
         given = len(output_size)
         if given != num_spatial_dims and given != input.dim():
-            raise ValueError(f"output_size: expected {num_spatial_dims} or {input.dim()} numbers, got {given}")
+            raise ValueError(
+                f"output_size: expected {num_spatial_dims} or {input.dim()} numbers, got {given}"
+            )
         for d in range(num_spatial_dims):
-            least = (input.size(d + leading) - 1) * stride[d] - 2 * padding[d] + dilation[d] * (kernel_size[d] - 1) + 1
+            least = (
+                (input.size(d + leading) - 1) * stride[d]
+                - 2 * padding[d]
+                + dilation[d] * (kernel_size[d] - 1)
+                + 1
+            )
             wanted = output_size[given - num_spatial_dims + d]
             if wanted < least or wanted >= least + stride[d]:
-                raise ValueError(f"output_size: dimension {d} can be {least} to {least + stride[d] - 1}, got {wanted}")
+                raise ValueError(
+                    f"output_size: dimension {d} can be {least} to {least + stride[d] - 1}, got {wanted}"
+                )
             result.append(wanted - least)
         return result
 
@@ -151,8 +168,19 @@ class ConvTranspose1d(_ConvTransposeNd):
     _rank = 1
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
-        extra = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, 1, self.dilation, self.output_padding)
-        return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        extra = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            1,
+            self.dilation,
+            self.output_padding,
+        )
+        return F.conv_transpose1d(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -161,8 +189,19 @@ class ConvTranspose2d(_ConvTransposeNd):
     _rank = 2
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
-        extra = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, 2, self.dilation, self.output_padding)
-        return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        extra = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            2,
+            self.dilation,
+            self.output_padding,
+        )
+        return F.conv_transpose2d(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -171,5 +210,16 @@ class ConvTranspose3d(_ConvTransposeNd):
     _rank = 3
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
-        extra = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, 3, self.dilation, self.output_padding)
-        return F.conv_transpose3d(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        extra = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            3,
+            self.dilation,
+            self.output_padding,
+        )
+        return F.conv_transpose3d(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )

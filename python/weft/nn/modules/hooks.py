@@ -95,7 +95,9 @@ class Hooks:
             if result is None:
                 continue
             if not isinstance(result, tuple) or len(result) != 2:
-                raise RuntimeError(f"forward pre-hook of {type(self).__name__}: expected None or (args, kwargs), got {result!r}")
+                raise RuntimeError(
+                    f"forward pre-hook of {type(self).__name__}: expected None or (args, kwargs), got {result!r}"
+                )
             args, kwargs = result
         return args, kwargs
 
@@ -112,7 +114,10 @@ class Hooks:
             try:
                 output = self._after_forward(key, hook, args, kwargs, output)
             except Exception as error:
-                warnings.warn(f"forward hook with always_call=True raised {error!r} after forward had failed", stacklevel=4)
+                warnings.warn(
+                    f"forward hook with always_call=True raised {error!r} after forward had failed",
+                    stacklevel=4,
+                )
 
     # ---- states ------------------------------------------------------------------------------------------
     def register_state_dict_pre_hook(self, hook):
@@ -133,7 +138,9 @@ class Hooks:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        return self._add_hook("_load_state_dict_pre_hooks", (lambda *args: hook(self, *args)) if with_module else hook)
+        return self._add_hook(
+            "_load_state_dict_pre_hooks", (lambda *args: hook(self, *args)) if with_module else hook
+        )
 
     def register_load_state_dict_post_hook(self, hook):
         """hook(module, incompatible_keys) is called when load_state_dict() has done this module and those in it; it may

@@ -20,7 +20,11 @@ class _Lazy:
 
     def has_uninitialized_params(self):
         """Are there parameters or buffers without shapes?"""
-        return any(value is not None and is_lazy(value) for store in (self._parameters, self._buffers) for value in store.values())
+        return any(
+            value is not None and is_lazy(value)
+            for store in (self._parameters, self._buffers)
+            for value in store.values()
+        )
 
     def initialize_parameters(self, input):
         """Gives the parameters the shapes that this input asks for; the layer becomes an ordinary one."""
@@ -37,7 +41,9 @@ class _Lazy:
                 own = store[name]
                 if own is not None and is_lazy(own):
                     converted = value.to(own.dtype)
-                    store[name] = Parameter(converted, own.requires_grad) if isinstance(own, Parameter) else converted
+                    store[name] = (
+                        Parameter(converted, own.requires_grad) if isinstance(own, Parameter) else converted
+                    )
         setattr(self, self._size_name, features)
         self.__class__ = self._ordinary
 
@@ -96,7 +102,19 @@ class _LazyConv(_Lazy):
 class _LazyConvNd(_LazyConv):
     def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros",
                  device=None, dtype=None):  # fmt: skip
-        super().__init__(groups, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            groups,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
         self.in_channels = 0
 
 
@@ -111,7 +129,9 @@ class _LazyConvTransposeNd(_LazyConv):
 class _LazyNorm(_Lazy):
     _size_name = "num_features"
 
-    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
+    def __init__(
+        self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None
+    ):
         super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype)
         self._make_lazy(("weight", "bias"), ("running_mean", "running_var"))
 
@@ -135,12 +155,24 @@ _NORM = "{} with the input's dimension 1 as num_features."
 LazyConv1d = _lazy("LazyConv1d", _LazyConvNd, conv.Conv1d, _CONV.format("Conv1d"))
 LazyConv2d = _lazy("LazyConv2d", _LazyConvNd, conv.Conv2d, _CONV.format("Conv2d"))
 LazyConv3d = _lazy("LazyConv3d", _LazyConvNd, conv.Conv3d, _CONV.format("Conv3d"))
-LazyConvTranspose1d = _lazy("LazyConvTranspose1d", _LazyConvTransposeNd, conv.ConvTranspose1d, _CONV.format("ConvTranspose1d"))
-LazyConvTranspose2d = _lazy("LazyConvTranspose2d", _LazyConvTransposeNd, conv.ConvTranspose2d, _CONV.format("ConvTranspose2d"))
-LazyConvTranspose3d = _lazy("LazyConvTranspose3d", _LazyConvTransposeNd, conv.ConvTranspose3d, _CONV.format("ConvTranspose3d"))
+LazyConvTranspose1d = _lazy(
+    "LazyConvTranspose1d", _LazyConvTransposeNd, conv.ConvTranspose1d, _CONV.format("ConvTranspose1d")
+)
+LazyConvTranspose2d = _lazy(
+    "LazyConvTranspose2d", _LazyConvTransposeNd, conv.ConvTranspose2d, _CONV.format("ConvTranspose2d")
+)
+LazyConvTranspose3d = _lazy(
+    "LazyConvTranspose3d", _LazyConvTransposeNd, conv.ConvTranspose3d, _CONV.format("ConvTranspose3d")
+)
 LazyBatchNorm1d = _lazy("LazyBatchNorm1d", _LazyNorm, normalization.BatchNorm1d, _NORM.format("BatchNorm1d"))
 LazyBatchNorm2d = _lazy("LazyBatchNorm2d", _LazyNorm, normalization.BatchNorm2d, _NORM.format("BatchNorm2d"))
 LazyBatchNorm3d = _lazy("LazyBatchNorm3d", _LazyNorm, normalization.BatchNorm3d, _NORM.format("BatchNorm3d"))
-LazyInstanceNorm1d = _lazy("LazyInstanceNorm1d", _LazyNorm, normalization.InstanceNorm1d, _NORM.format("InstanceNorm1d"))
-LazyInstanceNorm2d = _lazy("LazyInstanceNorm2d", _LazyNorm, normalization.InstanceNorm2d, _NORM.format("InstanceNorm2d"))
-LazyInstanceNorm3d = _lazy("LazyInstanceNorm3d", _LazyNorm, normalization.InstanceNorm3d, _NORM.format("InstanceNorm3d"))
+LazyInstanceNorm1d = _lazy(
+    "LazyInstanceNorm1d", _LazyNorm, normalization.InstanceNorm1d, _NORM.format("InstanceNorm1d")
+)
+LazyInstanceNorm2d = _lazy(
+    "LazyInstanceNorm2d", _LazyNorm, normalization.InstanceNorm2d, _NORM.format("InstanceNorm2d")
+)
+LazyInstanceNorm3d = _lazy(
+    "LazyInstanceNorm3d", _LazyNorm, normalization.InstanceNorm3d, _NORM.format("InstanceNorm3d")
+)

@@ -103,7 +103,9 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+        return F.nll_loss(
+            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
+        )
 
 
 class NLLLoss2d(NLLLoss):
@@ -115,7 +117,15 @@ class CrossEntropyLoss(_WeightedLoss):
     ignore_index: int
     label_smoothing: float
 
-    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
+    def __init__(
+        self,
+        weight=None,
+        size_average=None,
+        ignore_index=-100,
+        reduce=None,
+        reduction="mean",
+        label_smoothing=0.0,
+    ):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
@@ -131,7 +141,9 @@ class PoissonNLLLoss(_Loss):
     full: bool
     eps: float
 
-    def __init__(self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+    def __init__(
+        self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+    ):
         super().__init__(size_average, reduce, reduction)
         self.log_input = log_input
         self.full = full
@@ -181,7 +193,9 @@ class BCEWithLogitsLoss(_WeightedLoss):
         self.pos_weight: Optional[Tensor]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
 
 
 class SoftMarginLoss(_Loss):
@@ -212,7 +226,9 @@ class MultiMarginLoss(_WeightedLoss):
         self.margin = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)
+        return F.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
+        )
 
 
 class _MarginLoss(_Loss):
@@ -248,7 +264,9 @@ class TripletMarginLoss(_MarginLoss):
     eps: float
     swap: bool
 
-    def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
+    def __init__(
+        self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+    ):
         super().__init__(margin, size_average, reduce, reduction)
         if margin <= 0:
             raise ValueError(f"TripletMarginLoss: margin must be positive, got {margin}")
@@ -272,7 +290,9 @@ class TripletMarginWithDistanceLoss(_Loss):
         super().__init__(reduction=reduction)
         if margin <= 0:
             raise ValueError(f"TripletMarginWithDistanceLoss: margin must be positive, got {margin}")
-        self.distance_function: Optional[Callable] = distance_function if distance_function is not None else PairwiseDistance()
+        self.distance_function: Optional[Callable] = (
+            distance_function if distance_function is not None else PairwiseDistance()
+        )
         self.margin = margin
         self.swap = swap
 
@@ -296,12 +316,18 @@ class CTCLoss(_Loss):
         self.blank = blank
         self.zero_infinity = zero_infinity
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )
 
 
 # ---- many classes -----------------------------------------------------------------------------------------------
-_AdaptiveResult = NamedTuple("_AdaptiveResult", [("output", Tensor), ("loss", Tensor)])
+class _AdaptiveResult(NamedTuple):
+    output: Tensor
+    loss: Tensor
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
@@ -311,11 +337,20 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     source: Grave et al., Efficient softmax approximation for GPUs (2017).
     """
 
-    def __init__(self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None):
+    def __init__(
+        self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None
+    ):
         super().__init__()
         cutoffs = list(cutoffs)
-        if cutoffs != sorted(set(cutoffs)) or not cutoffs or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1:
-            raise ValueError(f"AdaptiveLogSoftmaxWithLoss: cutoffs must be different, rising, and within [1, {n_classes - 1}], got {cutoffs}")
+        if (
+            cutoffs != sorted(set(cutoffs))
+            or not cutoffs
+            or min(cutoffs) <= 0
+            or max(cutoffs) > n_classes - 1
+        ):
+            raise ValueError(
+                f"AdaptiveLogSoftmaxWithLoss: cutoffs must be different, rising, and within [1, {n_classes - 1}], got {cutoffs}"
+            )
         self.in_features = in_features
         self.n_classes = n_classes
         self.cutoffs = [*cutoffs, n_classes]
@@ -329,7 +364,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.tail = ModuleList()
         for i, (start, end) in enumerate(zip(self.cutoffs, self.cutoffs[1:])):
             inner = int(in_features // div_value ** (i + 1))
-            self.tail.append(Sequential(Linear(in_features, inner, bias=False, **place), Linear(inner, end - start, bias=False, **place)))
+            self.tail.append(
+                Sequential(
+                    Linear(in_features, inner, bias=False, **place),
+                    Linear(inner, end - start, bias=False, **place),
+                )
+            )
 
     def reset_parameters(self):
         self.head.reset_parameters()
@@ -342,7 +382,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if single:
             input_, target_ = input_.unsqueeze(0), target_.unsqueeze(0)
         if bool((target_ < 0).any()) or bool((target_ >= self.n_classes).any()):
-            raise RuntimeError(f"AdaptiveLogSoftmaxWithLoss: targets must be within [0, {self.n_classes - 1}]")
+            raise RuntimeError(
+                f"AdaptiveLogSoftmaxWithLoss: targets must be within [0, {self.n_classes - 1}]"
+            )
         output = self.log_prob(input_).gather(1, target_.unsqueeze(1)).squeeze(1)
         loss = -output.mean()
         return _AdaptiveResult(output.squeeze(0) if single else output, loss)

@@ -48,7 +48,9 @@ class Module(State, Hooks):
         stores = self.__dict__
         if "_parameters" not in stores:
             if isinstance(value, (Parameter, Buffer, Module)):
-                raise AttributeError(f"{type(self).__name__}.{name} is assigned before Module.__init__() was called")
+                raise AttributeError(
+                    f"{type(self).__name__}.{name} is assigned before Module.__init__() was called"
+                )
             super().__setattr__(name, value)
         elif isinstance(value, Parameter):
             self._take(self._parameters, name, value)
@@ -71,7 +73,9 @@ class Module(State, Hooks):
 
     def _assign(self, store, name, value, kind, expected, classes):
         if value is not None and not isinstance(value, classes):
-            raise TypeError(f"'{name}' is a {kind} of {type(self).__name__}: expected {expected} or None, got {type(value).__name__}")
+            raise TypeError(
+                f"'{name}' is a {kind} of {type(self).__name__}: expected {expected} or None, got {type(value).__name__}"
+            )
         store[name] = value
         _module_changed()
 
@@ -128,14 +132,18 @@ class Module(State, Hooks):
         """A parameter of this name; None keeps the name for one that is not there."""
         self._check_name("register_parameter", name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"register_parameter: expected weft.nn.Parameter or None for '{name}', got {type(param).__name__}")
+            raise TypeError(
+                f"register_parameter: expected weft.nn.Parameter or None for '{name}', got {type(param).__name__}"
+            )
         self._parameters[name] = param
 
     def register_buffer(self, name, tensor, persistent=True):
         """A tensor that is part of the state but no parameter. persistent: it is in state_dict()."""
         self._check_name("register_buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, weft.Tensor):
-            raise TypeError(f"register_buffer: expected a tensor or None for '{name}', got {type(tensor).__name__}")
+            raise TypeError(
+                f"register_buffer: expected a tensor or None for '{name}', got {type(tensor).__name__}"
+            )
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -145,7 +153,9 @@ class Module(State, Hooks):
     def add_module(self, name, module):
         """A sub-module of this name; None keeps the name for one that is not there."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"add_module: expected a Module or None for '{name}', got {type(module).__name__}")
+            raise TypeError(
+                f"add_module: expected a Module or None for '{name}', got {type(module).__name__}"
+            )
         self._check_name("add_module", name, "_modules")
         self._modules[name] = module
 
@@ -176,7 +186,9 @@ class Module(State, Hooks):
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                yield from module.named_modules(
+                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
+                )
 
     def modules(self):
         for _, module in self.named_modules():
@@ -184,7 +196,11 @@ class Module(State, Hooks):
 
     def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
         seen = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in modules:
             for name, value in get_members_fn(module):
                 if value is None or id(value) in seen:
@@ -195,7 +211,9 @@ class Module(State, Hooks):
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """(dotted name, parameter). recurse: of the modules in this one too."""
-        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+        yield from self._named_members(
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
+        )
 
     def parameters(self, recurse=True):
         for _, value in self.named_parameters(recurse=recurse):
@@ -203,7 +221,9 @@ class Module(State, Hooks):
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
         """(dotted name, buffer). recurse: of the modules in this one too."""
-        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+        yield from self._named_members(
+            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
+        )
 
     def buffers(self, recurse=True):
         for _, value in self.named_buffers(recurse=recurse):
@@ -298,10 +318,14 @@ class Module(State, Hooks):
 
     def to_empty(self, *, device=None, recurse=True):
         """Every parameter and buffer gets new memory, not initialized."""
-        return self._apply(lambda value: weft.empty(tuple(value.shape), dtype=value.dtype, device=device or "cpu"), recurse)
+        return self._apply(
+            lambda value: weft.empty(tuple(value.shape), dtype=value.dtype, device=device or "cpu"), recurse
+        )
 
     def _to_floating(self, dtype):
-        return self._apply(lambda value: value.to(dtype) if value.is_floating_point() and value.dtype != dtype else value)
+        return self._apply(
+            lambda value: value.to(dtype) if value.is_floating_point() and value.dtype != dtype else value
+        )
 
     def float(self):
         return self._to_floating(weft.float32)

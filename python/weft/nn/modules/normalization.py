@@ -22,7 +22,16 @@ class _NormBase(Module):
     track_running_stats: bool
     _input_dims = ()  # how many dimensions the input may have
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -32,9 +41,15 @@ class _NormBase(Module):
         place = {"device": device or "cpu", "dtype": dtype or weft.float32}
         self.register_parameter("weight", filled(1, num_features, **place) if affine else None)
         self.register_parameter("bias", filled(0, num_features, **place) if affine else None)
-        self.register_buffer("running_mean", weft.zeros((num_features,), **place) if track_running_stats else None)
-        self.register_buffer("running_var", weft.ones((num_features,), **place) if track_running_stats else None)
-        self.register_buffer("num_batches_tracked", weft.zeros((), dtype=weft.int64) if track_running_stats else None)
+        self.register_buffer(
+            "running_mean", weft.zeros((num_features,), **place) if track_running_stats else None
+        )
+        self.register_buffer(
+            "running_var", weft.ones((num_features,), **place) if track_running_stats else None
+        )
+        self.register_buffer(
+            "num_batches_tracked", weft.zeros((), dtype=weft.int64) if track_running_stats else None
+        )
 
     def reset_running_stats(self):
         if self.track_running_stats:
@@ -53,13 +68,19 @@ class _NormBase(Module):
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *others):
         key = prefix + "num_batches_tracked"
-        if (local_metadata.get("version") or 1) < 2 and self.num_batches_tracked is not None and key not in state_dict:
+        if (
+            (local_metadata.get("version") or 1) < 2
+            and self.num_batches_tracked is not None
+            and key not in state_dict
+        ):
             state_dict[key] = self.num_batches_tracked
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
 
     def extra_repr(self):
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"track_running_stats={self.track_running_stats}")
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
 
 
 class _BatchNorm(_NormBase):
@@ -129,7 +150,16 @@ class SyncBatchNorm(_BatchNorm):
 class _InstanceNorm(_NormBase):
     """Batch normalization with each instance's own statistics, or with the running ones in eval mode where those are kept."""
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        device=None,
+        dtype=None,
+    ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def _normalize(self, input: Tensor) -> Tensor:
@@ -186,9 +216,13 @@ class LayerNorm(Module):
     eps: float
     elementwise_affine: bool
 
-    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
+    def __init__(
+        self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None
+    ):
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         place, shape = {"device": device, "dtype": dtype}, self.normalized_shape
@@ -221,7 +255,9 @@ class RMSNorm(Module):
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         own = filled(1, *self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
@@ -250,13 +286,19 @@ class GroupNorm(Module):
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
         super().__init__()
         if num_channels % num_groups:
-            raise ValueError(f"GroupNorm: num_channels {num_channels} must be divisible by num_groups {num_groups}")
+            raise ValueError(
+                f"GroupNorm: num_channels {num_channels} must be divisible by num_groups {num_groups}"
+            )
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self.register_parameter("weight", filled(1, num_channels, device=device, dtype=dtype) if affine else None)
-        self.register_parameter("bias", filled(0, num_channels, device=device, dtype=dtype) if affine else None)
+        self.register_parameter(
+            "weight", filled(1, num_channels, device=device, dtype=dtype) if affine else None
+        )
+        self.register_parameter(
+            "bias", filled(0, num_channels, device=device, dtype=dtype) if affine else None
+        )
 
     def reset_parameters(self):
         if self.affine:

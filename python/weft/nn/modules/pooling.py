@@ -17,7 +17,9 @@ class _MaxPoolNd(Module):
     return_indices: bool
     ceil_mode: bool
 
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
+    ):
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = stride if stride is not None else kernel_size
@@ -36,9 +38,13 @@ class MaxPool1d(_MaxPoolNd):
 
     def forward(self, input: Tensor):
         if self.return_indices:
-            return F.max_pool1d_with_indices(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+            return F.max_pool1d_with_indices(
+                input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
+            )
         else:
-            return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+            return F.max_pool1d(
+                input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
+            )
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -46,9 +52,13 @@ class MaxPool2d(_MaxPoolNd):
 
     def forward(self, input: Tensor):
         if self.return_indices:
-            return F.max_pool2d_with_indices(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+            return F.max_pool2d_with_indices(
+                input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
+            )
         else:
-            return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+            return F.max_pool2d(
+                input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
+            )
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -56,9 +66,13 @@ class MaxPool3d(_MaxPoolNd):
 
     def forward(self, input: Tensor):
         if self.return_indices:
-            return F.max_pool3d_with_indices(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+            return F.max_pool3d_with_indices(
+                input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
+            )
         else:
-            return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+            return F.max_pool3d(
+                input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
+            )
 
 
 class _MaxUnpoolNd(Module):
@@ -115,7 +129,9 @@ class AvgPool1d(Module):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+        return F.avg_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
+        )
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -126,7 +142,15 @@ class _AvgPoolNd(Module):
     ceil_mode: bool
     count_include_pad: bool
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        ceil_mode=False,
+        count_include_pad=True,
+        divisor_override=None,
+    ):
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = stride if stride is not None else kernel_size

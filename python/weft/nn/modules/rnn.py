@@ -30,7 +30,17 @@ class RNNBase(Module):
     sequence. proj_size (LSTM): the hidden state is projected to this size. dropout: between layers, in training mode.
     """
 
-    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
+    __constants__ = [
+        "mode",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "bias",
+        "batch_first",
+        "dropout",
+        "bidirectional",
+        "proj_size",
+    ]
     __jit_unused_properties__ = ["all_weights"]
     mode: str
     input_size: int
@@ -76,7 +86,9 @@ class RNNBase(Module):
             if value <= 0:
                 raise ValueError(f"{owner}: {name} must be positive, got {value}")
         if self.proj_size < 0 or self.proj_size >= self.hidden_size:
-            raise ValueError(f"{owner}: proj_size must be at least 0 and less than hidden_size {self.hidden_size}, got {self.proj_size}")
+            raise ValueError(
+                f"{owner}: proj_size must be at least 0 and less than hidden_size {self.hidden_size}, got {self.proj_size}"
+            )
         if self.proj_size and self.mode != "LSTM":
             raise ValueError(f"{owner}: proj_size is for LSTM only")
 
@@ -126,7 +138,9 @@ class RNNBase(Module):
         elif input.dim() != 2 and input.dim() != 3:
             raise ValueError(f"expected input of 2 or 3 dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
-            raise RuntimeError(f"expected an input of size {self.input_size} in the last dimension, got {input.size(-1)}")
+            raise RuntimeError(
+                f"expected an input of size {self.input_size} in the last dimension, got {input.size(-1)}"
+            )
 
     def _check_state(self, hidden: Tensor, batch: int, size: int, what: str) -> None:
         layers = self.num_layers * (2 if self.bidirectional else 1)
@@ -198,7 +212,9 @@ class RNN(RNNBase):
         run = weft.rnn_tanh_packed if self.mode == "RNN_TANH" else weft.rnn_relu_packed
         output, hidden = run(data, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
                              self.bidirectional)  # fmt: skip
-        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), _permuted(hidden, unsorted_indices)
+        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), _permuted(
+            hidden, unsorted_indices
+        )
 
 
 class GRU(RNNBase):
@@ -214,7 +230,19 @@ class GRU(RNNBase):
             raise ValueError("GRU: proj_size is for LSTM only")
         if others:
             raise TypeError(f"GRU: unexpected arguments {sorted(others)}")
-        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
+        super().__init__(
+            "GRU",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            0,
+            device,
+            dtype,
+        )
 
     def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
         if not _types.is_scripting() and isinstance(input, PackedSequence):
@@ -243,7 +271,9 @@ class GRU(RNNBase):
         self._check_state(hx, batch, self.hidden_size, "a hidden state")
         output, hidden = weft.gru_packed(data, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
                                          self.training, self.bidirectional)  # fmt: skip
-        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), _permuted(hidden, unsorted_indices)
+        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), _permuted(
+            hidden, unsorted_indices
+        )
 
 
 class LSTM(RNNBase):
@@ -259,7 +289,9 @@ class LSTM(RNNBase):
         super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size,
                          device, dtype)  # fmt: skip
 
-    def forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+    def forward(
+        self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None
+    ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
         if not _types.is_scripting() and isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         self._check_input(input, False)

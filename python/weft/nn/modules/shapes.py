@@ -36,7 +36,9 @@ class Unflatten(Module):
     def __init__(self, dim, unflattened_size):
         super().__init__()
         if not isinstance(dim, int):
-            raise TypeError(f"Unflatten: dim must be an int (weft's tensors have no named dimensions), got {type(dim).__name__}")
+            raise TypeError(
+                f"Unflatten: dim must be an int (weft's tensors have no named dimensions), got {type(dim).__name__}"
+            )
         if isinstance(unflattened_size, int) or not all(isinstance(size, int) for size in unflattened_size):
             raise TypeError(f"Unflatten: unflattened_size must be a tuple of ints, got {unflattened_size!r}")
         self.dim = dim
@@ -111,7 +113,9 @@ class Upsample(Module):
     align_corners: Optional[bool]
     recompute_scale_factor: Optional[bool]
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    def __init__(
+        self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None
+    ):
         super().__init__()
         self.name = type(self).__name__
         self.size = size
@@ -124,7 +128,9 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
+        return F.interpolate(
+            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
+        )
 
     def extra_repr(self):
         sizes = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"

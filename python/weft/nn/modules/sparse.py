@@ -25,7 +25,9 @@ def _table(given, num_embeddings, embedding_dim, owner, device, dtype):
     if given is None:
         return empty(num_embeddings, embedding_dim, dtype=dtype, device=device)
     if list(given.shape) != [num_embeddings, embedding_dim]:
-        raise ValueError(f"{owner}: expected weights of shape [{num_embeddings}, {embedding_dim}], got {list(given.shape)}")
+        raise ValueError(
+            f"{owner}: expected weights of shape [{num_embeddings}, {embedding_dim}], got {list(given.shape)}"
+        )
     return given if isinstance(given, Parameter) else Parameter(given)
 
 
@@ -35,7 +37,15 @@ class Embedding(Module):
     padding_idx: this row starts as zeros. max_norm: rows that are looked up are first shortened to it, in weight itself.
     """
 
-    __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"]
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    ]
     num_embeddings: int
     embedding_dim: int
     padding_idx: Optional[int]
@@ -71,12 +81,32 @@ class Embedding(Module):
                         sparse=False):  # fmt: skip
         """A table of embeddings[num_embeddings, embedding_dim], whose memory it shares."""
         if embeddings.ndim != 2:
-            raise ValueError(f"Embedding.from_pretrained: expected a matrix, got shape {list(embeddings.shape)}")
+            raise ValueError(
+                f"Embedding.from_pretrained: expected a matrix, got shape {list(embeddings.shape)}"
+            )
         rows, columns = embeddings.shape
-        return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings, _freeze=freeze)
+        return cls(
+            rows,
+            columns,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
 
     def extra_repr(self):
         text = f"{self.num_embeddings}, {self.embedding_dim}"
@@ -133,13 +163,28 @@ class EmbeddingBag(Module):
                         sparse=False, include_last_offset=False, padding_idx=None):  # fmt: skip
         """A table of embeddings[num_embeddings, embedding_dim], whose memory it shares."""
         if embeddings.ndim != 2:
-            raise ValueError(f"EmbeddingBag.from_pretrained: expected a matrix, got shape {list(embeddings.shape)}")
+            raise ValueError(
+                f"EmbeddingBag.from_pretrained: expected a matrix, got shape {list(embeddings.shape)}"
+            )
         rows, columns = embeddings.shape
-        result = cls(rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset, padding_idx)
+        result = cls(
+            rows,
+            columns,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
         result.weight.requires_grad_(not freeze)
         return result
 
-    def forward(self, input: Tensor, offsets: Optional[Tensor] = None, per_sample_weights: Optional[Tensor] = None) -> Tensor:
+    def forward(
+        self, input: Tensor, offsets: Optional[Tensor] = None, per_sample_weights: Optional[Tensor] = None
+    ) -> Tensor:
         return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
                                self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)  # fmt: skip
 

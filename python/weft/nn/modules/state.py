@@ -112,19 +112,27 @@ class State:
                 module._run_load_hooks(keys)
         for hook in tuple(self._load_state_dict_post_hooks.values()):
             if hook(self, keys) is not None:
-                raise RuntimeError("load_state_dict: a post-hook changes the two lists in place and returns None")
+                raise RuntimeError(
+                    "load_state_dict: a post-hook changes the two lists in place and returns None"
+                )
 
     def _raise_if(self, errors, strict, keys):
         lines = list(errors)
         if strict:
-            quoted = [", ".join(f'"{key}"' for key in each) for each in (keys.unexpected_keys, keys.missing_keys)]
+            quoted = [
+                ", ".join(f'"{key}"' for key in each) for each in (keys.unexpected_keys, keys.missing_keys)
+            ]
             for title, each in zip(("Unexpected", "Missing"), quoted):
                 if each:
                     lines.insert(0, f"{title} key(s) in state_dict: {each}. ")
         if lines:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(lines))
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(lines)
+            )
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         """Takes the module's own tensors, those whose keys begin with `prefix`. Keys and errors are appended to the
         lists; what is to be copied is appended to local_metadata["pending"] if that is there, otherwise copied."""
         for hook in tuple(self._load_state_dict_pre_hooks.values()):
@@ -144,7 +152,9 @@ class State:
                 continue
             put = self._putter(store, name, state_dict[key], assign)
             put() if pending is None else pending.append(put)
-        self._load_extra_state(state_dict, prefix + "_extra_state", strict, missing_keys, unexpected_keys, pending)
+        self._load_extra_state(
+            state_dict, prefix + "_extra_state", strict, missing_keys, unexpected_keys, pending
+        )
         if strict:
             unexpected_keys.extend(key for key in state_dict if self._is_unexpected(key, prefix, known))
 
@@ -152,7 +162,7 @@ class State:
         """Does nobody take this key: neither the module itself nor one in it?"""
         if not key.startswith(prefix):
             return False
-        first, dot, _ = key[len(prefix):].partition(".")
+        first, dot, _ = key[len(prefix) :].partition(".")
         return self._modules.get(first) is None if dot else first not in known
 
     def _load_extra_state(self, state_dict, key, strict, missing_keys, unexpected_keys, pending):
@@ -185,6 +195,8 @@ def _mismatch(key, value, own):
         return f"{key}: the checkpoint's is not initialized, the model's is" if not is_lazy(own) else None
     # Scalars were once saved with one element.
     if value.shape != own.shape and not (own.ndim == 0 and tuple(value.shape) == (1,)):
-        return (f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, "
-                f"the shape in current model is {list(own.shape)}.")
+        return (
+            f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, "
+            f"the shape in current model is {list(own.shape)}."
+        )
     return None

@@ -54,7 +54,9 @@ class TransformerEncoderLayer(Module):
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):  # fmt: skip
         super().__init__()
         place = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place)
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place
+        )
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
@@ -74,7 +76,11 @@ class TransformerEncoderLayer(Module):
                 and not self._has_hooks())  # fmt: skip
 
     def _has_hooks(self):
-        return any(module._forward_hooks or module._forward_pre_hooks for module in self._modules.values() if module is not None)
+        return any(
+            module._forward_hooks or module._forward_pre_hooks
+            for module in self._modules.values()
+            if module is not None
+        )
 
     def _as_one_operator(self, src, src_mask, src_key_padding_mask):
         attention = self.self_attn
@@ -99,7 +105,9 @@ class TransformerEncoderLayer(Module):
         return x
 
     def _sa_block(self, x: Tensor, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor]) -> Tensor:
-        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False)[0]
+        x = self.self_attn(
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False
+        )[0]
         return self.dropout1(x)
 
     def _ff_block(self, x: Tensor) -> Tensor:
@@ -117,8 +125,12 @@ class TransformerDecoderLayer(Module):
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):  # fmt: skip
         super().__init__()
         place = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place)
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place
+        )
+        self.multihead_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place
+        )
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
@@ -154,11 +166,17 @@ class TransformerDecoderLayer(Module):
         return x
 
     def _sa_block(self, x: Tensor, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor]) -> Tensor:
-        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False)[0]
+        x = self.self_attn(
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False
+        )[0]
         return self.dropout1(x)
 
-    def _mha_block(self, x: Tensor, memory: Tensor, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor]) -> Tensor:
-        x = self.multihead_attn(x, memory, memory, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False)[0]
+    def _mha_block(
+        self, x: Tensor, memory: Tensor, attn_mask: Optional[Tensor], key_padding_mask: Optional[Tensor]
+    ) -> Tensor:
+        x = self.multihead_attn(
+            x, memory, memory, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False
+        )[0]
         return self.dropout2(x)
 
     def _ff_block(self, x: Tensor) -> Tensor:
@@ -230,12 +248,28 @@ class Transformer(Module):
                  activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,
                  norm_first=False, bias=True, device=None, dtype=None):  # fmt: skip
         super().__init__()
-        layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+        layer = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
+        )
         norm = {"eps": layer_norm_eps, "bias": bias, "device": device, "dtype": dtype}
         if custom_encoder is None:
-            custom_encoder = TransformerEncoder(TransformerEncoderLayer(*layer), num_encoder_layers, LayerNorm(d_model, **norm))
+            custom_encoder = TransformerEncoder(
+                TransformerEncoderLayer(*layer), num_encoder_layers, LayerNorm(d_model, **norm)
+            )
         if custom_decoder is None:
-            custom_decoder = TransformerDecoder(TransformerDecoderLayer(*layer), num_decoder_layers, LayerNorm(d_model, **norm))
+            custom_decoder = TransformerDecoder(
+                TransformerDecoderLayer(*layer), num_decoder_layers, LayerNorm(d_model, **norm)
+            )
         self.encoder = custom_encoder
         self.decoder = custom_decoder
         self._reset_parameters()
@@ -265,9 +299,13 @@ class Transformer(Module):
         if src.dim() == 3 and tgt.dim() == 3:
             axis = 0 if self.batch_first else 1
             if src.size(axis) != tgt.size(axis):
-                raise RuntimeError(f"src and tgt must have one batch size, got {src.size(axis)} and {tgt.size(axis)}")
+                raise RuntimeError(
+                    f"src and tgt must have one batch size, got {src.size(axis)} and {tgt.size(axis)}"
+                )
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
-            raise RuntimeError(f"src and tgt must have d_model={self.d_model} features, got {src.size(-1)} and {tgt.size(-1)}")
+            raise RuntimeError(
+                f"src and tgt must have d_model={self.d_model} features, got {src.size(-1)} and {tgt.size(-1)}"
+            )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask)
         return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
                             memory_key_padding_mask=memory_key_padding_mask)  # fmt: skip

@@ -17,7 +17,9 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
 def fuse_linear_bn_eval(linear, bn):
     """A linear layer that computes bn(linear(x)) in eval mode, as fuse_conv_bn_eval."""
     if linear.out_features != bn.num_features and bn.num_features != 1:
-        raise ValueError(f"fuse_linear_bn_eval: the layer gives {linear.out_features} features, the normalization takes {bn.num_features}")
+        raise ValueError(
+            f"fuse_linear_bn_eval: the layer gives {linear.out_features} features, the normalization takes {bn.num_features}"
+        )
     return _fused(linear, bn, fuse_linear_bn_weights)
 
 
@@ -27,7 +29,9 @@ def _fused(layer, bn, fuse):
     if bn.running_mean is None or bn.running_var is None:
         raise RuntimeError("fusing batch normalization needs its running statistics")
     result = copy.deepcopy(layer)
-    result.weight, result.bias = fuse(layer.weight, layer.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
+    result.weight, result.bias = fuse(
+        layer.weight, layer.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
     return result
 
 

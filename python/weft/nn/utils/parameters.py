@@ -16,7 +16,9 @@ def vector_to_parameters(vec, parameters):
     parameters = list(parameters)
     total = sum(parameter.numel() for parameter in parameters)
     if vec.ndim != 1 or vec.shape[0] != total:
-        raise ValueError(f"vector_to_parameters: expected a vector of {total} elements, got shape {list(vec.shape)}")
+        raise ValueError(
+            f"vector_to_parameters: expected a vector of {total} elements, got shape {list(vec.shape)}"
+        )
     start = 0
     for parameter in parameters:
         count = math.prod(parameter.shape)

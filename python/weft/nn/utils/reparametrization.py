@@ -32,7 +32,10 @@ def _parameter_of(module, name, function):
 
 
 def _attach(module, hook):
-    if any(isinstance(other, type(hook)) and other.name == hook.name for other in module._forward_pre_hooks.values()):
+    if any(
+        isinstance(other, type(hook)) and other.name == hook.name
+        for other in module._forward_pre_hooks.values()
+    ):
         raise RuntimeError(f"'{hook.name}' of {type(module).__name__} has this already")
     module.register_forward_pre_hook(hook)
 

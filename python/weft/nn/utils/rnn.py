@@ -28,7 +28,9 @@ class PackedSequence(_PackedFields):
 
     def to(self, *args, **kwargs):
         """Tensor.to of the data."""
-        return type(self)(self.data.to(*args, **kwargs), self.batch_sizes, self.sorted_indices, self.unsorted_indices)
+        return type(self)(
+            self.data.to(*args, **kwargs), self.batch_sizes, self.sorted_indices, self.unsorted_indices
+        )
 
     def float(self):
         return self.to(weft.float32)
@@ -54,7 +56,9 @@ def invert_permutation(permutation: Optional[Tensor]) -> Optional[Tensor]:
     return weft.argsort(permutation)
 
 
-def pack_padded_sequence(input: Tensor, lengths: Union[Tensor, List[int]], batch_first=False, enforce_sorted=True):
+def pack_padded_sequence(
+    input: Tensor, lengths: Union[Tensor, List[int]], batch_first=False, enforce_sorted=True
+):
     """A PackedSequence of input[steps, batch, *] (batch_first: [batch, steps, *]), whose sequences have these lengths.
 
     enforce_sorted: the lengths must be in decreasing order; otherwise the sequences are sorted here.
@@ -77,9 +81,13 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first=False, padding_val
     """
     steps = sequence.batch_sizes.shape[0]
     if total_length is not None and total_length < steps:
-        raise ValueError(f"pad_packed_sequence: expected total_length to be at least the longest sequence's {steps}, got {total_length}")
+        raise ValueError(
+            f"pad_packed_sequence: expected total_length to be at least the longest sequence's {steps}, got {total_length}"
+        )
     length = steps if total_length is None else total_length
-    padded, lengths = weft.pad_packed_sequence(sequence.data, sequence.batch_sizes, batch_first, padding_value, length)
+    padded, lengths = weft.pad_packed_sequence(
+        sequence.data, sequence.batch_sizes, batch_first, padding_value, length
+    )
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(0 if batch_first else 1, sequence.unsorted_indices)
         lengths = lengths.index_select(0, sequence.unsorted_indices)
@@ -100,10 +108,14 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     result = weft.full((len(sequences), steps, *trailing), padding_value, dtype=sequences[0].dtype)
     for n, sequence in enumerate(sequences):
         if tuple(sequence.shape[1:]) != trailing:
-            raise ValueError(f"pad_sequence: expected sequences of shape [*, {', '.join(map(str, trailing))}], got {list(sequence.shape)}")
+            raise ValueError(
+                f"pad_sequence: expected sequences of shape [*, {', '.join(map(str, trailing))}], got {list(sequence.shape)}"
+            )
         count = sequence.shape[0]
         if count:
-            result[n, steps - count if padding_side == "left" else 0 : steps if padding_side == "left" else count] = sequence
+            result[
+                n, steps - count if padding_side == "left" else 0 : steps if padding_side == "left" else count
+            ] = sequence
     return result if batch_first else result.transpose(0, 1)
 
 
