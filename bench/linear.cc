@@ -85,18 +85,19 @@ void read_all(const char* memory, int64_t bytes) {
   });
 }
 
-void measure(const Scheme& scheme, int64_t out, int64_t in, int64_t rows, const Tensor& memory) {
+void measure(const Scheme& scheme, int64_t out, int64_t in, int64_t rows, weft::InputPrecision precision,
+             const Tensor& memory) {
   const Layers layers(scheme, out, in);
   const Tensor x = Tensor::full({rows, in}, 0.5, DType::F32), y = Tensor::empty({rows, out}, DType::F32);
   const size_t used = rows > 8 ? 1 : layers.layers.size();
-  layers.layers[0].forward(x, y);
+  layers.layers[0].forward(x, y, {.precision = precision});
   std::vector<double> shares, rates, flops;
   for (int round = 0; round < kRounds; ++round) {
     double read = 0, taken = 0;
     const char* from = memory.data_as<char>();
     for (size_t i = 0; i < used; ++i) {
       const PackedLinear& layer = layers.layers[i];
-      taken += seconds([&] { layer.forward(x, y); });
+      taken += seconds([&] { layer.forward(x, y, {.precision = precision}); });
       if (rows <= 8) read += seconds([&] { read_all(from, layer.weight_bytes()); });
       from += layer.weight_bytes() / 4096 * 4096;
     }
@@ -104,7 +105,8 @@ void measure(const Scheme& scheme, int64_t out, int64_t in, int64_t rows, const 
     rates.push_back(1e-9 * static_cast<double>(layers.bytes) / taken);
     flops.push_back(2e-9 * static_cast<double>(rows * out * in * static_cast<int64_t>(used)) / taken);
   }
-  std::printf("%-10s %5ldx%5ld %5ld", scheme.name, out, in, rows);
+  const std::string name = scheme.name + std::string(precision == weft::InputPrecision::Int8 ? " int8" : "");
+  std::printf("%-14s %5ldx%5ld %5ld", name.c_str(), out, in, rows);
   if (rows > 8)
     std::printf(" %10s %10s", "", "");
   else
@@ -122,7 +124,7 @@ int main(int argc, char** argv) {
   if (rows.empty()) rows = {1, 4, 8, 512};
   const char* const only = std::getenv("WEFT_BENCH_SCHEME");
   const Tensor memory = filled({kStreamedBytes + (int64_t{256} << 20)}, DType::U8);
-  std::printf("%d threads\n%-10s %11s %5s %10s %10s %10s\n", weft::get_num_threads(), "weights", "out x in",
+  std::printf("%d threads\n%-14s %11s %5s %10s %10s %10s\n", weft::get_num_threads(), "weights", "out x in",
               "rows", "GB/s", "of read", "GFLOP/s");
   const bool one_shape = std::getenv("WEFT_BENCH_ONE_SHAPE") != nullptr;
   for (const auto& [out, in] :
@@ -130,7 +132,11 @@ int main(int argc, char** argv) {
     if (one_shape && (out != 4096 || in != 4096)) continue;
     for (const Scheme& scheme : kSchemes) {
       if (only && std::string(only) != scheme.name) continue;
-      for (const int64_t count : rows) measure(scheme, out, in, count, memory);
+      for (const int64_t count : rows) {
+        measure(scheme, out, in, count, weft::InputPrecision::Auto, memory);
+        const bool quantized = scheme.dtype == DType::I8 || scheme.dtype == DType::U8;
+        if (quantized && count > 8) measure(scheme, out, in, count, weft::InputPrecision::Int8, memory);
+      }
     }
   }
 }

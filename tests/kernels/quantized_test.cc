@@ -399,33 +399,40 @@ TEST(QuantizedKernels, IntegerProducts) {
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t p = 0; p < inputs; ++p)
               ASSERT_NEAR(rounded(i, p), x.at(i * inputs + p), 3 * rounding_of(planes));
-          const int64_t most = kernels->dot_rows[planes - 1];
-          for (int64_t count = 1; count <= most; ++count) {
-            std::vector<float> y(static_cast<size_t>(count * k::kPanel), 1.0f);
-            kernels->dot[int4][planes - 1][count]({.x = values.data(),
-                                                   .x_stride = 2 * inputs,
-                                                   .x_plane = inputs,
-                                                   .x_scales = scales.data(),
-                                                   .x_sums = sums.data(),
-                                                   .x_starts = starts.data(),
-                                                   .groups_stride = groups,
-                                                   .k = inputs,
-                                                   .group = group,
-                                                   .weights = panel.bytes.data(),
-                                                   .y = y.data()});
+          std::vector<uint8_t> bytes(static_cast<size_t>(groups * group * k::kPanel));
+          std::vector<float> floats(static_cast<size_t>(groups * 2 * k::kPanel));
+          const bool unpack = int4 && planes == 1 && inputs % group == 0;
+          if (unpack) kernels->unpack_int4(panel.bytes.data(), inputs, group, bytes.data(), floats.data());
+          k::DotArgs args{.x = values.data(),
+                          .x_stride = 2 * inputs,
+                          .x_plane = inputs,
+                          .x_scales = scales.data(),
+                          .x_sums = sums.data(),
+                          .x_starts = starts.data(),
+                          .groups_stride = groups,
+                          .k = inputs,
+                          .group = group,
+                          .weights = panel.bytes.data(),
+                          .scales = floats.data(),
+                          .y = nullptr};
+          for (int64_t count = 1; count <= kernels->dot_rows[planes - 1]; ++count) {
+            std::vector<float> y(static_cast<size_t>(count * k::kPanel), 1.0f), unpacked(y);
+            args.y = y.data(), args.weights = panel.bytes.data();
+            kernels->dot[int4][planes - 1][count](args);
             for (int64_t i = 0; i < count; ++i)
               for (int64_t j = 0; j < k::kPanel; ++j) {
                 double sum = 1, magnitude = 1;
                 for (int64_t p = 0; p < inputs; ++p) {
-                  const double product =
-                      rounded(i, p) *
-                      static_cast<double>(panel.exact[static_cast<size_t>(p * k::kPanel + j)]);
-                  sum += product, magnitude += std::abs(product) + 48;
+                  const double weight = panel.exact[static_cast<size_t>(p * k::kPanel + j)];
+                  sum += rounded(i, p) * weight, magnitude += std::abs(rounded(i, p) * weight) + 48;
                 }
-                ASSERT_NEAR(y[static_cast<size_t>(i * k::kPanel + j)], sum,
-                            static_cast<double>(groups + 3) * 0x1p-23 * magnitude)
-                    << i << " " << j;
+                const double bound = static_cast<double>(groups + 3) * 0x1p-23 * magnitude;
+                ASSERT_NEAR(y[static_cast<size_t>(i * k::kPanel + j)], sum, bound) << i << " " << j;
               }
+            if (!unpack || count > kernels->unpacked_rows) continue;
+            args.y = unpacked.data(), args.weights = bytes.data();
+            kernels->dot_unpacked[count](args);
+            ASSERT_EQ(y, unpacked);
           }
         }
       }

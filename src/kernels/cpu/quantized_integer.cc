@@ -7,6 +7,7 @@ namespace weft::kernels {
 namespace {
 
 constexpr int64_t kChunk = 1024;     // inputs, whose weights of a panel stay in the second-level cache
+constexpr int64_t kUnpacked = 512;   // inputs whose int4 weights are unpacked at once
 constexpr int64_t kInt8Group = 128;  // inputs with one scale where the weights have no groups
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -69,37 +70,51 @@ struct PackedMatrix::IntegerRows {
   static void run(void* context, int64_t begin, int64_t end) {
     thread_local Scratch scratch;
     const IntegerRows& self = *static_cast<const IntegerRows*>(context);
-    const int64_t at_once = self.args.rows > kMaxSmallBatch ? kPanelsAtOnce : 1;
-    float* const sums = scratch.floats(at_once * self.args.rows * kPanel);
+    const bool many = self.args.rows > kMaxSmallBatch;
+    const bool unpack = many && self.matrix.format_ == WeightFormat::Int4 && self.x.planes == 1;
+    const int64_t at_once = many ? kPanelsAtOnce : 1, sums = at_once * self.args.rows * kPanel;
+    float* const floats =
+        scratch.floats(sums + (unpack ? kUnpacked * kPanel / 4 + kUnpacked / 32 * 2 * kPanel : 0));
     for (int64_t panel = begin; panel < end; panel += at_once)
-      self.run_panels(panel, std::min(at_once, end - panel), sums);
+      self.run_panels(panel, std::min(at_once, end - panel), floats, unpack ? floats + sums : nullptr);
   }
 
-  // sums: [panels][rows][64]
-  void run_panels(int64_t first, int64_t panels, float* sums) const {
+  // sums: [panels][rows][64]; unpacked: room for the weights of kUnpacked inputs, or null.
+  void run_panels(int64_t first, int64_t panels, float* sums, float* unpacked) const {
     std::fill(sums, sums + panels * args.rows * kPanel, 0.0f);
-    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk)
-      for (int64_t i = 0; i < panels; ++i) add_products(first + i, k, sums + i * args.rows * kPanel);
+    const int64_t step = unpacked ? kUnpacked : kChunk;
+    for (int64_t k = 0; k < matrix.packed_in_; k += step)
+      for (int64_t i = 0; i < panels; ++i)
+        add_products(first + i, k, std::min(step, matrix.packed_in_ - k), sums + i * args.rows * kPanel,
+                     unpacked);
     for (int64_t i = 0; i < panels; ++i) matrix.finish(args, first + i, sums + i * args.rows * kPanel);
   }
 
-  void add_products(int64_t panel, int64_t k, float* sums) const {
+  void add_products(int64_t panel, int64_t k, int64_t count, float* sums, float* unpacked) const {
     const QuantizedKernels& kernels = quantized_kernels();
-    const DotFn* const dot = kernels.dot[matrix.format_ == WeightFormat::Int4][x.planes - 1];
-    const int64_t parts = ceil_div(args.rows, kernels.dot_rows[x.planes - 1]);
+    const DotFn* dot = kernels.dot[matrix.format_ == WeightFormat::Int4][x.planes - 1];
+    int64_t most = kernels.dot_rows[x.planes - 1];
+    const uint8_t* weights = matrix.panel(panel) + matrix.offset_of(k);
+    if (unpacked) {
+      auto* const bytes = reinterpret_cast<uint8_t*>(unpacked + kUnpacked / 32 * 2 * kPanel);
+      kernels.unpack_int4(weights, count, x.group, bytes, unpacked);
+      weights = bytes, dot = kernels.dot_unpacked, most = kernels.unpacked_rows;
+    }
+    const int64_t parts = ceil_div(args.rows, most), chunk = k / kChunk * kChunk;
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
       const int64_t group = first * x.groups + k / x.group;
-      dot[rows]({.x = x.values + k * args.rows * x.planes + first * x.planes * kChunk,
+      dot[rows]({.x = x.values + chunk * args.rows * x.planes + first * x.planes * kChunk + k - chunk,
                  .x_stride = x.planes * kChunk,
                  .x_plane = kChunk,
                  .x_scales = x.scales + group,
                  .x_sums = x.sums + group,
                  .x_starts = x.starts + group,
                  .groups_stride = x.groups,
-                 .k = std::min(kChunk, matrix.packed_in_ - k),
+                 .k = count,
                  .group = x.group,
-                 .weights = matrix.panel(panel) + matrix.offset_of(k),
+                 .weights = weights,
+                 .scales = unpacked,
                  .y = sums + first * kPanel});
     }
   }

@@ -60,6 +60,7 @@ struct DotArgs {
   int64_t groups_stride;
   int64_t k, group;        // inputs; the last group may be shorter
   const uint8_t* weights;  // of the panel, from these inputs on
+  const float* scales;     // of dot_unpacked
   float* y;                // [rows][64]
 };
 using DotFn = void (*)(const DotArgs& args);
@@ -88,6 +89,11 @@ struct QuantizedKernels {
   bool has_dot;  // the machine has an instruction for it
   int dot_rows[2];
   DotFn dot[2][2][kMaxDotRows + 1];
+  // The same for one plane, with int4 weights that were unpacked: bytes [k / 4][64][4], and scales and zeros
+  // [groups][2][64].
+  int unpacked_rows;
+  DotFn dot_unpacked[kMaxDotRows + 1];
+  void (*unpack_int4)(const uint8_t* weights, int64_t k, int64_t group, uint8_t* bytes, float* scales);
   void (*quantize_row)(const QuantizeRowArgs& args);
   // Weights of inputs [0, k) of a panel, whose numbers are not yet multiplied with Int8's scales, as blocks
   // of `lanes * 2` outputs: [64 / block][k][block].

@@ -26,7 +26,7 @@ int64_t bytes_per_panel(WeightFormat format, int64_t in, int64_t group) {
   return 0;
 }
 
-// One output's weights, elements of type T, to every 64th element.
+// Elements of a row to every 64th element.
 template <class T>
 void scatter(const uint8_t* row, int64_t count, uint8_t* to) {
   for (int64_t i = 0; i < count; ++i)
@@ -38,15 +38,10 @@ void scatter(const uint8_t* row, int64_t count, uint8_t* to) {
 uint32_t reorder_int4(uint32_t bytes) {
   const uint32_t even = bytes >> 4 & 0x0f0f0f0fu,
                  odd = bytes & 0x0f0f0f0fu;  // inputs 0, 2, 4, 6 and 1, 3, 5, 7
-  const uint32_t low = (even & 0xffu) | (odd & 0xffu) << 8 | (even & 0xff00u) << 8 | (odd & 0xff00u) << 16;
-  const uint32_t high =
-      (even >> 16 & 0xffu) | (odd >> 16 & 0xffu) << 8 | (even >> 24) << 16 | (odd >> 24) << 24;
-  return low | high << 4;
-}
-
-void pack_int8(const uint8_t* row, int64_t in, uint8_t* to) {
-  scatter<uint32_t>(row, in / 4, to);
-  if (in % 4) std::memcpy(to + in / 4 * 4 * kPanel, row + in / 4 * 4, static_cast<size_t>(in % 4));
+  const uint32_t even_pairs = even | even >> 12,
+                 odd_pairs = odd | odd >> 12;  // 0 and 4, 2 and 6 in the low bytes; 1 and 5, 3 and 7
+  return (even_pairs & 0xffu) | (odd_pairs & 0xffu) << 8 | (even_pairs & 0xff00u) << 8 |
+         (odd_pairs & 0xff00u) << 16;
 }
 
 // One output of a panel: a row of one of the matrices.
@@ -59,17 +54,33 @@ struct Source {
   }
 };
 
-void pack_int4(const Source& source, int64_t in, uint8_t* to, int64_t lane) {
-  const int64_t group = source.weights->group;
+// Inputs [k, end) of one output, to where its weights of input k lie.
+void pack_int8(const uint8_t* row, int64_t k, int64_t end, uint8_t* to) {
+  const int64_t whole = (end - k) / 4;
+  for (int64_t i = 0; i < whole; ++i, to += 4 * kPanel) {
+    uint32_t four;
+    std::memcpy(&four, row + k + 4 * i, 4);
+    four ^= 0x80808080u;
+    std::memcpy(to, &four, 4);
+  }
+  for (int64_t i = 0; i < (end - k) % 4; ++i) to[i] = row[k + 4 * whole + i] ^ 0x80;
+}
+
+void pack_int4(const Source& source, int64_t k, int64_t end, uint8_t* to, int64_t lane) {
+  const int64_t group = source.weights->group, in = source.weights->in;
   const uint8_t* const row = source.bytes(in / 2);
-  const auto* scales = static_cast<const uint16_t*>(source.weights->scales) + 2 * source.row;
-  for (int64_t k = 0; k < in; k += group, scales += 2 * source.weights->out) {
+  const auto* scales = static_cast<const uint16_t*>(source.weights->scales) +
+                       2 * (k / group * source.weights->out + source.row);
+  for (; k < end; k += group, scales += 2 * source.weights->out) {
     std::memcpy(to + 2 * lane, scales, 2);
     std::memcpy(to + 2 * kPanel + 2 * lane, scales + 1, 2);
     to += 4 * kPanel;
     for (int64_t i = k; i < k + group; i += 8, to += 4 * kPanel) {
       uint32_t bytes = 0x88888888u;  // past the end: zero
-      if (i < in) std::memcpy(&bytes, row + i / 2, static_cast<size_t>(std::min<int64_t>(4, (in - i) / 2)));
+      if (i + 8 <= in)
+        std::memcpy(&bytes, row + i / 2, 4);
+      else if (i < in)
+        std::memcpy(&bytes, row + i / 2, static_cast<size_t>((in - i) / 2));
       bytes = reorder_int4(bytes);
       std::memcpy(to + 4 * lane, &bytes, 4);
     }
@@ -111,27 +122,37 @@ PackedMatrix::PackedMatrix(const std::vector<WeightRows>& weights, bool gated)
 }
 
 void PackedMatrix::pack_panel(int64_t panel, const std::vector<WeightRows>& weights) {
+  constexpr int64_t kBlock = 256;  // inputs: their part of a panel stays in the first-level cache
   uint8_t* const to = static_cast<uint8_t*>(weights_->data()) + panel * panel_bytes_;
-  std::memset(to, 0, static_cast<size_t>(panel_bytes_));
   const std::vector<Source> sources = sources_of(panel, weights, gated_);
+  const bool full = packed_in_ == in_ && std::all_of(sources.begin(), sources.end(),
+                                                     [](const Source& source) { return source.weights; });
+  if (!full) std::memset(to, 0, static_cast<size_t>(panel_bytes_));
   for (int64_t lane = 0; lane < kPanel; ++lane) {
-    const Source& source = sources[static_cast<size_t>(lane)];
-    const WeightRows* const rows = source.weights;
+    const auto& [rows, row] = sources[static_cast<size_t>(lane)];
     const int64_t index = panel * kPanel + lane;
-    if (scales_.data())
-      scales_.data()[index] = rows ? static_cast<const float*>(rows->scales)[source.row] : 0.0f;
-    if (bias_.data()) bias_.data()[index] = rows && rows->bias ? rows->bias[source.row] : 0.0f;
-    if (rows == nullptr) continue;
-    switch (format_) {
-      case WeightFormat::F32: scatter<uint32_t>(source.bytes(4 * in_), in_, to + 4 * lane); break;
-      case WeightFormat::F16:
-      case WeightFormat::BF16: scatter<uint16_t>(source.bytes(2 * in_), in_, to + 2 * lane); break;
-      case WeightFormat::Int8: pack_int8(source.bytes(in_), in_, to + 4 * lane); break;
-      case WeightFormat::Int4: pack_int4(source, in_, to, lane); break;
+    if (scales_.data()) scales_.data()[index] = rows ? static_cast<const float*>(rows->scales)[row] : 0.0f;
+    if (bias_.data()) bias_.data()[index] = rows && rows->bias ? rows->bias[row] : 0.0f;
+  }
+  for (int64_t k = 0; k < in_; k += kBlock) {
+    const int64_t end = std::min(in_, k + kBlock);
+    for (int64_t lane = 0; lane < kPanel; ++lane) {
+      const Source& source = sources[static_cast<size_t>(lane)];
+      if (!source.weights) continue;
+      uint8_t* const at = to + offset_of(k);
+      switch (format_) {
+        case WeightFormat::F32:
+          scatter<uint32_t>(source.bytes(4 * in_) + 4 * k, end - k, at + 4 * lane);
+          break;
+        case WeightFormat::F16:
+        case WeightFormat::BF16:
+          scatter<uint16_t>(source.bytes(2 * in_) + 2 * k, end - k, at + 2 * lane);
+          break;
+        case WeightFormat::Int8: pack_int8(source.bytes(in_), k, end, at + 4 * lane); break;
+        case WeightFormat::Int4: pack_int4(source, k, end, at, lane); break;
+      }
     }
   }
-  if (format_ != WeightFormat::Int8) return;
-  for (int64_t i = 0; i < panel_bytes_; ++i) to[i] ^= 0x80;
 }
 
 int64_t PackedMatrix::bytes() const { return panels_ * (panel_bytes_ + (scales_.data() ? kPanel * 4 : 0)); }
