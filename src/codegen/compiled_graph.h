@@ -11,6 +11,7 @@ namespace weft::codegen {
 
 struct CompileOptions {
   bool run_passes = true;
+  bool use_kernels = true;  // false: operators are called one by one, and no toolchain is needed
   // "" = the configured default; "clang" = in-process; "c++" = spawned.
   std::string toolchain;
   // Preferred vector width in bytes; 0 = the machine's.

@@ -89,10 +89,11 @@ class Planner {
   void run() {
     for (const ir::Value* input : graph_.inputs()) slot_of(input);
     find_symbols();
-    if (has_empty_values()) {
-      // Nothing to gain from loops, and index arithmetic over sizes of zero would need care everywhere.
-      log::write(log::Channel::Fusion,
-                 fmt::format("{}: has empty arrays, runs operator by operator", graph_.name));
+    // Of empty arrays there is nothing to gain from loops, and index arithmetic over sizes of zero would need care
+    // everywhere.
+    if (!options_.use_kernels || has_empty_values()) {
+      log::write(log::Channel::Fusion, fmt::format("{}: {}, runs operator by operator", graph_.name,
+                                                   options_.use_kernels ? "has empty arrays" : "without generated code"));
       for (const auto& node : graph_.body().nodes) add_call(*node);
       finish();
       return;

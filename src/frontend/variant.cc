@@ -105,8 +105,9 @@ void record(Variant& variant, ir::GraphTracer& tracer, const detail::CompiledFun
   for (const ir::WriteBack& write : variant.graph->write_backs) variant.written.push_back(write.input);
 }
 
-std::shared_ptr<codegen::CompiledGraph> compile_graph(const ir::Graph& graph, const std::vector<Tensor>& arguments) {
+std::shared_ptr<codegen::CompiledGraph> compile_graph(const ir::Graph& graph, const std::vector<Tensor>& arguments, bool use_kernels) {
   codegen::CompileOptions options;
+  options.use_kernels = use_kernels;
   for (const Tensor& argument : arguments) {
     options.input_strides.push_back(argument.is_contiguous() ? Strides() : argument.strides());
   }
@@ -126,7 +127,7 @@ std::string identifier(std::string name) {
 
 std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& function,
                                      const std::vector<Tensor>& arguments, DimensionHistory& history,
-                                     const CompileOptions& options) {
+                                     const CompileOptions& options, bool use_kernels) {
   history.note(arguments);
   auto variant = std::make_shared<Variant>();
   ir::GraphTracer tracer(identifier(options.name));
@@ -153,7 +154,7 @@ std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& f
   }
   variant->guards = Guards(*variant->graph, arguments);
   try {
-    variant->compiled = compile_graph(*variant->graph, arguments);
+    variant->compiled = compile_graph(*variant->graph, arguments, use_kernels);
   } catch (const Error& error) {
     if (options.fullgraph) throw;
     variant->why_plain = error.what();

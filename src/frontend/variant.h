@@ -54,6 +54,6 @@ struct Variant {
 
 std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& function,
                                      const std::vector<Tensor>& arguments, DimensionHistory& history,
-                                     const CompileOptions& options);
+                                     const CompileOptions& options, bool use_kernels = true);
 
 }  // namespace weft::frontend

@@ -4,7 +4,6 @@
 #include <atomic>
 
 #include "runtime/log.h"
-#include "runtime/toolchain.h"
 #include "script/code.h"
 #include "script/function.h"
 #include "script/graph_passes.h"
@@ -18,19 +17,6 @@ namespace {
 std::atomic<bool>& executor_switch() {
   static std::atomic<bool> on = env::flag("WEFT_JIT_COMPILE") && !env::flag("WEFT_DISABLE_COMPILE");
   return on;
-}
-
-bool has_compiler() {
-  static const bool found = [] {
-    try {
-      runtime::toolchain();
-      return true;
-    } catch (const Error& error) {
-      log::write(log::Channel::Executor, fmt::format("TorchScript is interpreted: {}", error.what()));
-      return false;
-    }
-  }();
-  return found;
 }
 
 // Null where nothing is worth compiling.
@@ -63,8 +49,7 @@ const Code& FunctionImpl::get_code_to_call() {
   const std::unique_lock lock(optimizing, std::try_to_lock);
   if (!lock.owns_lock()) return get_code();
   if (optimized_ready.load(std::memory_order_relaxed) == nullptr) {
-    const ir::Graph& original = get_graph();
-    if (has_compiler()) optimized = optimize(*this, original);
+    optimized = optimize(*this, get_graph());
     optimized_ready.store(optimized ? optimized.get() : &get_code(), std::memory_order_release);
   }
   return *optimized_ready.load(std::memory_order_relaxed);

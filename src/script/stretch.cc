@@ -9,6 +9,7 @@
 
 #include "ops/tracer.h"
 #include "runtime/log.h"
+#include "runtime/toolchain.h"
 #include "script/code.h"
 #include "script/interpreter.h"
 #include "weft/error.h"
@@ -113,14 +114,33 @@ void log_decision(const std::string& name, const std::string& text) {
   if (log::enabled(log::Channel::Executor)) log::write(log::Channel::Executor, fmt::format("{}: {}", name, text));
 }
 
-// Operators called one by one are no faster called from a plan, unless their weights were packed.
+// Without one, only what calls prepared operators is worth a plan.
+bool has_compiler() {
+  static const bool found = [] {
+    try {
+      runtime::toolchain();
+      return true;
+    } catch (const Error& error) {
+      log::write(log::Channel::Executor, fmt::format("no code is generated for TorchScript: {}", error.what()));
+      return false;
+    }
+  }();
+  return found;
+}
+
+// A plan is faster than the operators where it has fewer steps, or where weights were packed.
 bool pays(const frontend::Variant& variant) {
   constexpr int64_t kSmall = 16;
   bool has_weights = false;
+  int64_t operators = 0;
   ir::for_each_node(variant.graph->body(), [&](const ir::Node& node) {
     has_weights |= node.kind == ir::NodeKind::Constant && node.constant.numel() > kSmall;
+    operators += node.kind == ir::NodeKind::Op;
   });
-  return has_weights || !variant.compiled->kernels().empty();
+  const std::string steps = variant.compiled->describe();  // a line for each
+  const int64_t saved = operators - std::count(steps.begin(), steps.end(), '\n');
+  // Without generated code, operators that were decomposed are slower than whole.
+  return saved > 0 || (has_weights && (saved == 0 || has_compiler()));
 }
 
 // The graph's operators on traced tensors.
@@ -272,7 +292,7 @@ const Stretch::Specialization* Stretch::specialize(std::span<const IValue* const
 void Stretch::note_failure(const std::exception& error) const {
   constexpr int kMostFailures = 20, kOfATrace = 10;
   const auto* known = dynamic_cast<const Error*>(&error);
-  const bool is_users = known && (known->kind() == ErrorKind::Value || known->kind() == ErrorKind::Type || known->kind() == ErrorKind::Index);
+  const bool is_users = known && known->kind() != ErrorKind::NotImplemented && known->kind() != ErrorKind::Internal;
   failures_ += is_users ? 1 : kOfATrace;
   if (failures_ >= kMostFailures) is_closed_ = true;
 }
@@ -289,7 +309,7 @@ std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const 
   const auto start = std::chrono::steady_clock::now();
   Trace trace(*code_, made->inputs);
   const CompileOptions options{.name = name_, .fullgraph = true};
-  made->variant = frontend::trace(std::ref(trace), tensors, history_, options);
+  made->variant = frontend::trace(std::ref(trace), tensors, history_, options, has_compiler());
   made->outputs = std::move(trace.outputs);
   if (!pays(*made->variant)) throw_error(ErrorKind::NotImplemented, "nothing to fuse, no constant weights");
   if (log::enabled(log::Channel::Guards)) log::write(log::Channel::Guards, fmt::format("{}\n{}", name_, made->variant->guards.str()));

@@ -1,5 +1,9 @@
 """Compiled execution of TorchScript changes nothing but the time it takes."""
 
+import os
+import pathlib
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -58,3 +62,24 @@ def test_the_switch():
     assert weft.jit.optimized_execution
     with weft.jit.optimized_execution(False), weft.jit.optimized_execution(True):
         pass
+
+
+def test_without_a_compiler(folder, tmp_path):  # noqa: F811
+    """Networks are as right, and convolutions still packed, where nothing can generate code."""
+    program = f"""
+import sys, numpy as np, weft
+sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+from test_jit_archives import NAMES, check
+import pathlib
+folder = pathlib.Path({str(folder)!r})
+for name in NAMES:
+    loaded = weft.jit.load(folder / f"{{name}}.pt").eval()
+    for module in (loaded, weft.jit.optimize_for_inference(loaded)):
+        for _ in range(4):
+            check(module, np.load(folder / f"{{name}}.npz"))
+"""
+    environment = dict(os.environ, WEFT_TOOLCHAIN="clang", WEFT_CLANG_PLUGIN=str(tmp_path / "missing.so"), WEFT_LOGS="executor")
+    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("no code is generated for TorchScript") == 1
+    assert "SqueezeNet.forward_0: compiled in" in result.stderr

@@ -1,5 +1,7 @@
 // Pooling of images with their channels last: a pixel's channels are one vector.
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/pooling.h"
@@ -10,10 +12,19 @@ namespace {
 
 constexpr int64_t kFloatsPerTask = 16 * 1024;
 
+using Floats = float __attribute__((vector_size(32)));
+using Masks = int32_t __attribute__((vector_size(32)));
+constexpr int64_t kLanes = 8, kVectors = 4;  // of channels that stay in registers while a window is walked
+
 // NaN wins, as in the reference.
-void take_larger(int64_t channels, const float* __restrict x, float* __restrict best) {
-  for (int64_t c = 0; c < channels; ++c) best[c] = x[c] > best[c] || x[c] != x[c] ? x[c] : best[c];
-}
+struct Largest {
+  static constexpr float kStart = -std::numeric_limits<float>::infinity();
+  static float combine(float x, float best) { return x > best || x != x ? x : best; }
+  static Floats combine(Floats x, Floats best) {
+    const Masks is_larger = (x > best) | (x != x);
+    return is_larger ? x : best;
+  }
+};
 void add(int64_t channels, const float* __restrict x, float* __restrict sum) {
   for (int64_t c = 0; c < channels; ++c) sum[c] += x[c];
 }
@@ -55,8 +66,23 @@ void max_pool_channels_last(const PoolDims& dims, const Tensor& input, const Ten
   float* const y = result.data_as<float>();
   for_each_pixel(dims, input.shape()[0], channels, [&](int64_t batch, int64_t row, int64_t column) {
     float* const best = y + ((batch * dims[1].count() + row) * dims[2].count() + column) * channels;
-    std::fill(best, best + channels, -std::numeric_limits<float>::infinity());
-    for_each_tap(dims, image, batch, row, column, [&](const float* x) { take_larger(channels, x, best); });
+    int64_t c = 0;
+    for (; c + kVectors * kLanes <= channels; c += kVectors * kLanes) {
+      Floats block[kVectors];
+      for (Floats& vector : block) vector = Largest::kStart - Floats{};
+      for_each_tap(dims, image, batch, row, column, [&](const float* x) {
+        for (int64_t v = 0; v < kVectors; ++v) {
+          Floats loaded;
+          std::memcpy(&loaded, x + c + v * kLanes, sizeof loaded);
+          block[v] = Largest::combine(loaded, block[v]);
+        }
+      });
+      std::memcpy(best + c, block, sizeof block);
+    }
+    std::fill(best + c, best + channels, Largest::kStart);
+    for_each_tap(dims, image, batch, row, column, [&](const float* x) {
+      for (int64_t i = c; i < channels; ++i) best[i] = Largest::combine(x[i], best[i]);
+    });
   });
 }
 
