@@ -241,6 +241,7 @@ IValue convert_union(nb::handle object, const Type& expected, const Place& place
 IValue convert_script_value(nb::handle object, const TypePtr& expected, const Place& place) {
   const std::optional<IValue> value = script_value_of_python(object);
   if (value && value->is_instance(*expected)) return *value;
+  if (std::optional<IValue> converted = script_object_of_python(object, expected)) return *converted;
   mismatch(expected->str(), object, place);
 }
 

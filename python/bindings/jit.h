@@ -39,6 +39,10 @@ class UnitScope {
 nb::object script_to_python(const IValue& value);
 // The value behind an object of weft.jit; nullopt for any other object.
 std::optional<IValue> script_value_of_python(nb::handle object);
+// An object of a Python class that weft.jit.script has compiled to `type`, as one of TorchScript: its attributes are
+// converted. nullopt for any other object.
+std::optional<IValue> script_object_of_python(nb::handle object, const jit::TypePtr& type);
+
 // The arguments of a call, after the first `skipped` of the schema, by the schema's types; those that it does not
 // know by their own. TypeError naming function and argument.
 struct ScriptArguments {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "jit.h"
+#include "jit_type.h"
 #include "script/graph_passes.h"
 #include "script/python_print.h"
 #include "weft/error.h"
@@ -193,6 +194,7 @@ void bind_module_class(nb::module_& m) {
       .def("call_method", &call_method)
       .def_prop_ro("is_module", [](const Module& self) { return self.object()->type->is_module(); })
       .def_prop_ro("type_name", &Module::type_name)
+      .def_prop_ro("type", [](const Module& self) { return ScriptType{self.object()->type}; })
       .def_prop_ro("address", [](const Module& self) { return reinterpret_cast<uintptr_t>(self.object().get()); })
       .def("method_names", &Module::method_names)
       .def("has_method", [](const Module& self, const std::string& name) { return self.has_method(name); })
@@ -235,6 +237,8 @@ void bind_jit(nb::module_& m) {
   nb::module_ jit = m.def_submodule("_jit", "TorchScript: what the package weft.jit is made of.");
   bind_jit_values(jit);
   bind_jit_module(jit);
+  bind_jit_types(jit);
+  bind_jit_script(jit);
 }
 
 }  // namespace weft::python

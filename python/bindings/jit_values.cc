@@ -9,6 +9,7 @@
 #include "runtime/interop.h"
 #include "script/function.h"
 #include "script/graph_passes.h"
+#include "script/interpreter.h"
 #include "script/python_print.h"
 #include "weft/error.h"
 
@@ -59,6 +60,17 @@ std::string inlined_graph(const jit::Function& function) {
 std::string code_of(const jit::Function& function) {
   jit::SourceReferences references;
   return jit::print_function(function, references);
+}
+
+// Errors of the compiler are a script's.
+void compile(const ScriptFunction& self) {
+  try {
+    self.function->graph();
+  } catch (const jit::ScriptError&) {
+    throw;
+  } catch (const Error& error) {
+    throw jit::ScriptError(error.kind(), error.what());
+  }
 }
 
 // ---- fork ------------------------------------------------------------------------------------------------
@@ -121,7 +133,11 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("code", [](const ScriptFunction& self) { return code_of(*self.function); })
       .def_prop_ro("graph", [](const ScriptFunction& self) { return self.function->graph().str(); })
       .def_prop_ro("inlined_graph", [](const ScriptFunction& self) { return inlined_graph(*self.function); })
-      .def("compile", [](const ScriptFunction& self) { self.function->graph(); });
+      .def("check_arguments", [](const ScriptFunction& self, const nb::args& args, const nb::kwargs& kwargs) {
+        ScriptArguments arguments = script_arguments(self.function->schema(), 0, args, kwargs);
+        jit::bind_arguments(self.function->schema(), std::move(arguments.positional), std::move(arguments.keywords));
+      })
+      .def("compile", &compile);
 }
 
 void bind_futures(nb::module_& m) {
@@ -162,6 +178,18 @@ std::optional<IValue> script_value_of_python(nb::handle object) {
     return IValue(std::make_shared<jit::FunctionValue>(jit::FunctionValue{nb::cast<ScriptFunction&>(held).function}));
   }
   return std::nullopt;
+}
+
+std::optional<IValue> script_object_of_python(nb::handle object, const jit::TypePtr& type) {
+  if (!type->is(jit::TypeKind::Class)) return std::nullopt;
+  const nb::object classes = nb::module_::import_("weft.jit._values").attr("python_classes");
+  if (!classes.attr("get")(type->name()).is(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))))) return std::nullopt;
+  const auto class_type = std::static_pointer_cast<jit::ClassType>(std::const_pointer_cast<jit::Type>(type));
+  auto result = std::make_shared<jit::Object>(jit::Object{class_type, {}});
+  for (const jit::Attribute& attribute : class_type->attributes()) {
+    result->slots.push_back(to_ivalue(nb::object(object.attr(attribute.name.c_str())), attribute.type));
+  }
+  return IValue(std::move(result));
 }
 
 ScriptArguments script_arguments(const jit::Schema& schema, size_t skipped, const nb::args& args, const nb::kwargs& kwargs) {

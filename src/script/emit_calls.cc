@@ -55,6 +55,10 @@ class CaptureResolver final : public Resolver {
     return simple(parameter);
   }
   TypePtr resolve_type(const std::string& name, const Range& range) override { return outer_.resolver().resolve_type(name, range); }
+  SugaredPtr resolve_member(Emitter& emitter, ir::Value* object, const std::string& name, const Range& range) override {
+    return outer_.resolver().resolve_member(emitter, object, name, range);
+  }
+  bool has_member(const ClassType& type, const std::string& name) override { return outer_.resolver().has_member(type, name); }
 
   std::vector<ir::Value*> captured;
 

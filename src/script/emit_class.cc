@@ -96,7 +96,12 @@ void add_member(CompilationUnit& unit, const ClassTypePtr& type, std::shared_ptr
   const std::string qualified = type->name() + "." + name;
   switch (kind) {
     case MethodKind::Ignored: return;
-    case MethodKind::Static: type->add_static_method(make_function(unit, qualified, std::move(function), std::move(resolver), nullptr)); return;
+    case MethodKind::Static: {
+      // A function beside the class: archives have no place for it inside.
+      const std::string space = type->name().substr(0, type->name().rfind('.'));
+      type->add_static_method(define_function(unit, unit.unique_name(space + "." + name), std::move(function), std::move(resolver)));
+      return;
+    }
     case MethodKind::Plain: type->add_method(make_function(unit, qualified, std::move(function), std::move(resolver), type)); return;
     case MethodKind::Getter:
     case MethodKind::Setter: {

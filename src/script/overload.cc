@@ -144,7 +144,9 @@ class Matcher {
     const SchemaArgument& formal = schema_.arguments[index];
     Operand operand;
     operand.formal = &formal;
-    const auto keyword = keywords.find(formal.name);
+    auto keyword = keywords.find(formal.name);
+    // Operators' "self" is "input" in torch's functions.
+    if (index == 0 && keyword == keywords.end() && formal.name == "self" && schema_.name.find("::") != std::string::npos) keyword = keywords.find("input");
     if (!formal.keyword_only && next < positional.size()) {
       if (keyword != keywords.end()) return fail(fmt::format("argument '{}' is given twice", formal.name));
       if (takes_rest(index, *positional[next])) {
@@ -171,7 +173,7 @@ class Matcher {
     if (schema_.name.find("::") == std::string::npos) return false;  // of builtins only
     const TypePtr& element = formal.type->element();
     const TypePtr& type = jit::type_of(given.value);
-    if (element->is(TypeKind::Var)) return false;
+    if (element->is(TypeKind::Var) || element->is(TypeKind::Any)) return false;
     return type->is_subtype_of(*element) || (implicit_ && element->is(TypeKind::Int) && type->is(TypeKind::Tensor));
   }
 

@@ -167,7 +167,8 @@ class Printer {
       line(text);
       return;
     }
-    if (node.outputs.size() > 1) {
+    const bool unpacks = node.script == &prim::kTupleUnpack || node.script == &prim::kListUnpack;
+    if (node.outputs.size() > 1 || unpacks) {
       flush();
       std::string targets;
       for (const Value* output : node.outputs) targets += declare(output) + ", ";
@@ -369,6 +370,10 @@ class Printer {
     if (op == &prim::kFormat) return fmt::format("torch.format({})", joined(texts));
     if (op == &prim::kEnumName) return fmt::format("({}).name", texts[0]);
     if (op == &prim::kEnumValue) return fmt::format("({}).value", texts[0]);
+    if (op->name == kPythonCall) {
+      references_.python_functions.push_back(node.payload->text);
+      return fmt::format("^{}({})", node.payload->text, joined(texts, 1));
+    }
     return builtin(static_cast<const Builtin&>(*op), texts);
   }
 
@@ -448,11 +453,19 @@ std::string name_list(const ClassType& type, bool Attribute::*flag) {
   return "[" + names + "]";
 }
 
+std::string hook_list(const char* name, const std::vector<std::shared_ptr<Function>>& hooks) {
+  if (hooks.empty()) return "";
+  std::string names;
+  for (const auto& hook : hooks) names += quoted(hook->name()) + ", ";
+  return fmt::format("  {} = [{}]\n", name, names);
+}
+
 std::string print_class(const ClassType& type, SourceReferences& references) {
   std::string out = "class " + last_name(references.name(type)) + (type.is_module() ? "(Module):\n" : ":\n");
   if (type.is_module()) {
     out += "  __parameters__ = " + name_list(type, &Attribute::is_parameter) + "\n";
     out += "  __buffers__ = " + name_list(type, &Attribute::is_buffer) + "\n";
+    out += hook_list("__forward_pre_hooks__", type.forward_pre_hooks) + hook_list("__forward_hooks__", type.forward_hooks);
   }
   for (const Attribute& attribute : type.attributes()) {
     const std::string text = references.text(attribute.type);

@@ -1,6 +1,9 @@
 // Writing archives that PyTorch loads.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <span>
+#include <unordered_set>
 
 #include "script/archive.h"
 #include "script/pickle.h"
@@ -23,9 +26,28 @@ std::optional<IValue> get_state(const std::shared_ptr<Object>& object) {
   return (*method)({IValue(object)});
 }
 
+// The classes of the objects that `value` holds: an attribute's declared type may be an interface.
+void note_classes(const IValue& value, SourceReferences& references, std::unordered_set<const void*>& seen) {
+  if (value.is(IValue::Tag::Object)) {
+    const auto& object = value.to_object();
+    if (!seen.insert(object.get()).second) return;
+    references.note(object->type);
+    for (const IValue& slot : object->slots) note_classes(slot, references, seen);
+  } else if (value.is_list() || value.is(IValue::Tag::Tuple)) {
+    for (const IValue& element : value.elements()) note_classes(element, references, seen);
+  } else if (value.is(IValue::Tag::Dict)) {
+    for (const auto& [key, item] : value.to_dict()->items()) note_classes(item, references, seen);
+  }
+}
+
 void write(const Module& module, const ExtraFiles& extra_files, ArchiveWriter& archive) {
   SourceReferences references;
+  std::unordered_set<const void*> seen;
+  note_classes(IValue(module.object()), references, seen);
   const std::map<std::string, std::string> files = print_program(module.object()->type, references);
+  WEFT_CHECK(references.python_functions.empty(),
+             fmt::format("save: {} calls the Python function '{}' (@weft.jit.ignore), which an archive cannot hold; mark it "
+                         "@weft.jit.unused where it is not needed", module.type_name(), references.python_functions[0]));
   PickleOptions options;
   options.get_state = get_state;
   options.type_text = [&](const TypePtr& type) { return references.text(type); };

@@ -177,10 +177,30 @@ SugaredPtr ClassSugar::constant_member(const std::string& name) const {
   return nullptr;
 }
 
+namespace {
+
+// C.__new__(C), as archives write the making of an object; its __init__ is called by itself.
+class NewSugar final : public SugaredValue {
+ public:
+  explicit NewSugar(TypePtr type) : type_(std::move(type)) {}
+  std::string kind() const override { return "method '__new__'"; }
+  SugaredPtr call_expr(Emitter& emitter, const Range& range, const Expr::Call&, const TypePtr&) override {
+    ir::ScriptPayload payload;
+    payload.type = type_;
+    return simple(emitter.value(prim::kCreateObject, {}, type_, range, payload));
+  }
+
+ private:
+  TypePtr type_;
+};
+
+}  // namespace
+
 SugaredPtr ClassSugar::attribute(Emitter& emitter, const Range& range, const std::string& name) {
   if (SugaredPtr constant = constant_member(name)) return constant;
   if (type_->is(TypeKind::Class)) {
     const auto& type = static_cast<const ClassType&>(*type_);
+    if (name == "__new__") return std::make_shared<NewSugar>(type_);
     if (const auto method = type.find_static_method(name)) return std::make_shared<FunctionSugar>(std::vector{method});
     if (const auto method = type.find_method(name)) return std::make_shared<FunctionSugar>(std::vector{method});
   }

@@ -238,6 +238,10 @@ class Resolver {
   virtual SugaredPtr resolve_value(const std::string& name, const Range& range) = 0;
   // A dotted name in an annotation: "__torch__.M", "MyClass". Null where there is no such type.
   virtual TypePtr resolve_type(const std::string& name, const Range& range) = 0;
+  // A member that the class of `object` gets when it is first used, as modules of Python get their methods. Null where
+  // there is none.
+  virtual SugaredPtr resolve_member(Emitter&, ir::Value*, const std::string&, const Range&) { return nullptr; }
+  virtual bool has_member(const ClassType&, const std::string&) { return false; }
 };
 // Knows the builtin names only: torch, math, len, …
 std::shared_ptr<Resolver> builtin_resolver();

@@ -115,7 +115,7 @@ SugaredPtr SimpleValue::object_attribute(Emitter& emitter, const Range& range, c
   }
   const bool is_container_method = name == "items" || name == "keys" || name == "values";
   if (is_container_method && container_kind(type) == ContainerKind::Dict) return std::make_shared<ContainerMethod>(value_, name);
-  return nullptr;
+  return emitter.resolver().resolve_member(emitter, value_, name, range);
 }
 
 SugaredPtr SimpleValue::find_attribute(Emitter& emitter, const Range& range, const std::string& name) {
@@ -145,12 +145,12 @@ SugaredPtr SimpleValue::attribute(Emitter& emitter, const Range& range, const st
                                 is_optional ? "; check that it is not None first, with the value in a local variable" : ""));
 }
 
-bool SimpleValue::has_attribute(Emitter&, const std::string& name) {
+bool SimpleValue::has_attribute(Emitter& emitter, const std::string& name) {
   const TypePtr& type = type_of(value_);
   if (type->is(TypeKind::Class)) {
     const auto& object = static_cast<const ClassType&>(*type);
     const bool is_property = std::any_of(object.properties.begin(), object.properties.end(), [&](const auto& p) { return p.name == name; });
-    return object.find_slot(name) || object.find_method(name) || object.find_constant(name) || is_property;
+    return object.find_slot(name) || object.find_method(name) || object.find_constant(name) || is_property || emitter.resolver().has_member(object, name);
   }
   if (type->is(TypeKind::Interface)) return static_cast<const InterfaceType&>(*type).find_method(name) != nullptr;
   const auto& fields = type->fields();
@@ -334,6 +334,11 @@ Iteration SimpleValue::iterate(Emitter& emitter, const Range& range) {
 // ---- module containers -----------------------------------------------------------------------------------
 ContainerKind container_kind(const Type& type) {
   if (!type.is(TypeKind::Class) || !static_cast<const ClassType&>(type).is_module()) return ContainerKind::None;
+  switch (static_cast<const ClassType&>(type).container) {
+    case ClassType::Container::None: break;
+    case ClassType::Container::List: return ContainerKind::List;
+    case ClassType::Container::Dict: return ContainerKind::Dict;
+  }
   const std::string name = type.name().substr(type.name().rfind('.') + 1);
   static constexpr std::array<std::string_view, 3> kLists = {"ModuleList", "Sequential", "ParameterList"};
   static constexpr std::array<std::string_view, 2> kDicts = {"ModuleDict", "ParameterDict"};

@@ -62,6 +62,13 @@ bool fulfils(const Type& type, const InterfaceType& interface) {
   return true;
 }
 
+// Is each of `wanted` among `members`?
+bool has_all(const std::vector<TypePtr>& members, const std::vector<TypePtr>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const TypePtr& one) {
+    return std::any_of(members.begin(), members.end(), [&](const TypePtr& member) { return member->equals(*one); });
+  });
+}
+
 }  // namespace
 
 std::string Type::str() const {
@@ -98,7 +105,7 @@ bool Type::equals(const Type& other) const {
   if (this == &other) return true;
   if (kind_ != other.kind_) return false;
   if (is_named(kind_)) return false;  // one object each
-  if (kind_ == TypeKind::Union) return is_subtype_of(other) && other.is_subtype_of(*this);
+  if (kind_ == TypeKind::Union) return has_all(other.elements_, elements_) && has_all(elements_, other.elements_);
   return name_ == other.name_ && all_equal(elements_, other.elements_);
 }
 

@@ -136,6 +136,9 @@ class ClassType final : public Type {
   };
   std::vector<Property> properties;
   std::vector<std::shared_ptr<Function>> forward_hooks, forward_pre_hooks;
+  // A class derived from ModuleList or ModuleDict: the compiler loops over its sub-modules.
+  enum class Container : uint8_t { None, List, Dict };
+  Container container = Container::None;
   // Archives say which attributes they do not save or are parameters by these lists.
   std::string doc;
 

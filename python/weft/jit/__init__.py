@@ -7,13 +7,35 @@
 Scripts run without Python's interpreter lock, from any number of threads at once.
 """
 
+import typing as _typing
+
 from ._archive import freeze, load, optimize_for_inference, optimized_execution, save
+from ._marks import (
+    Attribute,
+    _overload,
+    _overload_method,
+    annotate,
+    export,
+    ignore,
+    interface,
+    is_scripting,
+    script_method,
+    unused,
+)
 from ._module import ScriptMethod, ScriptModule, ScriptObject
 from ._trace import TracerWarning, TracingCheckError, is_tracing, script_if_tracing, trace, trace_module
+from ._script import script
+from ._types import isinstance_
 from ._values import Error, Future, ScriptFunction, fork, wait
 
+Final = _typing.Final
+isinstance = isinstance_
+
+
 __all__ = [
+    "Attribute",
     "Error",
+    "Final",
     "Future",
     "ScriptFunction",
     "ScriptMethod",
@@ -21,15 +43,24 @@ __all__ = [
     "ScriptObject",
     "TracerWarning",
     "TracingCheckError",
+    "annotate",
+    "export",
     "fork",
     "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
     "is_tracing",
+    "isinstance",
     "load",
     "optimize_for_inference",
     "optimized_execution",
     "save",
+    "script",
     "script_if_tracing",
+    "script_method",
     "trace",
     "trace_module",
+    "unused",
     "wait",
 ]

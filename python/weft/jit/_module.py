@@ -1,6 +1,8 @@
 """Modules and objects of TorchScript in Python."""
 
 import collections.abc
+import inspect
+import types
 import weakref
 
 from weft._C import _jit
@@ -146,9 +148,14 @@ class ScriptObject:
             return ScriptMethod(self._c, name)
         if self._c.has_attribute(name):
             return self._c.attribute(name)
+        if self._c.has_method(f"__get_{name}"):
+            return self._c.call_method(f"__get_{name}")
         raise AttributeError(f"'{self._c.type_name}' has no attribute '{name}'")
 
     def __setattr__(self, name, value):
+        if self._c.has_method(f"__set_{name}"):
+            self._c.call_method(f"__set_{name}", value)
+            return
         if not self._c.has_attribute(name):
             raise AttributeError(f"'{self._c.type_name}' has no attribute '{name}'")
         self._c.set_attribute(name, value)
@@ -176,10 +183,35 @@ for _name in ("len", "getitem", "setitem", "delitem", "contains", "call", "int",
     setattr(ScriptObject, f"__{_name}__", _delegate(f"__{_name}__"))
 
 
-class ScriptModule(Module):
+class _ScriptMeta(type):
+    """Compiles an object of a class derived from ScriptModule when its __init__ is done."""
+
+    def __call__(cls, *args, **kwargs):
+        module = super().__call__(*args, **kwargs)
+        if "_c" not in module.__dict__:
+            module._compile()
+        return module
+
+
+class ScriptModule(Module, metaclass=_ScriptMeta):
     """A compiled module: `module(x)` runs its forward(), without Python's interpreter lock. Parameters, buffers,
     sub-modules and methods are found by name and listed as those of a weft.nn.Module are; the set of attributes and
-    their types are fixed."""
+    their types are fixed.
+
+    As a base class: `__init__` sets attributes as a weft.nn.Module's does, and the methods that @weft.jit.script_method
+    marks are compiled when it is done.
+    """
+
+    def _compile(self):
+        from . import _recursive
+
+        compiled = _recursive.script_module(self)
+        children = dict(compiled._modules._known)
+        self._bind(compiled._c)
+        self._modules._known.update(children)
+        for name in compiled._c.method_names():
+            if name in type(self).__dict__:
+                self.__dict__[name] = ScriptMethod(compiled._c, name)
 
     @classmethod
     def _of(cls, c):
@@ -195,8 +227,15 @@ class ScriptModule(Module):
         own["_parameters"] = _TensorStore(c, "parameter")
         own["_buffers"] = _TensorStore(c, "buffer")
         own["_modules"] = _ModuleStore(c)
-        own.setdefault("_forward_hooks", {})
-        own.setdefault("_forward_pre_hooks", {})
+        own["_non_persistent_buffers_set"] = {name for name in own["_buffers"] if not c.is_persistent(name)}
+        own["_forward_hooks"] = {}
+        own["_forward_pre_hooks"] = {}
+        _wrappers[c.address] = self
+
+    def _adopt(self, module, children):
+        """What Python still needs of the module that was compiled: what @weft.jit.ignore may look at."""
+        self.__dict__["_python"] = module
+        self._modules._known.update(children)
 
     def __call__(self, *args, **kwargs):
         if self._forward_hooks or self._forward_pre_hooks:
@@ -205,20 +244,18 @@ class ScriptModule(Module):
 
     @property
     def forward(self):
+        """The method that a call of the module runs."""
         return ScriptMethod(self._c, "forward")
 
     def _fork(self, args, kwargs):
         return _jit.fork_method(self._c, "forward", *args, **kwargs)
 
-    @property
-    def _non_persistent_buffers_set(self):
-        return {name for name in self._buffers if not self._c.is_persistent(name)}
 
     # ---- attributes --------------------------------------------------------------------------------------
     def __getattr__(self, name):
         c = self.__dict__.get("_c")
         if c is None:
-            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+            return super().__getattr__(name)
         for store in (self._parameters, self._buffers):
             if name in store:
                 return store[name]
@@ -226,11 +263,26 @@ class ScriptModule(Module):
             return c.attribute(name)
         if c.has_method(name):
             return ScriptMethod(c, name)
+        if c.has_method(f"__get_{name}"):
+            return c.call_method(f"__get_{name}")
+        if "_python" in self.__dict__:
+            return self._python_attribute(name)
         raise AttributeError(f"script module '{c.type_name}' has no attribute '{name}'")
+
+    def _python_attribute(self, name):
+        """An attribute of the compiled module's class or object that is no part of the script."""
+        value = getattr(self._python, name)
+        if inspect.ismethod(value) and value.__self__ is self._python:
+            return types.MethodType(value.__func__, self)
+        return value
 
     def __setattr__(self, name, value):
         c = self.__dict__.get("_c")
-        if c is None or name in self.__dict__ or not (c.has_attribute(name) or isinstance(value, (Parameter, Module))):
+        if c is None:
+            super().__setattr__(name, value)
+        elif c.has_method(f"__set_{name}"):
+            c.call_method(f"__set_{name}", value)
+        elif name in self.__dict__ or not (c.has_attribute(name) or isinstance(value, (Parameter, Module))):
             object.__setattr__(self, name, value)
         elif isinstance(value, Module) and not isinstance(value, ScriptModule):
             raise TypeError(f"'{name}': a script module holds script modules, got {type(value).__name__}")
@@ -247,14 +299,21 @@ class ScriptModule(Module):
         return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules, *c.names("attribute"),
                        *c.method_names()})
 
+    def _check_not_compiled(self, what):
+        if "_c" in self.__dict__:
+            raise TypeError(f"{what} of a script module are fixed")
+
     def register_parameter(self, name, param):
-        raise TypeError("register_parameter: a script module's parameters are fixed")
+        self._check_not_compiled("the parameters")
+        super().register_parameter(name, param)
 
     def register_buffer(self, name, tensor, persistent=True):
-        raise TypeError("register_buffer: a script module's buffers are fixed")
+        self._check_not_compiled("the buffers")
+        super().register_buffer(name, tensor, persistent)
 
     def add_module(self, name, module):
-        raise TypeError("add_module: a script module's sub-modules are fixed")
+        self._check_not_compiled("the sub-modules")
+        super().add_module(name, module)
 
     register_module = add_module
 
