@@ -23,14 +23,13 @@ from ._marks import (
     unused,
 )
 from ._module import ScriptMethod, ScriptModule, ScriptObject
-from ._trace import TracerWarning, TracingCheckError, is_tracing, script_if_tracing, trace, trace_module
 from ._script import script
+from ._trace import TracerWarning, TracingCheckError, is_tracing, script_if_tracing, trace, trace_module
 from ._types import isinstance_
 from ._values import Error, Future, ScriptFunction, fork, wait
 
 Final = _typing.Final
 isinstance = isinstance_
-
 
 __all__ = [
     "Attribute",

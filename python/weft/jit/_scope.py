@@ -20,17 +20,12 @@ from ._values import ScriptFunction
 _MISSING = object()
 _CONSTANTS = (bool, int, float, complex, str, type(None), weft.dtype, weft.device)
 
-# Functions of weft.nn.functional that are operators with the same parameters.
-_OPERATORS_OF_FUNCTIONAL = frozenset(
-    "bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
-    "cosine_similarity linear one_hot pixel_shuffle pixel_unshuffle softplus".split()
-)
-
 
 def _members_of_jit():
     """Functions of weft.jit by their names in torch.jit."""
     from . import _values
     from ._types import isinstance_
+
 
     table = {getattr(_marks, name): name for name in ("annotate", "is_scripting", "Attribute")}
     table.update({_values.fork: "fork", _values.wait: "wait", isinstance_: "isinstance"})
@@ -45,7 +40,8 @@ def _special_forms():
         from . import is_tracing
 
         _special.update({function: ("member", "torch.jit", name) for function, name in _members_of_jit().items()})
-        _special[is_tracing] = ("member", "torch.jit", "is_tracing")
+        _special[weft.nn._types.is_scripting] = ("member", "torch.jit", "is_scripting")
+        _special[weft.nn._types.takes_fast_path] = _special[is_tracing] = ("member", "torch.jit", "is_tracing")
     return _special
 
 
@@ -67,6 +63,10 @@ def describe(value, place="", name=""):
         return ("name", "math") if value is math else ("module", value)
     if isinstance(value, weft.Operator):
         return _operator(value.__name__)
+    if isinstance(value, weft.ops.Builtin):
+        return ("builtin", value.name)
+    if isinstance(value, weft.ops.Namespace):
+        return ("module", value)
     if isinstance(value, ScriptFunction):
         return ("functions", [value._c])
     if isinstance(value, type):
@@ -112,17 +112,30 @@ def _describe_callable(value, place, name):
     if module == "builtins" and getattr(builtins, own_name, None) is value:
         return ("name", own_name)
     if isinstance(value, types.FunctionType):
-        if module == "weft.nn.functional" and own_name in _OPERATORS_OF_FUNCTIONAL:
-            return ("member", "torch", own_name)
-        return describe_function(value, place)
+        return describe_function(_replacement(value), place)
     if module is not None and module.partition(".")[0] == "weft":
         return _operator(own_name)
     return ("error", f"'{name or own_name}' is a Python callable of type {type(value).__name__}, which a script cannot call")
 
 
+def _replacement(function):
+    """What scripts call in place of a function of weft.nn.functional; the function itself for any other."""
+    if not (function.__module__ or "").startswith("weft.nn."):
+        return function
+    from weft.nn import _scripted
+
+    return _scripted.replacement(function) or function
+
+
 def describe_function(function, place):
+    """A Python function, the name of a builtin, or a list of functions of which a call takes the first that fits."""
     from . import _script
 
+    if isinstance(function, str):
+        return ("builtin", function)
+    if isinstance(function, (list, tuple)):
+        with _script.called_from(place):
+            return ("functions", [_script.compile_overloads(one)[0]._c for one in function])
     mark = _marks.mark_of(function)
     if mark is _marks.Mark.UNUSED:
         return ("unused", function.__name__, _script.signature_types(function)[1])
