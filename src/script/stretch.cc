@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <new>
+#include <string_view>
 
 #include "ops/tracer.h"
 #include "runtime/log.h"
@@ -128,6 +129,20 @@ bool has_compiler() {
   return found;
 }
 
+// The steps of a plan, by its description; views cost nothing.
+int64_t count_steps(std::string_view description) {
+  constexpr std::string_view kCall = "call ";
+  int64_t count = 0;
+  while (!description.empty()) {
+    const std::string_view line = description.substr(0, description.find('\n'));
+    description.remove_prefix(std::min(line.size() + 1, description.size()));
+    const std::string_view name = line.substr(std::min(kCall.size(), line.size()));
+    const ops::OpDef* called = line.starts_with(kCall) ? ops::find_op(name.substr(0, name.find_first_of(" ,"))) : nullptr;
+    count += !called || called->kind != ops::OpKind::View;
+  }
+  return count;
+}
+
 // A plan is faster than the operators where it has fewer steps, or where weights were packed.
 bool pays(const frontend::Variant& variant) {
   constexpr int64_t kSmall = 16;
@@ -135,10 +150,9 @@ bool pays(const frontend::Variant& variant) {
   int64_t operators = 0;
   ir::for_each_node(variant.graph->body(), [&](const ir::Node& node) {
     has_weights |= node.kind == ir::NodeKind::Constant && node.constant.numel() > kSmall;
-    operators += node.kind == ir::NodeKind::Op;
+    operators += node.kind == ir::NodeKind::Op && node.op->kind != ops::OpKind::View;
   });
-  const std::string steps = variant.compiled->describe();  // a line for each
-  const int64_t saved = operators - std::count(steps.begin(), steps.end(), '\n');
+  const int64_t saved = operators - count_steps(variant.compiled->describe());
   // Without generated code, operators that were decomposed are slower than whole.
   return saved > 0 || (has_weights && (saved == 0 || has_compiler()));
 }

@@ -117,6 +117,13 @@ def f(x: Tensor, n: int) -> Tensor:
   expect_same(script, {ramp({5}), 40}, 0);
 }
 
+TEST(Executor, ViewsAndSingleProductsAreNotWorthCompiling) {
+  const Script views("def f(x: Tensor) -> Tensor:\n    return x.view(-1).unsqueeze(0).t().select(1, 0)\n");
+  expect_same(views, {ramp({5, 2})}, 0);
+  const Script products("def f(x: Tensor, y: Tensor) -> Tensor:\n    return torch.matmul(torch.matmul(x, y), y)\n");
+  expect_same(products, {ramp({5, 5}), ramp({5, 5})}, 0);
+}
+
 TEST(Executor, LoopsKeepTheirStretches) {
   const Script script(R"(
 def f(x: Tensor, w: Tensor, n: int) -> Tensor:
