@@ -150,7 +150,7 @@ void PackedLinear::forward(const Tensor& x, const Tensor& out, const LinearEpilo
   WEFT_CHECK(defined(), "PackedLinear: forward of an empty one");
   WEFT_CHECK(x.dim() >= 1 && x.size(-1) == in_features(),
              fmt::format("PackedLinear: expected x of {} columns, got {}", in_features(), describe(x)));
-  const int64_t rows = in_features() ? x.numel() / in_features() : 0;
+  const int64_t rows = numel(Shape(x.shape().begin(), x.shape().end() - 1));
   ProductArgs args{.x = rows_of(x, in_features(), rows, "x"),
                    .y = rows_of(out, out_features(), rows, "out"),
                    .residual = {},

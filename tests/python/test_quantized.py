@@ -213,3 +213,17 @@ def test_compiled_products_with_sixteen_bit_constants(dtype):
         unit = {"float16": 2.0**-11, "bfloat16": 2.0**-8}[dtype]
         # Rounded as a product, then as a sum.
         assert (np.abs(f(x).to(weft.float32).numpy() - (exact + 1)) <= 1.01 * unit * (2 * np.abs(exact) + 1) + 1e-4).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(1, 70, 96), (5, 600, 300), (40, 33, 1000), (3, 5, 0), (64, 1, 7)])
+def test_eager_products_of_sixteen_bits_are_rounded_once(dtype, shape):
+    m, n, k = shape
+    rng = np.random.default_rng(6)
+    dtype = getattr(weft, dtype)
+    a, b = (weft.tensor(rng.standard_normal(s).astype(np.float32)).to(dtype) for s in ((m, k), (n, k)))
+    exact = a.to(weft.float32).numpy().astype(np.float64) @ b.to(weft.float32).numpy().T.astype(np.float64)
+    unit = 2.0**-11 if dtype == weft.float16 else 2.0**-8
+    for y in (weft.linear(a, b), weft.matmul(a, b.T.contiguous()), weft.matmul(a.T.contiguous().T, b.T)):
+        assert y.dtype == dtype
+        assert (np.abs(y.to(weft.float32).numpy() - exact) <= 1.01 * unit * np.abs(exact) + 1e-4).all()

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm_half.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -149,44 +150,30 @@ void tiled_gemm(int64_t m, int64_t n, int64_t k, const BlasOperand<T>& a, const 
   });
 }
 
-template <class T>
-struct Accumulator {
-  using type = T;
-};
-template <>
-struct Accumulator<Half> {
-  using type = float;
-};
-template <>
-struct Accumulator<BFloat16> {
-  using type = float;
-};
-
 // Types BLAS does not have: rows in parallel, the inner loop along contiguous columns of b.
 template <class T>
 void plain_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
-  using A = typename Accumulator<T>::type;
   const int64_t grain = std::max<int64_t>(1, 32 * 1024 / std::max<int64_t>(1, n * k));
   parallel_for(0, m, grain, [&](int64_t begin, int64_t end) {
-    std::vector<A> row(static_cast<size_t>(n));
+    std::vector<T> row(static_cast<size_t>(n));
     for (int64_t i = begin; i < end; ++i) {
-      std::fill(row.begin(), row.end(), A(0));
+      std::fill(row.begin(), row.end(), T(0));
       for (int64_t p = 0; p < k; ++p) {
-        const A left = static_cast<A>(a.data[i * a.row_stride + p * a.column_stride]);
+        const T left = a.data[i * a.row_stride + p * a.column_stride];
         const T* right = b.data + p * b.row_stride;
         for (int64_t j = 0; j < n; ++j) {
-          const A value = static_cast<A>(right[j * b.column_stride]);
-          A& sum = reinterpret_cast<A*>(row.data())[j];
-          if constexpr (std::is_integral_v<A>) {
+          const T value = right[j * b.column_stride];
+          T& sum = row[static_cast<size_t>(j)];
+          if constexpr (std::is_integral_v<T>) {
             // Unsigned arithmetic wraps; signed overflow would be undefined.
-            sum = static_cast<A>(static_cast<uint64_t>(sum) +
+            sum = static_cast<T>(static_cast<uint64_t>(sum) +
                                  static_cast<uint64_t>(left) * static_cast<uint64_t>(value));
           } else {
             sum += left * value;
           }
         }
       }
-      for (int64_t j = 0; j < n; ++j) c[i * n + j] = static_cast<T>(row[static_cast<size_t>(j)]);
+      for (int64_t j = 0; j < n; ++j) c[i * n + j] = row[static_cast<size_t>(j)];
     }
   });
 }
@@ -214,6 +201,8 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
     bool_product(m, n, k, a, b, c);
   } else if constexpr (std::is_same_v<T, float>) {
     gemm_f32(m, n, k, a, b, c);
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    gemm_half(m, n, k, a, b, c);
   } else if constexpr (kIsBlasType<T>) {
     if (k == 0) {
       std::fill(c, c + m * n, T(0));

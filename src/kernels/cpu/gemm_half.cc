@@ -1,0 +1,64 @@
+// A block of b's columns at a time becomes float32, of a size that the second-level cache holds.
+#include "kernels/cpu/gemm_half.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/packed_weights.h"
+#include "weft/parallel.h"
+
+namespace weft::kernels {
+namespace {
+
+constexpr int64_t kBlockFloats = 192 << 10;
+
+// `count` lines of `length` elements, one after another.
+template <class T>
+void widen(const T* from, int64_t line_stride, int64_t stride, int64_t count, int64_t length, float* to) {
+  for (int64_t i = 0; i < count; ++i, from += line_stride, to += length) {
+    if (stride == 1) {
+      for (int64_t j = 0; j < length; ++j) to[j] = static_cast<float>(from[j]);
+    } else {
+      for (int64_t j = 0; j < length; ++j) to[j] = static_cast<float>(from[j * stride]);
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
+  const FloatBuffer left(std::max<int64_t>(1, m * k));
+  const int64_t lines = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, k));
+  parallel_for(0, m, lines, [&](int64_t begin, int64_t end) {
+    widen(a.data + begin * a.row_stride, a.row_stride, a.column_stride, end - begin, k,
+          left.data() + begin * k);
+  });
+  // As b lies: by columns (the transpose of a weight) or by rows.
+  const bool by_columns = b.row_stride == 1;
+  const int64_t width = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(1, k), 16, 512),
+                blocks = (n + width - 1) / width;
+  parallel_for(0, blocks, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, width * k)),
+               [&](int64_t begin, int64_t end) {
+                 const FloatBuffer right(std::max<int64_t>(1, width * k)), product(width * m);
+                 for (int64_t block = begin; block < end; ++block) {
+                   const int64_t first = block * width, columns = std::min(width, n - first);
+                   const T* const from = b.data + first * b.column_stride;
+                   if (by_columns)
+                     widen(from, b.column_stride, b.row_stride, columns, k, right.data());
+                   else
+                     widen(from, b.row_stride, b.column_stride, k, columns, right.data());
+                   gemm_f32(m, columns, k, {left.data(), k, 1},
+                            {right.data(), by_columns ? 1 : columns, by_columns ? k : 1}, product.data());
+                   for (int64_t i = 0; i < m; ++i)
+                     for (int64_t j = 0; j < columns; ++j)
+                       c[i * n + first + j] = T(product.data()[i * columns + j]);
+                 }
+               });
+}
+
+template void gemm_half<Half>(int64_t, int64_t, int64_t, MatrixView<Half>, MatrixView<Half>, Half*);
+template void gemm_half<BFloat16>(int64_t, int64_t, int64_t, MatrixView<BFloat16>, MatrixView<BFloat16>,
+                                  BFloat16*);
+
+}  // namespace weft::kernels

@@ -1,0 +1,12 @@
+// Products of float16 and bfloat16 matrices, added in float32.
+#pragma once
+
+#include "kernels/cpu/blas.h"
+
+namespace weft::kernels {
+
+// c[m, n] (rows contiguous) = a[m, k] @ b[k, n], rounded once. T: Half, BFloat16.
+template <class T>
+void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c);
+
+}  // namespace weft::kernels
