@@ -2,10 +2,57 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
+#include "script/code.h"
+#include "script/function.h"
 #include "script/importer.h"
 #include "weft/error.h"
 
 namespace weft::jit {
+
+namespace {
+
+// Functions that call themselves, by themselves or through others: one of every cycle.
+class RecursiveFunctions {
+ public:
+  void visit(const std::shared_ptr<Function>& function) {
+    if (!function->impl().unit.expired()) return;  // of another program, which may be running it
+    const auto [found, is_new] = states_.emplace(function.get(), State::Open);
+    if (!is_new) {
+      if (found->second == State::Open) recursive_.push_back(function);
+      return;
+    }
+    if (const ir::Graph* graph = function->impl().graph.get()) {
+      ir::for_each_node(graph->body(), [&](const ir::Node& node) {
+        if (node.payload && node.payload->function) visit(node.payload->function);
+      });
+    }
+    states_[function.get()] = State::Done;
+  }
+  const std::vector<std::shared_ptr<Function>>& found() const { return recursive_; }
+
+ private:
+  enum class State { Open, Done };
+  std::unordered_map<const Function*, State> states_;
+  std::vector<std::shared_ptr<Function>> recursive_;
+};
+
+}  // namespace
+
+CompilationUnit::~CompilationUnit() {
+  RecursiveFunctions recursive;
+  for (const auto& [name, function] : functions_) recursive.visit(function);
+  for (const auto& [name, type] : types_) {
+    if (type->is(TypeKind::Interface)) std::const_pointer_cast<InterfaceType>(std::static_pointer_cast<const InterfaceType>(type))->remove_methods();
+    if (!type->is(TypeKind::Class)) continue;
+    const auto& cls = std::const_pointer_cast<ClassType>(std::static_pointer_cast<const ClassType>(type));
+    for (const auto* methods : {&cls->methods(), &cls->static_methods()})
+      for (const auto& method : *methods) recursive.visit(method);
+    cls->remove_functions();
+  }
+  for (const auto& function : recursive.found()) function->impl().forget();
+}
 
 std::shared_ptr<CompilationUnit> CompilationUnit::create() { return std::shared_ptr<CompilationUnit>(new CompilationUnit); }
 
@@ -43,6 +90,11 @@ void CompilationUnit::add_function(std::shared_ptr<Function> function) {
   const std::lock_guard lock(mutex_);
   const std::string name = function->qualified_name();
   WEFT_CHECK(functions_.emplace(name, std::move(function)).second, fmt::format("the function '{}' is defined already", name));
+}
+
+void CompilationUnit::keep(std::shared_ptr<const CompilationUnit> other) {
+  const std::lock_guard lock(mutex_);
+  kept_.push_back(std::move(other));
 }
 
 std::string CompilationUnit::unique_name(const std::string& name) {

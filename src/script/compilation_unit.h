@@ -18,6 +18,9 @@ namespace weft::jit {
 class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
  public:
   static std::shared_ptr<CompilationUnit> create();
+  // Classes lose their methods, and recursive functions their graphs, which refer to themselves. A function that runs
+  // keeps its program.
+  ~CompilationUnit();
   // Definitions come from code/ of the archive, on demand.
   static std::shared_ptr<CompilationUnit> from_archive(std::shared_ptr<const ArchiveReader> archive,
                                                        std::vector<IValue> constants);
@@ -30,6 +33,8 @@ class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
   void add_function(std::shared_ptr<Function> function);
   // `name`, or with "___torch_mangle_N" put in if it is taken.
   std::string unique_name(const std::string& name);
+  // A program whose functions this one's call: it goes when this one does.
+  void keep(std::shared_ptr<const CompilationUnit> other);
   std::vector<TypePtr> types() const;
   std::vector<std::shared_ptr<Function>> functions() const;
 
@@ -40,6 +45,7 @@ class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
   mutable std::recursive_mutex mutex_;
   std::map<std::string, TypePtr> types_;
   std::map<std::string, std::shared_ptr<Function>> functions_;
+  std::vector<std::shared_ptr<const CompilationUnit>> kept_;
 };
 
 }  // namespace weft::jit

@@ -190,6 +190,10 @@ bool Emitter::emit_branches(const Condition& condition, const Range& range, cons
     *condition.known ? then() : otherwise();
     return false;
   }
+  // What follows an early return is inside its other branch.
+  constexpr int kMost = 400;
+  if (branch_depth_ >= kMost) syntax_error(range, fmt::format("more than {} branches and early returns inside one another", kMost));
+  ++branch_depth_;
   ir::Node* branch = graph_.add_control(block(), ir::NodeKind::If, {condition.value}, location(range));
   BranchMerge::Branch sides[2];
   Frame* const outer = frame_;
@@ -216,6 +220,7 @@ bool Emitter::emit_branches(const Condition& condition, const Range& range, cons
     rest_done = true;
     break;
   }
+  --branch_depth_;
   BranchMerge(*this, branch, sides[0], sides[1], range).run();
   return rest_done;
 }

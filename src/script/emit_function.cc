@@ -86,6 +86,7 @@ std::shared_ptr<Function> make_function(CompilationUnit& unit, const std::string
   const auto body = std::make_shared<Definition>(unit, std::move(definition), std::move(resolver), self);
   auto function = std::make_shared<Function>(qualified_name, std::move(schema), [body] { return body->compile(); });
   body->bind(*function);
+  function->impl().unit = unit.weak_from_this();
   return function;
 }
 
@@ -99,6 +100,7 @@ std::shared_ptr<Function> define_function(CompilationUnit& unit, const std::stri
 }
 
 void infer_return_type(Function& function) {
+  const std::lock_guard lock(function.impl().mutex);  // another thread may be at it
   if (function.schema().returns.empty()) function.graph();
 }
 

@@ -26,6 +26,7 @@ void Emitter::emit_iteration(const Iteration& iteration, LoopPlan plan, const st
   if (iteration.unrolled) {
     ++unrolled_depth_;
     for (const SugaredPtr& element : *iteration.unrolled) {
+      count_work(range);
       emit_live([&] {
         assign_target(element);
         plan.body();

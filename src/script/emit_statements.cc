@@ -36,6 +36,7 @@ void Emitter::emit_live(const std::function<void()>& emit, const Range& range) {
 
 void Emitter::emit_statement(const Stmt& statement) {
   const Range& range = statement.range;
+  count_work(range);
   std::visit(
       [&](const auto& s) {
         using T = std::decay_t<decltype(s)>;

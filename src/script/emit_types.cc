@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "script/arithmetic.h"
 #include "script/emit.h"
 #include "script/parser.h"
 
@@ -99,7 +101,14 @@ int64_t broadcast_length(const Expr& annotation) {
   const std::string name = bare_name(dotted_name(*subscript->object));
   if (name == "Optional" && subscript->indices.size() == 1) return broadcast_length(*subscript->indices[0]);
   constexpr std::string_view kPrefix = "BroadcastingList";
-  return name.starts_with(kPrefix) && name.size() > kPrefix.size() ? std::stoll(name.substr(kPrefix.size())) : -1;
+  if (!name.starts_with(kPrefix) || name.size() == kPrefix.size()) return -1;
+  constexpr int64_t kMost = 64;
+  int64_t length = 0;
+  const char* const end = name.data() + name.size();
+  if (std::from_chars(name.data() + kPrefix.size(), end, length).ptr != end || length < 1 || length > kMost) {
+    type_error(annotation.range, fmt::format("'{}': expected a length of 1 to {}", name, kMost));
+  }
+  return length;
 }
 
 }  // namespace
@@ -143,7 +152,7 @@ IValue as_type(IValue value, const TypePtr& type) {
 }
 
 IValue negated(const IValue& value, const Range& range) {
-  if (value.is_int() && !value.is_bool()) return -value.to_int();
+  if (value.is_int() && !value.is_bool()) return wrapping_sub(0, value.to_int());
   if (value.is_double()) return -value.to_double();
   if (value.is(IValue::Tag::Complex)) return -value.to_complex();
   type_error(range, "only numbers have a sign");

@@ -33,8 +33,14 @@ ir::SourceLocation Emitter::location(const Range& range) {
   return {file_, range.source->first_line + static_cast<int>(newlines)};
 }
 
+void Emitter::count_work(const Range& range) {
+  constexpr size_t kMost = size_t{1} << 18;
+  if (++work_ > kMost) syntax_error(range, fmt::format("the function has more than {} operations: loops over tuples and modules are unrolled", kMost));
+}
+
 ir::Node* Emitter::node(const ir::ScriptOp& op, std::vector<ir::Value*> inputs, std::vector<TypePtr> types,
                         const Range& range, ir::ScriptPayload payload) {
+  count_work(range);
   std::shared_ptr<const ir::ScriptPayload> shared;
   const bool has_payload = &op == &prim::kConstant || !payload.text.empty() || payload.type || payload.function;
   if (has_payload) shared = std::make_shared<const ir::ScriptPayload>(std::move(payload));

@@ -173,6 +173,9 @@ class Emitter {
  private:
   friend class BranchMerge;
 
+  // Refuses programs whose graph would be far larger than their source: loops over tuples and modules, and inner
+  // functions, are copied.
+  void count_work(const Range& range);
   void emit_return(const Expr* value, const Range& range);
   void emit_raise(const Stmt::Raise& raise, const Range& range);
   void emit_assert(const Stmt::Assert& statement, const Range& range);
@@ -225,6 +228,8 @@ class Emitter {
   Frame* frame_;
   Flow flow_;
   TypePtr declared_return_;
+  size_t work_ = 0;
+  int branch_depth_ = 0;
   int loop_depth_ = 0;
   int unrolled_depth_ = 0;  // innermost loop is unrolled when > 0
   const Source* last_source_ = nullptr;

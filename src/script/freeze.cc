@@ -235,6 +235,7 @@ class Freezer {
   // A class of its own with what is left.
   Module rebuild() {
     const auto unit = CompilationUnit::create();
+    unit->keep(module_.unit());  // calls that were not inlined
     const ClassType& before = *module_.object()->type;
     const ClassTypePtr type = ClassType::create(unit->unique_name(before.name()), true);
     auto object = std::make_shared<Object>(Object{type, {}});

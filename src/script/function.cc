@@ -33,6 +33,13 @@ ir::Graph& FunctionImpl::get_graph() {
   return *graph;
 }
 
+void FunctionImpl::forget() {
+  ready = optimized_ready = nullptr;
+  code.reset();
+  optimized.reset();
+  graph.reset();
+}
+
 const Code& FunctionImpl::get_code() {
   if (const Code* made = ready.load(std::memory_order_acquire)) return *made;
   const std::lock_guard lock(mutex);

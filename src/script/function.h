@@ -19,6 +19,7 @@ struct FunctionImpl {
   Schema schema;
   std::function<std::unique_ptr<ir::Graph>()> define;
   bool compile_at_once = false;  // at the first call rather than after a profiling run
+  std::weak_ptr<CompilationUnit> unit;  // the program it belongs to, if any
 
   std::recursive_mutex mutex;  // of what follows, while it is made
   std::unique_ptr<ir::Graph> graph;
@@ -34,6 +35,7 @@ struct FunctionImpl {
   const Code& get_code();
   // What a call from outside runs: the code with its calls inlined and its stretches compiled, once there is one.
   const Code& get_code_to_call();
+  void forget();  // what was made of its source; nobody runs it
 };
 
 }  // namespace weft::jit

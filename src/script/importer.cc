@@ -152,10 +152,20 @@ TypePtr CompilationUnit::Importer::load_type(const std::string& qualified_name) 
   if (!cls) return nullptr;
   const std::shared_ptr<const ClassDef> definition(file, &cls->definition);
   for (const char* base : {"NamedTuple", "Enum", "Interface", "ModuleInterface"}) {
-    if (has_base(*definition, base)) return define_class(unit_, qualified_name, definition, resolver_);
+    if (has_base(*definition, base)) return define_whole(qualified_name, definition);
   }
   define_module_or_class(qualified_name, definition);
   return unit_.find_type(qualified_name);
+}
+
+TypePtr CompilationUnit::Importer::define_whole(const std::string& qualified_name, std::shared_ptr<const ClassDef> definition) {
+  if (!loading_.insert(qualified_name).second) syntax_error(definition->range, fmt::format("'{}' contains itself", qualified_name));
+  struct Loaded {
+    std::set<std::string>& names;
+    const std::string& name;
+    ~Loaded() { names.erase(name); }
+  } const loaded{loading_, qualified_name};
+  return define_class(unit_, qualified_name, std::move(definition), resolver_);
 }
 
 // ---- classes of objects ----------------------------------------------------------------------------------

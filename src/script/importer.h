@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct CompilationUnit::Importer {
   };
   std::shared_ptr<const File> load_file(const std::string& package);
   const Stmt* find_definition(const std::string& qualified_name, std::shared_ptr<const File>& file);
+  TypePtr define_whole(const std::string& qualified_name, std::shared_ptr<const ClassDef> definition);
   void define_module_or_class(const std::string& qualified_name, std::shared_ptr<const ClassDef> definition);
   using Names = std::vector<std::string>;
   void add_class_statement(const ClassTypePtr& type, const Stmt& statement, const Names& parameters, const Names& buffers);
@@ -41,6 +43,7 @@ struct CompilationUnit::Importer {
   ReadEntry read_;
   std::shared_ptr<Resolver> resolver_;
   std::map<std::string, std::shared_ptr<const File>> files_;
+  std::set<std::string> loading_;  // NamedTuples and enumerations, which are there only when they are complete
 };
 
 }  // namespace weft::jit

@@ -334,7 +334,7 @@ class Machine {
   void fork(const Instruction& at) {
     const std::shared_ptr<Function>& function = at.payload->function;
     auto future = std::make_shared<Future>(at.type->element());
-    runtime::interop_launch([function, future, arguments = take_all(at)]() mutable {
+    runtime::interop_launch([function, program = function->impl().unit.lock(), future, arguments = take_all(at)]() mutable {
       try {
         future->set_value(run_code(function->impl().get_code_to_call(), arguments));
       } catch (...) {

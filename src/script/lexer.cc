@@ -209,7 +209,7 @@ class Lexer {
   void operator_token() {
     const size_t begin = at_;
     for (const std::string_view candidate : kOperators) {
-      if (!text_.substr(at_).starts_with(candidate)) continue;
+      if (candidate[0] != text_[at_] || !text_.substr(at_).starts_with(candidate)) continue;
       at_ += candidate.size();
       const char c = candidate[0];
       if (candidate.size() == 1 && (c == '(' || c == '[' || c == '{')) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include "script/lexer.h"
 #include "script/literal.h"
@@ -102,12 +103,28 @@ class Parser {
     ~Nesting() { --parser.depth_; }
   };
 
+  // "a + b + c", "a.b(c).d": a tree that is deep on its left. Counts how deep the expressions parsed since its start are,
+  // chains inside one another included.
+  struct Chain {
+    Parser& parser;
+    int outer;
+    explicit Chain(Parser& p) : parser(p), outer(std::exchange(p.links_, 0)) {}
+    ~Chain() { parser.links_ = std::max(outer, parser.links_); }
+    void grow() const {
+      if (++parser.links_ > kMaxChain) parser.fail(fmt::format("more than {} operators, calls and attributes in a row", kMaxChain));
+    }
+  };
+
   // ---- tokens ----------------------------------------------------------------------------------------------
   const Token& token() const { return tokens_[at_]; }
   std::string_view text(const Token& t) const { return std::string_view(source_->text).substr(t.begin, t.end - t.begin); }
   std::string_view text() const { return text(token()); }
   bool at_end() const { return token().kind == TokenKind::End; }
-  bool is(std::string_view op) const { return token().kind == TokenKind::Operator && text() == op; }
+  // Asked of every token many times over: most are told apart by their first character.
+  bool is(std::string_view op) const {
+    const Token& t = token();
+    return t.kind == TokenKind::Operator && source_->text[t.begin] == op[0] && t.end - t.begin == op.size() && text(t) == op;
+  }
   bool is_name(std::string_view name) const { return token().kind == TokenKind::Name && text() == name; }
   bool next_is(std::string_view op) const {
     return at_ + 1 < tokens_.size() && tokens_[at_ + 1].kind == TokenKind::Operator && text(tokens_[at_ + 1]) == op;
@@ -570,10 +587,10 @@ class Parser {
   template <class F>
   ExprPtr bool_op(std::string_view word, bool is_and, F operand) {
     const size_t begin = token().begin;
+    const Chain chain(*this);
     ExprPtr left = operand();
-    int count = 0;
     while (accept_name(word)) {
-      if (++count > 10 * kMaxDepth) fail(fmt::format("more than {} operands of '{}'", 10 * kMaxDepth, word));
+      chain.grow();
       ExprPtr right = operand();
       left = make(Expr::BoolOp{is_and, std::move(left), std::move(right)}, since(begin));
     }
@@ -613,17 +630,17 @@ class Parser {
   ExprPtr binary(int level) {
     if (level == kNumLevels) return unary();
     const size_t begin = token().begin;
+    const Chain chain(*this);
     ExprPtr left = binary(level + 1);
-    int count = 0;
-    while (true) {
+    while (token().kind == TokenKind::Operator) {
       const auto* found = std::find_if(std::begin(kBinary), std::end(kBinary), [&](const BinaryLevel& b) { return b.level == level && is(b.text); });
       if (found == std::end(kBinary)) return left;
-      // A chain is a deep tree on the left.
-      if (++count > 10 * kMaxDepth) fail(fmt::format("more than {} operands in one expression", 10 * kMaxDepth));
+      chain.grow();
       advance();
       ExprPtr right = binary(level + 1);
       left = make(Expr::Binary{found->op, std::move(left), std::move(right)}, since(begin));
     }
+    return left;
   }
 
   ExprPtr unary() {
@@ -654,9 +671,9 @@ class Parser {
   ExprPtr primary() {
     const Nesting nesting(*this);
     const size_t begin = token().begin;
+    const Chain chain(*this);
     ExprPtr result = atom();
-    for (int count = 0;; ++count) {
-      if (count > 10 * kMaxDepth) fail(fmt::format("more than {} calls and attributes in a row", 10 * kMaxDepth));
+    for (;; chain.grow()) {
       if (accept(".")) {
         if (token().kind != TokenKind::Name) fail(fmt::format("expected a name, got {}", shown()));
         std::string name(text());
@@ -919,7 +936,9 @@ class Parser {
     part.text = std::move(literal);
     literal.clear();
     const Nesting nesting(*this);
-    part.value = Parser(source_, begin, expression_end, true, depth_).only_expression();
+    Parser inner(source_, begin, expression_end, true, depth_);
+    part.value = inner.only_expression();
+    links_ = std::max(links_, inner.links_);
     parts.push_back(std::move(part));
     return i + 1;
   }
@@ -954,11 +973,11 @@ class Parser {
   SourcePtr source_;
   std::vector<Token> tokens_;
   size_t at_ = 0, last_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, links_ = 0;
 };
 
 Parser whole(const SourcePtr& source, bool is_expression = false) {
-  constexpr size_t kMaxSource = size_t{64} << 20;
+  constexpr size_t kMaxSource = size_t{16} << 20;
   WEFT_CHECK(source->text.size() <= kMaxSource, fmt::format("{}: source of {} bytes; the most is {}", source->file, source->text.size(), kMaxSource));
   return Parser(source, 0, source->text.size(), is_expression);
 }

@@ -7,6 +7,7 @@
 namespace weft::jit {
 
 inline constexpr int kMaxDepth = 200;
+inline constexpr int kMaxChain = 1000;  // of operators, calls and attributes, which nest to the left
 
 // Definitions and statements of a file, as in an archive's code/.
 Body parse_source(SourcePtr source);

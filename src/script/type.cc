@@ -10,8 +10,28 @@
 
 namespace weft::jit {
 
+namespace {
+
+// Types share their parts: "x = (x, x)", line by line, doubles what str() and equals() go through.
+constexpr size_t kMaxParts = 10000;
+
+// Counts until there are too many.
+void count_parts(const std::vector<TypePtr>& elements, size_t& parts) {
+  for (const TypePtr& element : elements) {
+    WEFT_CHECK_TYPE(++parts <= kMaxParts, fmt::format("a type of more than {} parts", kMaxParts));
+    count_parts(element->elements(), parts);
+  }
+}
+void check_size(const std::vector<TypePtr>& elements) {
+  size_t parts = 0;
+  count_parts(elements, parts);
+}
+
+}  // namespace
+
 struct TypeFactory {
   static TypePtr make(TypeKind kind, std::vector<TypePtr> elements = {}, std::string name = "") {
+    check_size(elements);
     return std::shared_ptr<Type>(new Type(kind, std::move(elements), std::move(name)));
   }
   static ClassTypePtr make_class(std::string name, bool is_module) {
@@ -42,8 +62,20 @@ bool is_named(TypeKind kind) {
   return kind == TypeKind::Class || kind == TypeKind::Interface || kind == TypeKind::Enum;
 }
 
+// The questions that fulfils() is at: methods may take and return the very interfaces that are compared.
+using Question = std::pair<const Type*, const InterfaceType*>;
+thread_local std::vector<Question> open_questions;
+
+struct OpenQuestion {
+  explicit OpenQuestion(const Question& question) { open_questions.push_back(question); }
+  ~OpenQuestion() { open_questions.pop_back(); }
+};
+
 // Does the class (or interface) have every method of `interface`, with arguments and results that fit?
 bool fulfils(const Type& type, const InterfaceType& interface) {
+  const Question question{&type, &interface};
+  if (std::find(open_questions.begin(), open_questions.end(), question) != open_questions.end()) return true;
+  const OpenQuestion open(question);
   for (const auto& wanted : interface.methods()) {
     const Schema* found = nullptr;
     std::shared_ptr<Function> method;
@@ -182,8 +214,13 @@ TypePtr Type::dict(TypePtr key, TypePtr value) {
   return TypeFactory::make(TypeKind::Dict, {std::move(key), std::move(value)});
 }
 
+TypePtr Type::named_tuple(std::string name, std::vector<std::string> fields, std::vector<TypePtr> elements) {
+  return named_tuple(std::move(name), std::move(fields), std::move(elements), {});
+}
+
 TypePtr Type::named_tuple(std::string name, std::vector<std::string> fields, std::vector<TypePtr> elements,
                           std::vector<IValue> defaults) {
+  check_size(elements);
   return std::make_shared<NamedTupleType>(std::move(name), std::move(fields), std::move(elements), std::move(defaults));
 }
 
@@ -310,6 +347,14 @@ void ClassType::remove_method(std::string_view name) {
   std::erase_if(methods_, [&](const auto& method) { return method->name() == name; });
 }
 std::shared_ptr<Function> ClassType::find_method(std::string_view name) const { return find_function(methods_, name); }
+void ClassType::remove_functions() {
+  methods_.clear();
+  static_methods_.clear();
+  properties.clear();
+  forward_hooks.clear();
+  forward_pre_hooks.clear();
+}
+
 void ClassType::add_static_method(std::shared_ptr<Function> method) { static_methods_.push_back(std::move(method)); }
 std::shared_ptr<Function> ClassType::find_static_method(std::string_view name) const {
   return find_function(static_methods_, name);

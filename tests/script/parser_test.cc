@@ -139,7 +139,17 @@ TEST(Parser, DeepNestingIsRefused) {
   EXPECT_THAT(message_of(chain + "\n"), HasSubstr("in a row"));
   std::string sum = "x = a";
   for (int i = 0; i < 100000; ++i) sum += "+a";
-  EXPECT_THAT(message_of(sum + "\n"), HasSubstr("operands in one expression"));
+  EXPECT_THAT(message_of(sum + "\n"), HasSubstr("more than 1000 operators, calls and attributes in a row"));
+  // Chains in chains: neither is long.
+  std::string chains = "x = " + std::string(40, '(') + "a";
+  for (int i = 0; i < 40; ++i) {
+    for (int j = 0; j < 30; ++j) chains += "+a";
+    chains += ")";
+  }
+  EXPECT_THAT(message_of(chains + "\n"), HasSubstr("more than 1000 operators"));
+  std::string list = "x = [a";  // not deep
+  for (int i = 0; i < 5000; ++i) list += ", a + b.c";
+  EXPECT_NO_THROW(parse_source(source(list + "]\n")));
 }
 
 TEST(Parser, PositionsAreTheUsersFile) {

@@ -66,8 +66,9 @@ class Type : public std::enable_shared_from_this<Type> {
   static TypePtr list(TypePtr element);
   static TypePtr dict(TypePtr key, TypePtr value);
   static TypePtr tuple(std::vector<TypePtr> elements);
+  static TypePtr named_tuple(std::string name, std::vector<std::string> fields, std::vector<TypePtr> elements);
   static TypePtr named_tuple(std::string name, std::vector<std::string> fields, std::vector<TypePtr> elements,
-                             std::vector<IValue> defaults = {});
+                             std::vector<IValue> defaults);
   static TypePtr optional(TypePtr element);  // collapses Optional[Optional[T]] and Optional[None]
   static TypePtr union_of(std::vector<TypePtr> members);  // flattened; one member is that member
   static TypePtr future(TypePtr element);
@@ -128,6 +129,9 @@ class ClassType final : public Type {
   std::shared_ptr<Function> find_method(std::string_view name) const;
   std::shared_ptr<Function> find_static_method(std::string_view name) const;
   void add_static_method(std::shared_ptr<Function> method);
+  const std::vector<std::shared_ptr<Function>>& static_methods() const { return static_methods_; }
+  // Methods, properties and hooks refer to the class: its program lets go of them when it goes.
+  void remove_functions();
 
   // @property: getter and, if there is one, setter.
   struct Property {
@@ -160,6 +164,7 @@ class InterfaceType final : public Type {
   static std::shared_ptr<InterfaceType> create(std::string qualified_name, bool is_module);
   bool is_module() const { return is_module_; }
   void add_method(std::shared_ptr<const Schema> schema) { methods_.push_back(std::move(schema)); }
+  void remove_methods() { methods_.clear(); }  // which refer to the interface
   const std::vector<std::shared_ptr<const Schema>>& methods() const { return methods_; }
   const Schema* find_method(std::string_view name) const;
 

@@ -1,0 +1,19 @@
+// Inputs to start from, made by weft's own writer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weft::fuzz {
+
+// Programs with every form of statement and expression.
+std::vector<std::string> programs();
+// An archive with classes of every kind, a module of them, and storages.
+std::string archive_of_classes();
+// An archive whose module has sub-modules, hooks, a fork and constants.
+std::string archive_of_modules();
+std::vector<std::string> archives();
+// Pickles as a target takes them: with the byte in front that tells whether classes are known.
+std::vector<std::string> pickles();
+
+}  // namespace weft::fuzz
