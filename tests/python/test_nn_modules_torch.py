@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import weft
 from nn_cases import CASES
+from test_nn_scripted import needs_script, scriptable
 from weft import nn
 
 PYTHON = os.environ.get("WEFT_TORCH_PYTHON")
@@ -123,6 +124,11 @@ def test_traces_run_in_pytorch(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_archives(tmp_path, trace)
+
+
+@needs_script
+def test_scripts_run_in_pytorch(tmp_path):
+    check_archives(tmp_path, lambda case, module: weft.jit.script(module) if scriptable(case) else None)
 
 
 def test_constructors_take_what_pytorchs_take(torch_results):

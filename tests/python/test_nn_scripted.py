@@ -95,8 +95,25 @@ def test_replacements_give_what_they_replace(case, request):
         np.testing.assert_allclose(tensor.numpy(), array, rtol=2e-5, atol=1e-5)
 
 
+needs_script = pytest.mark.skipif(not hasattr(weft.jit, "script"), reason="this weft has no weft.jit.script")
+
+
 def scriptable(case):
     return case.name not in NO_SCRIPTS and repr(case) not in NOT_FOR_SCRIPTS
+
+
+@needs_script
+@pytest.mark.parametrize("case", [case for case in CASES if scriptable(case)], ids=repr)
+def test_scripts_give_what_modules_give(case):
+    module = nn_cases.filled(case.build(nn), weft.asarray)
+    inputs, options = fresh(case)
+    expected = [tensor.numpy().copy() for tensor in nn_cases.flat(module(*inputs, **options))]
+    inputs, options = fresh(case)
+    got = nn_cases.flat(weft.jit.script(module)(*inputs, **options))
+    assert len(got) == len(expected)
+    for tensor, array in zip(got, expected):
+        assert tensor.dtype == weft.asarray(array).dtype
+        np.testing.assert_allclose(tensor.numpy(), array, rtol=2e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.float16, weft.bfloat16], ids=str)
