@@ -28,10 +28,8 @@ inline int64_t floor_mod(int64_t a, int64_t b) {
   const int64_t remainder = a % b;
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
-inline double true_div(double a, double b) {
-  if (b == 0) [[unlikely]] zero_division("division by zero");
-  return a / b;
-}
+// Of floats a division by zero is infinite or NaN, as PyTorch has it.
+inline double true_div(double a, double b) { return a / b; }
 double floor_mod(double a, double b);
 double floor_div(double a, double b);
 

@@ -29,6 +29,11 @@ Tensor accumulate(const Tensor& self, const Tensor& product, Scalar beta, Scalar
   return add(scaled, beta == Scalar(1) ? Operand(self) : Operand(mul(self, beta)));
 }
 
+Tensor outer(const Tensor& x, const Tensor& y) {
+  WEFT_CHECK(x.dim() == 1 && y.dim() == 1, fmt::format("outer: expected two vectors, got {} and {}", describe(x), describe(y)));
+  return call(op<"outer">(), {x, y});
+}
+
 Tensor cholesky(const Tensor& x, bool upper) {
   const Tensor lower = call(op<"cholesky">(), {x});
   return upper ? call(op<"conj">(), {transposed(lower)}) : lower;
@@ -109,8 +114,8 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const Opti
   same<"dot">("dot(Tensor self, Tensor tensor) -> Tensor");
   same<"vdot">("vdot(Tensor self, Tensor other) -> Tensor");
   same<"inner">("inner(Tensor self, Tensor other) -> Tensor");
-  same<"outer">("outer(Tensor self, Tensor vec2) -> Tensor");
-  same<"outer">("ger(Tensor self, Tensor vec2) -> Tensor");
+  define("outer(Tensor self, Tensor vec2) -> Tensor", [](const Tensor& x, const Tensor& y) { return outer(x, y); });
+  define("ger(Tensor self, Tensor vec2) -> Tensor", [](const Tensor& x, const Tensor& y) { return outer(x, y); });
   same<"kron">("kron(Tensor self, Tensor other) -> Tensor");
   same<"linear">("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor");
   same_with_inplace<"addmm">(

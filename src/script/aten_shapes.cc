@@ -205,6 +205,19 @@ void become(const Tensor& self, const Tensor& view) {
   self.impl()->offset = view.impl()->offset;
 }
 
+// PyTorch copies where weft's operator may give a view.
+Tensor own(const Tensor& x, const Tensor& result) {
+  const bool is_view = !x.is_traced() && !result.is_traced() && result.storage() == x.storage();
+  return is_view ? result.clone() : result;
+}
+template <Name kName>
+void unshared(std::string_view schema) {
+  define_function(schema, [](std::span<IValue> arguments, IValue* results) {
+    const Tensor x = arguments[0].to_tensor();
+    forward(op<kName>(), arguments, results);
+    results[0] = IValue(own(x, results[0].to_tensor()));
+  });
+}
 // PyTorch copies where weft's operator gives a view.
 template <Name kName>
 void copying(std::string_view schema) {
@@ -428,15 +441,15 @@ void copying(std::string_view schema) {
 }();
 
 [[maybe_unused]] const bool kRepetitions = [] {
-  same<"repeat">("repeat(Tensor self, int[] repeats) -> Tensor");
-  same<"tile">("tile(Tensor self, int[] dims) -> Tensor");
+  unshared<"repeat">("repeat(Tensor self, int[] repeats) -> Tensor");
+  unshared<"tile">("tile(Tensor self, int[] dims) -> Tensor");
   copying<"flip">("flip(Tensor self, int[] dims) -> Tensor");
   copying<"fliplr">("fliplr(Tensor self) -> Tensor");
   copying<"flipud">("flipud(Tensor self) -> Tensor");
   copying<"rot90">("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor");
   copying<"diag">("diag(Tensor self, int diagonal=0) -> Tensor");
   define("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", [](const Tensor& x, const Ints& shifts, const Ints& dims) {
-    return call(op<"roll">(), {x}, {{"shifts", sizes(shifts)}, {"dims", dims.empty() ? Attr() : sizes(dims)}});
+    return own(x, call(op<"roll">(), {x}, {{"shifts", sizes(shifts)}, {"dims", dims.empty() ? Attr() : sizes(dims)}}));
   });
   same_with_inplace<"tril">("tril(Tensor self, int diagonal=0) -> Tensor");
   same_with_inplace<"triu">("triu(Tensor self, int diagonal=0) -> Tensor");

@@ -12,14 +12,14 @@ namespace weft::jit {
 void zero_division(const char* message) { throw_error(ErrorKind::Runtime, fmt::format("ZeroDivisionError: {}", message)); }
 
 double floor_mod(double a, double b) {
-  if (b == 0) zero_division("float modulo");
+  if (b == 0) return std::numeric_limits<double>::quiet_NaN();
   const double remainder = std::fmod(a, b);
   if (remainder == 0) return std::copysign(0.0, b);
   return (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
 double floor_div(double a, double b) {
-  if (b == 0) zero_division("float floor division by zero");
+  if (b == 0) return a / b;
   const double remainder = floor_mod(a, b), quotient = (a - remainder) / b;
   if (quotient == 0) return std::copysign(0.0, a / b);
   const double floor = std::floor(quotient);
@@ -39,11 +39,7 @@ int64_t int_pow(int64_t base, int64_t exponent) {
 }
 
 double float_pow(double base, double exponent) {
-  if (base == 0 && exponent < 0) zero_division("0.0 cannot be raised to a negative power");
-  const double result = std::pow(base, exponent);
-  WEFT_CHECK(!std::isinf(result) || std::isinf(base) || std::isinf(exponent),
-             fmt::format("pow: {} to the power of {} is too large for a float", base, exponent));
-  return result;
+  return std::pow(base, exponent);
 }
 
 Complex complex_div(Complex a, Complex b) {

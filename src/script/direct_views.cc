@@ -30,8 +30,10 @@ std::optional<Shape> complete_shape(const Shape& given, int64_t numel) {
   int64_t product = 1;
   std::optional<size_t> open;
   for (size_t d = 0; d < given.size(); ++d) {
-    if (given[d] == -1 && !open) open = d;
-    else if (given[d] < 0 || __builtin_mul_overflow(product, given[d], &product)) return std::nullopt;
+    if (given[d] == -1 && !open)
+      open = d;
+    else if (given[d] < 0 || __builtin_mul_overflow(product, given[d], &product))
+      return std::nullopt;
   }
   if (!open) return product == numel ? std::optional(given) : std::nullopt;
   if (product == 0 || numel % product != 0) return std::nullopt;
@@ -121,7 +123,8 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   return view_of(x, std::move(shape), std::move(strides), offset);
 }
 
-Tensor slice(const Tensor& x, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step) {
+Tensor slice(const Tensor& x, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> stop,
+             int64_t step) {
   if (x.is_traced() || step <= 0) return {};
   const auto axis = axis_of(dim, x.dim());
   if (!axis) return {};

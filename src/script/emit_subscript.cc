@@ -116,6 +116,7 @@ SugaredPtr Emitter::emit_slice(const SugaredPtr& object, const Expr::Slice& slic
   ir::Value* stop = bound(slice.stop);
   ir::Value* step = slice.step ? emit(*slice.step) : constant(1, range);
   ir::Value* value = object->value();
+  if (dynamic_cast<const ConstantSugar*>(object.get())) value = object->as_value(*this, range);
   const bool is_static = !value || type_of(value)->is(TypeKind::Tuple) || container_kind(*type_of(value)) == ContainerKind::List;
   if (!is_static) return simple(builtin("aten::slice", {value, start, stop, step}, range));
   const std::vector<SugaredPtr> elements = object->as_tuple(*this, range, std::nullopt);

@@ -1,16 +1,51 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cmath>
 #include <optional>
 
 #include "script/interpreter.h"
 
 namespace weft::jit {
 
+namespace {
+
+// As PyTorch's scripts write it: 6.0 is "6.", 0.1 has all its 17 digits.
+std::string float_text(double value) {
+  if (value >= -0x1p63 && value < 0x1p63 && static_cast<double>(static_cast<int64_t>(value)) == value) {
+    return fmt::format("{}.", static_cast<int64_t>(value));
+  }
+  return std::isnan(value) ? "nan" : fmt::format("{:.17g}", value);
+}
+
+std::string joined(const std::vector<IValue>& values) {
+  std::string text;
+  for (const IValue& value : values) text += (text.empty() ? "" : ", ") + display(value);
+  return text;
+}
+
+}  // namespace
+
 std::string display(const IValue& value) {
-  if (value.is_string()) return value.to_string();
-  if (value.is(IValue::Tag::Device)) return value.to_device().str();
-  return value.repr();
+  switch (value.tag()) {
+    case IValue::Tag::String: return value.to_string();
+    case IValue::Tag::Device: return value.to_device().str();
+    case IValue::Tag::Float: return float_text(value.to_double());
+    case IValue::Tag::List: return "[" + joined(value.to_list()->values) + "]";
+    case IValue::Tag::Tuple:
+      if (value.to_tuple()->type) return value.repr();
+      return "(" + joined(value.to_tuple()->values) + (value.to_tuple()->values.size() == 1 ? ",)" : ")");
+    case IValue::Tag::Complex: {
+      const std::complex<double> z = value.to_complex();
+      return float_text(z.real()) + (z.imag() >= 0 ? "+" : "-") + float_text(std::fabs(z.imag())) + "j";
+    }
+    case IValue::Tag::Dict: {
+      std::string text;
+      for (const auto& [key, item] : value.to_dict()->items()) text += (text.empty() ? "" : ", ") + display(key) + ": " + display(item);
+      return "{" + text + "}";
+    }
+    default: return value.repr();
+  }
 }
 
 namespace {

@@ -17,8 +17,8 @@ struct Frame {
   size_t size = 0;
 };
 
-// Frames of nested calls, and their registers in chunks that stay where they are. Registers that are not in use
-// hold None.
+// Frames of nested calls, and their registers in chunks that stay where they are. Registers that are not in
+// use hold None.
 class FrameStack {
  public:
   static FrameStack& current();

@@ -170,6 +170,7 @@ class Matcher {
     const SchemaArgument& formal = schema_.arguments[index];
     const bool is_last = index + 1 == schema_.arguments.size() || schema_.arguments[index + 1].keyword_only;
     if (!is_last || schema_.is_vararg || formal.list_length > 0 || !formal.type->is(TypeKind::List)) return false;
+    if (formal.type->element()->is(TypeKind::Any)) return false;  // anything would do: len("abc")
     if (schema_.name.find("::") == std::string::npos) return false;  // of builtins only
     const TypePtr& element = formal.type->element();
     const TypePtr& type = jit::type_of(given.value);

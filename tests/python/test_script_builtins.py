@@ -7,11 +7,12 @@ import pathlib
 
 import numpy as np
 import pytest
+import weft
 from script_archives import archive
 
-import weft
-
-SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
+)
 GOLDENS = SHARED / "torch_goldens"
 CASES = json.loads((GOLDENS / "cases.json").read_text()) if GOLDENS.exists() else []
 
@@ -68,7 +69,9 @@ class Case:
             self.call = FUNCTIONAL[record["op"]](*args, **kwargs)
         else:
             name = "linalg_" + name if family == "linalg" else name
-            self.call = f"torch.{name}({', '.join(args + [f'{key}={value}' for key, value in kwargs.items()])})"
+            self.call = (
+                f"torch.{name}({', '.join(args + [f'{key}={value}' for key, value in kwargs.items()])})"
+            )
 
     def source(self, item):
         if "tensor" in item:
@@ -102,7 +105,9 @@ def module(cases):
     return weft.jit.load(io.BytesIO(archive([case.function() for case in cases])))
 
 
-@pytest.mark.parametrize("index", range(len(CASES)), ids=[f"{i}-{case['op']}" for i, case in enumerate(CASES)])
+@pytest.mark.parametrize(
+    "index", range(len(CASES)), ids=[f"{i}-{case['op']}" for i, case in enumerate(CASES)]
+)
 def test_golden(index, cases, module):
     case = cases[index]
     result = getattr(module, case.name)(*case.tensors)
@@ -112,7 +117,11 @@ def test_golden(index, cases, module):
         want = case.arrays[item["tensor"]]
         assert got.numpy().dtype == want.dtype
         # Sums of terms of both signs: PyTorch's rounding is relative to the terms, not to the result.
-        floor = 1e-6 * float(np.max(np.abs(want[np.isfinite(want)]), initial=0.1)) if want.dtype.kind in "fc" else 0
+        floor = (
+            1e-6 * float(np.max(np.abs(want[np.isfinite(want)]), initial=0.1))
+            if want.dtype.kind in "fc"
+            else 0
+        )
         np.testing.assert_allclose(got.numpy(), want, rtol=1e-5, atol=floor)
 
 

