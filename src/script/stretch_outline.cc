@@ -87,10 +87,13 @@ bool can_enter(const Value* value) {
   return value->type.kind == ir::Type::Kind::Script ? can_enter_stretch(*value->type.script) : is_constant(value->def);
 }
 
-// An operator on tensors, as those that a stretch is worth it for.
+bool returns_view(const Builtin& builtin) { return builtin.text.find("(a", builtin.text.find("->")) != std::string::npos; }
+
+// An operator on tensors, as those that a stretch is worth it for: the interpreter makes views as quickly.
 bool computes_tensor(const Node& node) {
   const Builtin* builtin = builtin_of(node);
-  return builtin && std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
+  if (!builtin || (builtin->is_pure && returns_view(*builtin))) return false;
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
 }
 size_t count_computing(const Node& node) {
   size_t count = computes_tensor(node);
@@ -107,7 +110,6 @@ bool changes_tensor(const Node& node) {
                      [](const SchemaArgument& argument) { return argument.is_written && argument.type->is(TypeKind::Tensor); });
 }
 
-bool returns_view(const Builtin& builtin) { return builtin.text.find("(a", builtin.text.find("->")) != std::string::npos; }
 // What a chain of views and updates starts from.
 const Value* root_of(const Value* value) {
   while (value->def && value->def->kind == NodeKind::Script && !value->def->inputs.empty()) {
