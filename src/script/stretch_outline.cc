@@ -96,7 +96,10 @@ bool computes_tensor(const Node& node) {
   return std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
 }
 size_t count_computing(const Node& node) {
+  // One of many tensors, as an encoder layer, is several operators for a trace.
+  constexpr int64_t kMany = 5;
   size_t count = computes_tensor(node);
+  count *= std::count_if(node.inputs.begin(), node.inputs.end(), [](const Value* input) { return is_tensor(input); }) > kMany ? 2 : 1;
   for (const auto& block : node.blocks) {
     for (const auto& inner : block->nodes) count += count_computing(*inner);
   }
