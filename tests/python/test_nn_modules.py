@@ -12,6 +12,11 @@ from weft import nn
 RANDOM = np.random.default_rng(0)
 
 
+@pytest.fixture(autouse=True)
+def same_starting_values():
+    nn.init.manual_seed(0)
+
+
 def normal(*shape):
     return weft.asarray(RANDOM.standard_normal(shape).astype(np.float32))
 
@@ -24,6 +29,10 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.first = nn.Linear(3, 4)
+        self.first.weight.copy_(
+            weft.full((4, 3), 0.25)
+        )  # positive before the ReLU: every input shows in the output
+        self.first.bias.copy_(weft.full((4,), 0.5))
         self.rest = nn.Sequential(nn.ReLU(), nn.Linear(4, 2, bias=False))
         self.register_buffer("scale", weft.ones((2,)))
         self.register_buffer("hidden", weft.zeros((1,)), persistent=False)
