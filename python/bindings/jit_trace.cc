@@ -85,7 +85,8 @@ nb::object tensors_argument(PyObject* given) {
   if (!given || given == Py_None) return nb::none();
   nb::list list;
   for (nb::handle item : nb::borrow<nb::object>(given)) {
-    list.append(tensor_of_python(item) ? nb::borrow<nb::object>(item) : to_python(as_tensor(item, std::nullopt)));
+    list.append(tensor_of_python(item) ? nb::borrow<nb::object>(item)
+                                       : to_python(as_tensor(item, std::nullopt)));
   }
   return list;
 }
@@ -110,8 +111,10 @@ nb::tuple match_call(nb::handle op_object, const nb::tuple& args, const nb::dict
     PyObject* given = matched.values[i];
     nb::object value;
     bool is_default = !given || given == Py_None;
-    if (param.type == Param::Type::TensorList) value = tensors_argument(given);
-    else if (param.type == Param::Type::Tensor) value = given ? tensor_argument(given) : nb::none();
+    if (param.type == Param::Type::TensorList)
+      value = tensors_argument(given);
+    else if (param.type == Param::Type::Tensor)
+      value = given ? tensor_argument(given) : nb::none();
     else {
       const ops::Attr& attr = parsed.attrs.at(param.name);
       value = attribute_argument(param, given, attr);
@@ -126,7 +129,8 @@ nb::tuple match_call(nb::handle op_object, const nb::tuple& args, const nb::dict
 // Sizes in Python are ints that carry the number of their value in the graph.
 class Recorder {
  public:
-  Recorder(std::shared_ptr<TracedModules> modules, std::shared_ptr<jit::CompilationUnit> unit, nb::object make_size)
+  Recorder(std::shared_ptr<TracedModules> modules, std::shared_ptr<jit::CompilationUnit> unit,
+           nb::object make_size)
       : unit_(std::move(unit)), trace_(unit_, std::move(modules)), make_size_(std::move(make_size)) {}
 
   Trace& trace() { return trace_; }
@@ -146,11 +150,14 @@ class Recorder {
     return results(trace_.call(name, arguments_of(args, kwargs)));
   }
 
-  // A script function or a method of a script module among the traced ones: the call is recorded, not what it does.
+  // A script function or a method of a script module among the traced ones: the call is recorded, not what it
+  // does.
   nb::object call_script(nb::handle callee, const nb::args& args, const nb::kwargs& kwargs) {
-    return result(trace_.call_function(nb::cast<ScriptFunction&>(callee).function, arguments_of(args, kwargs)));
+    return result(
+        trace_.call_function(nb::cast<ScriptFunction&>(callee).function, arguments_of(args, kwargs)));
   }
-  nb::object call_method(size_t module, const std::string& name, const nb::args& args, const nb::kwargs& kwargs) {
+  nb::object call_method(size_t module, const std::string& name, const nb::args& args,
+                         const nb::kwargs& kwargs) {
     return result(trace_.call_method(module, name, arguments_of(args, kwargs)));
   }
 
@@ -210,10 +217,12 @@ class Recorder {
     bool is_constant = true;
     for (nb::handle item : nb::borrow<nb::object>(object)) {
       elements.push_back(value(item));
-      is_constant = is_constant && jit::constant_of(elements.back().value) && !elements.back().now.is_tensor();
+      is_constant =
+          is_constant && jit::constant_of(elements.back().value) && !elements.back().now.is_tensor();
     }
     if (is_constant && !elements.empty()) return trace_.constant(to_ivalue(object, nullptr));
-    return PyList_Check(object.ptr()) || holds_size(object) ? trace_.list(std::move(elements)) : trace_.tuple(std::move(elements));
+    return PyList_Check(object.ptr()) || holds_size(object) ? trace_.list(std::move(elements))
+                                                            : trace_.tuple(std::move(elements));
   }
 
   Traced dictionary(const nb::dict& object) {
@@ -239,13 +248,17 @@ class Recorder {
   // The operator and its operands by type, constants by value: equal for nodes that do the same.
   static std::string describe(const ir::Node& node) {
     std::string text;
-    for (const ir::Value* output : node.outputs) text += (text.empty() ? "%" : ", %") + std::to_string(output->id);
+    for (const ir::Value* output : node.outputs)
+      text += (text.empty() ? "%" : ", %") + std::to_string(output->id);
     text += fmt::format(" = {}(", node.kind_name());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const IValue* constant = jit::constant_of(node.inputs[i]);
       text += i ? ", " : "";
-      if (!constant) text += node.inputs[i]->name.empty() ? fmt::format("%{}", node.inputs[i]->id) : "%" + node.inputs[i]->name;
-      else text += constant->is_tensor() ? weft::describe(constant->to_tensor()) : constant->repr();
+      if (!constant)
+        text += node.inputs[i]->name.empty() ? fmt::format("%{}", node.inputs[i]->id)
+                                             : "%" + node.inputs[i]->name;
+      else
+        text += constant->is_tensor() ? weft::describe(constant->to_tensor()) : constant->repr();
     }
     return text + ")";
   }
@@ -264,22 +277,33 @@ struct Program {
 void bind_modules(nb::module_& m) {
   nb::class_<Program>(m, "Program")
       .def(nb::init<>())
-      .def("add", [](Program& self, const std::string& name, bool training) { return self.modules->add(name, training); })
-      .def("add_child", [](Program& self, size_t parent, const std::string& name, size_t child) { self.modules->add_child(parent, name, child); })
-      .def("add_script", [](Program& self, const jit::Module& module) { return self.modules->add_script(module.object()); })
-      .def("module", [](Program& self, size_t module) { return jit::Module(self.modules->object(module), self.unit); })
-      .def("add_tensor", [](Program& self, size_t module, const std::string& name, nb::handle object, bool is_parameter, bool is_persistent) {
-        const Tensor* tensor = tensor_of_python(object);
-        self.modules->add_tensor(module, name, tensor ? *tensor : Tensor(), is_parameter, is_persistent);
-      }, nb::arg("module"), nb::arg("name"), nb::arg("tensor").none(), nb::arg("is_parameter"), nb::arg("is_persistent"));
+      .def("add", [](Program& self, const std::string& name,
+                     bool training) { return self.modules->add(name, training); })
+      .def("add_child", [](Program& self, size_t parent, const std::string& name,
+                           size_t child) { self.modules->add_child(parent, name, child); })
+      .def("add_script",
+           [](Program& self, const jit::Module& module) { return self.modules->add_script(module.object()); })
+      .def("module",
+           [](Program& self, size_t module) { return jit::Module(self.modules->object(module), self.unit); })
+      .def(
+          "add_tensor",
+          [](Program& self, size_t module, const std::string& name, nb::handle object, bool is_parameter,
+             bool is_persistent) {
+            const Tensor* tensor = tensor_of_python(object);
+            self.modules->add_tensor(module, name, tensor ? *tensor : Tensor(), is_parameter, is_persistent);
+          },
+          nb::arg("module"), nb::arg("name"), nb::arg("tensor").none(), nb::arg("is_parameter"),
+          nb::arg("is_persistent"));
 }
 
 void bind_recorder(nb::module_& m) {
   nb::class_<Recorder>(m, "Recorder")
-      .def("__init__", [](Recorder* self, Program& program, bool has_modules, nb::object make_size) {
-        new (self) Recorder(has_modules ? program.modules : nullptr, program.unit, std::move(make_size));
-      })
-      .def("set_location", [](Recorder& self, const std::string& file, int line) { self.trace().set_location(file, line); })
+      .def("__init__",
+           [](Recorder* self, Program& program, bool has_modules, nb::object make_size) {
+             new (self) Recorder(has_modules ? program.modules : nullptr, program.unit, std::move(make_size));
+           })
+      .def("set_location",
+           [](Recorder& self, const std::string& file, int line) { self.trace().set_location(file, line); })
       .def("enter", [](Recorder& self, size_t module) { self.trace().enter(module); })
       .def("leave", [](Recorder& self) { self.trace().leave(); })
       .def("add_input", &Recorder::add_input)
@@ -290,13 +314,15 @@ void bind_recorder(nb::module_& m) {
       .def("call_method", &Recorder::call_method)
       .def("call_operator", &Recorder::call_operator)
       .def("finish_graph", &Recorder::finish_graph)
-      .def("finish_function", [](Recorder& self, const std::string& qualified_name) {
-        const std::string name = self.unit()->unique_name(qualified_name);
-        std::shared_ptr<jit::Function> function = self.trace().finish_function(name);
-        self.unit()->add_function(function);
-        return ScriptFunction{std::move(function), self.unit()};
-      })
-      .def("finish_method", [](Recorder& self, const std::string& name) { self.trace().finish_method(name); });
+      .def("finish_function",
+           [](Recorder& self, const std::string& qualified_name) {
+             const std::string name = self.unit()->unique_name(qualified_name);
+             std::shared_ptr<jit::Function> function = self.trace().finish_function(name);
+             self.unit()->add_function(function);
+             return ScriptFunction{std::move(function), self.unit()};
+           })
+      .def("finish_method",
+           [](Recorder& self, const std::string& name) { self.trace().finish_method(name); });
 }
 
 }  // namespace
@@ -305,11 +331,15 @@ void bind_jit_trace(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("_trace", "The recorder of weft.jit.trace.");
   bind_modules(m);
   bind_recorder(m);
-  m.def("set_handler", [](nb::handle handler) {
-    PyObject* previous = trace_handler;
-    trace_handler = handler.is_none() ? nullptr : Py_NewRef(handler.ptr());
-    return previous ? nb::steal(previous) : nb::none();
-  }, nb::arg("handler").none(), "What the operators of this thread are handed to: called with (operator, in place?, args, kwargs).");
+  m.def(
+      "set_handler",
+      [](nb::handle handler) {
+        PyObject* previous = trace_handler;
+        trace_handler = handler.is_none() ? nullptr : Py_NewRef(handler.ptr());
+        return previous ? nb::steal(previous) : nb::none();
+      },
+      nb::arg("handler").none(),
+      "What the operators of this thread are handed to: called with (operator, in place?, args, kwargs).");
   m.def("handler", [] { return trace_handler ? nb::borrow(trace_handler) : nb::none(); });
   m.def("match_call", &match_call);
   m.def("operator_name", [](nb::handle op) { return operator_argument(op).name; });

@@ -28,7 +28,8 @@ std::vector<IValue> operands(const ir::Node& node, const RunValues& values) {
 
 IValue make_tuple_value(const ir::Node& node, std::vector<IValue> values) {
   const TypePtr& type = node.outputs[0]->type.script;
-  return type->name().empty() ? IValue::tuple(std::move(values)) : IValue::named_tuple(type, std::move(values));
+  return type->name().empty() ? IValue::tuple(std::move(values))
+                              : IValue::named_tuple(type, std::move(values));
 }
 
 std::vector<IValue> call_builtin(const Builtin& builtin, std::vector<IValue> arguments, size_t num_results) {
@@ -99,7 +100,9 @@ void Trace::note_nodes() {
 }
 
 // ---- values ----------------------------------------------------------------------------------------------
-void Trace::bind(const Tensor& tensor, ir::Value* value) { known_[tensor.impl().get()] = {tensor.impl(), value}; }
+void Trace::bind(const Tensor& tensor, ir::Value* value) {
+  known_[tensor.impl().get()] = {tensor.impl(), value};
+}
 
 Traced Trace::add_input(const std::string& name, const IValue& example) {
   ir::Value* value = graph_->add_param(graph_->body(), {ir::Type::Kind::Script, {}, example.type()}, name);
@@ -118,18 +121,23 @@ Traced Trace::bind_input(const IValue& example, ir::Value* value) {
     case IValue::Tag::List: {
       const std::vector<IValue>& elements = example.elements();
       std::vector<TypePtr> types;
-      for (const IValue& element : elements) types.push_back(example.is_list() ? type_of(value)->element() : element.type());
+      for (const IValue& element : elements)
+        types.push_back(example.is_list() ? type_of(value)->element() : element.type());
       const ir::ScriptOp& op = example.is_list() ? prim::kListUnpack : prim::kTupleUnpack;
       const ir::Node* node = emitter_.node(op, {value}, types, range_);
       note_nodes();
       std::vector<IValue> own;
-      for (size_t i = 0; i < elements.size(); ++i) own.push_back(bind_input(elements[i], node->outputs[i]).now);
-      return {example.is_list() ? IValue::list(type_of(value)->element(), std::move(own)) : IValue::tuple(std::move(own)), value};
+      for (size_t i = 0; i < elements.size(); ++i)
+        own.push_back(bind_input(elements[i], node->outputs[i]).now);
+      return {example.is_list() ? IValue::list(type_of(value)->element(), std::move(own))
+                                : IValue::tuple(std::move(own)),
+              value};
     }
     case IValue::Tag::Dict: {
       IValue own = IValue::dict(example.to_dict()->key, example.to_dict()->value);
       for (const auto& [key, item] : example.to_dict()->items()) {
-        ir::Value* found = emitter_.builtin("aten::__getitem__", {value, emitter_.constant(key, range_)}, range_);
+        ir::Value* found =
+            emitter_.builtin("aten::__getitem__", {value, emitter_.constant(key, range_)}, range_);
         note_nodes();
         own.to_dict()->set(key, bind_input(item, found).now);
       }
@@ -137,8 +145,11 @@ Traced Trace::bind_input(const IValue& example, ir::Value* value) {
     }
     default: break;
   }
-  throw_error(ErrorKind::Type, fmt::format("weft.jit.trace: input '{}': expected tensors, or lists, tuples and dictionaries of them, got {}",
-                                           value->name, example.type()->str()));
+  throw_error(
+      ErrorKind::Type,
+      fmt::format(
+          "weft.jit.trace: input '{}': expected tensors, or lists, tuples and dictionaries of them, got {}",
+          value->name, example.type()->str()));
 }
 
 Traced Trace::constant(IValue value) {
@@ -184,7 +195,9 @@ Traced Trace::list(std::vector<Traced> elements) {
   for (Traced& item : elements) {
     const TypePtr& type = type_of(item.value);
     element = element ? unify(element, type) : type;
-    WEFT_CHECK_TYPE(element, fmt::format("weft.jit.trace: a list of {} and other types has no type in TorchScript", type->str()));
+    WEFT_CHECK_TYPE(
+        element,
+        fmt::format("weft.jit.trace: a list of {} and other types has no type in TorchScript", type->str()));
     values.push_back(item.value);
     now.push_back(std::move(item.now));
   }
@@ -213,7 +226,8 @@ Traced Trace::dict(std::vector<std::pair<Traced, Traced>> items) {
   IValue now = IValue::dict(key, value);
   for (auto& [item_key, item] : items) {
     WEFT_CHECK_TYPE(type_of(item.value)->equals(*value),
-                    fmt::format("weft.jit.trace: a dictionary of {} and {} has no type in TorchScript", value->str(), type_of(item.value)->str()));
+                    fmt::format("weft.jit.trace: a dictionary of {} and {} has no type in TorchScript",
+                                value->str(), type_of(item.value)->str()));
     values.push_back(item_key.value);
     values.push_back(item.value);
     now.to_dict()->set(std::move(item_key.now), std::move(item.now));
@@ -235,7 +249,8 @@ std::vector<Traced> Trace::call(const std::string& name, const std::vector<Argum
   const bool is_exact = name.find('.') != std::string::npos;
   const Builtin* const one = is_exact ? find_builtin(name) : nullptr;
   const std::vector<const Builtin*> builtins =
-      one ? std::vector{one} : std::vector<const Builtin*>(find_builtins(name).begin(), find_builtins(name).end());
+      one ? std::vector{one}
+          : std::vector<const Builtin*>(find_builtins(name).begin(), find_builtins(name).end());
   WEFT_ASSERT(!builtins.empty(), fmt::format("trace: no builtin '{}'", name));
   for (const Builtin* builtin : builtins) schemas.push_back(&builtin->schema);
   ir::Node* const before = last_node();
@@ -245,7 +260,8 @@ std::vector<Traced> Trace::call(const std::string& name, const std::vector<Argum
 
 std::vector<Traced> Trace::call(const Builtin& builtin, const std::vector<Argument>& arguments) {
   ir::Node* const before = last_node();
-  Overload chosen = select_overload(emitter_, builtin.name, {&builtin.schema}, call_arguments(arguments), range_);
+  Overload chosen =
+      select_overload(emitter_, builtin.name, {&builtin.schema}, call_arguments(arguments), range_);
   return add_call(builtin, std::move(chosen.match), before, arguments);
 }
 
@@ -289,7 +305,8 @@ std::vector<Traced> Trace::run_new_nodes(ir::Node* last_before, RunValues known)
       continue;
     }
     const bool keeps = is_call(node) || is_update(static_cast<const Builtin&>(*node.script));
-    for (size_t i = 0; i < values.size(); ++i) results.push_back(result(std::move(values[i]), node.outputs[i], known, keeps));
+    for (size_t i = 0; i < values.size(); ++i)
+      results.push_back(result(std::move(values[i]), node.outputs[i], known, keeps));
     break;
   }
   return results;
@@ -307,15 +324,19 @@ Traced Trace::result(IValue now, ir::Value* value, const RunValues& known, bool 
     bind(now.to_tensor(), value);
     return {std::move(now), value};
   }
-  const bool is_list = now.is_list() && type_of(value)->is(TypeKind::List) && type_of(value)->element()->is(TypeKind::Tensor);
+  const bool is_list =
+      now.is_list() && type_of(value)->is(TypeKind::List) && type_of(value)->element()->is(TypeKind::Tensor);
   if (!is_list && !now.is(IValue::Tag::Tuple)) return {std::move(now), value};
   const std::vector<IValue>& elements = now.elements();
   std::vector<TypePtr> types;
-  for (size_t i = 0; i < elements.size(); ++i) types.push_back(is_list ? Type::tensor() : type_of(value)->elements()[i]);
-  const ir::Node* node = emitter_.node(is_list ? prim::kListUnpack : prim::kTupleUnpack, {value}, types, range_);
+  for (size_t i = 0; i < elements.size(); ++i)
+    types.push_back(is_list ? Type::tensor() : type_of(value)->elements()[i]);
+  const ir::Node* node =
+      emitter_.node(is_list ? prim::kListUnpack : prim::kTupleUnpack, {value}, types, range_);
   note_nodes();
   std::vector<IValue> own;
-  for (size_t i = 0; i < elements.size(); ++i) own.push_back(result(elements[i], node->outputs[i], known, is_update).now);
+  for (size_t i = 0; i < elements.size(); ++i)
+    own.push_back(result(elements[i], node->outputs[i], known, is_update).now);
   return {is_list ? IValue::list(Type::tensor(), std::move(own)) : IValue::tuple(std::move(own)), value};
 }
 

@@ -1,25 +1,25 @@
 // Tracing: an eager run recorded as a TorchScript graph.
 //
-// What is recorded. While a thread traces, the Python layer (python/weft/jit/_trace*.py) hands every operation to
-// a Trace: calls of weft operators (they all pass through one function, python/bindings/ops.cc), the methods of
-// Tensor that are no operators, indexing, calls of modules and of script functions. A thread that does not trace
-// pays for one comparison a call.
+// What is recorded. While a thread traces, the Python layer (python/weft/jit/_trace*.py) hands every
+// operation to a Trace: calls of weft operators (they all pass through one function, python/bindings/ops.cc),
+// the methods of Tensor that are no operators, indexing, calls of modules and of script functions. A thread
+// that does not trace pays for one comparison a call.
 //
-// How. An operation is recorded as the aten builtins that mean the same, and those builtins are what computes the
-// result of the run: a trace cannot say anything else than what has been executed. Most weft operators have a
-// builtin of their name, and `call_operator` fits the arguments to one of its overloads; the others are written as
-// calls of builtins or as compositions of other operators in python/weft/jit/_trace_rules.py, a table by the
-// operator's name. An operator with neither is refused by name.
+// How. An operation is recorded as the aten builtins that mean the same, and those builtins are what computes
+// the result of the run: a trace cannot say anything else than what has been executed. Most weft operators
+// have a builtin of their name, and `call_operator` fits the arguments to one of its overloads; the others
+// are written as calls of builtins or as compositions of other operators in python/weft/jit/_trace_rules.py,
+// a table by the operator's name. An operator with neither is refused by name.
 //
-// Values. A tensor is known by its TensorImpl, which a Trace holds weakly. What it does not know is a constant of
-// the program: parameters and buffers of the traced module become reads of its attributes. Updates in place are
-// recorded as the in-place builtins and give the tensor a new value. Sizes are ints of the graph (aten::size); in
-// Python they are ints that carry their value along.
+// Values. A tensor is known by its TensorImpl, which a Trace holds weakly. What it does not know is a
+// constant of the program: parameters and buffers of the traced module become reads of its attributes.
+// Updates in place are recorded as the in-place builtins and give the tensor a new value. Sizes are ints of
+// the graph (aten::size); in Python they are ints that carry their value along.
 //
-// Modules. All nodes go to one flat graph; each remembers in which call of which module it was made. `finish` then
-// makes every call a method of the called module's class (forward, forward1, …): values that the call uses from
-// outside become its parameters, values that are used after it its results, attributes are read from `self`.
-// Calls of script functions and modules stay calls, so their control flow is kept.
+// Modules. All nodes go to one flat graph; each remembers in which call of which module it was made. `finish`
+// then makes every call a method of the called module's class (forward, forward1, …): values that the call
+// uses from outside become its parameters, values that are used after it its results, attributes are read
+// from `self`. Calls of script functions and modules stay calls, so their control flow is kept.
 #pragma once
 
 #include <memory>
@@ -55,7 +55,8 @@ class TracedModules {
   // A script module, as it is.
   size_t add_script(std::shared_ptr<Object> object);
   void add_child(size_t parent, const std::string& name, size_t child);
-  void add_tensor(size_t module, const std::string& name, const Tensor& tensor, bool is_parameter, bool is_persistent);
+  void add_tensor(size_t module, const std::string& name, const Tensor& tensor, bool is_parameter,
+                  bool is_persistent);
 
   struct Place {
     size_t module;
@@ -90,8 +91,8 @@ class Trace {
   void leave();
 
   // --- values
-  // A parameter of the traced function: a tensor, or tuples, lists and dictionaries of them. The tensors of the
-  // result are others over the same memory, so that each input is a value of its own.
+  // A parameter of the traced function: a tensor, or tuples, lists and dictionaries of them. The tensors of
+  // the result are others over the same memory, so that each input is a value of its own.
   Traced add_input(const std::string& name, const IValue& example);
   Traced constant(IValue value);
   // The tensor's value; an attribute's or a constant's where it was not computed here.
@@ -109,7 +110,8 @@ class Trace {
   };
   // A builtin by name, "aten::add", or by name and overload.
   std::vector<Traced> call(const std::string& name, const std::vector<Argument>& arguments);
-  // The builtin that is the operator `op` under `name`: one argument for each of op.params. nullopt if there is none.
+  // The builtin that is the operator `op` under `name`: one argument for each of op.params. nullopt if there
+  // is none.
   struct OperatorArgument {
     Traced value;
     bool is_default = false;
@@ -142,9 +144,11 @@ class Trace {
                                const std::vector<Argument>& arguments);
   // Nodes that were added since the last call belong to the current scope and line.
   void note_nodes();
-  std::vector<Traced> run_new_nodes(ir::Node* last_before, std::unordered_map<const ir::Value*, IValue> known);
+  std::vector<Traced> run_new_nodes(ir::Node* last_before,
+                                    std::unordered_map<const ir::Value*, IValue> known);
   Traced bind_input(const IValue& example, ir::Value* value);
-  Traced result(IValue now, ir::Value* value, const std::unordered_map<const ir::Value*, IValue>& known, bool is_update);
+  Traced result(IValue now, ir::Value* value, const std::unordered_map<const ir::Value*, IValue>& known,
+                bool is_update);
   void bind(const Tensor& tensor, ir::Value* value);
   ir::Node* last_node();
   CallArguments call_arguments(const std::vector<Argument>& arguments) const;

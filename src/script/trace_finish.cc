@@ -35,7 +35,8 @@ std::shared_ptr<Function> make_function(const std::string& qualified_name, std::
 // Makes a method of each call of a module.
 class TraceLifter {
  public:
-  explicit TraceLifter(Trace& trace) : trace_(trace), modules_(*trace.modules_), items_(trace.scopes_.size()) {
+  explicit TraceLifter(Trace& trace)
+      : trace_(trace), modules_(*trace.modules_), items_(trace.scopes_.size()) {
     for (const auto& node : trace.graph_->body().nodes) add_item(*node);
   }
 
@@ -53,8 +54,8 @@ class TraceLifter {
   struct Body {
     size_t scope;
     std::unique_ptr<ir::Graph> graph;
-    ValueMap values;                             // of the flat graph, in this one
-    std::vector<const ir::Value*> parameters;    // what it uses of the scopes around it
+    ValueMap values;                                         // of the flat graph, in this one
+    std::vector<const ir::Value*> parameters;                // what it uses of the scopes around it
     std::map<std::vector<std::string>, ir::Value*> objects;  // sub-modules by path
   };
   struct Method {
@@ -108,8 +109,10 @@ class TraceLifter {
     }
     emit_items(scope, body);
     Method method;
-    if (scope == 0) method.results = {trace_.graph_->outputs()[0]};
-    else collect_results(scope, scope, method.results);
+    if (scope == 0)
+      method.results = {trace_.graph_->outputs()[0]};
+    else
+      collect_results(scope, scope, method.results);
     add_return(body, method.results);
     method.parameters = std::move(body.parameters);
     method.function = make_function(type->name() + "." + name, std::move(body.graph));
@@ -126,16 +129,22 @@ class TraceLifter {
       types.push_back(type_of(result));
     }
     ir::Value* returned = nullptr;
-    if (values.size() == 1) returned = values[0];
-    else if (values.empty()) returned = add_constant(graph, graph.body(), IValue(), Type::none(), nullptr);
-    else returned = graph.add_script_node(graph.body(), prim::kTupleConstruct, values, {Type::tuple(types)})->output();
+    if (values.size() == 1)
+      returned = values[0];
+    else if (values.empty())
+      returned = add_constant(graph, graph.body(), IValue(), Type::none(), nullptr);
+    else
+      returned =
+          graph.add_script_node(graph.body(), prim::kTupleConstruct, values, {Type::tuple(types)})->output();
     graph.add_return(graph.body(), returned);
   }
 
   void emit_items(size_t scope, Body& body) {
     for (const Item& item : items_[scope]) {
-      if (item.node) copy(*item.node, body);
-      else emit_call(item.scope, body);
+      if (item.node)
+        copy(*item.node, body);
+      else
+        emit_call(item.scope, body);
     }
   }
 
@@ -152,10 +161,12 @@ class TraceLifter {
     payload->text = method.function->name();
     payload->function = method.function;
     const TypePtr returned = method.function->schema().return_type();
-    const ir::Node* call = graph.add_script_node(graph.body(), prim::kCallMethod, std::move(inputs), {returned}, std::move(payload), location(scope));
+    const ir::Node* call = graph.add_script_node(graph.body(), prim::kCallMethod, std::move(inputs),
+                                                 {returned}, std::move(payload), location(scope));
     if (method.results.size() == 1) body.values[method.results[0]] = call->output();
     if (method.results.size() <= 1) return;
-    const ir::Node* unpacked = graph.add_script_node(graph.body(), prim::kTupleUnpack, {call->output()}, returned->elements(), nullptr, call->location);
+    const ir::Node* unpacked = graph.add_script_node(graph.body(), prim::kTupleUnpack, {call->output()},
+                                                     returned->elements(), nullptr, call->location);
     for (size_t i = 0; i < method.results.size(); ++i) body.values[method.results[i]] = unpacked->outputs[i];
   }
 
@@ -167,7 +178,8 @@ class TraceLifter {
   // forward, forward1, forward2, … for the calls of one module.
   std::string unused_name(const ClassType* type) {
     std::string name = "forward";
-    for (int i = 1; type->find_method(name) || reserved_.contains({type, name}); ++i) name = fmt::format("forward{}", i);
+    for (int i = 1; type->find_method(name) || reserved_.contains({type, name}); ++i)
+      name = fmt::format("forward{}", i);
     reserved_.insert({type, name});
     return name;
   }
@@ -178,7 +190,8 @@ class TraceLifter {
     std::vector<TypePtr> types;
     for (const ir::Value* input : node.inputs) inputs.push_back(resolve(input, body));
     for (const ir::Value* output : node.outputs) types.push_back(type_of(output));
-    const ir::Node* made = body.graph->add_script_node(body.graph->body(), *node.script, std::move(inputs), std::move(types), node.payload, node.location);
+    const ir::Node* made = body.graph->add_script_node(body.graph->body(), *node.script, std::move(inputs),
+                                                       std::move(types), node.payload, node.location);
     for (size_t i = 0; i < node.outputs.size(); ++i) body.values[node.outputs[i]] = made->outputs[i];
   }
 
@@ -186,19 +199,24 @@ class TraceLifter {
     const auto found = body.values.find(value);
     if (found != body.values.end()) return found->second;
     if (const auto places = trace_.attributes_.find(value); places != trace_.attributes_.end()) {
-      if (ir::Value* read = read_attribute(places->second, type_of(value), body)) return body.values[value] = read;
+      if (ir::Value* read = read_attribute(places->second, type_of(value), body))
+        return body.values[value] = read;
     } else if (value->def && value->def->script == &prim::kConstant) {
       copy(*value->def, body);
       return body.values.at(value);
     }
     WEFT_ASSERT(body.scope != 0, "trace: a value is used that is not there");
     body.parameters.push_back(value);
-    const std::string name = value->name.empty() ? (body.parameters.size() == 1 ? "input" : fmt::format("argument_{}", body.parameters.size())) : value->name;
+    const std::string name =
+        value->name.empty()
+            ? (body.parameters.size() == 1 ? "input" : fmt::format("argument_{}", body.parameters.size()))
+            : value->name;
     return body.values[value] = body.graph->add_param(body.graph->body(), value->type, name);
   }
 
   // From `self`; null where it is an attribute of no module below.
-  ir::Value* read_attribute(const std::vector<TracedModules::Place>& places, const TypePtr& type, Body& body) {
+  ir::Value* read_attribute(const std::vector<TracedModules::Place>& places, const TypePtr& type,
+                            Body& body) {
     for (const TracedModules::Place& place : places) {
       const auto path = modules_.path(module_of(body.scope), place.module);
       if (!path) continue;
@@ -217,10 +235,13 @@ class TraceLifter {
     return found;
   }
 
-  static ir::Value* get_attribute(ir::Value* owner, const std::string& name, const TypePtr& type, Body& body) {
+  static ir::Value* get_attribute(ir::Value* owner, const std::string& name, const TypePtr& type,
+                                  Body& body) {
     auto payload = std::make_shared<ir::ScriptPayload>();
     payload->text = name;
-    ir::Value* value = body.graph->add_script_node(body.graph->body(), prim::kGetAttr, {owner}, {type}, std::move(payload))->output();
+    ir::Value* value =
+        body.graph->add_script_node(body.graph->body(), prim::kGetAttr, {owner}, {type}, std::move(payload))
+            ->output();
     value->name = name;
     return value;
   }

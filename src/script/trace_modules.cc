@@ -27,8 +27,8 @@ void TracedModules::add_child(size_t parent, const std::string& name, size_t chi
   nodes_[parent].children.emplace_back(name, child);
 }
 
-void TracedModules::add_tensor(size_t module, const std::string& name, const Tensor& tensor, bool is_parameter,
-                               bool is_persistent) {
+void TracedModules::add_tensor(size_t module, const std::string& name, const Tensor& tensor,
+                               bool is_parameter, bool is_persistent) {
   Object& object = *nodes_[module].object;
   const TypePtr type = tensor.defined() ? Type::tensor() : Type::none();
   object.type->add_attribute({name, type, is_parameter, !is_parameter, is_persistent});

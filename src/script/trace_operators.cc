@@ -15,8 +15,8 @@ namespace {
 using ops::OpDef;
 using OperatorArgument = Trace::OperatorArgument;
 
-// For each of the operator's parameters, the argument of the schema that it is: of the same name, or else of the same
-// position; -1 for none.
+// For each of the operator's parameters, the argument of the schema that it is: of the same name, or else of
+// the same position; -1 for none.
 std::vector<int> match_parameters(const OpDef& op, const Schema& schema) {
   const auto& formals = schema.arguments;
   std::vector<int> places(op.params.size(), -1);
@@ -31,7 +31,9 @@ std::vector<int> match_parameters(const OpDef& op, const Schema& schema) {
     }
   }
   for (size_t i = 0; i < op.params.size(); ++i) {
-    if (places[i] < 0 && i < formals.size() && !taken[i] && !formals[i].keyword_only && !op.params[i].keyword_only) take(i, i);
+    if (places[i] < 0 && i < formals.size() && !taken[i] && !formals[i].keyword_only &&
+        !op.params[i].keyword_only)
+      take(i, i);
   }
   return places;
 }
@@ -48,10 +50,13 @@ bool wants(const SchemaArgument& formal, TypeKind kind) {
   return type->is(kind);
 }
 
-// What an attribute of weft's is called in aten: a list of one dimension is that dimension, a word is its number.
+// What an attribute of weft's is called in aten: a list of one dimension is that dimension, a word is its
+// number.
 std::optional<IValue> respelled(const IValue& value, const SchemaArgument& formal) {
-  if (wants(formal, TypeKind::Int) && value.is_list() && value.elements().size() == 1) return value.elements()[0];
-  if (wants(formal, TypeKind::Int) && value.is_string() && formal.name == "reduction") return reduction_number(value.to_string());
+  if (wants(formal, TypeKind::Int) && value.is_list() && value.elements().size() == 1)
+    return value.elements()[0];
+  if (wants(formal, TypeKind::Int) && value.is_string() && formal.name == "reduction")
+    return reduction_number(value.to_string());
   return std::nullopt;
 }
 
@@ -89,9 +94,12 @@ std::optional<std::vector<Traced>> Trace::call_operator(const std::string& name,
         const IValue& now = argument.value.now;
         if (argument.is_default && formal.default_value && !now.is_instance(*formal.type)) continue;
         Traced value = argument.value;
-        if (const auto other = respelled(now, formal)) value = constant(*other);
-        else if (numbers_are_tensors && now.is_number() && wants(formal, TypeKind::Tensor)) value = constant(as_tensor(now, arguments));
-        // Taking the number of a tensor is no way to fit, nor is a bool for a number: PyTorch does not take it.
+        if (const auto other = respelled(now, formal))
+          value = constant(*other);
+        else if (numbers_are_tensors && now.is_number() && wants(formal, TypeKind::Tensor))
+          value = constant(as_tensor(now, arguments));
+        // Taking the number of a tensor is no way to fit, nor is a bool for a number: PyTorch does not take
+        // it.
         const TypePtr& type = type_of(value.value);
         if (type->is(TypeKind::Tensor)) fits = Type::tensor()->is_subtype_of(*formal.type);
         if (type->is(TypeKind::Bool) && op.params[i].is_tensor()) fits = wants(formal, TypeKind::Bool);

@@ -72,8 +72,20 @@ def test_updates_in_place_and_views():
 
 @pytest.mark.parametrize(
     "index",
-    [0, -1, slice(1, None), (slice(None), 1), (Ellipsis, 0), None, (0, slice(None), None), [0, 2], (slice(None), [1, 0]),
-     (slice(None, None, 2), slice(1, 3)), ([0, 1], [1, 2]), (None, Ellipsis, slice(0, 2))],
+    [
+        0,
+        -1,
+        slice(1, None),
+        (slice(None), 1),
+        (Ellipsis, 0),
+        None,
+        (0, slice(None), None),
+        [0, 2],
+        (slice(None), [1, 0]),
+        (slice(None, None, 2), slice(1, 3)),
+        ([0, 1], [1, 2]),
+        (None, Ellipsis, slice(0, 2)),
+    ],
 )
 def test_indexing(index):
     check(lambda x: x[index] + 1, randn(3, 4), others=[(randn(3, 4),)])
@@ -136,20 +148,35 @@ def test_constants_are_captured():
 
 
 def test_conversions():
-    check(lambda x: (x.to(weft.float64), x.int(), x.long().float(), x.double().half().float(), x.contiguous()), randn(3))
+    check(
+        lambda x: (x.to(weft.float64), x.int(), x.long().float(), x.double().half().float(), x.contiguous()),
+        randn(3),
+    )
     check(lambda x, y: x.to(y), randn(3), weft.tensor([1, 2, 3]))
 
 
 def test_creation_keeps_dtypes():
-    check(lambda x: (weft.zeros(2, 3), weft.ones(2, dtype=weft.int64), weft.full((2,), 7), weft.arange(4) * x,
-                     weft.linspace(0, 1, 4), weft.zeros_like(x), weft.eye(3)), randn(4))
+    check(
+        lambda x: (
+            weft.zeros(2, 3),
+            weft.ones(2, dtype=weft.int64),
+            weft.full((2,), 7),
+            weft.arange(4) * x,
+            weft.linspace(0, 1, 4),
+            weft.zeros_like(x),
+            weft.eye(3),
+        ),
+        randn(4),
+    )
 
 
 # ---- modules -------------------------------------------------------------------------------------------------
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.features = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2))
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2)
+        )
         self.head = nn.Linear(4, 2, bias=False)
         self.scale = nn.Parameter(randn(2))
         self.register_buffer("shift", randn(2))
@@ -181,7 +208,12 @@ class Block(nn.Module):
 
     def forward(self, x):
         batch, length, width = x.shape
-        q, k, v = self.qkv(self.norm1(x)).reshape(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            self.qkv(self.norm1(x))
+            .reshape(batch, length, 3, self.heads, width // self.heads)
+            .permute(2, 0, 3, 1, 4)
+            .unbind(0)
+        )
         mask = weft.ones(length, length, dtype=weft.bool).tril()
         scores = (q @ k.transpose(-2, -1) * (width // self.heads) ** -0.5).masked_fill(~mask, float("-inf"))
         x = x + (F.softmax(scores, -1) @ v).transpose(1, 2).reshape(batch, length, width)
@@ -198,7 +230,21 @@ def test_attention_functional():
 
     def f(q, k, padding):
         return weft.multi_head_attention_forward(
-            q, k, k, width, heads, weights[0], weights[1], None, None, False, 0.0, weights[2], weights[3], False, padding,
+            q,
+            k,
+            k,
+            width,
+            heads,
+            weights[0],
+            weights[1],
+            None,
+            None,
+            False,
+            0.0,
+            weights[2],
+            weights[3],
+            False,
+            padding,
         )
 
     padding = weft.tensor([[False, False, True], [False, False, False]])
@@ -240,7 +286,9 @@ class Encoder(nn.Module):
 
 def test_several_methods():
     module = Encoder()
-    traced = weft.jit.trace_module(module, {"forward": randn(2, 3), "encode": (randn(2, 3),), "decode": randn(2, 2)})
+    traced = weft.jit.trace_module(
+        module, {"forward": randn(2, 3), "encode": (randn(2, 3),), "decode": randn(2, 2)}
+    )
     x, y = randn(4, 3), randn(4, 2)
     for method in (traced, weft.jit.load(io.BytesIO(traced.save_to_buffer()))):
         same(method(x), module(x))
@@ -297,7 +345,9 @@ def test_compiled_functions_stay_calls():
 
 def test_fork_is_recorded_as_a_call():
     inner = weft.jit.trace(lambda x: x * 2 + 1, randn(3))
-    check(lambda x: weft.jit.wait(weft.jit.fork(inner, x)) - weft.jit.fork(lambda y: y + 1, x).wait(), randn(3))
+    check(
+        lambda x: weft.jit.wait(weft.jit.fork(inner, x)) - weft.jit.fork(lambda y: y + 1, x).wait(), randn(3)
+    )
 
 
 class Holder(nn.Module):
@@ -334,7 +384,8 @@ def test_classes_of_one_name_in_one_archive(monkeypatch):
         def __init__(self):
             super().__init__()
             self.two, self.three = (
-                weft.jit.load(io.BytesIO(weft.jit.trace(Scaled(factor), randn(2)).save_to_buffer())) for factor in (2, 3)
+                weft.jit.load(io.BytesIO(weft.jit.trace(Scaled(factor), randn(2)).save_to_buffer()))
+                for factor in (2, 3)
             )
 
         def forward(self, x):
@@ -361,8 +412,19 @@ def test_beside_weft_compile():
 # ---- warnings ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "take",
-    [lambda x: bool(x.sum() > 0), lambda x: int(x[0]), lambda x: float(x[0]), lambda x: x[0].item(), lambda x: x.tolist(),
-     lambda x: x.numpy(), list, len, lambda x: int(x.shape[0]), lambda x: x.shape[0] == 3, lambda x: x.shape[0] / 2],
+    [
+        lambda x: bool(x.sum() > 0),
+        lambda x: int(x[0]),
+        lambda x: float(x[0]),
+        lambda x: x[0].item(),
+        lambda x: x.tolist(),
+        lambda x: x.numpy(),
+        list,
+        len,
+        lambda x: int(x.shape[0]),
+        lambda x: x.shape[0] == 3,
+        lambda x: x.shape[0] / 2,
+    ],
     ids="bool int float item tolist numpy iter len shape_int shape_compare shape_divide".split(),
 )
 def test_python_values_of_tensors_are_warned_about(take):
@@ -393,7 +455,11 @@ def test_a_graph_that_depends_on_python_state():
 
     with pytest.raises(weft.jit.TracingCheckError) as error:
         weft.jit.trace(f, randn(3))
-    assert "aten::mul" in str(error.value) and "aten::sub" in str(error.value) and "test_jit_trace.py:" in str(error.value)
+    assert (
+        "aten::mul" in str(error.value)
+        and "aten::sub" in str(error.value)
+        and "test_jit_trace.py:" in str(error.value)
+    )
 
 
 def test_data_dependent_branch_is_found_by_check_inputs():
@@ -455,8 +521,12 @@ def test_pytorch_runs_what_was_saved(tmp_path):
     python = os.environ.get("WEFT_TORCH_PYTHON")
     if not python:
         pytest.skip("no PyTorch (WEFT_TORCH_PYTHON)")
-    cases = {"net": (Net().eval(), randn(2, 3, 8, 8)), "block": (Block().eval(), randn(2, 5, 8)), "shared": (Shared(), randn(2, 3)),
-             "nested": (Nested(), randn(3))}
+    cases = {
+        "net": (Net().eval(), randn(2, 3, 8, 8)),
+        "block": (Block().eval(), randn(2, 5, 8)),
+        "shared": (Shared(), randn(2, 3)),
+        "nested": (Nested(), randn(3)),
+    }
     for name, (module, x) in cases.items():
         weft.jit.trace(module, x).save(str(tmp_path / f"{name}.pt"))
         np.savez(tmp_path / f"{name}.npz", x=x.numpy(), y=module(x).numpy())

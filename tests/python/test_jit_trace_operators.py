@@ -43,9 +43,15 @@ def traced_archive(function, inputs):
 
 
 def test_every_functional_has_an_entry():
-    operators = {each.definition["name"]: each for each in vars(weft._C).values() if isinstance(each, weft.Operator)}
-    builtins = {schema.split("(")[0].split(".")[0].removeprefix("aten::") for schema in weft._C._builtin_schemas()}
-    assert {name for name in vars(F) if name in operators and name not in OPERATORS and name not in builtins} == set()
+    operators = {
+        each.definition["name"]: each for each in vars(weft._C).values() if isinstance(each, weft.Operator)
+    }
+    builtins = {
+        schema.split("(")[0].split(".")[0].removeprefix("aten::") for schema in weft._C._builtin_schemas()
+    }
+    assert {
+        name for name in vars(F) if name in operators and name not in OPERATORS and name not in builtins
+    } == set()
 
 
 # ---- pointwise operators -------------------------------------------------------------------------------------
@@ -56,13 +62,20 @@ POINTWISE = [(name, operator) for name, operator in test_ops_reference.POINTWISE
 def test_pointwise(name, operator):
     required = test_ops_reference.REQUIRED.get(name, {})
     is_float = "float32" in operator.definition["dtypes"]
-    samples = [weft.tensor(each[:12]) for each in test_ops_reference.sample(operator, np.float32 if is_float else np.int64)]
+    samples = [
+        weft.tensor(each[:12])
+        for each in test_ops_reference.sample(operator, np.float32 if is_float else np.int64)
+    ]
     traced_archive(lambda *inputs: operator(*inputs, **required), samples)
     if len(samples) == 2:
         number = 1.5 if is_float else 2
         calls = [lambda x: operator(x, number), lambda x: operator(number, x)]
         integers = weft.tensor([1, 2, 3])
-        for call, operand in [*((each, samples[0]) for each in calls), (lambda x: operator(x, 2), integers), (lambda x: operator(2, x), integers)]:
+        for call, operand in [
+            *((each, samples[0]) for each in calls),
+            (lambda x: operator(x, 2), integers),
+            (lambda x: operator(2, x), integers),
+        ]:
             try:
                 call(operand)
             except (TypeError, ValueError):
@@ -107,11 +120,17 @@ class Flat:
         def fill(item):
             return [fill(each) for each in item] if isinstance(item, list) else item(tensors)
 
-        return self.function(*map(fill, self.args), **{name: fill(each) for name, each in self.kwargs.items()})
+        return self.function(
+            *map(fill, self.args), **{name: fill(each) for name, each in self.kwargs.items()}
+        )
 
 
 def goldens():
-    return [(f"{case['op']}-{number}", case) for number, case in enumerate(test_goldens.CASES) if test_goldens.find(case["op"])]
+    return [
+        (f"{case['op']}-{number}", case)
+        for number, case in enumerate(test_goldens.CASES)
+        if test_goldens.find(case["op"])
+    ]
 
 
 def golden_call(case, arrays):
@@ -423,7 +442,7 @@ CASES = {
     "rnn": (lambda x, h, *p: weft.rnn_tanh(x, h, list(p), True, 1, 0.0, False, False, False), sequence, hidden, randn(3, 3), randn(3, 3), randn(3), randn(3)),
     "lstm_cell": (lambda x, h, c, *p: weft.lstm_cell(x, [h, c], *p), randn(2, 3), randn(2, 3), randn(2, 3), *weights),
     "gru_cell": (lambda x, h, *p: weft.gru_cell(x, h, *p), randn(2, 3), randn(2, 3), randn(9, 3), randn(9, 3), randn(9), randn(9)),
-    "pack": (lambda x, l: weft.pack_padded_sequence(x, l, False), sequence, weft.tensor([5, 3])),
+    "pack": (lambda x, lengths: weft.pack_padded_sequence(x, lengths, False), sequence, weft.tensor([5, 3])),
     "attention": (lambda q, k, v: weft.scaled_dot_product_attention(q, k, v, is_causal=True), randn(2, 3, 4), randn(2, 3, 4), randn(2, 3, 4)),
     "unpool": (lambda x: weft.max_unpool2d(*weft.max_pool2d_with_indices(x, 2), 2), image),
     "unpool1": (lambda x: weft.max_unpool1d(*weft.max_pool1d_with_indices(x, 2), 2), randn(2, 3, 6)),

@@ -160,7 +160,9 @@ class Program:
         if id(module) in self.numbers:
             return self.numbers[id(module)]
         if isinstance(module, ScriptModule):
-            number = self.numbers[id(module)] = self.scripted[module._c.address] = self.c.add_script(module._c)
+            number = self.numbers[id(module)] = self.scripted[module._c.address] = self.c.add_script(
+                module._c
+            )
             return number
         number = self.numbers[id(module)] = self.c.add(self._name(_class_name(module)), module.training)
         for name, tensor in module._parameters.items():
@@ -185,7 +187,9 @@ class _Run:
             _check_input(value, name)
         with tracer.active():
             tracer.mark()
-            given = [self.recorder.add_input(name, value) for name, value in zip(names, [*args, *kwargs.values()])]
+            given = [
+                self.recorder.add_input(name, value) for name, value in zip(names, [*args, *kwargs.values()])
+            ]
             output = function(*given[: len(args)], **dict(zip(kwargs, given[len(args) :])))
             _check_output(tracer, output, strict)
             self.nodes = self.recorder.finish_graph(output)
@@ -198,7 +202,8 @@ def _first_difference(one, other):
         right = other[i] if i < len(other) else ("the end", "")
         if left[0] != right[0]:
             return "\n".join(
-                f"  {label}: {text}{f'  at {line}' if line else ''}" for label, (text, line) in (("first run ", left), ("second run", right))
+                f"  {label}: {text}{f'  at {line}' if line else ''}"
+                for label, (text, line) in (("first run ", left), ("second run", right))
             )
     return None
 
@@ -218,7 +223,11 @@ def _mismatch(expected, actual, tolerance):
         close = weft.isclose(one, other, tolerance, tolerance, True)
         if not bool(close.all()):
             wrong = one.numel() - int(weft.count_nonzero(close))
-            difference = (one.to(weft.float64) - other.to(weft.float64)).abs() if not one.is_complex() else (one - other).abs()
+            difference = (
+                (one.to(weft.float64) - other.to(weft.float64)).abs()
+                if not one.is_complex()
+                else (one - other).abs()
+            )
             return f"  {name}: {wrong} of {one.numel()} elements differ, by up to {float(weft.nan_to_num(difference).max()):.3g}"
     return None
 
@@ -259,9 +268,13 @@ def _check(make_run, function, traced, first, args, kwargs, tolerance, module=No
         return
     again = _mismatch(expected, call(function), tolerance)
     if again is not None:
-        warn(f"The traced function {_name(function)} gives other results each time it is called, so the trace could not be checked:\n{again}")
+        warn(
+            f"The traced function {_name(function)} gives other results each time it is called, so the trace could not be checked:\n{again}"
+        )
         return
-    raise TracingCheckError(f"weft.jit.trace: the trace of {_name(function)} gives other results than the function:\n{mismatch}")
+    raise TracingCheckError(
+        f"weft.jit.trace: the trace of {_name(function)} gives other results than the function:\n{mismatch}"
+    )
 
 
 def _name(function):
@@ -272,7 +285,10 @@ def _check_sets(check_inputs, args, kwargs):
     """(args, kwargs) for each check."""
     if check_inputs is None:
         return [(args, kwargs)]
-    return [_example_arguments(inputs, None) if not isinstance(inputs, dict) else ((), inputs) for inputs in check_inputs]
+    return [
+        _example_arguments(inputs, None) if not isinstance(inputs, dict) else ((), inputs)
+        for inputs in check_inputs
+    ]
 
 
 # ---- the functions of weft.jit -------------------------------------------------------------------------------
@@ -300,14 +316,18 @@ def trace(
     Raises: TracingCheckError where two runs record different graphs or the trace gives other results.
     """
     if isinstance(func, (ScriptFunction, ScriptModule)):
-        warnings.warn("weft.jit.trace: the function is compiled already; it is given back as it is", stacklevel=2)
+        warnings.warn(
+            "weft.jit.trace: the function is compiled already; it is given back as it is", stacklevel=2
+        )
         return func
     options = {"check_tolerance": check_tolerance, "strict": strict, "check_trace": check_trace}
     owner = getattr(func, "__self__", None)
     if isinstance(func, nn.Module) or (isinstance(owner, nn.Module) and func.__name__ == "forward"):
         module = func if isinstance(func, nn.Module) else owner
         checks = None if check_inputs is None else [{"forward": each} for each in check_inputs]
-        return _trace_methods(module, {"forward": example_inputs}, checks, {"forward": example_kwarg_inputs}, **options)
+        return _trace_methods(
+            module, {"forward": example_inputs}, checks, {"forward": example_kwarg_inputs}, **options
+        )
     if not callable(func):
         raise TypeError(f"weft.jit.trace: expected a function or a module, got {type(func).__name__}")
     args, kwargs = _example_arguments(example_inputs, example_kwarg_inputs)
@@ -317,7 +337,15 @@ def trace(
     name = name if name.isidentifier() else "function"
     traced = ScriptFunction(run.recorder.finish_function(_unique_name(f"__torch__.{name}")), func)
     for check_args, check_kwargs in checks:
-        _check(lambda a, k: _Run(Program(), func, a, k, strict), func, traced, run, check_args, check_kwargs, check_tolerance)
+        _check(
+            lambda a, k: _Run(Program(), func, a, k, strict),
+            func,
+            traced,
+            run,
+            check_args,
+            check_kwargs,
+            check_tolerance,
+        )
     return traced
 
 
@@ -338,32 +366,48 @@ def trace_module(
     if not isinstance(mod, nn.Module):
         raise TypeError(f"weft.jit.trace_module: expected a weft.nn.Module, got {type(mod).__name__}")
     if not isinstance(inputs, dict) or not inputs:
-        raise TypeError("weft.jit.trace_module: inputs must be a dictionary of a method's name to its example inputs")
+        raise TypeError(
+            "weft.jit.trace_module: inputs must be a dictionary of a method's name to its example inputs"
+        )
     keywords = inputs if example_inputs_is_kwarg else {}
     inputs = dict.fromkeys(inputs) if example_inputs_is_kwarg else inputs
-    return _trace_methods(mod, inputs, check_inputs, keywords, check_tolerance=check_tolerance, strict=strict, check_trace=check_trace)
+    return _trace_methods(
+        mod,
+        inputs,
+        check_inputs,
+        keywords,
+        check_tolerance=check_tolerance,
+        strict=strict,
+        check_trace=check_trace,
+    )
 
 
 def _trace_methods(module, inputs, check_inputs, keywords, check_tolerance, strict, check_trace):
-    program = Program(module)
-    runs = {}
-    for name, example in inputs.items():
+    def run(program, name, args, kwargs):
         function = module if name == "forward" else getattr(module, name)
+        return _Run(program, function, args, kwargs, strict, getattr(module, name))
+
+    program = Program(module)
+    runs, examples = {}, {}
+    for name, example in inputs.items():
         args, kwargs = _example_arguments(example, keywords.get(name))
-        examples = _clone((args, kwargs))
-        run = _Run(program, function, args, kwargs, strict, getattr(module, name))
-        runs[name] = (function, run, examples)
-    for name, (_, run, _) in runs.items():
-        run.recorder.finish_method(name)
+        examples[name] = _clone((args, kwargs))
+        runs[name] = run(program, name, args, kwargs)
+    for name, one in runs.items():
+        one.recorder.finish_method(name)
     traced = wrap(program.c.module(0))
-    for name, (function, run, examples) in runs.items() if check_trace else ():
-        method = traced if name == "forward" else getattr(traced, name)
-        sets = [examples] if check_inputs is None else [_example_arguments(each[name], None) for each in check_inputs if name in each]
+    for name, one in runs.items() if check_trace else ():
+        function, method = (
+            (module, traced) if name == "forward" else (getattr(module, name), getattr(traced, name))
+        )
+        again = functools.partial(
+            lambda name, args, kwargs: run(Program(module, is_check=True), name, args, kwargs), name
+        )
+        sets = [examples[name]]
+        if check_inputs is not None:
+            sets = [_example_arguments(each[name], None) for each in check_inputs if name in each]
         for args, kwargs in sets:
-            _check(
-                lambda a, k: _Run(Program(module, is_check=True), function, a, k, strict, getattr(module, name)),
-                function, method, run, args, kwargs, check_tolerance, module,
-            )
+            _check(again, function, method, one, args, kwargs, check_tolerance, module)
     return traced
 
 
@@ -383,7 +427,7 @@ def script_if_tracing(fn):
     return wrapper
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _scripted(fn):
     import weft.jit
 

@@ -51,7 +51,15 @@ def _commutative(name, swapped=None):
 
 
 for _name, _swapped in {
-    "add": None, "sub": "rsub", "mul": None, "eq": None, "ne": None, "lt": "gt", "gt": "lt", "le": "ge", "ge": "le",
+    "add": None,
+    "sub": "rsub",
+    "mul": None,
+    "eq": None,
+    "ne": None,
+    "lt": "gt",
+    "gt": "lt",
+    "le": "ge",
+    "ge": "le",
 }.items():
     _commutative(_name, _swapped)
 
@@ -397,7 +405,9 @@ def eye(n, m, k, dtype, device):
 def tri(n, m, k, dtype, device):
     with paused():
         dtype = weft.tri(1, dtype=dtype).dtype
-    return aten.tril(aten.ones([n, n if m is None else m], dtype=dtype, device=device or weft.device("cpu")), k)
+    return aten.tril(
+        aten.ones([n, n if m is None else m], dtype=dtype, device=device or weft.device("cpu")), k
+    )
 
 
 @_rule()
@@ -427,7 +437,9 @@ def embedding_bag(input, weight, offsets, mode, per_sample_weights, include_last
         input = aten.reshape(input, [-1])
         if per_sample_weights is not None:
             per_sample_weights = aten.reshape(per_sample_weights, [-1])
-    return aten.embedding_bag(weight, input, offsets, False, number, False, per_sample_weights, include_last_offset, padding_idx)[0]
+    return aten.embedding_bag(
+        weight, input, offsets, False, number, False, per_sample_weights, include_last_offset, padding_idx
+    )[0]
 
 
 @_rule()
@@ -450,7 +462,8 @@ def batch_norm_update_stats(input, running_mean, running_var, momentum, per_inst
     if per_instance:
         mean, var = aten.mean(mean, [0]), aten.mean(var, [0])
     return tuple(
-        aten.add(aten.mul(old, 1 - momentum), aten.mul(new, momentum)) for old, new in ((running_mean, mean), (running_var, var))
+        aten.add(aten.mul(old, 1 - momentum), aten.mul(new, momentum))
+        for old, new in ((running_mean, mean), (running_var, var))
     )
 
 
@@ -512,14 +525,20 @@ def _unpooled(size, kernel, stride, padding):
 def max_unpool1d(input, indices, kernel_size, stride, padding, output_size):
     kernel, step, pad = kernel_size[0], (stride or kernel_size)[0], padding[0]
     length = output_size[-1] if output_size else _unpooled(input.shape[-1], kernel, step, pad)
-    return aten.squeeze(aten.max_unpool2d(aten.unsqueeze(input, -1), aten.unsqueeze(indices, -1), [length, 1]), -1)
+    return aten.squeeze(
+        aten.max_unpool2d(aten.unsqueeze(input, -1), aten.unsqueeze(indices, -1), [length, 1]), -1
+    )
 
 
 @_rule()
 def max_unpool2d(input, indices, kernel_size, stride, padding, output_size):
     kernel, pad = _repeated(kernel_size, 2), _repeated(padding, 2)
     step = _repeated(stride or kernel_size, 2)
-    sizes = list(output_size)[-2:] if output_size else [_unpooled(*each) for each in zip(input.shape[-2:], kernel, step, pad)]
+    sizes = (
+        list(output_size)[-2:]
+        if output_size
+        else [_unpooled(*each) for each in zip(input.shape[-2:], kernel, step, pad)]
+    )
     return aten.max_unpool2d(input, indices, sizes)
 
 
@@ -527,7 +546,11 @@ def max_unpool2d(input, indices, kernel_size, stride, padding, output_size):
 def max_unpool3d(input, indices, kernel_size, stride, padding, output_size):
     kernel, pad = _repeated(kernel_size, 3), _repeated(padding, 3)
     step = _repeated(stride or kernel_size, 3)
-    sizes = list(output_size)[-3:] if output_size else [_unpooled(*each) for each in zip(input.shape[-3:], kernel, step, pad)]
+    sizes = (
+        list(output_size)[-3:]
+        if output_size
+        else [_unpooled(*each) for each in zip(input.shape[-3:], kernel, step, pad)]
+    )
     return aten.max_unpool3d(input, indices, sizes, step, pad)
 
 
@@ -538,7 +561,9 @@ def im2col(input, kernel_size, dilation, padding, stride):
 
 @_rule()
 def col2im(input, output_size, kernel_size, dilation, padding, stride):
-    return aten.col2im(input, *(_repeated(each, 2) for each in (output_size, kernel_size, dilation, padding, stride)))
+    return aten.col2im(
+        input, *(_repeated(each, 2) for each in (output_size, kernel_size, dilation, padding, stride))
+    )
 
 
 @_rule()
@@ -565,7 +590,12 @@ def affine_grid(theta, size, align_corners):
     return aten.affine_grid_generator(theta, size, align_corners)
 
 
-_LINEAR = {"linear": "upsample_linear1d", "bilinear": "upsample_bilinear2d", "bicubic": "upsample_bicubic2d", "trilinear": "upsample_trilinear3d"}
+_LINEAR = {
+    "linear": "upsample_linear1d",
+    "bilinear": "upsample_bilinear2d",
+    "bicubic": "upsample_bicubic2d",
+    "trilinear": "upsample_trilinear3d",
+}
 
 
 @_rule()
@@ -584,7 +614,7 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
 
 @_rule()
 def upsample(input, size, mode, align_corners, scale_depth, scale_height, scale_width, antialias):
-    factors = [scale_depth, scale_height, scale_width][3 - (input.ndim - 2):]
+    factors = [scale_depth, scale_height, scale_width][3 - (input.ndim - 2) :]
     if any(factor is None for factor in factors):
         return _upsample(input, size, mode, align_corners, None, antialias)
     return _upsample(input, None, mode, align_corners, factors, antialias)
@@ -609,7 +639,9 @@ def lstm_packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, 
 
 def _packed(name):
     def rule(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-        return aten[name](data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+        return aten[name](
+            data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+        )
 
     OPERATORS[name + "_packed"] = rule
 
@@ -637,9 +669,31 @@ def _in_projection(query, key, value, embed_dim, weight, bias, separate):
 
 @_rule()
 def multi_head_attention_forward(
-    query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p,
-    out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights, attn_mask, use_separate_proj_weight, q_proj_weight,
-    k_proj_weight, v_proj_weight, static_k, static_v, average_attn_weights, is_causal,
+    query,
+    key,
+    value,
+    embed_dim_to_check,
+    num_heads,
+    in_proj_weight,
+    in_proj_bias,
+    bias_k,
+    bias_v,
+    add_zero_attn,
+    dropout_p,
+    out_proj_weight,
+    out_proj_bias,
+    training,
+    key_padding_mask,
+    need_weights,
+    attn_mask,
+    use_separate_proj_weight,
+    q_proj_weight,
+    k_proj_weight,
+    v_proj_weight,
+    static_k,
+    static_v,
+    average_attn_weights,
+    is_causal,
 ):
     """[L, N, E] or [L, E]; softmax(q k^T / sqrt(d) + mask) v for every head."""
     is_batched = query.ndim == 3
@@ -650,13 +704,23 @@ def multi_head_attention_forward(
     length, batch, embed_dim = query.shape
     head = embed_dim_to_check // num_heads
     separate = (q_proj_weight, k_proj_weight, v_proj_weight)
-    q, k, v = _in_projection(query, key, value, embed_dim_to_check, None if use_separate_proj_weight else in_proj_weight, in_proj_bias, separate)
+    q, k, v = _in_projection(
+        query,
+        key,
+        value,
+        embed_dim_to_check,
+        None if use_separate_proj_weight else in_proj_weight,
+        in_proj_bias,
+        separate,
+    )
     attn_mask = _float_mask(attn_mask, query.dtype)
     padding = _float_mask(key_padding_mask, query.dtype)
     if bias_k is not None:
         k = aten.cat([k, aten.repeat(bias_k, [1, batch, 1])], 0)
         v = aten.cat([v, aten.repeat(bias_v, [1, batch, 1])], 0)
-        attn_mask, padding = (mask if mask is None else aten.pad(mask, [0, 1]) for mask in (attn_mask, padding))
+        attn_mask, padding = (
+            mask if mask is None else aten.pad(mask, [0, 1]) for mask in (attn_mask, padding)
+        )
     heads = batch * num_heads
     q = aten.transpose(aten.reshape(q, [length, heads, head]), 0, 1)
     k = aten.transpose(aten.reshape(k, [-1, heads, head]), 0, 1) if static_k is None else static_k
@@ -664,7 +728,9 @@ def multi_head_attention_forward(
     if add_zero_attn:
         zeros = aten.zeros([heads, 1, head], dtype=query.dtype)
         k, v = aten.cat([k, zeros], 1), aten.cat([v, zeros], 1)
-        attn_mask, padding = (mask if mask is None else aten.pad(mask, [0, 1]) for mask in (attn_mask, padding))
+        attn_mask, padding = (
+            mask if mask is None else aten.pad(mask, [0, 1]) for mask in (attn_mask, padding)
+        )
     scores = aten.bmm(aten.div(q, head**0.5), aten.transpose(k, 1, 2))
     scores = aten.view(scores, [batch, num_heads, length, -1])
     if attn_mask is not None:
@@ -701,11 +767,17 @@ def _is_scalar_index(item):
 def _select(tensor, index):
     """The view that the numbers, slices, None and ... of an index select, and its tensors by dimension of the view."""
     items = [
-        item if item is None or item is Ellipsis or isinstance(item, slice) or _is_scalar_index(item) else _index_tensor(item)
+        item
+        if item is None or item is Ellipsis or isinstance(item, slice) or _is_scalar_index(item)
+        else _index_tensor(item)
         for item in (index if isinstance(index, tuple) else (index,))
     ]
-    taken = sum(item.ndim if isinstance(item, weft.Tensor) and item.dtype == weft.bool else item is not None and item is not Ellipsis
-                for item in items)
+    taken = sum(
+        item.ndim
+        if isinstance(item, weft.Tensor) and item.dtype == weft.bool
+        else item is not None and item is not Ellipsis
+        for item in items
+    )
     rank, view, dim, arrays = tensor.ndim, tensor, 0, []
     for item in items:
         if item is Ellipsis:
@@ -768,7 +840,11 @@ def _to(original, self, *args, dtype=None, device=None, copy=False):
             return aten["to.other"](self, other, False, copy)
     if target.device != self.device:
         raise NotImplementedError(f"weft.jit.trace: to: a move to {target.device} cannot be recorded")
-    if target.dtype == self.dtype and dtype is None and not any(isinstance(each, weft.dtype) for each in args):
+    if (
+        target.dtype == self.dtype
+        and dtype is None
+        and not any(isinstance(each, weft.dtype) for each in args)
+    ):
         return aten.clone(self) if copy else self
     return aten["to.dtype"](self, target.dtype, False, copy)
 
@@ -823,7 +899,9 @@ def _numel(original, self):
 def _len(original, self):
     length = original(self)
     if current().recorder.is_computed(self):
-        warn("Using len of a tensor records its length as a constant, so the trace might not hold for other inputs; use x.shape[0]")
+        warn(
+            "Using len of a tensor records its length as a constant, so the trace might not hold for other inputs; use x.shape[0]"
+        )
     return length
 
 
@@ -831,8 +909,10 @@ def _iter(original, self):
     if self.ndim == 0:
         return original(self)
     if current().recorder.is_computed(self):
-        warn("Iterating over a tensor might cause the trace to be incorrect: the number of iterations is recorded as a constant, "
-             "so the trace might not hold for other inputs.")
+        warn(
+            "Iterating over a tensor might cause the trace to be incorrect: the number of iterations is recorded as a constant, "
+            "so the trace might not hold for other inputs."
+        )
     return iter(aten.unbind(self, 0))
 
 
@@ -873,7 +953,10 @@ METHODS = {
     "size": _size,
     "numel": _numel,
     "nelement": _numel,
-    **{name: _converting for name in ("half", "bfloat16", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble")},
+    **dict.fromkeys(
+        ("half", "bfloat16", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble"),
+        _converting,
+    ),
 }
 
 PROPERTIES = {
@@ -890,7 +973,9 @@ def _of_data(original, data, **options):
             data = aten.clone(data)
         return data if options.get("dtype") is None else data.to(options["dtype"])
     if _holds_traced(data):
-        warn("A tensor is made of values of traced tensors: it is recorded as a constant, so the trace might not hold for other inputs.")
+        warn(
+            "A tensor is made of values of traced tensors: it is recorded as a constant, so the trace might not hold for other inputs."
+        )
     with paused():
         return original(data, **options)
 
@@ -898,7 +983,9 @@ def _of_data(original, data, **options):
 def _holds_traced(data):
     if isinstance(data, (list, tuple)):
         return any(_holds_traced(item) for item in data)
-    return isinstance(data, TracedInt) or (isinstance(data, weft.Tensor) and current().recorder.is_computed(data))
+    return isinstance(data, TracedInt) or (
+        isinstance(data, weft.Tensor) and current().recorder.is_computed(data)
+    )
 
 
-FUNCTIONS = {name: _of_data for name in ("tensor", "as_tensor", "asarray")}
+FUNCTIONS = dict.fromkeys(("tensor", "as_tensor", "asarray"), _of_data)

@@ -94,8 +94,10 @@ class TracedInt(int):
         tracer = current()
         in_library = sys._getframe(2).f_code.co_filename.startswith(_PACKAGE)
         if tracer is not None and tracer.recorder is self.recorder and not in_library:
-            warn(f"Using a size of a traced tensor as a Python {what} records it as a constant: the trace might not hold for "
-                 "inputs of other sizes.")
+            warn(
+                f"Using a size of a traced tensor as a Python {what} records it as a constant: the trace might not hold for "
+                "inputs of other sizes."
+            )
 
     def __reduce__(self):
         return int, (int.__index__(self),)
@@ -118,7 +120,13 @@ def _arithmetic(method, builtin):
     setattr(TracedInt, f"__r{method}__", reflected)
 
 
-for _method, _builtin in (("add", "add.int"), ("sub", "sub.int"), ("mul", "mul.int"), ("floordiv", "floordiv.int"), ("mod", "remainder.int")):
+for _method, _builtin in (
+    ("add", "add.int"),
+    ("sub", "sub.int"),
+    ("mul", "mul.int"),
+    ("floordiv", "floordiv.int"),
+    ("mod", "remainder.int"),
+):
     _arithmetic(_method, _builtin)
 
 
@@ -137,7 +145,9 @@ for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__boo
 for _name in ("__truediv__", "__rtruediv__"):
     _conversion(_name, "float")
 TracedInt.__hash__ = int.__hash__
-TracedInt.__neg__ = lambda self: current().record("neg.int", self) if self._is_live(0) else -int.__index__(self)
+TracedInt.__neg__ = lambda self: (
+    current().record("neg.int", self) if self._is_live(0) else -int.__index__(self)
+)
 
 
 # ---- recording -----------------------------------------------------------------------------------------------
@@ -239,7 +249,9 @@ class Tracer:
     def active(self):
         """The calling thread traces."""
         if current() is not None:
-            raise RuntimeError("weft.jit.trace: the thread is tracing already; a traced function cannot call trace")
+            raise RuntimeError(
+                "weft.jit.trace: the thread is tracing already; a traced function cannot call trace"
+            )
         _hooks.acquire()
         _state.tracer = self
         _C.set_handler(self)
@@ -294,7 +306,9 @@ class _Hooks:
         for name, rule in METHODS.items():
             self._replace(weft.Tensor, name, lambda original, rule=rule: _dispatching(original, rule))
         for name, rule in PROPERTIES.items():
-            self._replace(weft.Tensor, name, lambda original, rule=rule: property(_dispatching(original.__get__, rule)))
+            self._replace(
+                weft.Tensor, name, lambda original, rule=rule: property(_dispatching(original.__get__, rule))
+            )
         for name, rule in FUNCTIONS.items():
             self._replace(weft, name, lambda original, rule=rule: _dispatching(original, rule))
         self._replace(weft.nn.Module, "__call__", _dispatching_module)
@@ -332,7 +346,9 @@ def _dispatching_module(original):
 def _dispatching_script(original):
     def __call__(self, *args, **kwargs):
         tracer = _state.tracer
-        return original(self, *args, **kwargs) if tracer is None else tracer.call_script(self._c, args, kwargs)
+        return (
+            original(self, *args, **kwargs) if tracer is None else tracer.call_script(self._c, args, kwargs)
+        )
 
     return __call__
 
