@@ -350,6 +350,18 @@ def test_fork_is_recorded_as_a_call():
     )
 
 
+@weft.jit.script_if_tracing
+def count_up(x, n: int):
+    for i in range(n):
+        x = x + float(i)
+    return x
+
+
+def test_script_if_tracing_keeps_the_loop():
+    traced = check(lambda x: count_up(x * 2, x.shape[0]), randn(3), others=[(randn(5),), (randn(1),)])
+    assert "count_up" in traced.code
+
+
 class Holder(nn.Module):
     def __init__(self):
         super().__init__()
