@@ -16,6 +16,10 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
     The first call with arguments of a new kind captures and compiles; later calls check guards and run. What
     cannot be captured is performed by Python, in order.
 
+    A weft.nn.Module, and a function that is called with weft tensors, is run once over tensors that stand for values.
+    What it reads besides its tensor arguments counts as constant: numbers and texts among the arguments are compared at
+    every call, modules tell when they change, and closures and globals are read at that first run only.
+
     fullgraph: raise, showing the line, where one graph cannot hold the whole function.
     dynamic:   None: a size or number that changes becomes symbolic on its second value; True: at once; False: never.
     mode:      "default", "reduce-overhead" or "max-autotune".

@@ -60,12 +60,13 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   if (python::trace_handler) [[unlikely]] return call_plain(self, args, nargsf, kwnames);
   auto* callable = reinterpret_cast<Callable*>(self);
   const size_t num_args = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+  const bool over_tensors = callable->is_module || has_tensor(args, num_args, kwnames);
   try {
-    if (callable->is_module || has_tensor(args, num_args, kwnames)) return callable->over_tensors->call(args, num_args, kwnames).release();
+    if (over_tensors) return callable->over_tensors->call(args, num_args, kwnames).release();
     return callable->compiled->call(args, num_args, kwnames).release();
   } catch (const PythonError&) {
   } catch (const Error& error) {
-    PyErr_SetString(callable->is_module || has_tensor(args, num_args, kwnames) ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
+    PyErr_SetString(over_tensors ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
@@ -173,6 +174,7 @@ PyObject* report(PyObject*, PyObject* object) {
 
 PyObject* reset(PyObject*, PyObject*) {
   reset_all();
+  bump_module_state();  // graphs over tensors are forgotten at the next call
   Py_RETURN_NONE;
 }
 

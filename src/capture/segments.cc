@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "runtime/log.h"
 #include "weft/error.h"
@@ -78,21 +79,25 @@ Counters& counters() {
 }
 
 void reset_all() {
-  for (CompiledFunction* function : all_functions()) function->reset();
+  // All is taken before anything of it ends: an object that a guard holds may run Python code then, in any thread.
+  std::vector<Captures> taken;
+  for (CompiledFunction* function : std::exchange(all_functions(), {})) taken.push_back(function->take());
   counters() = Counters{};
 }
 
 void CompiledFunction::reset() {
-  segments_.clear();
-  captured_.clear();
-  root_ = nullptr;
+  all_functions().erase(this);
+  const Captures taken = take();
+}
+
+Captures CompiledFunction::take() {
   root_code_ = nullptr;
   warned_ = false;
-  all_functions().erase(this);
+  return std::exchange(captures_, {});
 }
 
 std::shared_ptr<Segment> CompiledFunction::segment(const State& state) {
-  auto& entry = segments_[key_of(state)];
+  auto& entry = captures_.segments[key_of(state)];
   if (!entry) entry = std::make_shared<Segment>();
   return entry;
 }
@@ -131,7 +136,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
   if (log::enabled(log::Channel::Guards))
     for (const std::string& guard : variant->guards.describe()) log::write(log::Channel::Guards, guard);
   segment.variants.push_back(variant);
-  captured_.push_back(variant);
+  captures_.in_order.push_back(variant);
   return variant;
 }
 
@@ -140,7 +145,7 @@ Ref CompiledFunction::run(State state) {
   while (true) {
     // Held: guards and graphs may run Python code that resets or captures again.
     const std::shared_ptr<Segment> held =
-        state.frames.size() == 1 && state.frames[0].ip == 0 && root_ ? root_ : segment(state);
+        state.frames.size() == 1 && state.frames[0].ip == 0 && captures_.root ? captures_.root : segment(state);
     Segment& here = *held;
     if (here.given_up) return run_concretely(state);
     std::shared_ptr<Variant> variant;
@@ -182,7 +187,7 @@ Ref CompiledFunction::run(State state) {
       }
       if (!variant->guards.check(state.frames, registers)) {
         // The state does not satisfy guards made from it (an object that compares unequal to itself).
-        here.variants.pop_back();
+        std::erase(here.variants, variant);
         return run_concretely(state);
       }
     }
@@ -291,7 +296,7 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
   state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));
   if (root_code_ != code) {
     root_code_ = code;
-    root_ = segment(state);
+    captures_.root = segment(state);
     all_functions().insert(this);
   }
   return run(std::move(state));
@@ -311,7 +316,7 @@ Ref number(double value) { return checked(PyFloat_FromDouble(value)); }
 
 Ref CompiledFunction::report() const {
   Ref list = checked(PyList_New(0));
-  for (const auto& variant : captured_) {
+  for (const auto& variant : captures_.in_order) {
     Ref entry = checked(PyDict_New());
     put(entry.get(), "graph", text(variant->graph->str()));
     put(entry.get(), "num_nodes", checked(PyLong_FromLong(variant->num_nodes)));

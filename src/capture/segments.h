@@ -25,6 +25,13 @@ struct Counters {
 };
 Counters& counters();
 
+// What has been captured of one function.
+struct Captures {
+  std::unordered_map<std::string, std::shared_ptr<Segment>> segments;
+  std::shared_ptr<Segment> root;
+  std::vector<std::shared_ptr<Variant>> in_order;
+};
+
 // Everything weft.compile keeps for one function.
 class CompiledFunction {
  public:
@@ -34,6 +41,8 @@ class CompiledFunction {
   // Throws PythonError.
   Ref call(PyObject* const* args, size_t num_args, PyObject* kwnames);
   void reset();
+  // Forgets the captures, which end with what is returned.
+  Captures take();
   PyObject* function() const { return function_.get(); }
   // For explain(): a dict of lists.
   Ref report() const;
@@ -50,10 +59,8 @@ class CompiledFunction {
   std::vector<Ref> first_args_;
   Ref first_keywords_;  // a dict, or null
   Settings settings_;
-  std::unordered_map<std::string, std::shared_ptr<Segment>> segments_;
+  Captures captures_;
   const Code* root_code_ = nullptr;
-  std::shared_ptr<Segment> root_;
-  std::vector<std::shared_ptr<Variant>> captured_;  // in order
   bool warned_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cmath>
 #include <optional>
 
 #include "bindings.h"
@@ -38,10 +39,17 @@ class NoGil {
   PyThreadState* state_;
 };
 
+bool is_number_or_text(PyObject* object) {
+  return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) || PyUnicode_CheckExact(object);
+}
+
 bool holds_tensor(PyObject* object, int depth = 0) {
   if (python::tensor_of_python(object)) return true;
   if (depth > 8) return false;
   if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+    // A long list of numbers is one: no call looks at all of it.
+    constexpr Py_ssize_t kLong = 16;
+    if (PySequence_Fast_GET_SIZE(object) > kLong && is_number_or_text(PySequence_Fast_GET_ITEM(object, 0))) return false;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
       if (holds_tensor(PySequence_Fast_GET_ITEM(object, i), depth + 1)) return true;
   } else if (PyDict_CheckExact(object)) {
@@ -52,8 +60,24 @@ bool holds_tensor(PyObject* object, int depth = 0) {
   return false;
 }
 
+bool is_module(PyObject* object) { return PyObject_HasAttrString(object, "_parameters") && PyObject_HasAttrString(object, "forward"); }
+
+// Values that stay what they are, and modules, which tell when they change.
+bool is_constant(PyObject* object) {
+  if (object == Py_None || object == Py_Ellipsis || is_number_or_text(object) || PyComplex_CheckExact(object) || PyBytes_CheckExact(object)) return true;
+  if (PyType_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object)) return true;
+  static const Ref weft = Ref::steal(PyImport_ImportModule("weft._C")), enumeration = Ref::steal(PyImport_ImportModule("enum"));
+  for (const auto& [module, name] : {std::pair{&weft, "dtype"}, std::pair{&weft, "device"}, std::pair{&enumeration, "Enum"}}) {
+    const Ref type = Ref::steal(PyObject_GetAttrString(module->get(), name));
+    if (!type) PyErr_Clear();
+    else if (PyObject_IsInstance(object, type.get()) == 1) return true;
+  }
+  return is_module(object);
+}
+
 // A tree of tuples, lists and dicts: its tensors in order, and a structure with None in their places. A structure is
-// hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("=", type, value) for the rest.
+// hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("=", type, value, sign) for constants.
+// NotImplementedError for anything else.
 class Flattener {
  public:
   std::vector<Tensor> tensors;
@@ -80,7 +104,10 @@ class Flattener {
       }
       return checked(PyList_AsTuple(list.get()));
     }
-    return checked(Py_BuildValue("(sOO)", "=", reinterpret_cast<PyObject*>(Py_TYPE(object)), object));
+    if (!is_constant(object)) throw Error(ErrorKind::NotImplemented, fmt::format("a {} is neither a tensor nor a constant", Py_TYPE(object)->tp_name));
+    // 0.0 and -0.0 are equal and not the same.
+    const int is_negative = PyFloat_CheckExact(object) && std::signbit(PyFloat_AS_DOUBLE(object));
+    return checked(Py_BuildValue("(sOOi)", "=", reinterpret_cast<PyObject*>(Py_TYPE(object)), object, is_negative));
   }
 
  private:
@@ -116,6 +143,18 @@ ErrorKind kind_of(PyObject* exception) {
   return ErrorKind::Runtime;
 }
 
+// The folder of weft's Python files, with a slash behind it.
+const std::string& package_folder() {
+  static const std::string folder = [] {
+    const Ref package = Ref::steal(PyImport_ImportModule("weft"));
+    const Ref file = package ? Ref::steal(PyObject_GetAttrString(package.get(), "__file__")) : Ref();
+    const std::string path = file ? utf8(file.get()) : "";
+    PyErr_Clear();
+    return path.substr(0, path.rfind('/') + 1);
+  }();
+  return folder;
+}
+
 // "\n  at model.py:42": the innermost frame outside of weft's own files.
 std::string user_line(PyObject* exception) {
   std::string line;
@@ -127,7 +166,7 @@ std::string user_line(PyObject* exception) {
     const Ref number = Ref::steal(PyObject_GetAttrString(traceback.get(), "tb_lineno"));
     if (!file || !number) break;
     const std::string path = utf8(file.get());
-    if (path.find("/weft/") == std::string::npos) line = fmt::format("\n  at {}:{}", path, PyLong_AsLong(number.get()));
+    if (package_folder().empty() || !path.starts_with(package_folder())) line = fmt::format("\n  at {}:{}", path, PyLong_AsLong(number.get()));
     traceback = Ref::steal(PyObject_GetAttrString(traceback.get(), "tb_next"));
   }
   PyErr_Clear();
@@ -152,23 +191,20 @@ std::string user_line(PyObject* exception) {
 
 // One engine, and the structures of what goes in and what comes out.
 struct TensorFunction::Entry {
-  Ref structure;  // of (args, kwargs), which must be equal
-  Ref result;     // of what the last trace gave
+  Ref structure;             // of (args, kwargs), which must be equal
+  std::vector<Ref> results;  // structures of what traces gave; a graph's last output says which is its own
   std::unique_ptr<detail::CompiledFunction> engine;
 };
 
 namespace {
 
-// The structure that a call made in this thread gave, if the function itself was called.
+// What the function returned, where a call made in this thread called the function itself.
 thread_local Ref* called_result = nullptr;
-
-bool is_module(PyObject* object) { return object && PyObject_HasAttrString(object, "_parameters") && PyObject_HasAttrString(object, "forward"); }
 
 }  // namespace
 
 bool is_module_callable(PyObject* function) {
-  if (is_module(function)) return true;
-  return PyMethod_Check(function) && is_module(PyMethod_GET_SELF(function));
+  return is_module(function) || (PyMethod_Check(function) && is_module(PyMethod_GET_SELF(function)));
 }
 
 bool has_tensor(PyObject* const* args, size_t num_args, PyObject* kwnames) {
@@ -198,11 +234,7 @@ std::string TensorFunction::explain() const {
 
 std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure) {
   if (PyObject* found = PyDict_GetItemWithError(entries_.get(), structure.get())) return list_[PyLong_AsSize_t(found)];
-  if (PyErr_Occurred()) {
-    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError{};
-    PyErr_Clear();  // an argument that has no hash: nothing tells whether it is the same next time
-    return nullptr;
-  }
+  if (PyErr_Occurred()) throw PythonError{};
   if (list_.size() >= kMaxEntries) return nullptr;
   auto entry = std::make_shared<Entry>();
   entry->structure = structure;
@@ -222,8 +254,13 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure
           if (ops::current_tracer()) throw_as_error();
           throw PythonError{};
         }
+        if (!ops::current_tracer()) {
+          *called_result = result;
+          return std::vector<Tensor>{};
+        }
         Flattener flattener;
-        *called_result = flattener.flatten(result.get());
+        raw->results.push_back(flattener.flatten(result.get()));
+        flattener.tensors.push_back(Tensor::scalar(static_cast<int64_t>(raw->results.size()) - 1, DType::I64));
         return std::move(flattener.tensors);
       },
       options);
@@ -240,21 +277,29 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[num_args + static_cast<size_t>(i)]) < 0) throw PythonError{};
   const Ref both = checked(PyTuple_Pack(2, positional.get(), keywords.get()));
-  const Ref structure = flattener.flatten(both.get());
+  const auto call_plain = [&](std::string_view why) {
+    const std::string text = fmt::format("{} is called as it is: {}", callable_name(function_), why);
+    if (settings_.fullgraph) throw Error(ErrorKind::Runtime, "weft.compile(fullgraph=True): " + text);
+    log::write(log::Channel::GraphBreaks, text);
+    return checked(PyObject_Call(function_, positional.get(), keywords.get()));
+  };
+  Ref structure;
+  try {
+    structure = flattener.flatten(both.get());
+  } catch (const Error& error) {
+    return call_plain(fmt::format("among its arguments, {}", error.what()));
+  }
   if (const int64_t state = module_state.load(); state != state_) {
     if (!list_.empty()) log::write(log::Channel::Recompiles, fmt::format("{}: a module has changed since", callable_name(function_)));
     reset();
     state_ = state;
   }
   const std::shared_ptr<Entry> entry = find(structure);
-  if (!entry) {
-    log::write(log::Channel::GraphBreaks, fmt::format("{} is called as it is: its arguments cannot be told apart from others", callable_name(function_)));
-    return checked(PyObject_Call(function_, positional.get(), keywords.get()));
-  }
-  Ref result_structure;
+  if (!entry) return call_plain(fmt::format("{} different sets of constants are kept, the most there may be", kMaxEntries));
+  Ref called;
   std::vector<Tensor> results;
   {
-    Ref* const outer = std::exchange(called_result, &result_structure);
+    Ref* const outer = std::exchange(called_result, &called);
     struct Restore {
       Ref* outer;
       ~Restore() { called_result = outer; }
@@ -262,10 +307,11 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
     const NoGil no_gil;
     results = (*entry->engine)(flattener.tensors);
   }
-  if (result_structure) entry->result = result_structure;
-  else result_structure = entry->result;
+  if (called) return called;
+  const size_t own = static_cast<size_t>(results.back().item().to_int());
+  results.pop_back();
   size_t next = 0;
-  return unflatten(result_structure.get(), results, next);
+  return unflatten(entry->results.at(own).get(), results, next);
 }
 
 }  // namespace weft::capture

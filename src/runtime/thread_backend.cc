@@ -87,7 +87,7 @@ void backend_after_fork() {}
 const char* backend_name() { return "TBB"; }
 
 std::string backend_version() {
-  return fmt::format("{} (interface {})", TBB_runtime_version(), TBB_runtime_interface_version());
+  return fmt::format("oneTBB {} (interface {})", TBB_runtime_version(), TBB_runtime_interface_version());
 }
 
 std::string backend_limit() {

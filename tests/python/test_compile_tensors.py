@@ -108,3 +108,58 @@ def test_compiled_inside_of_compiled():
     inner = weft.compile(lambda x: x * 2)
     outer = weft.compile(lambda x: inner(x) + 1, fullgraph=True)
     same(outer(example()), example() * 2 + 1)
+
+
+def test_each_specialization_has_its_own_result():
+    def f(x):
+        return [x[i] for i in range(x.shape[0])], x.shape[0]
+
+    compiled = weft.compile(f, dynamic=False, fullgraph=True)
+    for rows in (2, 3, 2, 1, 3):
+        parts, count = compiled(example()[:rows])
+        assert len(parts) == count == rows
+        same(parts[-1], example()[rows - 1])
+
+
+def test_zeros_of_both_signs_differ():
+    compiled = weft.compile(lambda x, zero: weft.copysign(x, weft.full_like(x, zero)))
+    for zero in (0.0, -0.0, 0.0):
+        same(compiled(example(), zero), weft.copysign(example(), weft.full_like(example(), zero)))
+
+
+def test_objects_that_may_change_are_no_constants():
+    class State:
+        factor = 1.0
+
+    state = State()
+    compiled = weft.compile(lambda x, s: x * s.factor)
+    same(compiled(example(), state), example())
+    state.factor = 3.0
+    same(compiled(example(), state), example() * 3)
+    with pytest.raises(RuntimeError, match="a State is neither a tensor nor a constant"):
+        weft.compile(lambda x, s: x * s.factor, fullgraph=True)(example(), state)
+
+
+def test_results_that_are_objects():
+    class Pair:
+        def __init__(self, a):
+            self.a = a
+
+    same(weft.compile(lambda x: Pair(x + 1))(example()).a, example() + 1)
+
+
+def test_buffers_updated_in_forward():
+    class Counter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", weft.zeros((8,)))
+
+        def forward(self, x):
+            self.total += x
+            return self.total * 2
+
+    modules = Counter().eval(), Counter().eval()
+    compiled = weft.compile(modules[0])
+    for row in range(3):
+        same(compiled(example()[row]), modules[1](example()[row]))
+    same(modules[0].total, modules[1].total)
