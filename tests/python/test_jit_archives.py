@@ -35,14 +35,14 @@ def flattened(value, name):
 
 
 def inputs_of(arrays):
-    count = sum(key.startswith("in.") for key in arrays.files)
+    count = sum(key.startswith("in.") for key in arrays)
     inputs = [arrays[f"in.{i}"] for i in range(count)]
     return [x.item() if x.ndim == 0 else weft.tensor(x) for x in inputs]
 
 
 def check(module, arrays):
     found = flattened(module(*inputs_of(arrays)), "out")
-    assert sorted(found) == sorted(key for key in arrays.files if key.startswith("out"))
+    assert sorted(found) == sorted(key for key in arrays if key.startswith("out"))
     for key, value in found.items():
         expected = arrays[key]
         value = np.asarray(value)
