@@ -126,7 +126,7 @@ int quantize(const QuantizeArguments& arguments) {
   fs::create_directories(output, error);
   if (error) throw_error(ErrorKind::Runtime, fmt::format("'{}': {}", arguments.output, error.message()));
   save_safetensors(output / "model.safetensors", tensors, {{"weft.quantization", scheme.name()}, {"format", "pt"}});
-  runtime::OutputFile file(output / "config.json");
+  runtime::OutputFile file(output / "config.json", "configuration");
   file.write(config_text(config, scheme));
   file.commit();
   for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "generation_config.json"})

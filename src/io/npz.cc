@@ -1,14 +1,13 @@
 #include "weft/npz.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "io/npy.h"
 #include "runtime/files.h"
+#include "runtime/mapped_file.h"
 #include "script/archive.h"
 #include "script/printable.h"
 #include "weft/error.h"
@@ -41,15 +40,10 @@ NamedValues load_npz(const std::string& path) {
 }
 
 void save_npy(const std::string& path, const IValue& value) {
-  const std::string bytes = io::npy_bytes(value, array_name(path)), temporary = path + ".partial";
-  const auto fail = [&] { throw_error(ErrorKind::Runtime, fmt::format("{}: cannot write: {}", array_name(path), std::strerror(errno))); };
-  const runtime::FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file.valid()) fail();
-  if (runtime::write_all(file.get(), bytes) && ::rename(temporary.c_str(), path.c_str()) == 0) return;
-  const int error = errno;
-  ::unlink(temporary.c_str());
-  errno = error;
-  fail();
+  const std::string bytes = io::npy_bytes(value, array_name(path));
+  runtime::OutputFile file(path, "array");
+  file.write(bytes);
+  file.commit();
 }
 
 void save_npz(const std::string& path, const NamedValues& values, bool compress) {

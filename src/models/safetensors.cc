@@ -176,7 +176,7 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   }
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
   const uint64_t header_bytes = text.size();
-  runtime::OutputFile file(path);
+  runtime::OutputFile file(path, "safetensors file");
   file.write(&header_bytes, kLengthBytes);
   file.write(text);
   for (const auto* item : order) {

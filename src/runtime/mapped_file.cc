@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "runtime/files.h"
 #include "weft/error.h"
@@ -15,8 +16,8 @@
 namespace weft::runtime {
 
 std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what) {
-  const auto fail = [&](const std::string& why) {
-    throw_error(ErrorKind::Runtime, fmt::format("{} '{}': {}", what, path, why));
+  const auto fail = [&](const std::string& why, ErrorKind kind = ErrorKind::Runtime) {
+    throw_error(kind, fmt::format("{} '{}': {}", what, path, why));
   };
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) fail(fmt::format("cannot open: {}", std::strerror(errno)));
@@ -24,13 +25,20 @@ std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what
   if (fstat(file.get(), &status) != 0) fail(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) fail("not a regular file");
   const size_t size = static_cast<size_t>(status.st_size);
-  if (size == 0) fail("the file is empty");
+  if (size == 0) fail("the file is empty", ErrorKind::Value);
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
   if (data == MAP_FAILED) fail(fmt::format("cannot map {} bytes: {}", size, std::strerror(errno)));
   return Storage::wrap(data, size, [data, size] { munmap(data, size); });
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".XXXXXX") {
+OutputFile::OutputFile(const std::string& path, std::string_view what)
+    : name_(fmt::format("{} '{}'", what, path)), target_(path) {
+  std::error_code missing;
+  if (const std::filesystem::path target = std::filesystem::canonical(path, missing); !missing) {
+    if (!std::filesystem::is_regular_file(target)) fail("it is there and not a regular file");
+    target_ = target.string();
+  }
+  temporary_ = target_ + ".XXXXXX";
   const int fd = mkostemp(temporary_.data(), O_CLOEXEC);
   if (fd < 0) fail();
   const mode_t mask = umask(0);
@@ -51,9 +59,11 @@ OutputFile::~OutputFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-void OutputFile::fail() const {
-  throw_error(ErrorKind::Runtime, fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
+void OutputFile::fail(std::string_view why) const {
+  throw_error(ErrorKind::Runtime, fmt::format("{}: cannot write: {}", name_, why));
 }
+
+void OutputFile::fail() const { fail(std::strerror(errno)); }
 
 void OutputFile::write(const void* data, size_t nbytes) {
   if (nbytes != 0 && std::fwrite(data, 1, nbytes, file_) != nbytes) fail();
@@ -63,7 +73,7 @@ void OutputFile::commit() {
   if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail();
   const int status = std::fclose(file_);
   file_ = nullptr;
-  if (status != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
+  if (status != 0 || std::rename(temporary_.c_str(), target_.c_str()) != 0) fail();
   temporary_.clear();
 }
 

@@ -1,16 +1,12 @@
 // The index of entries is made once and not changed: entries may be read from several threads. Stored tensors are
 // handed out as parts of the mapping.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <map>
 
-#include "runtime/files.h"
+#include "runtime/mapped_file.h"
 #include "script/archive.h"
 #include "script/printable.h"
 #include "script/zip_format.h"
@@ -25,42 +21,6 @@ constexpr uint64_t kMaxEntries = uint64_t{1} << 20;
 constexpr uint64_t kFreeExpansion = uint64_t{16} << 20, kMaxExpansion = 200;
 constexpr int64_t kMinVersion = 3, kMaxVersion = 10;
 constexpr uintptr_t kAlignment = 16;  // of every element type
-
-// The archive's bytes: a private mapping of the file, or memory. Lives as long as any storage in it.
-class Bytes {
- public:
-  explicit Bytes(std::string bytes)
-      : owned_(std::move(bytes)), span_(reinterpret_cast<std::byte*>(owned_.data()), owned_.size()) {}
-  explicit Bytes(std::span<std::byte> mapping) : mapped_(true), span_(mapping) {}
-  ~Bytes() {
-    if (mapped_) munmap(span_.data(), span_.size());
-  }
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-  std::span<std::byte> span() const { return span_; }
-
- private:
-  std::string owned_;
-  bool mapped_ = false;
-  std::span<std::byte> span_;
-};
-
-std::shared_ptr<Bytes> map_file(const std::string& path) {
-  const auto fail = [&](const std::string& why) {
-    throw_error(ErrorKind::Runtime, fmt::format("archive '{}': {}", path, why));
-  };
-  const runtime::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) fail(fmt::format("cannot open: {}", std::strerror(errno)));
-  struct stat status{};
-  if (fstat(file.get(), &status) != 0) fail(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) fail("not a regular file");
-  const size_t size = static_cast<size_t>(status.st_size);
-  WEFT_CHECK(size > 0, fmt::format("archive '{}': the file is empty", path));
-  // Private: tensors may be written to, and the file does not see it.
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
-  if (data == MAP_FAILED) fail(fmt::format("cannot map {} bytes: {}", size, std::strerror(errno)));
-  return std::make_shared<Bytes>(std::span(static_cast<std::byte*>(data), size));
-}
 
 struct Entry {
   uint64_t header = 0;   // offset of its local header in the file
@@ -103,7 +63,7 @@ class Fields {
 }  // namespace
 
 struct ArchiveReader::Impl {
-  std::shared_ptr<Bytes> bytes;
+  std::shared_ptr<Storage> file;  // lives as long as any storage in it
   ArchiveLayout layout = ArchiveLayout::Pt;
   std::string name, top_folder;
   std::map<std::string, Entry, std::less<>> entries;
@@ -116,7 +76,7 @@ struct ArchiveReader::Impl {
     throw_error(ErrorKind::Value, fmt::format("archive '{}': entry '{}' {}", name, printable(entry), why));
   }
 
-  std::span<const std::byte> span() const { return bytes->span(); }
+  std::span<std::byte> span() const { return {static_cast<std::byte*>(file->data()), file->nbytes()}; }
   // Does [offset, offset + size) lie in the first `end` bytes?
   static bool fits(uint64_t offset, uint64_t size, uint64_t end) { return offset <= end && size <= end - offset; }
   bool is_record(uint64_t offset, uint64_t size, uint64_t end, uint32_t signature) const {
@@ -382,14 +342,15 @@ ArchiveReader::~ArchiveReader() = default;
 std::shared_ptr<ArchiveReader> ArchiveReader::open(const std::string& path, ArchiveLayout layout) {
   auto impl = std::make_unique<Impl>();
   impl->name = path;
-  impl->bytes = map_file(path);
+  impl->file = runtime::map_file(path, "archive");
   return std::shared_ptr<ArchiveReader>(new ArchiveReader(std::move(impl), layout));
 }
 
 std::shared_ptr<ArchiveReader> ArchiveReader::from_bytes(std::string bytes, std::string name, ArchiveLayout layout) {
   auto impl = std::make_unique<Impl>();
   impl->name = std::move(name);
-  impl->bytes = std::make_shared<Bytes>(std::move(bytes));
+  const auto owned = std::make_shared<std::string>(std::move(bytes));
+  impl->file = Storage::wrap(owned->data(), owned->size(), [owned] {});
   return std::shared_ptr<ArchiveReader>(new ArchiveReader(std::move(impl), layout));
 }
 
@@ -414,9 +375,9 @@ std::string ArchiveReader::read(std::string_view entry) const {
 
 std::shared_ptr<Storage> ArchiveReader::map(std::string_view entry) const {
   const Entry& record = impl_->find(entry);
-  std::byte* payload = impl_->bytes->span().data() + record.payload;
+  std::byte* payload = impl_->span().data() + record.payload;
   if (record.stored() && reinterpret_cast<uintptr_t>(payload) % kAlignment == 0)
-    return Storage::wrap(payload, record.size, [owner = impl_->bytes] {});
+    return Storage::wrap(payload, record.size, [owner = impl_->file] {});
   std::shared_ptr<Storage> storage = Storage::allocate(record.size);
   impl_->read(entry, record, {static_cast<std::byte*>(storage->data()), record.size});
   return storage;

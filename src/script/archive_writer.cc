@@ -1,14 +1,9 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <set>
 
+#include "runtime/mapped_file.h"
 #include "script/archive.h"
 #include "script/zip_format.h"
 #include "weft/error.h"
@@ -58,13 +53,13 @@ bool is_wide(uint64_t value) { return value >= zip::kSaturated32; }
 // To a file, or to bytes.
 class Output {
  public:
-  explicit Output(std::FILE* file = nullptr) : file_(file) {}
+  explicit Output(runtime::OutputFile* file = nullptr) : file_(file) {}
   void write(std::span<const std::byte> bytes) {
     position_ += bytes.size();
-    if (!file_) {
+    if (file_) {
+      file_->write(bytes.data(), bytes.size());
+    } else {
       bytes_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    } else if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) {
-      throw_error(ErrorKind::Runtime, std::strerror(errno));
     }
   }
   void write(const std::string& bytes) { write(std::as_bytes(std::span(bytes))); }
@@ -72,7 +67,7 @@ class Output {
   std::string take() { return std::move(bytes_); }
 
  private:
-  std::FILE* file_;
+  runtime::OutputFile* file_;
   std::string bytes_;
   uint64_t position_ = 0;
 };
@@ -141,56 +136,6 @@ void write_archive(const std::vector<Pending>& entries, Output& output) {
   write_end(entries.size(), offset, output);
 }
 
-// A new file beside `path`, removed unless it is moved into place.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& path) : path_(path + ".XXXXXX") {
-    const int fd = mkostemp(path_.data(), O_CLOEXEC);
-    if (fd < 0) fail();
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd, 0666 & ~mask);
-    file_ = fdopen(fd, "wb");
-    if (!file_) {
-      const int error = errno;
-      ::close(fd);
-      ::unlink(path_.c_str());
-      errno = error;
-      fail();
-    }
-  }
-  ~TemporaryFile() {
-    if (file_) std::fclose(file_);
-    if (!moved_) ::unlink(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  std::FILE* get() const { return file_; }
-
-  void move_to(const std::string& path) {
-    if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail();
-    const int status = std::fclose(file_);
-    file_ = nullptr;
-    if (status != 0 || std::rename(path_.c_str(), path.c_str()) != 0) fail();
-    moved_ = true;
-  }
-
- private:
-  [[noreturn]] static void fail() { throw_error(ErrorKind::Runtime, std::strerror(errno)); }
-  std::string path_;
-  std::FILE* file_ = nullptr;
-  bool moved_ = false;
-};
-
-// The file behind any links; what is there and is no file is never replaced.
-std::string resolve(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path target = std::filesystem::canonical(path, error);
-  if (error) return path;
-  if (!std::filesystem::is_regular_file(target)) throw_error(ErrorKind::Runtime, "it is there and not a regular file");
-  return target.string();
-}
-
 }  // namespace
 
 struct ArchiveWriter::Impl {
@@ -232,15 +177,10 @@ std::string ArchiveWriter::finish() {
 }
 
 void ArchiveWriter::finish_to_file(const std::string& path) {
-  try {
-    const std::string target = resolve(path);
-    TemporaryFile temporary(target);
-    Output output(temporary.get());
-    write_archive(impl_->entries, output);
-    temporary.move_to(target);
-  } catch (const Error& error) {
-    throw_error(error.kind(), fmt::format("archive '{}': cannot write: {}", path, error.what()));
-  }
+  runtime::OutputFile file(path, "archive");
+  Output output(&file);
+  write_archive(impl_->entries, output);
+  file.commit();
 }
 
 }  // namespace weft::jit

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "io/npy.h"
@@ -152,6 +153,19 @@ TEST(Npz, SaysWhatIsWrong) {
   EXPECT_THAT(why([&] { load_npy(folder.path() + "/none"); }), HasSubstr("No such file"));
   EXPECT_THAT(why([&] { load_npy(folder.path()); }), HasSubstr("cannot read"));
   EXPECT_THAT(why([&] { save_npy(folder.path() + "/none/a.npy", 1); }), HasSubstr("cannot write: No such file"));
+  EXPECT_THAT(why([&] { save_npy(folder.path(), 1); }), HasSubstr("cannot write: it is there and not a regular file"));
+}
+
+TEST(Npy, TheFileBehindALinkIsReplaced) {
+  const runtime::TemporaryFolder folder;
+  const std::string file = folder.path() + "/a.npy", link = folder.path() + "/link.npy";
+  save_npy(file, 1);
+  std::filesystem::create_symlink(file, link);
+  save_npy(link, 2);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(load_npy(file).to_tensor().item().to_int(), 2);
+  const auto files = std::filesystem::directory_iterator(folder.path());
+  EXPECT_EQ(std::distance(std::filesystem::begin(files), std::filesystem::end(files)), 2);
 }
 
 }  // namespace
