@@ -50,7 +50,7 @@ coverage:  ## Line coverage of the C++ tests in build/coverage/coverage.txt
 	@scripts/setup build
 	@scripts/coverage
 
-docs: build  ## docs/operators.md from the operator table
+docs: build  ## docs/operators.md from the operator table, docs/WHAT_COMPILES.md from sample calls
 	@$(VENV) scripts/docs
 
 format:  ## clang-format and ruff, in place

@@ -48,7 +48,7 @@ V tensordot(Evaluator& ev, CallArgs& args) {
       attrs.set("dims_y", axes(pair[1], operands[1].dim()));
     }
   }
-  return array_or_scalar(ops::call1("tensordot", operands, attrs));
+  return array_value(ops::call1("tensordot", operands, attrs));  // 0-d where no axis is left
 }
 
 V einsum(Evaluator& ev, CallArgs& args) {
@@ -64,10 +64,13 @@ V einsum(Evaluator& ev, CallArgs& args) {
   return array_or_scalar(ops::call1("einsum", operands, {{"equation", equation}}));
 }
 
+// The first two axes; numpy.linalg's, with keyword-only arguments, the last two.
+template <bool kLinalg>
 V trace(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "a, offset, axis1, axis2, dtype, out");
-  for (size_t i : {4u, 5u})
-    if (bound[i] && !ev.is_none(bound[i])) graph_break("trace() with dtype= or out=");
+  std::vector<V> bound =
+      bind_arguments(args, kLinalg ? "x, *, offset, dtype" : "a, offset, axis1, axis2, dtype, out");
+  if (kLinalg) bound = {bound[0], bound[1], int_value(-2), int_value(-1), bound[2], nullptr};
+  if (bound[5] && !ev.is_none(bound[5])) graph_break("trace() with out=");
   const auto number = [&](size_t i, int64_t otherwise) {
     return Sym(bound[i] ? ev.to_int(bound[i], "an axis") : otherwise);
   };
@@ -75,7 +78,10 @@ V trace(Evaluator& ev, CallArgs& args) {
       ops::call1("diagonal", {as_tensor(ev, bound[0])},
                  {{"offset", number(1, 0)}, {"dim1", number(2, 0)}, {"dim2", number(3, 1)}});
   const DType d = diagonal.dtype();
-  const DType dtype = is_inexact(d) ? d : is_integral(d) && !is_signed(d) ? DType::U64 : DType::I64;
+  const DType dtype = bound[4] && !ev.is_none(bound[4]) ? to_dtype(ev, bound[4], "dtype")
+                      : is_inexact(d)                   ? d
+                      : is_integral(d) && !is_signed(d) ? DType::U64
+                                                        : DType::I64;
   return array_or_scalar(ops::call1("sum", {cast_to(diagonal, dtype)}, {{"dim", SymShape{Sym(-1)}}}));
 }
 
@@ -115,15 +121,22 @@ V vecdot(Evaluator& ev, CallArgs& args) {
 }  // namespace
 
 void register_numpy_linalg() {
-  const std::pair<const char*, Lowering> functions[] = {
-      {"outer", outer},        {"inner", inner},         {"vdot", vdot},
-      {"kron", kron},          {"tensordot", tensordot}, {"einsum", einsum},
-      {"trace", trace},        {"linalg.det", det},      {"linalg.matrix_power", matrix_power},
-      {"linalg.outer", outer}, {"linalg.trace", trace},  {"linalg.tensordot", tensordot},
-      {"vecdot", vecdot}};
+  const std::pair<const char*, Lowering> functions[] = {{"outer", outer},
+                                                        {"inner", inner},
+                                                        {"vdot", vdot},
+                                                        {"kron", kron},
+                                                        {"tensordot", tensordot},
+                                                        {"einsum", einsum},
+                                                        {"trace", trace<false>},
+                                                        {"linalg.det", det},
+                                                        {"linalg.matrix_power", matrix_power},
+                                                        {"linalg.outer", outer},
+                                                        {"linalg.trace", trace<true>},
+                                                        {"linalg.tensordot", tensordot},
+                                                        {"vecdot", vecdot}};
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("numpy.") + name).c_str(), lowering);
-  register_array_method("trace", trace);
+  register_array_method("trace", trace<false>);
 }
 
 }  // namespace weft::capture

@@ -216,13 +216,54 @@ V astype(Evaluator& ev, CallArgs& args) {
   return value;
 }
 
+// Whether order= asks for Fortran order of an array's copy, where `otherwise` is the default.
+bool wants_fortran(Evaluator& ev, const V& order, const V& array, const char* otherwise) {
+  const std::string text = order && !ev.is_none(order) ? ev.to_string(order, "order") : otherwise;
+  if (text == "F") return array->tensor.dim() > 1;
+  if (text == "C") return false;
+  if (text == "K" || text == "A") return array->f_order;
+  graph_break("an unknown memory order");
+}
+
+// numpy.copy keeps the order, the method gives C order.
+template <bool kMethod>
 V copy(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "a, order");
-  if (bound[1]) graph_break("copy() in another order");
+  std::vector<V> bound = bind_arguments(args, "a, order, subok");
   V array = ev.realize(bound[0])->kind == Kind::Array ? bound[0] : array_value(as_tensor(ev, bound[0]));
   V value = array_value(copy_tensor(array->tensor));
-  value->f_order = array->f_order;
-  value->flavor = array->flavor;
+  value->f_order = wants_fortran(ev, bound[1], array, kMethod ? "C" : "K");
+  if (kMethod) value->flavor = array->flavor;
+  return value;
+}
+
+bool is_contiguous(const V& array, bool fortran) {
+  const Shape& shape = array->tensor.impl()->shape;
+  const Strides& strides = array->tensor.impl()->strides;
+  if (!array->view_of && array->input < 0) return shape.size() < 2 || array->f_order == fortran;
+  int64_t expected = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const size_t d = fortran ? i : shape.size() - 1 - i;
+    if (shape[d] != 1 && strides[d] != expected) return false;
+    expected *= shape[d];
+  }
+  return true;
+}
+
+template <bool kFortran>
+V as_contiguous(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, dtype");
+  ev.realize(bound[0]);
+  const bool is_array = bound[0]->kind == Kind::Array && bound[0]->flavor == Flavor::NdArray;
+  const V array = is_array ? bound[0] : array_value(as_tensor(ev, bound[0]));
+  const DType dtype =
+      bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : array->tensor.dtype();
+  if (array->tensor.dim() == 0) {
+    return array_value(
+        ops::call1("reshape", {copy_tensor(array->tensor, dtype)}, {{"shape", SymShape{Sym(1)}}}));
+  }
+  if (dtype == array->tensor.dtype() && is_contiguous(array, kFortran)) return array;
+  V value = array_value(copy_tensor(array->tensor, dtype));
+  value->f_order = kFortran && value->tensor.dim() > 1;
   return value;
 }
 
@@ -350,7 +391,10 @@ V concatenate(Evaluator& ev, CallArgs& args) {
   ops::Attrs attrs{{"dim", Sym(0)}};
   if (bound[1] && ev.is_none(bound[1])) graph_break("concatenate() of flattened arrays");
   if (bound[1]) attrs.set("dim", Sym(ev.to_int(bound[1], "axis")));
-  return array_value(ops::call1("concatenate", parts, attrs));
+  V value = array_value(ops::call1("concatenate", parts, attrs));
+  value->f_order = value->tensor.dim() > 1;
+  for (const V& item : ev.elements(bound[0])) value->f_order &= ev.realize(item)->f_order;
+  return value;
 }
 
 template <int kWhich>
@@ -484,10 +528,11 @@ void register_numpy_shapes() {
                                                         {"ravel", ravel<false>},
                                                         {"expand_dims", expand_dims},
                                                         {"squeeze", squeeze},
-                                                        {"copy", copy},
+                                                        {"copy", copy<false>},
                                                         {"asarray", asarray},
                                                         {"array", array},
-                                                        {"ascontiguousarray", asarray},
+                                                        {"ascontiguousarray", as_contiguous<false>},
+                                                        {"asfortranarray", as_contiguous<true>},
                                                         {"zeros", filled<0>},
                                                         {"ones", filled<1>},
                                                         {"empty", filled<2>},
@@ -519,7 +564,7 @@ void register_numpy_shapes() {
     register_lowering((std::string("numpy.") + name).c_str(), lowering);
   const std::pair<const char*, Lowering> methods[] = {
       {"transpose", transpose}, {"swapaxes", swapaxes}, {"reshape", reshape}, {"ravel", ravel<false>},
-      {"flatten", ravel<true>}, {"squeeze", squeeze},   {"astype", astype},   {"copy", copy},
+      {"flatten", ravel<true>}, {"squeeze", squeeze},   {"astype", astype},   {"copy", copy<true>},
       {"clip", clip},           {"dot", dot},           {"item", item},       {"fill", fill}};
   for (const auto& [name, lowering] : methods) register_array_method(name, lowering);
 }

@@ -5,9 +5,8 @@ import io
 import nn_cases
 import numpy as np
 import pytest
-from nn_cases import CASES
-
 import weft
+from nn_cases import CASES
 from weft import nn
 
 # Parameters that no script has a type for, or operators that TorchScript has under another signature.

@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pytest
-
 import weft
 
 POINTWISE = sorted(

@@ -8,7 +8,6 @@ import functools
 
 import numpy as np
 import pytest
-
 import weft
 
 PROGRAMS = []

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import weft
 
 EPSILON = np.finfo(np.float32).eps

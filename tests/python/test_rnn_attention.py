@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 import weft
 from weft.nn import _attention as nn_attention
 

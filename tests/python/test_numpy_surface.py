@@ -1,0 +1,67 @@
+"""NumPy's public names: each has samples or a reason, none differs from NumPy, and docs/WHAT_COMPILES.md says so."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import numpy_surface
+import pytest
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "WHAT_COMPILES.md"
+SCRIPT = """
+import json, sys
+import numpy_surface
+rows = [(t, n, s, [vars(o) for o in outcomes]) for t, n, s, outcomes in numpy_surface.survey()]
+print(json.dumps({"rows": rows, "page": numpy_surface.page(rows)}))
+"""
+
+
+@pytest.fixture(scope="module")
+def survey():
+    """By the interpreter, which is the definition of what a graph means: nothing is compiled, which takes a second."""
+    import json
+
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "WEFT_TOOLCHAIN": "c++",
+        "WEFT_CXX": "/nonexistent",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=pathlib.Path(__file__).parent,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+needs_numpy_2_4 = pytest.mark.skipif(
+    not np.__version__.startswith("2.4."), reason="the tables are of NumPy 2.4; others have other names"
+)
+
+
+@needs_numpy_2_4
+def test_every_public_name_has_samples_or_a_reason(survey):
+    assert [f"{title}.{name}" for title, name, status, _ in survey["rows"] if status == "missing"] == []
+    assert list(numpy_surface.stale()) == []
+
+
+def test_no_sample_differs_from_numpy(survey):
+    wrong = [
+        f"{o['sample']}: {o['status']}: {o['detail']}"
+        for *_, outcomes in survey["rows"]
+        for o in outcomes
+        if o["status"] not in ("compiled", "breaks")
+    ]
+    assert wrong == []
+
+
+@needs_numpy_2_4
+def test_the_page_is_current(survey):
+    assert PAGE.read_text() == survey["page"], "run `make docs`"
