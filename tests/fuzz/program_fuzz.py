@@ -24,19 +24,7 @@ import traceback
 
 import numpy as np
 
-DTYPES = [
-    "bool",
-    "int8",
-    "uint8",
-    "int16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-]
+DTYPES = ["bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
 COMMON = ["int32", "int64", "float32", "float64", "float64", "bool"]
 UNARY = ["np.negative", "np.abs", "np.square", "np.sign", "np.positive"]
 UNARY_DISCONTINUOUS = ["np.floor", "np.ceil", "np.rint", "np.trunc", "np.isnan", "np.isfinite", "np.signbit"]
@@ -150,9 +138,7 @@ class Generator:
             self.values[f"a{i}"] = argument.make()
 
     def arrays(self, condition=lambda name, value: True):
-        return [
-            n for n, v in self.values.items() if isinstance(v, np.ndarray | np.generic) and condition(n, v)
-        ]
+        return [n for n, v in self.values.items() if isinstance(v, np.ndarray | np.generic) and condition(n, v)]
 
     def exact(self, name, value):
         return name not in self.approximate
@@ -163,9 +149,7 @@ class Generator:
     def slice_text(self, size):
         if self.chance(0.2):
             return ":"
-        start, stop = (
-            str(self.rng.integers(-size - 1, size + 2)) if self.chance(0.6) else "" for _ in range(2)
-        )
+        start, stop = (str(self.rng.integers(-size - 1, size + 2)) if self.chance(0.6) else "" for _ in range(2))
         step = self.pick(["", "", ":2", ":-1", ":-2", ":3"])
         return f"{start}:{stop}{step}"
 
@@ -198,11 +182,7 @@ class Generator:
             other = self.pick(self.arrays(self.exact) or ["a0"]) if self.chance(0.6) else self.constant()
             return f"{target} = {exact_name} {self.pick(BINARY_DISCONTINUOUS)} {other}", [], False
         if kind < 0.34:
-            other = (
-                self.pick(self.arrays(self.exact) or ["a0"])
-                if self.chance(0.5)
-                else self.pick(["2", "3", "-3", "1"])
-            )
+            other = self.pick(self.arrays(self.exact) or ["a0"]) if self.chance(0.5) else self.pick(["2", "3", "-3", "1"])
             return f"{target} = {exact_name} {self.pick(INTEGER)} {other}", [], False
         if kind < 0.42:
             if self.chance(0.4):
@@ -216,11 +196,7 @@ class Generator:
             source_value = self.values[source]
             if source_value.dtype.kind == "f" and not dtype.startswith(("float", "bool")):
                 # Out-of-range casts are undefined in C and differ between machines.
-                return (
-                    f"{target} = np.clip(np.nan_to_num({source}), 0, 100).astype(np.{dtype})",
-                    [source],
-                    False,
-                )
+                return f"{target} = np.clip(np.nan_to_num({source}), 0, 100).astype(np.{dtype})", [source], False
             return f"{target} = {source}.astype(np.{dtype})", [source], False
         if kind < 0.60 and value.ndim:
             return f"{target} = {name}[{self.index_text(value)}]", [name], False
@@ -238,11 +214,7 @@ class Generator:
             }[choice]
             return f"{target} = {text}", [name], False
         if kind < 0.76:
-            axis = (
-                ""
-                if self.chance(0.3) or not value.ndim
-                else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
-            )
+            axis = "" if self.chance(0.3) or not value.ndim else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
             keep = ", keepdims=True" if axis and self.chance(0.4) else ""
             if self.chance(0.4):
                 function = self.pick(SUMS)
@@ -250,11 +222,7 @@ class Generator:
             if self.chance(0.3):
                 exact_axis = "" if not exact_value.ndim else f"axis={self.rng.integers(exact_value.ndim)}"
                 return f"{target} = {exact_name}.{self.pick(INDEX_REDUCTIONS)}({exact_axis})", [], False
-            return (
-                f"{target} = np.{self.pick(EXACT_REDUCTIONS)}({exact_name}{', ' + axis if axis else ''}{keep})",
-                [],
-                False,
-            )
+            return f"{target} = np.{self.pick(EXACT_REDUCTIONS)}({exact_name}{', ' + axis if axis else ''}{keep})", [], False
         if kind < 0.81:
             other = self.pick(self.arrays()) if self.chance(0.7) else self.constant()
             return f"{target} = np.where({exact_name}, {name}, {other})", [name, other], False
@@ -266,13 +234,9 @@ class Generator:
                 other = f"np.clip(np.nan_to_num({other}), 0, 100)"  # out-of-range casts are undefined
             return f"{name}[{self.index_text(value)}] {operator} {other}", [name, other], False
         if kind < 0.96:
-            lines = (
-                f"{target} = {name}\nfor i in range({self.rng.integers(0, 4)}):\n    {target} = {target} + i"
-            )
+            lines = f"{target} = {name}\nfor i in range({self.rng.integers(0, 4)}):\n    {target} = {target} + i"
             return lines, [name], False
-        joined = self.pick(
-            [f"np.concatenate([{name}, {name}])", f"np.stack([{name}, {name}])", f"np.cumsum({name})"]
-        )
+        joined = self.pick([f"np.concatenate([{name}, {name}])", f"np.stack([{name}, {name}])", f"np.cumsum({name})"])
         return f"{target} = {joined}", [name], "cumsum" in joined and floating
 
     def grow(self, length):
@@ -343,11 +307,7 @@ def compare(what, actual, expected, tolerance, exact_zeros=True):
             wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
             magnitude = np.abs(wide_b[np.isfinite(wide_b)]).max(initial=1.0)
             bound = max(tolerance, TOLERANCE[b.dtype.itemsize]) * magnitude
-            equal = (
-                (np.abs(wide_a - wide_b) <= bound)
-                | (wide_a == wide_b)
-                | (np.isnan(wide_a) & np.isnan(wide_b))
-            )
+            equal = (np.abs(wide_a - wide_b) <= bound) | (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))
             # Where the exact result is at the edge of overflow, one order of summation may reach it first.
             equal |= ~np.isfinite(wide_b) & (np.abs(wide_a) > 0.9 * np.finfo(b.dtype).max)
     else:
@@ -356,9 +316,7 @@ def compare(what, actual, expected, tolerance, exact_zeros=True):
             equal &= (np.signbit(a) == np.signbit(b)) | np.isnan(b)
     if not np.all(equal):
         position = tuple(int(i) for i in np.argwhere(~np.atleast_1d(equal))[0])
-        raise Difference(
-            f"{what}{list(position)}: {np.atleast_1d(a)[position]!r}, NumPy gives {np.atleast_1d(b)[position]!r}"
-        )
+        raise Difference(f"{what}{list(position)}: {np.atleast_1d(a)[position]!r}, NumPy gives {np.atleast_1d(b)[position]!r}")
 
 
 def check(program, approximate=0.0):
@@ -375,9 +333,7 @@ def check(program, approximate=0.0):
     for attempt in range(2):
         actual, arrays, error = run(compiled, program.arguments)
         if (error is None) != (expected_error is None) or type(error) is not type(expected_error):
-            raise Difference(
-                f"call {attempt + 1} raised {error!r}, NumPy raises {expected_error!r}"
-            ) from error
+            raise Difference(f"call {attempt + 1} raised {error!r}, NumPy raises {expected_error!r}") from error
         if expected_error is None:
             for name, one, other in zip(program.results, actual, expected):
                 compare(f"call {attempt + 1}: {name}", one, other, approximate, exact_zeros)
@@ -399,9 +355,7 @@ def shrink(program, approximate):
     while changed:
         changed = False
         for i in reversed(range(len(program.statements))):
-            shorter = dataclasses.replace(
-                program, statements=program.statements[:i] + program.statements[i + 1 :]
-            )
+            shorter = dataclasses.replace(program, statements=program.statements[:i] + program.statements[i + 1 :])
             if _runs(shorter) and fails(shorter, approximate):
                 program, changed = shorter, True
         for i in reversed(range(len(program.results))):
@@ -467,11 +421,7 @@ def main():
                 print(f"written to {write_case(options.corpus, seed, small, approximate, message)}")
         if sys.stderr.isatty() and tried % 50 == 0:
             rate = tried / (time.monotonic() - start)
-            print(
-                f"\r{tried}/{options.programs} programs, {rate:.0f}/s, {failures} differ",
-                end="",
-                file=sys.stderr,
-            )
+            print(f"\r{tried}/{options.programs} programs, {rate:.0f}/s, {failures} differ", end="", file=sys.stderr)
     print(f"{tried} programs from seed {options.seed}: {failures} differ")
     return 1 if failures else 0
 

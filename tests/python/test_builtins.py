@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
+
 import weft
 
 SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))

@@ -7,6 +7,7 @@ import operator
 
 import numpy as np
 import pytest
+
 import weft
 
 
@@ -39,7 +40,7 @@ def same(actual, expected):
 def outcome(fn, args, kwargs):
     try:
         return fn(*args, **kwargs), None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         return None, error
 
 
@@ -290,7 +291,7 @@ def test_changed_closure_global_and_default_are_seen():
     np.testing.assert_array_equal(compiled(x4), x4 + 10)
 
     namespace = {"np": np, "factor": 2}
-    exec("def scaled(x, by=1):\n    return x * factor * by", namespace)
+    exec("def scaled(x, by=1):\n    return x * factor * by", namespace)  # noqa: S102
     scaled = namespace["scaled"]
     compiled = weft.compile(scaled)
     np.testing.assert_array_equal(compiled(x4), x4 * 2)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import weft
 
 f = np.array([[1.5, -2.25, 0.5, 3.0], [4.0, 0.125, -1.0, 2.5], [0.0, 7.5, -3.5, 1.0]])

@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+
 import weft
 
 x4 = np.arange(4.0)

@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 import weft
+
 from test_jit_archives import NAMES, check, folder  # noqa: F401
 
 
@@ -31,7 +32,7 @@ def test_many_threads(folder, name, optimize):  # noqa: F811
         try:
             for _ in range(4):
                 check(module, arrays)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001
             errors.append(error)
 
     threads = [threading.Thread(target=run) for _ in range(8)]

@@ -4,7 +4,7 @@ import enum
 import io
 import math
 import math as mathematics
-from typing import Any, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_arithmetic_and_operators():
 def test_control_flow():
     def f(x, n: int):
         total = weft.zeros([2, 3])
-        kept: list[int] = []
+        kept: List[int] = []
         for i in range(n):
             if i % 2 == 0:
                 continue
@@ -81,12 +81,12 @@ def test_control_flow():
 
 
 def test_containers_and_strings():
-    def f(words: list[str], table: dict[str, int]):
+    def f(words: List[str], table: Dict[str, int]):
         lengths = {word: len(word) for word in words}
         for key, value in table.items():
             lengths[key] = value
         first, *rest = "x", "y", "z"
-        text = ",".join(sorted(words)) + f"{len(rest)}" + f"{first}-{1}"
+        text = ",".join(sorted(words)) + f"{len(rest)}" + "{}-{}".format(first, 1)
         return lengths, [w.upper() for w in words if w != "b"], text, ("a" in table, words[-1])
 
     check(f, ["b", "ab", "c"], {"a": 5, "z": 7})
@@ -105,10 +105,10 @@ def test_type_comments():
 
 
 def test_unions_and_optionals():
-    def f(x: int | str | list[int], y: int | None = None, z: Tensor | None = None) -> str:
+    def f(x: Union[int, str, List[int]], y: int | None = None, z: Optional[Tensor] = None) -> str:
         if isinstance(x, int):
             return str(x + 1)
-        if weft.jit.isinstance(x, list[int]):
+        if weft.jit.isinstance(x, List[int]):
             return "list" + str(len(x))
         assert isinstance(x, str)
         if y is None:
@@ -121,7 +121,7 @@ def test_unions_and_optionals():
 
 
 def test_defaults_are_pythons_values():
-    def f(x, size: list[int] = [2, 3], scale: float = SCALE * 2, dtype: weft.dtype = weft.float64, name: str | None = None):
+    def f(x, size: List[int] = [2, 3], scale: float = SCALE * 2, dtype: weft.dtype = weft.float64, name: Optional[str] = None):
         return (x * scale).to(dtype).reshape(size), name
 
     check(f, x23())
@@ -131,7 +131,7 @@ def test_any_and_annotate():
     def f(x: Any) -> int:
         if isinstance(x, Tensor):
             return x.dim()
-        values = weft.jit.annotate(list[int | None], [])
+        values = weft.jit.annotate(List[Optional[int]], [])
         values.append(None)
         return len(values)
 
@@ -195,7 +195,7 @@ def test_fork_in_scripts():
         return x
 
     def f(x):
-        futures: list[Future[Tensor]] = []
+        futures: List[Future[Tensor]] = []
         for i in range(4):
             futures.append(weft.jit.fork(work, x, i))
         results = [weft.jit.wait(future) for future in futures]
@@ -266,7 +266,7 @@ def test_overloads():
 
 
 @weft.jit.ignore
-def in_python(x, n: int) -> list[int]:
+def in_python(x, n: int) -> List[int]:
     return [n, len(sorted({"a", "b"})), int(x.sum())]
 
 
@@ -338,7 +338,7 @@ class Counter:
     def __init__(self, start: int, step: int = 1):
         self.count = start
         self.step = step
-        self.seen: list[int] = []
+        self.seen: List[int] = []
 
     def add(self) -> "Counter":
         self.count += self.step
@@ -376,7 +376,7 @@ class Square:
 
 
 def test_named_tuples():
-    def f(p: Point, n: int) -> tuple[Point, int]:
+    def f(p: Point, n: int) -> Tuple[Point, int]:
         q = Point(p.x + n, p.y * 2, label="new")
         return Point(q.x, q.y), q[0]
 
@@ -385,7 +385,7 @@ def test_named_tuples():
 
 
 def test_enums():
-    def f(c: Color, x) -> tuple[Color, int, str]:
+    def f(c: Color, x) -> Tuple[Color, int, str]:
         if c == Color.RED:
             return Color.BLUE, c.value, c.name
         return c, sum([each.value for each in Color]), ""
@@ -396,7 +396,7 @@ def test_enums():
 
 
 def test_users_classes():
-    def f(n: int) -> tuple[int, int, list[int], int]:
+    def f(n: int) -> Tuple[int, int, List[int], int]:
         c = Counter(n, step=2)
         for _ in range(3):
             c.add()

@@ -2,7 +2,7 @@
 
 import io
 import math
-from typing import Final, NamedTuple
+from typing import Dict, Final, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import pytest
@@ -53,8 +53,8 @@ class Scale(nn.Module):
 class Everything(nn.Module):
     __constants__ = ["count", "names"]
     limit: Final[float]
-    table: dict[str, int]
-    maybe: Tensor | None
+    table: Dict[str, int]
+    maybe: Optional[Tensor]
     level = 7
 
     def __init__(self):
@@ -67,7 +67,7 @@ class Everything(nn.Module):
         self.sizes = [1, 2]
         self.scale = Scale(2.0)
         self.activation = weft.tanh
-        self.typed = weft.jit.Attribute([], list[int])
+        self.typed = weft.jit.Attribute([], List[int])
         self.unusable = object()
 
     @property
@@ -94,7 +94,7 @@ class Everything(nn.Module):
         return x
 
     @weft.jit.export
-    def record(self, key: str, value: int) -> dict[str, int]:
+    def record(self, key: str, value: int) -> Dict[str, int]:
         self.table[key] = value
         self.sizes.append(value)
         self.doubled = 9
@@ -211,10 +211,10 @@ def test_ignored_and_unused_methods():
 
 
 def test_hooks_are_compiled():
-    def before(self, input: tuple[Tensor]) -> tuple[Tensor]:
+    def before(self, input: Tuple[Tensor]) -> Tuple[Tensor]:
         return (input[0] * 2,)
 
-    def after(self, input: tuple[Tensor], output: Tensor) -> Tensor:
+    def after(self, input: Tuple[Tensor], output: Tensor) -> Tensor:
         return output + input[0].sum()
 
     class Outer(nn.Module):
@@ -241,11 +241,11 @@ class State(nn.Module):
         return x + self.weight
 
     @weft.jit.export
-    def __getstate__(self) -> tuple[Tensor, bool]:
+    def __getstate__(self) -> Tuple[Tensor, bool]:
         return self.weight * 2, self.training
 
     @weft.jit.export
-    def __setstate__(self, state: tuple[Tensor, bool]):
+    def __setstate__(self, state: Tuple[Tensor, bool]):
         self.weight = state[0]
         self.training = state[1]
 

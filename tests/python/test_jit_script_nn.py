@@ -5,8 +5,9 @@ import io
 import nn_cases
 import numpy as np
 import pytest
-import weft
 from nn_cases import CASES
+
+import weft
 from weft import nn
 
 # Parameters that no script has a type for, or operators that TorchScript has under another signature.

@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 import test_jit_script_modules as modules
+
 import weft
 from weft import nn
 

@@ -6,6 +6,7 @@ import pathlib
 
 import numpy as np
 import pytest
+
 import weft
 
 DATA = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))

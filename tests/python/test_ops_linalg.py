@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import weft
 
 DTYPES = [np.float64, np.float32, np.complex64, np.complex128, np.int64, np.int8, np.uint16, np.bool_, np.float16]

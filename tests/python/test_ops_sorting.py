@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-import weft
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
+import weft
 
 DTYPES = [np.bool_, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, np.complex128]
 ORDERED = DTYPES[:-1]

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-import weft
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import weft
 
 DTYPES = ["bool", "uint8", "int64", "float16", "float32", "float64", "complex64"]
 

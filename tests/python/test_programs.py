@@ -8,6 +8,7 @@ import functools
 
 import numpy as np
 import pytest
+
 import weft
 
 PROGRAMS = []

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+
 import weft
 from weft.nn import _attention as nn_attention
 

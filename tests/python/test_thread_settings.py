@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 import weft
 
 CORES = len(os.sched_getaffinity(0))
