@@ -8,7 +8,7 @@
 // How. An operation is recorded as the aten builtins that mean the same, and those builtins are what computes
 // the result of the run: a trace cannot say anything else than what has been executed. Most weft operators
 // have a builtin of their name, and `call_operator` fits the arguments to one of its overloads; the others
-// are written as calls of builtins or as compositions of other operators in python/weft/jit/_trace_rules.py,
+// are written as calls of builtins or as compositions of other operators in python/weft/jit/_trace_rules,
 // a table by the operator's name. An operator with neither is refused by name.
 //
 // Values. A tensor is known by its TensorImpl, which a Trace holds weakly. What it does not know is a

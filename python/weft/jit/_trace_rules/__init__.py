@@ -1,0 +1,13 @@
+"""How operations of tensors are recorded that have no TorchScript operator of their own name and parameters.
+
+OPERATORS: by the name in the operator table; called with the operator's parameters. METHODS, PROPERTIES, FUNCTIONS: of
+Tensor and of weft; called with the original and its arguments. A rule calls builtins (`aten.name`) or other
+operators, which are recorded in turn. It may give NotImplemented where the builtin of the operator's name will do.
+"""
+
+# Families register their rules where they are imported.
+from . import arithmetic, attention, images, layers, reductions, shapes  # noqa: F401
+from .methods import FUNCTIONS, METHODS, PROPERTIES
+from .registry import OPERATORS
+
+__all__ = ["FUNCTIONS", "METHODS", "OPERATORS", "PROPERTIES"]

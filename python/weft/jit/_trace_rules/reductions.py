@@ -1,0 +1,130 @@
+"""Reductions, order and linear algebra."""
+
+import weft
+
+from .._tracer import aten
+from .registry import OPERATORS, operator_rule
+
+
+# ---- reductions, order ---------------------------------------------------------------------------------------
+def _over_dimensions(name):
+    """all(x, [0, 1]): one dimension after the other."""
+
+    def rule(x, dim, keepdim, **others):
+        if not isinstance(dim, (list, tuple)) or len(dim) < 2:
+            return NotImplemented
+        for one in sorted((d % x.ndim for d in dim), reverse=True):
+            x = aten[name](x, one, keepdim, **others)
+        return x
+
+    OPERATORS[name] = rule
+
+
+for _name in ("all", "any", "prod"):
+    _over_dimensions(_name)
+
+
+@operator_rule()
+def logsumexp(x, dim, keepdim):
+    return aten.logsumexp(x, list(range(x.ndim)) if dim is None else dim, keepdim)
+
+
+@operator_rule()
+def count_nonzero(x, dim, keepdim):
+    counted = aten.count_nonzero(x) if dim is None else aten.count_nonzero(x, list(dim))
+    if not keepdim:
+        return counted
+    axes = range(x.ndim) if dim is None else sorted(d % x.ndim for d in dim)
+    for one in axes:
+        counted = aten.unsqueeze(counted, one)
+    return counted
+
+
+@operator_rule()
+def ptp(x, dim, keepdim):
+    axes = [] if dim is None else dim
+    return aten.sub(aten.amax(x, axes, keepdim), aten.amin(x, axes, keepdim))
+
+
+@operator_rule()
+def median(x, dim, keepdim):
+    return aten.median(x) if dim is None else aten.median(x, dim, keepdim)[0]
+
+
+@operator_rule()
+def vector_norm(x, ord, dim, keepdim):
+    return aten.linalg_vector_norm(x, ord, dim, keepdim)
+
+
+@operator_rule()
+def sort(x, dim, descending, stable):
+    return aten.sort(x, stable=stable, dim=dim, descending=descending)
+
+
+@operator_rule()
+def argsort(x, dim, descending, stable):
+    return aten.sort(x, stable=stable, dim=dim, descending=descending)[1]
+
+
+@operator_rule()
+def sort_values(x, dim):
+    return aten.sort(x, stable=True, dim=dim, descending=False)[0]
+
+
+@operator_rule()
+def unique(x, return_inverse, return_counts, return_index):
+    if return_index:
+        return NotImplemented
+    values, inverse, counts = aten._unique2(x, True, return_inverse, return_counts)
+    return [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+
+
+def _deviation(name):
+    def rule(x, dim, keepdim, correction):
+        if correction == 1 or correction != int(correction):
+            return NotImplemented
+        return aten[name](x, None if dim is None else list(dim), correction=int(correction), keepdim=keepdim)
+
+    OPERATORS[name] = rule
+
+
+for _name in ("std", "var"):
+    _deviation(_name)
+
+
+@operator_rule()
+def nanprod(x, dim, keepdim, dtype):
+    return weft.prod(aten.masked_fill(x, aten.isnan(x), 1), dim, keepdim, dtype=dtype)
+
+
+@operator_rule()
+def percentile(x, q, dim, keepdim):
+    return aten.quantile(x, q / 100, dim, keepdim)
+
+
+# ---- linear algebra ------------------------------------------------------------------------------------------
+@operator_rule()
+def inv(x):
+    return aten.linalg_inv(x)
+
+
+@operator_rule()
+def solve(a, b):
+    return aten.linalg_solve(a, b)
+
+
+@operator_rule()
+def eigvalsh(x):
+    return aten.linalg_eigvalsh(x)
+
+
+@operator_rule()
+def svdvals(x):
+    return aten.linalg_svdvals(x)
+
+
+@operator_rule()
+def tensordot(x, y, dims, dims_x, dims_y):
+    if dims_x is None:
+        dims_x, dims_y = list(range(x.ndim - dims, x.ndim)), list(range(dims))
+    return aten.tensordot(x, y, list(dims_x), list(dims_y))
