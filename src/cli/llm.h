@@ -36,7 +36,6 @@ int generate(const GenerateArguments& arguments);
 
 struct QuantizeArguments {
   std::string input, output, scheme = "int8";
-  bool with_head = true;
 };
 int quantize(const QuantizeArguments& arguments);
 

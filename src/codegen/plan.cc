@@ -9,6 +9,7 @@
 #include "codegen/views.h"
 #include "ir/symbols.h"
 #include "ops/tracer.h"
+#include "passes/analysis.h"
 #include "passes/fuse.h"
 #include "runtime/log.h"
 #include "weft/env.h"
@@ -239,7 +240,7 @@ class Planner {
     if (node.op->prepare && !has_symbols(step.attrs)) {
       std::vector<Tensor> constants;
       for (const ir::Value* input : node.inputs) {
-        const bool known = input && input->def && input->def->kind == ir::NodeKind::Constant;
+        const bool known = input && input->def && input->def->kind == ir::NodeKind::Constant && !passes::is_written(input);
         constants.push_back(known ? input->def->constant : Tensor());
       }
       step.prepared = node.op->prepare(*node.op, constants, step.attrs);

@@ -96,6 +96,7 @@ Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights) : 
                                                       : weights.linear("lm_head", config_.vocab_size, config_.hidden_size));
   rope_ = rope_table(config_, options_.max_positions);
   if (options_.progress) options_.progress(steps, steps);
+  options_.progress = nullptr;  // what it refers to may be gone when loading is over
 }
 
 Llama::~Llama() = default;
@@ -125,21 +126,42 @@ Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_
 
 Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, Execution execution) const {
   WEFT_CHECK(!tokens.empty(), "forward: no tokens");
-  WEFT_CHECK(cache.keys.size() == layers_.size(), fmt::format("forward: the cache has {} layers, the model {}", cache.keys.size(), layers_.size()));
   const int64_t count = static_cast<int64_t>(tokens.size());
-  WEFT_CHECK(cache.length >= 0 && cache.length + count <= cache.capacity,
-             fmt::format("forward: {} tokens after {} do not fit into a cache of {}", count, cache.length, cache.capacity));
+  check_cache(cache, count, execution);
   for (const int64_t token : tokens)
     WEFT_CHECK_INDEX(token >= 0 && token < config_.vocab_size, fmt::format("forward: token id {} is outside the vocabulary of {}", token, config_.vocab_size));
   Tensor logits;
   if (execution == Execution::Compiled) {
-    if (!cache.plan) cache.plan = std::make_shared<LlamaPlan>(*this);
-    logits = cache.plan->run(tokens, cache, all_logits);
+    if (!cache.plan || !cache.plan->fits(*this, cache)) cache.plan = std::make_shared<LlamaPlan>(shared_from_this(), cache);
+    logits = cache.plan->run(*this, tokens, cache.length, all_logits);
   } else {
     logits = forward_functions(tokens, cache, all_logits, execution == Execution::Static);
   }
   cache.length += count;
   return logits;
+}
+
+void Llama::check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const {
+  WEFT_CHECK(cache.keys.size() == layers_.size() && cache.values.size() == layers_.size(),
+             fmt::format("forward: the cache has keys of {} layers and values of {}, the model has {}", cache.keys.size(), cache.values.size(), layers_.size()));
+  WEFT_CHECK(cache.length >= 0 && new_tokens <= cache.capacity - cache.length,
+             fmt::format("forward: {} tokens after {} do not fit into a cache of {}", new_tokens, cache.length, cache.capacity));
+  WEFT_CHECK(cache.length + new_tokens <= options_.max_positions,
+             fmt::format("forward: {} tokens after {} are more than the model's {} positions", new_tokens, cache.length, options_.max_positions));
+  const bool grows = execution == Execution::Eager;
+  for (const auto& [what, tensors] : {std::pair{"keys", &cache.keys}, std::pair{"values", &cache.values}})
+    for (size_t i = 0; i < tensors->size(); ++i) {
+      const Tensor& tensor = (*tensors)[i];
+      WEFT_CHECK(tensor.defined(), fmt::format("forward: the cache has no {} of layer {}", what, i));
+      const bool has_sizes = tensor.dim() == 3 && tensor.size(0) == config_.num_kv_heads && tensor.size(2) == config_.head_dim;
+      WEFT_CHECK(has_sizes && (grows ? tensor.size(1) >= cache.length : tensor.size(1) == cache.capacity && tensor.is_contiguous()),
+                 fmt::format("forward: the cache's {} of layer {} are {}, expected a contiguous [{}, {}, {}]: [key-value heads, capacity, head dimension]; "
+                             "it is another model's, or eager execution has grown it",
+                             what, i, describe(tensor), config_.num_kv_heads, cache.capacity, config_.head_dim));
+      const DType dtype = tensor.dtype();
+      WEFT_CHECK_TYPE(dtype == cache.keys[0].dtype() && (dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16),
+                      fmt::format("forward: the cache's {} of layer {} are {}, expected one of float32, float16 and bfloat16 for all", what, i, name(dtype)));
+    }
 }
 
 void Llama::embed(std::span<const int64_t> tokens, float* out) const {

@@ -1,5 +1,6 @@
 #include "models/llama_plan.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/cached_attention.h"
@@ -13,18 +14,29 @@ constexpr size_t kMostSteps = 4;  // numbers of tokens whose lists are kept
 }  // namespace
 
 struct LlamaPlan::Step {
+  int64_t tokens;
+  bool all_logits;
   Tensor x, logits;
   std::vector<std::function<void()>> calls;
 };
 
-LlamaPlan::LlamaPlan(const Llama& model) : model_(model) {}
+LlamaPlan::LlamaPlan(std::weak_ptr<const Llama> model, const KVCache& cache)
+    : model_(std::move(model)), keys_(cache.keys), values_(cache.values), capacity_(cache.capacity) {}
 LlamaPlan::~LlamaPlan() = default;
 
-std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(int64_t tokens, KVCache& cache, bool all_logits) {
-  const LlamaConfig& config = model_.config_;
+bool LlamaPlan::fits(const Llama& model, const KVCache& cache) const {
+  // A model that is gone may have left its address to another.
+  if (model_.lock().get() != &model || cache.capacity != capacity_) return false;
+  const auto is_same = [](const Tensor& a, const Tensor& b) { return a.impl() == b.impl() || (a.data() == b.data() && a.dtype() == b.dtype()); };
+  return std::equal(keys_.begin(), keys_.end(), cache.keys.begin(), cache.keys.end(), is_same) &&
+         std::equal(values_.begin(), values_.end(), cache.values.begin(), cache.values.end(), is_same);
+}
+
+std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_t tokens, bool all_logits) {
+  const LlamaConfig& config = model.config_;
   const auto buffer = [&](int64_t rows, int64_t columns) { return Tensor::empty({rows, columns}, DType::F32); };
   const int64_t hidden = config.hidden_size, heads = config.num_heads * config.head_dim;
-  auto step = std::make_unique<Step>();
+  auto step = std::make_unique<Step>(Step{.tokens = tokens, .all_logits = all_logits, .x = {}, .logits = {}, .calls = {}});
   auto& calls = step->calls;
   const Tensor x = step->x = buffer(tokens, hidden), normed = buffer(tokens, hidden), attended = buffer(tokens, heads);
   const Tensor qkv = buffer(tokens, heads + 2 * config.num_kv_heads * config.head_dim), gated = buffer(tokens, config.intermediate_size);
@@ -34,16 +46,16 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(int64_t tokens, KVCache& c
   enum class Then { Nothing, Add, Gate };
   const auto product = [&](const PackedLinear& weights, const Tensor& from, const Tensor& to, Then then) {
     const LinearActivation activation = then == Then::Gate ? LinearActivation::Silu : LinearActivation::None;
-    calls.push_back([=, &weights, precision = model_.precision_] { weights.forward(from, to, {.activation = activation, .residual = then == Then::Add ? &to : nullptr, .precision = precision}); });
+    calls.push_back([=, &weights, precision = model.precision_] { weights.forward(from, to, {.activation = activation, .residual = then == Then::Add ? &to : nullptr, .precision = precision}); });
   };
-  for (size_t i = 0; i < model_.layers_.size(); ++i) {
-    const Llama::Layer& layer = model_.layers_[i];
+  for (size_t i = 0; i < model.layers_.size(); ++i) {
+    const Llama::Layer& layer = model.layers_[i];
     norm(x, layer.attention_norm, normed);
     product(layer.qkv, normed, qkv, Then::Nothing);
-    kernels::CachedAttention attention{.qkv = qkv.data_as<float>(), .rope = model_.rope_.data_as<float>(), .key_cache = cache.keys[i].data(),
-                                       .value_cache = cache.values[i].data(), .dtype = cache.keys[i].dtype(), .tokens = tokens,
+    kernels::CachedAttention attention{.qkv = qkv.data_as<float>(), .rope = model.rope_.data_as<float>(), .key_cache = keys_[i].data(),
+                                       .value_cache = values_[i].data(), .dtype = keys_[i].dtype(), .tokens = tokens,
                                        .heads = config.num_heads, .kv_heads = config.num_kv_heads, .head_dim = config.head_dim,
-                                       .capacity = cache.capacity, .position = 0,
+                                       .capacity = capacity_, .position = 0,
                                        .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))),
                                        .sliding_window = config.sliding_window, .rope_interleaved = config.rope_interleaved,
                                        .output = attended.data_as<float>()};
@@ -59,28 +71,26 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(int64_t tokens, KVCache& c
   const int64_t rows = all_logits ? tokens : 1;
   const Tensor last = x.as_strided({rows, hidden}, {hidden, 1}, (tokens - rows) * hidden), final_normed = buffer(rows, hidden);
   step->logits = buffer(rows, config.vocab_size);
-  norm(last, model_.norm_, final_normed);
-  product(model_.lm_head_, final_normed, step->logits, Then::Nothing);
+  norm(last, model.norm_, final_normed);
+  product(model.lm_head_, final_normed, step->logits, Then::Nothing);
   return step;
 }
 
-const LlamaPlan::Step& LlamaPlan::step_for(int64_t tokens, KVCache& cache, bool all_logits) {
-  std::unique_ptr<Step>& step = steps_[{tokens, all_logits}];
-  if (!step) {
-    step = make_step(tokens, cache, all_logits);
-    for (auto it = steps_.rbegin(); steps_.size() > kMostSteps && it != steps_.rend(); ++it)
-      if (it->first.first != tokens) {  // long prompts take most memory
-        steps_.erase(it->first);
-        break;
-      }
+const LlamaPlan::Step& LlamaPlan::step_for(const Llama& model, int64_t tokens, bool all_logits) {
+  auto found = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->tokens == tokens && step->all_logits == all_logits; });
+  if (found == steps_.end()) {
+    if (steps_.size() == kMostSteps) steps_.erase(steps_.begin());
+    steps_.push_back(make_step(model, tokens, all_logits));
+  } else {
+    std::rotate(found, found + 1, steps_.end());
   }
-  return *steps_[{tokens, all_logits}];
+  return *steps_.back();
 }
 
-Tensor LlamaPlan::run(std::span<const int64_t> tokens, KVCache& cache, bool all_logits) {
-  const Step& step = step_for(static_cast<int64_t>(tokens.size()), cache, all_logits);
-  model_.embed(tokens, step.x.data_as<float>());
-  position_ = cache.length;
+Tensor LlamaPlan::run(const Llama& model, std::span<const int64_t> tokens, int64_t position, bool all_logits) {
+  const Step& step = step_for(model, static_cast<int64_t>(tokens.size()), all_logits);
+  model.embed(tokens, step.x.data_as<float>());
+  position_ = position;
   for (const auto& call : step.calls) call();
   return step.logits;
 }

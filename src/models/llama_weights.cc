@@ -155,7 +155,7 @@ std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoin
   return std::make_unique<CheckpointWeights>(std::move(checkpoint), options);
 }
 
-std::unique_ptr<LlamaWeights> random_weights(const LlamaConfig&, LlamaOptions& options, uint64_t seed) {
+std::unique_ptr<LlamaWeights> random_weights(LlamaOptions& options, uint64_t seed) {
   complete(options, "bfloat16");
   return std::make_unique<RandomWeights>(options, seed);
 }
@@ -169,7 +169,7 @@ std::shared_ptr<const Llama> Llama::from_pretrained(const std::string& folder, c
 
 std::shared_ptr<const Llama> Llama::random(const LlamaConfig& config, const LlamaOptions& options, uint64_t seed) {
   LlamaOptions completed = options;
-  const std::unique_ptr<LlamaWeights> weights = random_weights(config, completed, seed);
+  const std::unique_ptr<LlamaWeights> weights = random_weights(completed, seed);
   return std::shared_ptr<const Llama>(new Llama(config, completed, *weights));
 }
 

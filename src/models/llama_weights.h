@@ -36,6 +36,6 @@ class LlamaWeights {
 
 // `options` gets what was left to the checkpoint: its dtype and the cache's.
 std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint, LlamaOptions& options);
-std::unique_ptr<LlamaWeights> random_weights(const LlamaConfig& config, LlamaOptions& options, uint64_t seed);
+std::unique_ptr<LlamaWeights> random_weights(LlamaOptions& options, uint64_t seed);
 
 }  // namespace weft::models

@@ -6,6 +6,7 @@
 #include "kernels/cpu/cached_attention.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/effects.h"
 
 namespace weft::ops {
 namespace {
@@ -93,7 +94,11 @@ OpDef definition() {
   return def;
 }
 
-const OpDef& attention_with_kv_cache = register_op(definition());
+const OpDef& attention_with_kv_cache = [] () -> const OpDef& {
+  const OpDef& op = register_op(definition());
+  declare_writes(op, {1, 2});
+  return op;
+}();
 
 }  // namespace
 }  // namespace weft::ops

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/effects.h"
+
 namespace weft::passes {
 
 using ir::Node;
@@ -12,6 +14,18 @@ using ir::Value;
 namespace {
 
 bool is_view(const Node* node) { return node && node->op && node->op->kind == ops::OpKind::View; }
+
+// Does a node that uses `value`, or a view of it, change it?
+bool is_changed(const Value* value) {
+  return std::any_of(value->uses.begin(), value->uses.end(), [](const ir::Use& use) {
+    if (!use.user) return false;
+    if (!use.user->blocks.empty()) return has_effects(*use.user);
+    if (is_view(use.user)) return std::any_of(use.user->outputs.begin(), use.user->outputs.end(), is_changed);
+    if (!use.user->op) return false;
+    const std::span<const size_t> written = ops::written_operands(*use.user->op);
+    return std::find(written.begin(), written.end(), use.operand) != written.end();
+  });
+}
 
 // What a region yields may be anything from outside it.
 bool is_external(const Value* root) {
@@ -25,6 +39,15 @@ const Value* view_root(const Value* value) {
   return value;
 }
 
+bool has_effects(const Node& node) {
+  if (node.op && ops::has_side_effects(*node.op)) return true;
+  return std::any_of(node.blocks.begin(), node.blocks.end(), [](const auto& block) {
+    return std::any_of(block->nodes.begin(), block->nodes.end(), [](const auto& inner) { return has_effects(*inner); });
+  });
+}
+
+bool is_written(const Value* value) { return is_changed(view_root(value)); }
+
 bool escapes(const Value* value) {
   return std::any_of(value->uses.begin(), value->uses.end(), [](const ir::Use& use) {
     if (!use.user) return use.block != nullptr;
@@ -36,11 +59,13 @@ bool escapes(const Value* value) {
 bool may_replace(const Value* from, const Value* to) {
   const Value* root = view_root(to);
   if (view_root(from) == root) return true;
+  if (is_written(from) || is_written(to)) return false;
   return !escapes(from) || !(is_external(root) || escapes(root));
 }
 
 std::optional<Scalar> uniform_constant(const Value* value) {
   const Node* node = value ? value->def : nullptr;
+  if (node && is_written(value)) return std::nullopt;
   if (node && node->is("full") && !is_complex(value->tensor().dtype)) {
     return Tensor::scalar(node->attrs.get<Scalar>("value"), value->tensor().dtype).item();
   }
@@ -91,6 +116,7 @@ bool non_negative(const Value* value, int depth) {
   if (info(dtype).kind <= DTypeKind::Unsigned) return true;
   const Node* node = value->def;
   if (!node || depth == 0) return false;
+  if (is_written(value)) return false;
   if (node->kind == NodeKind::Constant) return constant_non_negative(node->constant);
   if (node->kind != NodeKind::Op) return false;
   if (const std::optional<Scalar> scalar = uniform_constant(value)) return scalar->to_double() >= 0;

@@ -23,12 +23,16 @@ std::string constant_key(const Tensor& tensor) {
   return key.append(static_cast<const char*>(dense.data()), static_cast<size_t>(dense.numel() * itemsize(dense.dtype())));
 }
 
-// Equal for nodes that compute the same; empty for those that must stay.
-std::string node_key(const Node& node) {
+// Equal for nodes that compute the same; empty for those that must stay. `effects`: how many nodes before it have changed
+// memory, which tells apart reads of the same memory.
+std::string node_key(const Node& node, int effects) {
   if (node.kind == NodeKind::Constant) return constant_key(node.constant);
-  if (node.kind != NodeKind::Op || !is_deterministic(*node.op)) return "";
+  if (node.kind != NodeKind::Op || !is_deterministic(*node.op) || has_effects(node)) return "";
   std::string key = node.op->name;
-  for (const ir::Value* input : node.inputs) key += input ? fmt::format(" {}", fmt::ptr(input)) : " none";
+  for (const ir::Value* input : node.inputs) {
+    key += input ? fmt::format(" {}", fmt::ptr(input)) : " none";
+    if (input && effects > 0 && is_written(input)) key += fmt::format("@{}", effects);
+  }
   for (const auto& [name, attr] : node.attrs.items()) key += fmt::format(" {}={}:{}", name, attr.index(), ir::attr_text(attr));
   return key;
 }
@@ -41,8 +45,11 @@ class Eliminator {
     std::vector<std::string> added;
     for (auto it = block.nodes.begin(); it != block.nodes.end();) {
       Node* node = (it++)->get();
+      const bool changes = has_effects(*node);
+      if (changes) ++effects_;  // before a loop's body too: its second round reads what the first has changed
       for (const auto& inner : node->blocks) run(*inner);
-      const std::string key = node_key(*node);
+      if (changes) ++effects_;
+      const std::string key = node_key(*node, effects_);
       if (key.empty()) continue;
       const auto [found, is_new] = first_.try_emplace(key, node);
       if (is_new) {
@@ -64,6 +71,7 @@ class Eliminator {
   }
 
   ir::Graph& graph_;
+  int effects_ = 0;
   std::unordered_map<std::string, Node*> first_;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "passes/analysis.h"
 #include "passes/pass.h"
 
 namespace weft::passes {
@@ -11,7 +12,7 @@ void sweep(ir::Graph& graph, ir::Block& block) {
     ir::Node* node = std::prev(it)->get();
     const bool used = std::any_of(node->outputs.begin(), node->outputs.end(),
                                   [](const ir::Value* value) { return !value->uses.empty(); });
-    if (!used) {
+    if (!used && !has_effects(*node)) {
       graph.erase(node);
       continue;
     }

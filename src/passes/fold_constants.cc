@@ -26,11 +26,11 @@ bool has_symbols(const ir::Attrs& attrs) {
 }
 
 bool foldable(const Node& node) {
-  if (node.kind != NodeKind::Op || !is_deterministic(*node.op) || has_symbols(node.attrs)) return false;
+  if (node.kind != NodeKind::Op || !is_deterministic(*node.op) || has_effects(node) || has_symbols(node.attrs)) return false;
   int64_t operand_elements = 0;
   for (const Value* input : node.inputs) {
     if (!input) continue;
-    if (!input->def || input->def->kind != NodeKind::Constant) return false;
+    if (!input->def || input->def->kind != NodeKind::Constant || is_written(input)) return false;
     operand_elements = std::max(operand_elements, input->def->constant.numel());
   }
   for (const Value* output : node.outputs) {
@@ -40,7 +40,7 @@ bool foldable(const Node& node) {
     // A repeated scalar is better known as such.
     if (node.op->kind == ops::OpKind::View && elements > operand_elements) return false;
     // An output must be fresh at every call, and so cannot be a constant.
-    if (escapes(output)) return false;
+    if (escapes(output) || is_written(output)) return false;
   }
   return !node.op->name.starts_with("empty");
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "codegen/views.h"
+#include "passes/analysis.h"
 #include "weft/error.h"
 
 namespace weft::passes {
@@ -79,6 +80,7 @@ class Fuser {
       nodes_.push_back(node.get());
     }
     find_updates();
+    store_reads_of_written();
     for (ir::Node* node : nodes_) {
       if (codegen::is_fusible(*node) || absorbed_.count(node)) continue;
       calls_.insert(node);
@@ -98,6 +100,16 @@ class Fuser {
       auto update = plan_.in_place.find(write_back.value);
       require(update == plan_.in_place.end() ? write_back.value : update->second.source, "");
     }
+  }
+
+  // What reads memory that a node changes is computed where it stands, not where it is used.
+  void store_reads_of_written() {
+    for (ir::Node* node : nodes_)
+      if (codegen::is_fusible(*node) && !absorbed_.count(node) && !codegen::is_index_view(*node) && reads_written(*node))
+        store(node->output(), "it reads what an operator call changes");
+  }
+  static bool reads_written(const ir::Node& node) {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [](const ir::Value* input) { return input && is_written(input); });
   }
 
   // ---- updates of parts --------------------------------------------------------------------------------
@@ -163,6 +175,7 @@ class Fuser {
     const ir::Node* source = update.source->def;
     if (!source || !order_.count(source) || !has_one_use(update.source) || !codegen::is_fusible(*source))
       return false;
+    if (reads_written(*source) || is_written(update.result)) return false;
     if (!source->op ||
         (source->op->kind != ops::OpKind::Pointwise && source->op->kind != ops::OpKind::Reduction))
       return false;
@@ -327,6 +340,7 @@ class Fuser {
     constexpr size_t kMaxRoots = 8;
     if (step.node || step.group.roots.size() >= kMaxRoots || !same_shape(step.group.roots[0], root))
       return false;
+    if (reads_written(*root->def) && has_effects_after(number)) return false;
     if (plan_.updating.count(root) || plan_.updating.count(step.group.roots[0])) return false;
     bool shares = false;
     for (const ir::Value* read : need.reads) {
@@ -340,6 +354,11 @@ class Fuser {
       }
     }
     return shares;
+  }
+
+  bool has_effects_after(size_t number) const {
+    return std::any_of(plan_.steps.begin() + static_cast<ptrdiff_t>(number), plan_.steps.end(),
+                       [](const FusionStep& step) { return step.node && has_effects(*step.node); });
   }
 
   // Reductions and costly values that more than one kernel evaluates are stored.

@@ -16,7 +16,7 @@ using ir::Value;
 constexpr size_t kBias = 2, kResidual = 3;
 constexpr std::string_view kActivations[] = {"relu", "relu6", "hardswish", "hardsigmoid", "silu"};
 
-bool is_constant(const Value* value) { return value && value->def && value->def->kind == ir::NodeKind::Constant; }
+bool is_constant(const Value* value) { return value && value->def && value->def->kind == ir::NodeKind::Constant && !is_written(value); }
 bool is_fused(const Node* node) { return node && (node->is("conv2d_channels_last") || node->is("linear_fused")); }
 bool is_open(const Node& node) { return node.attrs.get<std::string>("activation") == "none"; }
 

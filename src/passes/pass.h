@@ -30,7 +30,7 @@ void channels_last(ir::Graph& graph);
 void fuse_epilogues(ir::Graph& graph);
 // argmin(sqrt(x)) becomes argmin(x) {through="sqrt"} where x is known not to be negative.
 void strip_monotone(ir::Graph& graph);
-// Nodes whose results nobody uses.
+// Nodes whose results nobody uses, and that change nothing.
 void eliminate_dead_code(ir::Graph& graph);
 
 // The ordered list.

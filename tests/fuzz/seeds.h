@@ -15,5 +15,9 @@ std::string archive_of_modules();
 std::vector<std::string> archives();
 // Pickles as a target takes them: with the byte in front that tells whether classes are known.
 std::vector<std::string> pickles();
+// Safetensors files.
+std::vector<std::string> safetensors();
+// Tokenizers of each kind, with the byte in front that tells which: tokenizer.json, SentencePiece, tiktoken.
+std::vector<std::string> tokenizers();
 
 }  // namespace weft::fuzz

@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
     write(folder / "pickle_fuzz", weft::fuzz::pickles());
     write(folder / "source_fuzz", weft::fuzz::programs());
     write(folder / "compile_fuzz", weft::fuzz::programs());
+    write(folder / "safetensors_fuzz", weft::fuzz::safetensors());
+    write(folder / "tokenizer_fuzz", weft::fuzz::tokenizers());
   } catch (const weft::Error& error) {
     std::fprintf(stderr, "write_seeds: %s\n", error.what());
     return 1;

@@ -121,7 +121,7 @@ TEST(Llama, QuantizedModelsAreTheirDequantizedOnes) {
   const Folder folder, back;
   std::map<std::string, Tensor> tensors, rounded;
   LlamaOptions options{.dtype = "float32", .cache_dtype = "float32"};
-  const auto weights = random_weights(config, options, 1);
+  const auto weights = random_weights(options, 1);
   const auto add = [&](const std::string& name, int64_t out, int64_t in, const QuantizationScheme& scheme) {
     tensors[name + ".weight"] = weights->linear(name, out, in).weight;
     rounded[name + ".weight"] = dequantize(quantize(tensors[name + ".weight"], scheme));
@@ -177,6 +177,75 @@ TEST(Llama, RopeScaling) {
   EXPECT_NEAR(angle(scaled, 31) * 8, angle(plain, 31), 1e-9);       // long ones stretched
   EXPECT_LT(angle(scaled, 18), angle(plain, 18));                   // between them in between
   EXPECT_GT(angle(scaled, 18) * 8, angle(plain, 18));
+}
+
+TEST(Cache, GoesOnWithAnotherModelOfItsSizes) {
+  const auto config = small_config("llama");
+  const Ids prompt = {3, 1, 4, 1, 5}, next = {9};
+  KVCache cache, expected;
+  const auto second = Llama::random(config, {.dtype = "float32"}, 2);
+  {
+    const auto first = Llama::random(config, {.dtype = "float32"}, 1);
+    cache = first->make_cache(), expected = first->make_cache();
+    for (KVCache* each : {&cache, &expected}) first->forward(prompt, *each);
+    first->forward(next, cache);  // its plan for one token is made
+    --cache.length;
+  }
+  const Tensor fresh = second->forward(next, expected, false, Execution::Static);
+  EXPECT_EQ(largest_difference(second->forward(next, cache), fresh), 0.0);
+}
+
+TEST(Cache, ReplacedTensorsAreSeen) {
+  const auto model = Llama::random(small_config("llama"), {.dtype = "float32"});
+  KVCache cache = model->make_cache(), other = model->make_cache();
+  model->forward(Ids{1, 2, 3}, cache);
+  model->forward(Ids{4, 5, 6}, other);
+  const Tensor expected = model->forward(Ids{7}, other).clone();
+  --other.length;
+  model->forward(Ids{7}, cache);
+  cache.length = 3;
+  for (size_t i = 0; i < cache.keys.size(); ++i) cache.keys[i] = other.keys[i].clone(), cache.values[i] = other.values[i].clone();
+  EXPECT_EQ(largest_difference(model->forward(Ids{7}, cache), expected), 0.0);
+}
+
+TEST(Cache, ListsOfManyLengthsAreMadeAnew) {
+  const auto model = Llama::random(small_config("llama"), {.dtype = "float32"});
+  KVCache cache = model->make_cache();
+  const auto logits_of = [&](int64_t count, bool all) {
+    cache.length = 0;
+    return model->forward(Ids(static_cast<size_t>(count), 5), cache, all).clone();
+  };
+  const Tensor first = logits_of(3, true), last = logits_of(3, false);
+  for (int64_t count = 1; count < 12; ++count) logits_of(count, count % 2 == 0);
+  EXPECT_EQ(largest_difference(logits_of(3, true), first), 0.0);
+  EXPECT_EQ(largest_difference(logits_of(3, false), last), 0.0);
+}
+
+TEST(Cache, WhatDoesNotFitIsRefused) {
+  const auto model = Llama::random(small_config("llama"), {.dtype = "float32", .max_positions = 16});
+  const auto error = [&](KVCache& cache, Execution execution) { return error_of([&] { model->forward(Ids{1, 2}, cache, false, execution); }); };
+  KVCache grown = model->make_cache();
+  model->forward(Ids{1, 2, 3}, grown, false, Execution::Eager);
+  for (const Execution execution : {Execution::Static, Execution::Compiled})
+    EXPECT_THAT(error(grown, execution), HasSubstr("keys of layer 0 are f32[4, 3, 8] cpu, expected a contiguous [4, 16, 8]"));
+  EXPECT_EQ(error(grown, Execution::Eager), "no error");
+  LlamaConfig wide = small_config("llama");
+  wide.num_kv_heads = 8;
+  KVCache other = Llama::random(wide)->make_cache(16);
+  for (const Execution execution : {Execution::Eager, Execution::Static, Execution::Compiled})
+    EXPECT_THAT(error(other, execution), HasSubstr("it is another model's, or eager execution has grown it"));
+  KVCache longer = Llama::random(small_config("llama"), {.max_positions = 64})->make_cache();
+  longer.length = 15;
+  for (const Execution execution : {Execution::Eager, Execution::Static, Execution::Compiled})
+    EXPECT_THAT(error(longer, execution), HasSubstr("2 tokens after 15 are more than the model's 16 positions"));
+  KVCache none, mixed = model->make_cache(), missing = model->make_cache(), negative = model->make_cache();
+  EXPECT_THAT(error(none, Execution::Compiled), HasSubstr("keys of 0 layers and values of 0, the model has 2"));
+  mixed.values[1] = mixed.values[1].to(DType::BF16);
+  EXPECT_THAT(error(mixed, Execution::Compiled), HasSubstr("values of layer 1 are bfloat16"));
+  missing.values[1] = Tensor();
+  EXPECT_THAT(error(missing, Execution::Compiled), HasSubstr("the cache has no values of layer 1"));
+  negative.length = -1;
+  EXPECT_THAT(error(negative, Execution::Compiled), HasSubstr("2 tokens after -1 do not fit"));
 }
 
 TEST(Llama, Errors) {

@@ -126,3 +126,22 @@ def test_gpt_example(stories):
     assert list(gpt.generate(model, expected[:1], 100, prefill, decode)) == expected[1:101]
     assert list(gpt.generate(model, expected[:7], 20, prefill, decode)) == expected[7:27]
     assert list(gpt.generate(model, expected[:5], 20)) == expected[5:25]
+
+
+def test_cache_writes_stay_in_order_when_compiled():
+    """attention_with_kv_cache writes: what reads the caches before and after it sees them before and after."""
+
+    def step(qkv, keys, values, rope):
+        before, kept = keys.sum(), keys * 2
+        weft.attention_with_kv_cache(qkv, keys, values, weft.tensor(0), rope)  # the result is not used
+        again = weft.attention_with_kv_cache(qkv + 1, keys, values, weft.tensor(2), rope)
+        return before, keys.sum(), kept + 1, keys * 2 + 1, again
+
+    def run(function):
+        qkv = weft.arange(24, dtype=weft.float32).reshape(2, 12)
+        caches = [weft.zeros(1, 4, 4), weft.zeros(1, 4, 4)]
+        results = function(qkv, *caches, weft.ones(4, 2, 2))
+        return [x.numpy() for x in (*results, *caches)]
+
+    for expected, compiled in zip(run(step), run(weft.compile(step, fullgraph=True))):
+        np.testing.assert_array_equal(compiled, expected)

@@ -25,12 +25,12 @@ namespace weft::models {
 class LlamaPlan;     // src/models/llama_plan.h
 class LlamaWeights;  // src/models/llama_weights.h
 
-// Keys and values of the tokens so far, allocated once.
+// Keys and values of the tokens so far, allocated once. Any model with layers of these sizes may go on with it.
 struct KVCache {
   std::vector<Tensor> keys, values;  // per layer [kv_heads, capacity, head_dim]
   int64_t length = 0;                // tokens it holds; may be set back
   int64_t capacity = 0;
-  std::shared_ptr<LlamaPlan> plan;   // of Execution::Compiled
+  std::shared_ptr<LlamaPlan> plan;   // of Execution::Compiled; made anew when the model or the tensors are others
 };
 
 // How a step runs.
@@ -56,7 +56,7 @@ struct LlamaOptions {
   std::function<void(int64_t done, int64_t total)> progress = nullptr;
 };
 
-class Llama {
+class Llama : public std::enable_shared_from_this<Llama> {
  public:
   // A folder that Checkpoint reads (src/models/checkpoint.h), or that `weft quantize` wrote. RuntimeError and ValueError
   // naming the file and tensor.
@@ -74,7 +74,8 @@ class Llama {
   KVCache make_cache(int64_t capacity = 0) const;  // 0: max_positions()
   // Logits float32 [1, vocab] of the token after the last one, or [tokens, vocab] with `all_logits`. The tokens take the
   // positions from cache.length on, which grows. Valid until the next call with the same cache. IndexError for ids
-  // outside the vocabulary, ValueError for no tokens or more than the cache has room for.
+  // outside the vocabulary, ValueError for no tokens, more than the cache has room for, or a cache that does not fit
+  // the model; one that Execution::Eager has grown serves only that.
   Tensor forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits = false) const;
   // The same, said for one call.
   Tensor forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, Execution execution) const;
@@ -90,6 +91,7 @@ class Llama {
   friend class LlamaPlan;
 
   Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights);
+  void check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const;
   void embed(std::span<const int64_t> tokens, float* out) const;
   Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, bool static_cache) const;
   Tensor attend_growing(const Tensor& qkv, KVCache& cache, size_t layer) const;

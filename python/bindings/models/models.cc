@@ -26,11 +26,17 @@ LlamaOptions make_options(const std::string& dtype, const std::string& quantize,
                           int64_t max_positions, const std::string& execution, const nb::object& progress) {
   LlamaOptions options{.dtype = dtype, .quantize = quantize, .activations = activations, .cache_dtype = cache_dtype, .max_positions = max_positions};
   options.execution = execution == "eager" ? Execution::Eager : execution == "static" ? Execution::Static : Execution::Compiled;
-  if (!progress.is_none())
-    options.progress = [progress](int64_t done, int64_t total) {
+  if (!progress.is_none()) {
+    // Options are copied and destroyed where Python's lock is not held.
+    const std::shared_ptr<nb::object> held(new nb::object(progress), [](nb::object* object) {
       const nb::gil_scoped_acquire gil;
-      progress(done, total);
+      delete object;
+    });
+    options.progress = [held](int64_t done, int64_t total) {
+      const nb::gil_scoped_acquire gil;
+      (*held)(done, total);
     };
+  }
   return options;
 }
 

@@ -1,0 +1,18 @@
+// Operators that change what an operand holds. All others are functions of their operands' contents, and may be
+// dropped, merged and moved freely.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ops/registry.h"
+
+namespace weft::ops {
+
+// Says, beside an operator's registration, which of its operands it writes.
+void declare_writes(const OpDef& op, std::vector<size_t> operands);
+// Positions of the operands that it writes; mostly none.
+std::span<const size_t> written_operands(const OpDef& op);
+inline bool has_side_effects(const OpDef& op) { return !written_operands(op).empty(); }
+
+}  // namespace weft::ops

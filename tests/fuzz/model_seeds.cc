@@ -1,0 +1,84 @@
+// Files of language models: tensors and tokenizers.
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "fuzz/seeds.h"
+
+namespace weft::fuzz {
+namespace {
+
+std::string safetensors_of(const std::string& header, size_t data_bytes) {
+  std::string file;
+  for (size_t i = 0; i < 8; ++i) file += static_cast<char>(header.size() >> (8 * i));
+  return file + header + std::string(data_bytes, '\1');
+}
+
+// Fields of a protocol buffer: source: the wire format's description.
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string number(int field, uint64_t value) { return varint(static_cast<uint64_t>(field) << 3) + varint(value); }
+std::string bytes(int field, const std::string& value) { return varint(static_cast<uint64_t>(field) << 3 | 2) + varint(value.size()) + value; }
+
+// Scores are 0: all merges are equally good.
+std::string piece(const std::string& text, uint64_t type) { return bytes(1, bytes(1, text) + number(3, type)); }
+
+std::string sentencepiece(uint64_t model_type) {
+  constexpr uint64_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kByte = 6;
+  std::string model = piece("<unk>", kUnknown) + piece("<s>", kControl) + piece("</s>", kControl);
+  for (int byte = 0; byte < 256; ++byte) model += piece(fmt::format("<0x{:02X}>", byte), kByte);
+  for (const char* text : {"\xE2\x96\x81", "H", "e", "l", "o", "w", "he", "lo", "ll", "\xE2\x96\x81w", "1"}) model += piece(text, kNormal);
+  model += piece("<tool>", kUserDefined);
+  const std::string trainer = number(3, model_type) + number(35, 1);       // model_type, byte_fallback
+  const std::string normalizer = bytes(1, "identity") + number(3, 1) + number(5, 1);  // name, add_dummy_prefix, escape_whitespaces
+  return model + bytes(2, trainer) + bytes(3, normalizer);
+}
+
+constexpr const char* kByteLevelJson = R"json({"version": "1.0",
+ "added_tokens": [{"id": 7, "content": "<s>", "special": true}, {"id": 8, "content": "<t>", "special": false}],
+ "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"},
+  {"type": "Replace", "pattern": {"Regex": "l+"}, "content": "l"}, {"type": "Prepend", "prepend": " "}]},
+ "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+  {"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}| ?\\p{L}+|\\s+(?!\\S)"}, "behavior": "Isolated", "invert": false},
+  {"type": "Digits", "individual_digits": true}, {"type": "Punctuation"},
+  {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}]},
+ "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A"}}]},
+ "decoder": {"type": "ByteLevel"},
+ "model": {"type": "BPE", "ignore_merges": true, "unk_token": "u", "vocab": {"h": 0, "e": 1, "l": 2, "o": 3, "he": 4, "u": 5, "Ġ": 6},
+  "merges": ["h e"]}})json";
+
+constexpr const char* kMetaspaceJson = R"({"added_tokens": [],
+ "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+  {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+ "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": true},
+ "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+ "model": {"type": "BPE", "unk_token": "u", "byte_fallback": false, "vocab": {"u": 0, "▁": 1, "h": 2, "▁h": 3}, "merges": [["▁", "h"]]}})";
+
+std::string tiktoken() {
+  const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (int byte = 0; byte < 256; ++byte) text += fmt::format("{}{}== {}\n", digits[byte >> 2], digits[byte << 4 & 63], byte);
+  return text + "aGU= 256\nbGw= 257\nIHc= 258\nb3I= 259\n";
+}
+
+}  // namespace
+
+std::vector<std::string> safetensors() {
+  return {safetensors_of("{}", 0),
+          safetensors_of(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+                         R"("b":{"dtype":"BF16","shape":[],"data_offsets":[24,26]},"c":{"dtype":"BOOL","shape":[0,7],"data_offsets":[26,26]}})", 26),
+          safetensors_of(R"({"x":{"dtype":"I64","shape":[1],"data_offsets":[1,9]},"y":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 9)};
+}
+
+std::vector<std::string> tokenizers() {
+  std::vector<std::string> result;
+  for (const char* json : {kByteLevelJson, kMetaspaceJson}) result.push_back('\0' + std::string(json));
+  for (const uint64_t model_type : {1, 2, 3, 4}) result.push_back('\1' + sentencepiece(model_type));  // unigram, BPE, words, characters
+  result.push_back('\2' + tiktoken());
+  return result;
+}
+
+}  // namespace weft::fuzz
