@@ -43,6 +43,11 @@ struct KernelNode {
   bool varying = false;  // one value per lane of the scope's vector
 };
 
+// Their result is a position.
+inline bool is_arg_reduction(ops::ReduceOp op) {
+  return op == ops::ReduceOp::ArgMin || op == ops::ReduceOp::ArgMax;
+}
+
 struct Accumulator {
   ops::ReduceOp op;
   DType dtype;  // of the accumulator

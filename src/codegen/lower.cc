@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "codegen/lanes.h"
 #include "codegen/names.h"
+#include "codegen/nest_builder.h"
+#include "codegen/outer_loops.h"
 #include "codegen/views.h"
 
 namespace weft::codegen {
@@ -15,10 +18,13 @@ namespace {
 using ops::ReduceOp;
 using scalar::Prim;
 
-class Lowering {
+class Lowering : NestBuilder {
  public:
   Lowering(const FusionGroup& group, const Memory& memory, const LowerOptions& options)
-      : group_(group), memory_(memory), inside_(group.roots.begin(), group.roots.end()) {
+      : group_(group),
+        memory_(memory),
+        inside_(group.roots.begin(), group.roots.end()),
+        reductions_(memory, inside_) {
     nest_.vector_bytes = options.vector_bytes;
     nest_.scopes.emplace_back();
     streamed_ = options.streamed;
@@ -32,7 +38,7 @@ class Lowering {
     nest_.name = kernel_name(group_.roots, memory_);
     nest_.comments = kernel_comments(group_.roots, memory_);
     SymShape shape = group_.roots[0]->tensor().shape;
-    OuterLoops outer = choose_outer_loops(shape);
+    OuterLoops outer = choose_outer_loops(group_, memory_, inside_, reductions_);
     std::vector<std::vector<size_t>> written_out;
     if (outer.unroll_last) {
       written_out.push_back(outer.groups.back());
@@ -51,9 +57,9 @@ class Lowering {
         store_written_out(root, buffer, index, written_out[0], shape);
       }
     }
-    choose_lanes();
-    estimate_cost();
-    nest_.may_stream = streamed_ && writes_much();
+    choose_lanes(nest_);
+    nest_.cost_per_element = cost_per_element(nest_);
+    nest_.may_stream = streamed_ && writes_much(nest_, innermost_);
     schedule(nest_);
     return std::move(nest_);
   }
@@ -62,13 +68,12 @@ class Lowering {
   const FusionGroup& group_;
   const Memory& memory_;
   std::set<const ir::Value*> inside_;
-  LoopNest nest_;
+  ReductionsBelow reductions_;
   ScopeId innermost_ = 0;
   std::map<const ir::Value*, int> buffer_ids_;
-  std::map<const ir::Value*, std::set<const ir::Value*>> reductions_below_;
-  std::set<NodeId> known_nonnegative_;
   const ir::Value* spilled_ = nullptr;
-  bool may_spill_ = true, spill_stored_ = false;
+  bool may_spill_ = true, spill_stored_ = false, streamed_ = false;
+  int num_reduction_loops_ = 0;
 
   // Stores the elements along `dims` one by one, or interleaved where lanes run across them.
   void store_written_out(ir::Value* root, int buffer, std::vector<Index> index,
@@ -133,116 +138,7 @@ class Lowering {
     }
   }
 
-  // ---- outer loops -------------------------------------------------------------------------------------
-  // Index of the roots for a partition of their dimensions into loops.
-  std::vector<Index> index_for(IndexSpace& space, const SymShape& shape,
-                               const std::vector<std::vector<size_t>>& groups, std::vector<int>* loops) {
-    std::vector<Index> index(shape.size());
-    size_t number = 0;
-    for (const auto& dims : groups) {
-      SymShape part;
-      for (size_t d : dims) part.push_back(shape[d]);
-      static constexpr const char* kNames[] = {"i", "j", "k", "l", "m", "n", "o", "p"};
-      int loop = space.new_loop(number < 8 ? kNames[number] : fmt::format("i{}", number), product(part));
-      ++number;
-      loops->push_back(loop);
-      std::vector<Index> positions = space.unflatten(IndexSpace::of(loop), part);
-      for (size_t k = 0; k < dims.size(); ++k) index[dims[k]] = positions[k];
-    }
-    return index;
-  }
-
-  OuterLoops choose_outer_loops(const SymShape& shape) {
-    OuterLoops outer;
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (!known_one(shape[d])) outer.groups.push_back({d});
-    for (size_t g = outer.groups.size(); g-- > 1;) {
-      auto merged = outer.groups;
-      merged[g - 1].insert(merged[g - 1].end(), merged[g].begin(), merged[g].end());
-      merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(g));
-      if (is_affine(shape, merged)) outer.groups = merged;
-    }
-    outer.rows = !outer.groups.empty() && prefers_rows(shape, outer.groups);
-    outer.unroll_last = prefers_unrolled(shape, outer);
-    return outer;
-  }
-
-  // A small result of large reductions: each element is a reduction of its own, all in one parallel loop. Or
-  // a few columns that differ in more than their position: lanes run along the rows.
-  bool prefers_unrolled(const SymShape& shape, const OuterLoops& outer) {
-    constexpr int64_t kMaxElements = 8, kMaxColumns = 4, kManyRows = 64, kManyReduced = 16384;
-    if (outer.groups.empty()) return false;
-    Sym last = 1;
-    for (size_t d : outer.groups.back()) last = last * shape[d];
-    if (!last.is_constant() || last.constant() < 2) return false;
-    if (outer.groups.size() == 1) {
-      if (last.constant() > kMaxElements) return false;
-      for (ir::Value* root : group_.roots)
-        for (const ir::Value* reduction : reductions_below(root))
-          if (reduction_extent(*reduction->def).hint() >= kManyReduced) return true;
-      return false;
-    }
-    if (outer.rows || last.constant() > kMaxColumns || is_part(group_.roots[0])) return false;
-    for (ir::Value* root : group_.roots)
-      if (!reductions_below(root).empty()) return false;
-    Sym rows = 1;
-    for (size_t d : outer.groups[outer.groups.size() - 2]) rows = rows * shape[d];
-    return rows.hint() >= kManyRows;
-  }
-
-  bool is_affine(const SymShape& shape, const std::vector<std::vector<size_t>>& groups) {
-    IndexSpace space;
-    std::vector<int> loops;
-    std::vector<Index> index = index_for(space, shape, groups, &loops);
-    Walk walk(space, memory_, &inside_);
-    for (ir::Value* root : group_.roots) {
-      if (!walk.run(root, index, loops)) return false;
-      Index target;
-      for (size_t d = 0; is_part(root) && d < shape.size(); ++d)
-        target = space.add(target, space.scale(index[d], memory_.strides.at(root)[d]));
-      if (!space.is_affine(target)) return false;
-    }
-    return true;
-  }
-
-  // True if the value is a part of a larger array, so that there are gaps in what is written.
-  bool is_part(const ir::Value* root) const {
-    const SymShape& shape = root->tensor().shape;
-    const SymShape contiguous = contiguous_sym_strides(shape), &strides = memory_.strides.at(root);
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (!known_one(shape[d]) && !sym_known_equal(contiguous[d], strides[d])) return true;
-    return false;
-  }
-
-  // True if the reductions inside read along their own last loop rather than along the outer one.
-  bool prefers_rows(const SymShape& shape, const std::vector<std::vector<size_t>>& groups) {
-    IndexSpace space;
-    std::vector<int> loops;
-    std::vector<Index> index = index_for(space, shape, groups, &loops);
-    Walk walk(space, memory_, &inside_);
-    for (ir::Value* root : group_.roots) walk.run(root, index, loops);
-    int along_reduction = 0, along_outer = 0;
-    bool any = false;
-    for (const Visit& visit : walk.visits) {
-      if (visit.is_reduction) {
-        any = any || (visit.loops.count(loops.back()) && !is_unrolled(*visit.value->def));
-        continue;
-      }
-      bool outer_unit = false, other_unit = false;
-      for (const auto& [atom, coefficient] : visit.address.terms) {
-        if (!known_one(coefficient)) continue;
-        if (atom == loops.back())
-          outer_unit = true;
-        else if (std::find(loops.begin(), loops.end(), atom) == loops.end())
-          other_unit = true;
-      }
-      bool depends_on_outer = space.depends_on(visit.address, loops.back());
-      if (outer_unit) along_outer += 2;
-      if (other_unit && depends_on_outer) along_reduction += 2;
-    }
-    return any && along_reduction > along_outer;
-  }
-
+  // ---- loops, memory ----------------------------------------------------------------------------------
   std::vector<Index> make_outer_loops(const SymShape& shape, const OuterLoops& outer) {
     std::vector<int> loops;
     std::vector<Index> index = index_for(nest_.space, shape, outer.groups, &loops);
@@ -262,94 +158,6 @@ class Lowering {
       nest_.scope(parallel_id).children.push_back(innermost_);
     }
     return index;
-  }
-
-  ScopeId add_scope(ScopeId parent, Scope scope) {
-    scope.parent = parent;
-    ScopeId id = static_cast<ScopeId>(nest_.scopes.size());
-    for (int loop : scope.loops) nest_.space.atom(loop).scope = id;
-    nest_.scopes.push_back(std::move(scope));
-    return id;
-  }
-
-  // ---- nodes -------------------------------------------------------------------------------------------
-  ScopeId scope_of(const std::vector<Index>& index) {
-    ScopeId result = 0;
-    int best = 0;
-    std::set<int> loops;
-    for (const Index& i : index) nest_.space.collect_loops(i, loops);
-    for (int loop : loops) {
-      ScopeId scope = nest_.space.atom(loop).scope;
-      int depth = nest_.depth(scope);
-      if (depth > best) best = depth, result = scope;
-    }
-    return result;
-  }
-
-  bool is_varying(const Index& index, ScopeId scope) {
-    int loop = nest_.vector_loop(scope);
-    return loop >= 0 && nest_.space.depends_on(index, loop);
-  }
-
-  NodeId add_node(KernelNode node, const std::string& key) {
-    auto& known = nest_.scope(node.scope).nodes;
-    if (auto found = known.find(key); found != known.end()) return found->second;
-    NodeId id = static_cast<NodeId>(nest_.nodes.size());
-    known[key] = id;
-    nest_.nodes.push_back(std::move(node));
-    return id;
-  }
-
-  NodeId constant(Scalar value, DType dtype) {
-    KernelNode node;
-    node.kind = KernelNode::Kind::Constant;
-    node.dtype = dtype;
-    node.value = value;
-    return add_node(
-        node, fmt::format("const {} {} {}", short_name(dtype), value.str(), static_cast<int>(value.kind())));
-  }
-
-  NodeId position(const Index& index) {
-    if (index.is_constant() && index.constant.is_constant())
-      return constant(Scalar(index.constant.constant()), DType::I64);
-    KernelNode node;
-    node.kind = KernelNode::Kind::Position;
-    node.dtype = DType::I64;
-    node.index = index;
-    node.scope = scope_of({index});
-    node.varying = is_varying(index, node.scope);
-    return add_node(node, "position " + nest_.space.key(index));
-  }
-
-  NodeId apply(KernelNode node) {
-    std::string key =
-        fmt::format("apply {} {} {} {}{}", static_cast<int>(node.kind), static_cast<int>(node.prim),
-                    short_name(node.dtype), node.through_root, node.largest);
-    int best = -1;
-    for (NodeId arg : node.args) {
-      const KernelNode& a = nest_.node(arg);
-      int depth = nest_.depth(a.scope);
-      if (depth > best) best = depth, node.scope = a.scope;
-      node.varying = node.varying || a.varying;
-      key += fmt::format(" {}", arg);
-    }
-    return add_node(std::move(node), key);
-  }
-
-  NodeId apply(Prim prim, DType dtype, std::vector<NodeId> args) {
-    KernelNode node;
-    node.kind = KernelNode::Kind::Apply;
-    node.prim = prim;
-    node.dtype = dtype;
-    node.args = std::move(args);
-    return apply(std::move(node));
-  }
-
-  NodeId cast(DType dtype, NodeId a) {
-    DType from = nest_.node(a).dtype;
-    // Held in the same register type, and exact.
-    if (from == dtype || (dtype == DType::F32 && (from == DType::F16 || from == DType::BF16))) return a;
-    return apply(Prim::Cast, dtype, {a});
   }
 
   int buffer_of(const ir::Value* value) {
@@ -478,8 +286,6 @@ class Lowering {
   }
 
   // ---- reductions --------------------------------------------------------------------------------------
-  static bool is_arg_reduction(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
-
   // Type the reduction is carried out in.
   static DType accumulator_dtype(const ir::Node& node) {
     DType in = node.inputs[0]->tensor().dtype, out = node.output()->tensor().dtype;
@@ -559,55 +365,6 @@ class Lowering {
     return root;
   }
 
-  // Squares can be compared in place of what sqrt gives, as long as near ties are decided on the roots.
-  bool is_root_of_nonnegative(NodeId id) {
-    const KernelNode& node = nest_.node(id);
-    return node.kind == KernelNode::Kind::Apply && node.prim == Prim::Sqrt &&
-           (node.dtype == DType::F32 || node.dtype == DType::F64) && is_nonnegative(node.args[0]);
-  }
-
-  // True if the value is at least zero, or NaN.
-  bool is_nonnegative(NodeId id) {
-    const KernelNode& node = nest_.node(id);
-    if (known_nonnegative_.count(id)) return true;
-    if (node.kind == KernelNode::Kind::Constant) return node.value.to_double() >= 0;
-    if (node.kind == KernelNode::Kind::Reduced) {
-      const Accumulator& accumulator =
-          nest_.scope(node.loop).accumulators[static_cast<size_t>(node.accumulator)];
-      return !is_arg_reduction(accumulator.op) && is_nonnegative(accumulator.operand);
-    }
-    if (node.kind != KernelNode::Kind::Apply) return false;
-    switch (node.prim) {
-      case Prim::Abs:
-      case Prim::Sqrt:
-      case Prim::Exp: return is_floating(node.dtype);
-      case Prim::Mul:
-        return node.args[0] == node.args[1] || (is_nonnegative(node.args[0]) && is_nonnegative(node.args[1]));
-      case Prim::Add:
-      case Prim::Min:
-      case Prim::Div: return is_nonnegative(node.args[0]) && is_nonnegative(node.args[1]);
-      case Prim::Cast: return is_floating(nest_.node(node.args[0]).dtype) && is_nonnegative(node.args[0]);
-      default: return false;
-    }
-  }
-
-  // Reductions (with loops of their own) that `value` is computed from.
-  const std::set<const ir::Value*>& reductions_below(const ir::Value* value) {
-    if (auto found = reductions_below_.find(value); found != reductions_below_.end()) return found->second;
-    std::set<const ir::Value*> below;
-    bool loaded = memory_.holds(value) && !inside_.count(value);
-    if (!loaded && value->def) {
-      if (value->def->op && value->def->op->kind == ops::OpKind::Reduction && !is_unrolled(*value->def))
-        below.insert(value);
-      for (const ir::Value* input : value->def->inputs) {
-        if (!input) continue;
-        const auto& more = reductions_below(input);
-        below.insert(more.begin(), more.end());
-      }
-    }
-    return reductions_below_[value] = std::move(below);
-  }
-
   // Loop extents for a reduction: one flat loop where addresses allow it.
   std::vector<SymShape> reduction_loops(const ir::Node& node, const std::vector<Index>& index) {
     SymShape extents;
@@ -666,7 +423,7 @@ class Lowering {
       if (nest_.scope(id).parent != nest_.scope(to).parent) continue;
       bool needed = false;
       for (const ir::Value* user : nest_.scope(from).hosted) {
-        const auto& below = reductions_below(user->def->inputs[0]);
+        const auto& below = reductions_.of(user->def->inputs[0]);
         for (const ir::Value* used : nest_.scope(id).hosted) needed = needed || below.count(used) != 0;
       }
       if (needed && (id == to || reaches(id, to, seen))) return true;
@@ -712,122 +469,11 @@ class Lowering {
     result.part = is_arg_reduction(node.op->reduce) ? 1 : 0;
     result.dtype = result.part == 1 ? DType::I64 : accumulator.dtype;
     result.scope = base;
-    result.varying = kind == Scope::Kind::Serial && reduction_is_varying(operand, base);
+    result.varying = kind == Scope::Kind::Serial && nest_.node(operand).varying;
     nest_.scope(loop).accumulators.push_back(accumulator);
     std::string key = fmt::format("reduced {} {}", loop, result.accumulator);
     return add_node(std::move(result), key);
   }
-
-  bool reduction_is_varying(NodeId operand, ScopeId) { return nest_.node(operand).varying; }
-
-  // ---- lanes -------------------------------------------------------------------------------------------
-  // As many lanes as registers hold of the widest type computed with; reductions keep several registers
-  // of partial results, so that additions overlap.
-  void choose_lanes() {
-    for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
-      Scope& scope = nest_.scope(id);
-      if (scope.lanes < 2) continue;
-      int widest = 0, widest_any = 1;
-      for (const KernelNode& node : nest_.nodes) {
-        if (!node.varying || !nest_.encloses(id, node.scope)) continue;
-        int size =
-            node.kind == KernelNode::Kind::Load ? itemsize(node.dtype) : itemsize(compute_dtype(node.dtype));
-        if (is_floating(node.dtype)) size = std::max(size, itemsize(compute_dtype(node.dtype)));
-        widest_any = std::max(widest_any, size);
-        bool bookkeeping =
-            node.dtype == DType::I64 &&
-            (node.kind == KernelNode::Kind::Reduced || node.kind == KernelNode::Kind::Position ||
-             (node.kind == KernelNode::Kind::Apply && node.prim == Prim::Select));
-        if (!bookkeeping && !(node.kind == KernelNode::Kind::Apply && node.prim == Prim::Cast))
-          widest = std::max(widest, size);
-      }
-      if (widest == 0) widest = widest_any;
-      scope.lanes = std::max(2, nest_.vector_bytes / widest);
-      const int most_lanes = scope.is_reduction() ? 64 : 128;
-      scope.lanes *= scope.is_reduction() ? reduction_registers(scope) : column_registers(id);
-      scope.lanes = std::min(scope.lanes, most_lanes);
-    }
-  }
-
-  // Large enough that nothing of it would be found in the caches later. Only stores that fill whole cache
-  // lines, aligned, bypass the caches: one flat loop.
-  bool writes_much() {
-    constexpr int64_t kManyBytes = 16 << 20;
-    if (innermost_ == 0 || nest_.scope(innermost_).kind != Scope::Kind::Vector) return false;
-    if (!nest_.scope(nest_.scope(innermost_).parent).loops.empty()) return false;
-    int64_t bytes = 0;
-    for (const Store& store : nest_.scope(innermost_).stores) {
-      const Buffer& buffer = nest_.buffers[static_cast<size_t>(store.buffer)];
-      if (itemsize(buffer.dtype) * nest_.scope(innermost_).lanes % nest_.vector_bytes != 0) return false;
-      bytes += buffer.count.hint() * itemsize(buffer.dtype);
-    }
-    return bytes >= kManyBytes;
-  }
-
-  // Per element of the innermost loops: what arithmetic and memory take, whichever is more.
-  void estimate_cost() {
-    double operations = 0, bytes = 0;
-    constexpr double kLanes = 8;
-    for (const KernelNode& node : nest_.nodes) {
-      if (node.kind == KernelNode::Kind::Apply)
-        operations += serial_length(node.scope) * (node.prim >= Prim::Exp ? 20.0 : 1.0) / kLanes;
-      if (node.kind == KernelNode::Kind::Load) bytes += serial_length(node.scope) * itemsize(node.dtype);
-    }
-    for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
-      const Scope& scope = nest_.scope(id);
-      for (const Store& store : scope.stores)
-        bytes += itemsize(nest_.buffers[static_cast<size_t>(store.buffer)].dtype);
-      operations += serial_length(id) * static_cast<double>(scope.accumulators.size()) / kLanes;
-    }
-    constexpr double kNanosecondsPerOperation = 0.4, kNanosecondsPerByte = 0.05;
-    nest_.cost_per_element = std::max(operations * kNanosecondsPerOperation, bytes * kNanosecondsPerByte);
-  }
-
-  // How often what is in the scope runs for each of its enclosing map loops' iterations.
-  double serial_length(ScopeId id) const {
-    double length = 1;
-    for (; id >= 0; id = nest_.scope(id).parent) {
-      if (nest_.scope(id).kind != Scope::Kind::Serial) continue;
-      for (int loop : nest_.scope(id).loops)
-        length *= static_cast<double>(std::max<int64_t>(1, nest_.space.atom(loop).extent.hint()));
-    }
-    return length;
-  }
-
-  // Reductions along outer dimensions read as much of each row as registers hold, in whole cache lines.
-  int column_registers(ScopeId id) {
-    constexpr int64_t kLong = 32;
-    const Scope& scope = nest_.scope(id);
-    size_t accumulators = 0;
-    bool is_long = false;
-    for (const Scope& inner : nest_.scopes) {
-      if (inner.kind != Scope::Kind::Serial || inner.parent != id) continue;
-      accumulators += inner.accumulators.size();
-      is_long = is_long || nest_.space.atom(inner.loops.back()).extent.hint() >= kLong;
-      for (const Accumulator& accumulator : inner.accumulators)
-        if (is_arg_reduction(accumulator.op)) return 1;
-    }
-    if (!is_long || accumulators > 2) return 1;
-    // As much as the columns need, and half of the registers hold.
-    const int most = accumulators == 1 ? 8 : 4;
-    const int64_t columns = nest_.space.atom(scope.loops[0]).extent.hint();
-    int registers = 1;
-    while (registers < most && registers * scope.lanes < columns) registers *= 2;
-    // A row that twice as many hold is read from end to end, which memory likes best.
-    constexpr int kWidest = 64;
-    const bool whole =
-        accumulators == 1 && nest_.vector_bytes == kWidest && columns <= 2 * registers * scope.lanes;
-    return registers == most && whole ? 2 * registers : registers;
-  }
-
-  int reduction_registers(const Scope& scope) {
-    constexpr int64_t kLong = 512;
-    Sym extent = nest_.space.atom(scope.loops.back()).extent;
-    return extent.hint() >= kLong && scope.accumulators.size() <= 4 ? 4 : 1;
-  }
-
-  int num_reduction_loops_ = 0;
-  bool streamed_ = false;
 };
 
 }  // namespace

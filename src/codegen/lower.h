@@ -32,14 +32,6 @@ struct LowerOptions {
   bool streamed = false;  // what is written is not read again
 };
 
-// How the outer dimensions of a group become loops.
-struct OuterLoops {
-  std::vector<std::vector<size_t>> groups;  // dimensions merged into each loop, outermost first
-  bool rows = false;                        // no lanes along the last loop: reductions inside have them
-  // The last of `groups` is written out, element by element: a few columns, or all of a small result.
-  bool unroll_last = false;
-};
-
 // True if the node can be part of a kernel.
 bool is_fusible(const ir::Node& node);
 // Cost of one element of a pointwise node, in additions.

@@ -269,7 +269,8 @@ class Printer {
       return -1;
     const Accumulator& accumulator = rows.accumulators[0];
     const DType stored = nest_.buffers[static_cast<size_t>(scope.stores[0].buffer)].dtype;
-    if (is_arg(accumulator.op) || !nest_.node(accumulator.operand).varying || accumulator.dtype != stored)
+    if (is_arg_reduction(accumulator.op) || !nest_.node(accumulator.operand).varying ||
+        accumulator.dtype != stored)
       return -1;
     if (stored != DType::F32 && stored != DType::F64 && stored != DType::I32 && stored != DType::I64)
       return -1;
@@ -307,7 +308,6 @@ class Printer {
 
   // ---- reductions --------------------------------------------------------------------------------------
   std::string accumulator_name(ScopeId scope, size_t k) { return expressions_.accumulator_name(scope, k); }
-  static bool is_arg(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
 
   static std::string initial_value(const Accumulator& accumulator) {
     DType dtype = accumulator.dtype;
@@ -364,7 +364,7 @@ class Printer {
                          : "lanes.splat((i64)0)";
       }
       line(fmt::format("auto {} = {};", accumulator_name(id, k), value));
-      if (is_arg(accumulator.op)) line(fmt::format("auto {}_at = {};", accumulator_name(id, k), zero));
+      if (is_arg_reduction(accumulator.op)) line(fmt::format("auto {}_at = {};", accumulator_name(id, k), zero));
     }
   }
 
@@ -391,7 +391,7 @@ class Printer {
     bool vector = horizontal || nest_.node(accumulator.operand).varying;
     std::string operand = vector ? expressions_.vector_reference(accumulator.operand, accumulator.dtype)
                                  : expressions_.reference(accumulator.operand);
-    if (is_arg(accumulator.op)) {
+    if (is_arg_reduction(accumulator.op)) {
       std::string suffix = std::string(accumulator.op == ReduceOp::ArgMin ? "min" : "max") +
                            (accumulator.through_root ? "_root" : "");
       std::string take = fmt::format("displaces_{}({}, {})", suffix, operand, name);
@@ -446,7 +446,7 @@ class Printer {
                                                                ? name + "_result"
                                                                : fmt::format("{}{}", name, target_prefix);
       std::string type = declare ? "auto " : "";
-      if (is_arg(accumulator.op)) {
+      if (is_arg_reduction(accumulator.op)) {
         arg_of_lanes(id, k, target, declare);
         continue;
       }
@@ -529,14 +529,14 @@ class Printer {
     for (size_t k = 0; k < scope.accumulators.size(); ++k) {
       std::string name = accumulator_name(id, k);
       line(fmt::format("{} {}_parts[kMaxChunks];", type_name(scope.accumulators[k].dtype), name));
-      if (is_arg(scope.accumulators[k].op)) line(fmt::format("i64 {}_parts_at[kMaxChunks];", name));
+      if (is_arg_reduction(scope.accumulators[k].op)) line(fmt::format("i64 {}_parts_at[kMaxChunks];", name));
     }
     line(fmt::format("const Chunks {}_chunks({}, {});", prefix, sym(count), flat ? 16384 : 1));
     std::string captures = "=";
     for (size_t k = 0; k < scope.accumulators.size(); ++k) {
       std::string name = accumulator_name(id, k);
       captures += fmt::format(", {0}_parts = &{0}_parts[0]", name);
-      if (is_arg(scope.accumulators[k].op))
+      if (is_arg_reduction(scope.accumulators[k].op))
         captures += fmt::format(", {0}_parts_at = &{0}_parts_at[0]", name);
     }
     open(fmt::format(
@@ -568,7 +568,7 @@ class Printer {
       std::string name = accumulator_name(id, k);
       line(fmt::format("{} {}_result = {};", type_name(accumulator.dtype), name, initial_value(accumulator)));
       std::string loop = fmt::format("for (i64 chunk = 0; chunk < {}_chunks.count; ++chunk)", prefix);
-      if (is_arg(accumulator.op)) {
+      if (is_arg_reduction(accumulator.op)) {
         line(fmt::format("i64 {}_result_at = 0;", name));
         line(fmt::format(
             "{0} merge_{1}{2}<{3}>({4}_result, {4}_result_at, {4}_parts[chunk], {4}_parts_at[chunk]);", loop,

@@ -148,7 +148,7 @@ ExpressionPrinter::ExpressionPrinter(const LoopNest& nest, PrintedKernel& kernel
       for (NodeId value : store.more) ++uses_[static_cast<size_t>(value)];
     }
     for (const Accumulator& accumulator : scope.accumulators) {
-      bool arg = accumulator.op == ops::ReduceOp::ArgMin || accumulator.op == ops::ReduceOp::ArgMax;
+      bool arg = is_arg_reduction(accumulator.op);
       uses_[static_cast<size_t>(accumulator.operand)] += arg ? 2 : 1;
     }
   }

@@ -1,0 +1,112 @@
+#include "codegen/lanes.h"
+
+#include <algorithm>
+
+namespace weft::codegen {
+
+using scalar::Prim;
+
+namespace {
+
+// How often what is in the scope runs for each of its enclosing map loops' iterations.
+double serial_length(const LoopNest& nest, ScopeId id) {
+  double length = 1;
+  for (; id >= 0; id = nest.scope(id).parent) {
+    if (nest.scope(id).kind != Scope::Kind::Serial) continue;
+    for (int loop : nest.scope(id).loops)
+      length *= static_cast<double>(std::max<int64_t>(1, nest.space.atom(loop).extent.hint()));
+  }
+  return length;
+}
+
+// Reductions along outer dimensions read as much of each row as registers hold, in whole cache lines.
+int column_registers(const LoopNest& nest, ScopeId id) {
+  constexpr int64_t kLong = 32;
+  const Scope& scope = nest.scope(id);
+  size_t accumulators = 0;
+  bool is_long = false;
+  for (const Scope& inner : nest.scopes) {
+    if (inner.kind != Scope::Kind::Serial || inner.parent != id) continue;
+    accumulators += inner.accumulators.size();
+    is_long = is_long || nest.space.atom(inner.loops.back()).extent.hint() >= kLong;
+    for (const Accumulator& accumulator : inner.accumulators)
+      if (is_arg_reduction(accumulator.op)) return 1;
+  }
+  if (!is_long || accumulators > 2) return 1;
+  // As much as the columns need, and half of the registers hold.
+  const int most = accumulators == 1 ? 8 : 4;
+  const int64_t columns = nest.space.atom(scope.loops[0]).extent.hint();
+  int registers = 1;
+  while (registers < most && registers * scope.lanes < columns) registers *= 2;
+  // A row that twice as many hold is read from end to end, which memory likes best.
+  constexpr int kWidest = 64;
+  const bool whole =
+      accumulators == 1 && nest.vector_bytes == kWidest && columns <= 2 * registers * scope.lanes;
+  return registers == most && whole ? 2 * registers : registers;
+}
+
+int reduction_registers(const LoopNest& nest, const Scope& scope) {
+  constexpr int64_t kLong = 512;
+  Sym extent = nest.space.atom(scope.loops.back()).extent;
+  return extent.hint() >= kLong && scope.accumulators.size() <= 4 ? 4 : 1;
+}
+
+}  // namespace
+
+void choose_lanes(LoopNest& nest) {
+  for (ScopeId id = 0; id < static_cast<ScopeId>(nest.scopes.size()); ++id) {
+    Scope& scope = nest.scope(id);
+    if (scope.lanes < 2) continue;
+    int widest = 0, widest_any = 1;
+    for (const KernelNode& node : nest.nodes) {
+      if (!node.varying || !nest.encloses(id, node.scope)) continue;
+      int size =
+          node.kind == KernelNode::Kind::Load ? itemsize(node.dtype) : itemsize(compute_dtype(node.dtype));
+      if (is_floating(node.dtype)) size = std::max(size, itemsize(compute_dtype(node.dtype)));
+      widest_any = std::max(widest_any, size);
+      bool bookkeeping = node.dtype == DType::I64 &&
+                         (node.kind == KernelNode::Kind::Reduced || node.kind == KernelNode::Kind::Position ||
+                          (node.kind == KernelNode::Kind::Apply && node.prim == Prim::Select));
+      if (!bookkeeping && !(node.kind == KernelNode::Kind::Apply && node.prim == Prim::Cast))
+        widest = std::max(widest, size);
+    }
+    if (widest == 0) widest = widest_any;
+    scope.lanes = std::max(2, nest.vector_bytes / widest);
+    const int most_lanes = scope.is_reduction() ? 64 : 128;
+    scope.lanes *= scope.is_reduction() ? reduction_registers(nest, scope) : column_registers(nest, id);
+    scope.lanes = std::min(scope.lanes, most_lanes);
+  }
+}
+
+bool writes_much(const LoopNest& nest, ScopeId innermost) {
+  constexpr int64_t kManyBytes = 16 << 20;
+  if (innermost == 0 || nest.scope(innermost).kind != Scope::Kind::Vector) return false;
+  if (!nest.scope(nest.scope(innermost).parent).loops.empty()) return false;
+  int64_t bytes = 0;
+  for (const Store& store : nest.scope(innermost).stores) {
+    const Buffer& buffer = nest.buffers[static_cast<size_t>(store.buffer)];
+    if (itemsize(buffer.dtype) * nest.scope(innermost).lanes % nest.vector_bytes != 0) return false;
+    bytes += buffer.count.hint() * itemsize(buffer.dtype);
+  }
+  return bytes >= kManyBytes;
+}
+
+double cost_per_element(const LoopNest& nest) {
+  double operations = 0, bytes = 0;
+  constexpr double kLanes = 8;
+  for (const KernelNode& node : nest.nodes) {
+    if (node.kind == KernelNode::Kind::Apply)
+      operations += serial_length(nest, node.scope) * (node.prim >= Prim::Exp ? 20.0 : 1.0) / kLanes;
+    if (node.kind == KernelNode::Kind::Load) bytes += serial_length(nest, node.scope) * itemsize(node.dtype);
+  }
+  for (ScopeId id = 0; id < static_cast<ScopeId>(nest.scopes.size()); ++id) {
+    const Scope& scope = nest.scope(id);
+    for (const Store& store : scope.stores)
+      bytes += itemsize(nest.buffers[static_cast<size_t>(store.buffer)].dtype);
+    operations += serial_length(nest, id) * static_cast<double>(scope.accumulators.size()) / kLanes;
+  }
+  constexpr double kNanosecondsPerOperation = 0.4, kNanosecondsPerByte = 0.05;
+  return std::max(operations * kNanosecondsPerOperation, bytes * kNanosecondsPerByte);
+}
+
+}  // namespace weft::codegen
