@@ -98,34 +98,39 @@ class ClangToolchain final : public Toolchain {
   }
 
   std::string compile(const CompileRequest& request) const override {
-    const std::lock_guard<std::mutex> lock(compile_mutex());
-    const Plugin& clang = plugin();
-    if (!clang.error.empty()) throw_error(ErrorKind::Runtime, "clang: " + clang.error);
-    const std::vector<std::string> flags = kernel_flags();
-    std::vector<const char*> flag_pointers;
-    for (const std::string& flag : flags) flag_pointers.push_back(flag.c_str());
-    const std::string library = own_library_path();
-    const bool shared = library.find(".so") != std::string::npos;
-    const WeftClangRequest input = {request.name.c_str(),  request.source.data(),
-                                    request.source.size(), flag_pointers.data(),
-                                    flag_pointers.size(),  shared ? library.c_str() : nullptr};
-    WeftClangResult output = {};
-    clang.compile(&input, &output);
-    log::write(log::Channel::Cache,
-               fmt::format("clang: {}: {:.1f} ms to IR, {:.1f} ms to machine code, {:.1f} ms linking",
-                           request.name, output.frontend_ms, output.backend_ms, output.link_ms));
-    const std::string bytes = output.bytes != nullptr ? std::string(output.bytes, output.size) : "";
-    const std::string message = output.message != nullptr ? output.message : "";
-    clang.release(&output);
-    if (bytes.empty()) {
-      throw_error(ErrorKind::Runtime,
-                  fmt::format("clang: compiling kernel '{}' failed:\n{}", request.name, message));
-    }
-    return bytes;
+    return compile_with_clang(request, kernel_flags());
   }
 };
 
 }  // namespace
+
+std::string compile_with_clang(const CompileRequest& request, const std::vector<std::string>& flags) {
+  const std::lock_guard<std::mutex> lock(compile_mutex());
+  const Plugin& clang = plugin();
+  if (!clang.error.empty()) throw_error(ErrorKind::Runtime, "clang: " + clang.error);
+  std::vector<const char*> flag_pointers;
+  for (const std::string& flag : flags) flag_pointers.push_back(flag.c_str());
+  const std::string library = own_library_path();
+  const bool shared = library.find(".so") != std::string::npos;
+  const WeftClangRequest input = {request.name.c_str(),  request.source.data(),
+                                  request.source.size(), flag_pointers.data(),
+                                  flag_pointers.size(),  shared ? library.c_str() : nullptr};
+  WeftClangResult output = {};
+  clang.compile(&input, &output);
+  log::write(log::Channel::Cache,
+             fmt::format("clang: {}: {:.1f} ms to IR, {:.1f} ms to machine code, {:.1f} ms linking",
+                         request.name, output.frontend_ms, output.backend_ms, output.link_ms));
+  const std::string bytes = output.bytes != nullptr ? std::string(output.bytes, output.size) : "";
+  const std::string message = output.message != nullptr ? output.message : "";
+  const std::string unknown_flag = output.unknown_flag != nullptr ? output.unknown_flag : "";
+  clang.release(&output);
+  WEFT_ASSERT(unknown_flag.empty(), fmt::format("clang: no translation of the flag '{}'", unknown_flag));
+  if (bytes.empty()) {
+    throw_error(ErrorKind::Runtime,
+                fmt::format("clang: compiling kernel '{}' failed:\n{}", request.name, message));
+  }
+  return bytes;
+}
 
 const Toolchain& clang_toolchain() {
   static const ClangToolchain instance;

@@ -6,5 +6,7 @@ namespace weft::runtime {
 
 // Clang in this process, from a plugin library that is loaded by the first compilation.
 const Toolchain& clang_toolchain();
+// What its compile() does, with flags of one's own. A flag that the plugin does not know is an internal error.
+std::string compile_with_clang(const CompileRequest& request, const std::vector<std::string>& flags);
 
 }  // namespace weft::runtime

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/clang_toolchain.h"
 #include "runtime/toolchain.h"
 #include "support.h"
 #include "weft/error.h"
@@ -288,6 +289,25 @@ TEST_P(Toolchains, KernelsCallMathLibraries) {
   const LoadedKernel kernel = load_kernel(request);
   auto difference = reinterpret_cast<double (*)(double)>(kernel.module->symbol("difference"));
   EXPECT_NEAR(difference(1.25), 0.0, 1e-15);
+}
+
+// A flag that is dropped would change results in silence.
+TEST(ClangFlags, WhatIsNotKnownIsNamed) {
+  std::string why_not;
+  if (!clang_toolchain().available(&why_not)) GTEST_SKIP() << why_not;
+  for (const std::string flag :
+       {"-ffast-math", "-fno-wrapv", "-Ofast", "-mno-avx", "-mtune=generic", "-mavx1024", "-DNAME=1"}) {
+    std::vector<std::string> flags = kernel_flags();
+    flags.push_back(flag);
+    try {
+      compile_with_clang(returns(0), flags);
+      ADD_FAILURE() << flag;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Internal) << flag;
+      EXPECT_THAT(error.what(), HasSubstr("flag '" + flag + "'"));
+    }
+  }
+  EXPECT_NE(compile_with_clang(returns(0), kernel_flags()), "");
 }
 
 TEST_P(Toolchains, NoSystemHeaderIsFound) {

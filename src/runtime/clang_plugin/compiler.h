@@ -9,8 +9,9 @@
 namespace weft::clang_plugin {
 
 struct ObjectCode {
-  std::string bytes;    // empty on failure
-  std::string message;  // diagnostics
+  std::string bytes;         // empty on failure
+  std::string message;       // diagnostics
+  std::string unknown_flag;  // of the request, where one stops the compilation
   double frontend_ms = 0, backend_ms = 0;
 };
 

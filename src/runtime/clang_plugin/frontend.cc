@@ -18,7 +18,9 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 
+#include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <mutex>
 
 #include "runtime/clang_plugin/compiler.h"
@@ -30,33 +32,60 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The compiler proper takes other options than its driver, which would search the disk for system headers and
-// libraries that kernels do not use. What is not named here is the same for both, or the default there.
-std::vector<std::string> compiler_arguments(const WeftClangRequest& request) {
-  std::vector<std::string> arguments = {"-triple", llvm::sys::getDefaultTargetTriple(), "-x", "c++"};
-  for (size_t i = 0; i < request.flag_count; ++i) {
-    const std::string flag = request.flags[i];
-    const auto starts = [&](const char* prefix) { return flag.rfind(prefix, 0) == 0; };
-    if (starts("-march=")) {
-      arguments.insert(arguments.end(), {"-target-cpu", flag.substr(7)});
-    } else if (starts("-mprefer-vector-width=")) {
-      arguments.push_back(flag);
-    } else if (starts("-m")) {
-      arguments.insert(arguments.end(), {"-target-feature", "+" + flag.substr(2)});
-    } else if (flag == "-fPIC") {
-      arguments.insert(arguments.end(), {"-mrelocation-model", "pic", "-pic-level", "2"});
-    } else if (flag == "-nostdinc") {
-      arguments.insert(arguments.end(), {"-nostdsysteminc", "-nobuiltininc"});
-    } else if (starts("-std=") || starts("-O") || flag == "-w" || flag == "-ffp-contract=off" ||
-               flag == "-ffreestanding" || flag == "-fno-rtti" || flag == "-fno-threadsafe-statics" ||
-               flag == "-fno-plt" || flag == "-fno-ident" || flag == "-fwrapv") {
-      arguments.push_back(flag);
-    }
+bool is_one_of(const std::string& flag, std::initializer_list<const char*> flags) {
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
+}
+
+bool starts_with(const std::string& flag, const char* prefix) { return flag.rfind(prefix, 0) == 0; }
+
+// "avx512f" of "-mavx512f"; "" of any other flag.
+std::string feature_of(const std::string& flag) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.'; };
+  if (!starts_with(flag, "-m") || !std::all_of(flag.begin() + 2, flag.end(), is_letter)) return "";
+  return flag.substr(2);
+}
+
+// What the compiler proper calls a flag of its driver; false where that is not known here. The driver itself
+// would search the disk for system headers and libraries that kernels do not use.
+bool append_flag(const std::string& flag, std::vector<std::string>& arguments) {
+  if (starts_with(flag, "-march=")) {
+    arguments.insert(arguments.end(), {"-target-cpu", flag.substr(7)});
+  } else if (const std::string feature = feature_of(flag); !feature.empty()) {
+    arguments.insert(arguments.end(), {"-target-feature", "+" + feature});
+  } else if (flag == "-fPIC") {
+    arguments.insert(arguments.end(), {"-mrelocation-model", "pic", "-pic-level", "2"});
+  } else if (flag == "-nostdinc") {
+    arguments.insert(arguments.end(), {"-nostdsysteminc", "-nobuiltininc"});
+  } else if (starts_with(flag, "-std=") || starts_with(flag, "-mprefer-vector-width=") ||
+             is_one_of(flag, {"-O0", "-O1", "-O2", "-O3", "-w", "-ffp-contract=off", "-ffreestanding",
+                              "-fno-rtti", "-fno-threadsafe-statics", "-fno-plt", "-fno-ident", "-fwrapv"})) {
+    arguments.push_back(flag);
+  } else {
+    // The compiler proper does these unless it is told otherwise.
+    return is_one_of(
+        flag, {"-fno-math-errno", "-fno-trapping-math", "-fno-exceptions", "-fno-semantic-interposition",
+               "-fno-stack-protector", "-fno-asynchronous-unwind-tables"});
   }
+  return true;
+}
+
+std::vector<std::string> compiler_arguments(const WeftClangRequest& request, std::string* unknown_flag) {
+  std::vector<std::string> arguments = {"-triple", llvm::sys::getDefaultTargetTriple(), "-x", "c++"};
+  for (size_t i = 0; i < request.flag_count; ++i)
+    if (!append_flag(request.flags[i], arguments)) *unknown_flag = request.flags[i];
   arguments.insert(arguments.end(),
                    {"-vectorize-loops", "-vectorize-slp", "-mframe-pointer=none", "-main-file-name",
                     std::string(request.name) + ".cc", std::string(request.name) + ".cc"});
   return arguments;
+}
+
+// A feature of processors that the target does not have would be ignored.
+std::string unknown_feature(const WeftClangRequest& request, const clang::TargetInfo& target) {
+  for (size_t i = 0; i < request.flag_count; ++i)
+    if (const std::string feature = feature_of(request.flags[i]);
+        !feature.empty() && !target.isValidFeatureName(feature))
+      return request.flags[i];
+  return "";
 }
 
 void initialize_target() {
@@ -108,7 +137,8 @@ ObjectCode compile_object(const WeftClangRequest& request) {
   compiler.setVerboseOutputStream(llvm::nulls());  // where "1 error generated." goes
   compiler.createDiagnostics(new clang::TextDiagnosticPrinter(messages, diagnostic_options.get()));
 
-  const std::vector<std::string> arguments = compiler_arguments(request);
+  const std::vector<std::string> arguments = compiler_arguments(request, &result.unknown_flag);
+  if (!result.unknown_flag.empty()) return result;
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
   if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers,
@@ -127,7 +157,8 @@ ObjectCode compile_object(const WeftClangRequest& request) {
   clang::EmitLLVMOnlyAction action(&context);
   if (!compiler.ExecuteAction(action)) return result;
   const std::unique_ptr<llvm::Module> module = action.takeModule();
-  if (module == nullptr) return result;
+  result.unknown_flag = unknown_feature(request, compiler.getTarget());
+  if (module == nullptr || !result.unknown_flag.empty()) return result;
   result.frontend_ms = milliseconds_since(start);
 
   compiler.getCodeGenOpts().DisableLLVMPasses = false;

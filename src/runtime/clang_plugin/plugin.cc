@@ -36,12 +36,14 @@ __attribute__((visibility("default"))) void weft_clang_compile(const WeftClangRe
              copy_of(object.message),
              object.frontend_ms,
              object.backend_ms,
-             link_time.count()};
+             link_time.count(),
+             object.unknown_flag.empty() ? nullptr : copy_of(object.unknown_flag)};
 }
 
 __attribute__((visibility("default"))) void weft_clang_release(WeftClangResult* result) {
   std::free(result->bytes);
   std::free(result->message);
+  std::free(result->unknown_flag);
   *result = {};
 }
 

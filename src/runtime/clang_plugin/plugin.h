@@ -21,6 +21,7 @@ struct WeftClangResult {
   size_t size;
   char* message;  // diagnostics when bytes is null
   double frontend_ms, backend_ms, link_ms;
+  char* unknown_flag;  // a flag that the plugin cannot pass on, or null
 };
 
 // Thread-safe. The result is released with weft_clang_release.
