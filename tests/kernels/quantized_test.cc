@@ -383,10 +383,13 @@ TEST(QuantizedKernels, IntegerProducts) {
           for (int64_t i = 0; i < rows; ++i)
             kernels->quantize_row({.x = x.data_as<float>() + i * inputs,
                                    .k = inputs,
+                                   .step = 4,
                                    .plane = inputs,
                                    .group = group,
                                    .planes = planes,
                                    .offset = int4 ? 8 : 128,
+                                   .for_tiles = false,
+                                   .groups_stride = 1,
                                    .values = values.data() + i * 2 * inputs,
                                    .scales = scales.data() + i * groups,
                                    .sums = sums.data() + i * groups,
@@ -399,10 +402,6 @@ TEST(QuantizedKernels, IntegerProducts) {
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t p = 0; p < inputs; ++p)
               ASSERT_NEAR(rounded(i, p), x.at(i * inputs + p), 3 * rounding_of(planes));
-          std::vector<uint8_t> bytes(static_cast<size_t>(groups * group * k::kPanel));
-          std::vector<float> floats(static_cast<size_t>(groups * 2 * k::kPanel));
-          const bool unpack = int4 && planes == 1 && inputs % group == 0;
-          if (unpack) kernels->unpack_int4(panel.bytes.data(), inputs, group, bytes.data(), floats.data());
           k::DotArgs args{.x = values.data(),
                           .x_stride = 2 * inputs,
                           .x_plane = inputs,
@@ -413,11 +412,10 @@ TEST(QuantizedKernels, IntegerProducts) {
                           .k = inputs,
                           .group = group,
                           .weights = panel.bytes.data(),
-                          .scales = floats.data(),
                           .y = nullptr};
           for (int64_t count = 1; count <= kernels->dot_rows[planes - 1]; ++count) {
-            std::vector<float> y(static_cast<size_t>(count * k::kPanel), 1.0f), unpacked(y);
-            args.y = y.data(), args.weights = panel.bytes.data();
+            std::vector<float> y(static_cast<size_t>(count * k::kPanel), 1.0f);
+            args.y = y.data();
             kernels->dot[int4][planes - 1][count](args);
             for (int64_t i = 0; i < count; ++i)
               for (int64_t j = 0; j < k::kPanel; ++j) {
@@ -429,11 +427,86 @@ TEST(QuantizedKernels, IntegerProducts) {
                 const double bound = static_cast<double>(groups + 3) * 0x1p-23 * magnitude;
                 ASSERT_NEAR(y[static_cast<size_t>(i * k::kPanel + j)], sum, bound) << i << " " << j;
               }
-            if (!unpack || count > kernels->unpacked_rows) continue;
-            args.y = unpacked.data(), args.weights = bytes.data();
-            kernels->dot_unpacked[count](args);
-            ASSERT_EQ(y, unpacked);
           }
+        }
+      }
+    }
+  }
+}
+
+// Tiles of many rows give what few rows give, to the bit.
+TEST(QuantizedKernels, TilesOfManyRows) {
+  for (const k::QuantizedKernels* kernels : kernels_of_this_machine()) {
+    for (const int64_t group : {32, 64, 128, 256}) {
+      for (const bool int4 : {false, true}) {
+        for (const int planes : {1, 2}) {
+          SCOPED_TRACE(std::string(kernels->name) + (int4 ? " int4 g" : " int8 g") + std::to_string(group) +
+                       " planes " + std::to_string(planes));
+          const int64_t inputs = 512 + (int4 ? 0 : 16), groups = (inputs + group - 1) / group, tiles = 3;
+          const int64_t rows = kernels->tile_lines / planes, line = 4 * kernels->tile_lines;
+          const PanelSample panel(int4 ? k::WeightFormat::Int4 : k::WeightFormat::Int8, inputs, group);
+          std::vector<uint8_t> bytes(panel.bytes);
+          std::vector<float> floats(static_cast<size_t>(groups * 2 * k::kPanel));
+          bytes.resize(static_cast<size_t>(inputs * k::kPanel));
+          if (int4) kernels->unpack_int4(panel.bytes.data(), inputs, group, bytes.data(), floats.data());
+
+          const Tensor x = sample({tiles * rows, inputs}, 3);
+          std::vector<int8_t> values(static_cast<size_t>(tiles * kernels->tile_lines * inputs)),
+              plain(values);
+          std::vector<float> scales(static_cast<size_t>(tiles * rows * groups)), sums(scales);
+          std::vector<int32_t> starts(scales.size());
+          k::QuantizeRowArgs row{.x = nullptr,
+                                 .k = inputs,
+                                 .step = 4,
+                                 .plane = inputs,
+                                 .group = group,
+                                 .planes = planes,
+                                 .offset = int4 ? 8 : 128,
+                                 .for_tiles = false,
+                                 .groups_stride = 1,
+                                 .values = plain.data(),
+                                 .scales = scales.data(),
+                                 .sums = sums.data(),
+                                 .starts = starts.data()};
+          std::vector<float> expected(static_cast<size_t>(tiles * rows * k::kPanel), 1.0f), y(expected);
+          for (int64_t i = 0; i < tiles * rows; ++i) {
+            row.x = x.data_as<float>() + i * inputs;
+            kernels->quantize_row(row);
+            kernels->dot[int4][planes - 1][1]({.x = plain.data(),
+                                               .x_stride = 0,
+                                               .x_plane = inputs,
+                                               .x_scales = scales.data(),
+                                               .x_sums = sums.data(),
+                                               .x_starts = starts.data(),
+                                               .groups_stride = 0,
+                                               .k = inputs,
+                                               .group = group,
+                                               .weights = panel.bytes.data(),
+                                               .y = expected.data() + i * k::kPanel});
+          }
+          row.for_tiles = true, row.step = line, row.plane = 4, row.groups_stride = rows;
+          for (int64_t i = 0; i < tiles * rows; ++i) {
+            const int64_t tile = i / rows, within = i % rows, at = tile * groups * rows + within;
+            row.x = x.data_as<float>() + i * inputs;
+            row.values = values.data() + tile * kernels->tile_lines * inputs + within * 4 * planes;
+            row.scales = scales.data() + at, row.sums = sums.data() + at, row.starts = starts.data() + at;
+            kernels->quantize_row(row);
+          }
+          kernels->dot_tiles[int4][planes - 1]({.tiles = tiles,
+                                                .x = values.data(),
+                                                .x_stride = kernels->tile_lines * inputs,
+                                                .x_scales = scales.data(),
+                                                .x_sums = sums.data(),
+                                                .x_starts = starts.data(),
+                                                .groups_stride = groups * rows,
+                                                .k = inputs,
+                                                .group = group,
+                                                .weights = bytes.data(),
+                                                .scales = int4 ? floats.data() : nullptr,
+                                                .y = y.data(),
+                                                .next = bytes.data(),
+                                                .next_bytes = 64});
+          ASSERT_EQ(y, expected);
         }
       }
     }

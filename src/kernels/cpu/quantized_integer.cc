@@ -1,5 +1,6 @@
 // Products of rows that are rounded to integers, of 16 or 8 bits, with int8 and int4 weights.
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cpu/quantized_matrix.h"
 
@@ -7,125 +8,221 @@ namespace weft::kernels {
 namespace {
 
 constexpr int64_t kChunk = 1024;     // inputs, whose weights of a panel stay in the second-level cache
-constexpr int64_t kUnpacked = 512;   // inputs whose int4 weights are unpacked at once
+constexpr int64_t kBlock = 512;      // inputs of many rows: half their weights of a panel stay in the first
 constexpr int64_t kInt8Group = 128;  // inputs with one scale where the weights have no groups
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-}  // namespace
+// The float32 inputs [k, k + count) of row i: where they are, or in `copy` with zeros past the end.
+const float* inputs_of(const ProductArgs& args, int64_t i, int64_t k, int64_t count, int64_t in,
+                       float* copy) {
+  if (args.x.dtype == DType::F32 && k + count <= in)
+    return static_cast<const float*>(args.x.data) + i * args.x.stride + k;
+  to_floats(args.x, i, 1, k, std::min(count, in - k), count, copy, count);
+  return copy;
+}
 
-// x as [chunks of inputs][rows][planes][kChunk] bytes, and what belongs to each group of inputs:
-// [rows][groups].
-struct PackedMatrix::Integers {
-  int planes;
-  int64_t group, groups;
+// What belongs to each group of inputs.
+struct Groups {
+  int64_t size, count;
   float *scales, *sums;
   int32_t* starts;
-  int8_t* values;
+
+  // Takes three times `rows` times `count` of `memory`; returns what is left.
+  float* place(int64_t rows, float* memory) {
+    scales = memory;
+    sums = scales + rows * count;
+    starts = reinterpret_cast<int32_t*>(sums + rows * count);
+    return sums + 2 * rows * count;
+  }
 };
 
-struct PackedMatrix::IntegerRows {
+}  // namespace
+
+// What few and many rows have in common.
+struct PackedMatrix::IntegerProduct {
   const PackedMatrix& matrix;
   const ProductArgs& args;
-  Integers x;
+  int planes;
+  bool int4;
+  Groups groups;
+  int8_t* values = nullptr;
 
-  IntegerRows(const PackedMatrix& matrix, const ProductArgs& args, int planes, Scratch& scratch)
-      : matrix(matrix), args(args) {
-    x.planes = planes;
-    x.group = matrix.format_ == WeightFormat::Int4 ? matrix.group_ : kInt8Group;
-    x.groups = ceil_div(matrix.packed_in_, x.group);
-    const int64_t groups = args.rows * x.groups,
-                  bytes = args.rows * planes * ceil_div(matrix.packed_in_, kChunk) * kChunk;
-    x.scales = scratch.floats(3 * groups + bytes / 4);
-    x.sums = x.scales + groups;
-    x.starts = reinterpret_cast<int32_t*>(x.sums + groups);
-    x.values = reinterpret_cast<int8_t*>(x.starts + groups);
+  IntegerProduct(const PackedMatrix& matrix, const ProductArgs& args, int planes)
+      : matrix(matrix), args(args), planes(planes), int4(matrix.format_ == WeightFormat::Int4) {
+    groups.size = int4 ? matrix.group_ : kInt8Group;
+    groups.count = ceil_div(matrix.packed_in_, groups.size);
   }
 
-  static void round(void* context, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) static_cast<const IntegerRows*>(context)->round_row(i);
-  }
-
-  void round_row(int64_t i) const {
+  // Inputs [k, k + count) of row i. at, group_at: where its values and what belongs to its groups go.
+  void round(int64_t i, int64_t k, int64_t count, int64_t step, int64_t plane, int64_t at, int64_t group_at,
+             int64_t groups_stride) const {
     alignas(64) float copy[kChunk];
-    const bool in_place = args.x.dtype == DType::F32 && matrix.packed_in_ == matrix.in_;
-    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk) {
-      const int64_t count = std::min(kChunk, matrix.packed_in_ - k);
-      if (!in_place) to_floats(args.x, i, 1, k, std::min(count, matrix.in_ - k), count, copy, kChunk);
-      const int64_t group = i * x.groups + k / x.group;
-      quantized_kernels().quantize_row(
-          {.x = in_place ? static_cast<const float*>(args.x.data) + i * args.x.stride + k : copy,
-           .k = count,
-           .plane = kChunk,
-           .group = x.group,
-           .planes = x.planes,
-           .offset = matrix.format_ == WeightFormat::Int4 ? 8 : 128,
-           .values = x.values + k * args.rows * x.planes + i * x.planes * kChunk,
-           .scales = x.scales + group,
-           .sums = x.sums + group,
-           .starts = x.starts + group});
+    quantized_kernels().quantize_row({.x = inputs_of(args, i, k, count, matrix.in_, copy),
+                                      .k = count,
+                                      .step = step,
+                                      .plane = plane,
+                                      .group = groups.size,
+                                      .planes = planes,
+                                      .offset = int4 ? 8 : 128,
+                                      .for_tiles = step != 4,
+                                      .groups_stride = groups_stride,
+                                      .values = values + at,
+                                      .scales = groups.scales + group_at,
+                                      .sums = groups.sums + group_at,
+                                      .starts = groups.starts + group_at});
+  }
+};
+
+// ---- few rows ----------------------------------------------------------------------------------
+// x as [chunks of inputs][rows][planes][kChunk] bytes; groups as [rows][groups].
+struct PackedMatrix::FewIntegers : IntegerProduct {
+  FewIntegers(const PackedMatrix& matrix, const ProductArgs& args, int planes, Scratch& scratch)
+      : IntegerProduct(matrix, args, planes) {
+    const int64_t bytes = args.rows * planes * ceil_div(matrix.packed_in_, kChunk) * kChunk;
+    float* const memory = scratch.floats(3 * args.rows * groups.count + bytes / 4);
+    values = reinterpret_cast<int8_t*>(groups.place(args.rows, memory));
+  }
+
+  static void round_rows(void* context, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) static_cast<const FewIntegers*>(context)->round_row(i);
+  }
+  void round_row(int64_t i) const {
+    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk)
+      round(i, k, std::min(kChunk, matrix.packed_in_ - k), 4, kChunk, (k * args.rows + i * kChunk) * planes,
+            i * groups.count + k / groups.size, 1);
+  }
+
+  static void run(void* context, int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel)
+      static_cast<const FewIntegers*>(context)->run_panel(panel);
+  }
+  void run_panel(int64_t panel) const {
+    alignas(64) float sums[kMaxSmallBatch * kPanel] = {};
+    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk) add_products(panel, k, sums);
+    matrix.finish(args, panel, 1, sums, 0);
+  }
+
+  void add_products(int64_t panel, int64_t k, float* sums) const {
+    const QuantizedKernels& kernels = quantized_kernels();
+    const int64_t parts = ceil_div(args.rows, kernels.dot_rows[planes - 1]);
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
+      const int64_t group = first * groups.count + k / groups.size;
+      kernels.dot[int4][planes - 1][rows]({.x = values + (k * args.rows + first * kChunk) * planes,
+                                           .x_stride = planes * kChunk,
+                                           .x_plane = kChunk,
+                                           .x_scales = groups.scales + group,
+                                           .x_sums = groups.sums + group,
+                                           .x_starts = groups.starts + group,
+                                           .groups_stride = groups.count,
+                                           .k = std::min(kChunk, matrix.packed_in_ - k),
+                                           .group = groups.size,
+                                           .weights = matrix.panel(panel) + matrix.offset_of(k),
+                                           .y = sums + first * kPanel});
+    }
+  }
+};
+
+// ---- many rows ---------------------------------------------------------------------------------
+// x as [blocks of kBlock inputs][tiles][kBlock / 4][rows][planes][4] bytes; groups as [tiles][groups][rows].
+struct PackedMatrix::ManyIntegers : IntegerProduct {
+  int64_t tile_rows, tiles;
+
+  ManyIntegers(const PackedMatrix& matrix, const ProductArgs& args, int planes, Scratch& scratch)
+      : IntegerProduct(matrix, args, planes) {
+    tile_rows = quantized_kernels().tile_lines / planes;
+    tiles = ceil_div(args.rows, tile_rows);
+    const int64_t rows = tiles * tile_rows,
+                  bytes = rows * planes * ceil_div(matrix.packed_in_, kBlock) * kBlock;
+    values =
+        reinterpret_cast<int8_t*>(groups.place(rows, scratch.floats(3 * rows * groups.count + bytes / 4)));
+  }
+  int64_t tile_bytes() const { return tile_rows * planes * kBlock; }
+
+  static void round_tiles(void* context, int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; ++tile)
+      static_cast<const ManyIntegers*>(context)->round_tile(tile);
+  }
+  void round_tile(int64_t tile) const {
+    for (int64_t k = 0; k < matrix.packed_in_; k += kBlock) {
+      const int64_t count = std::min(kBlock, matrix.packed_in_ - k);
+      for (int64_t line = 0; line < tile_rows; ++line) {
+        // Past the last row, it once more: the products are not used.
+        const int64_t i = std::min(tile * tile_rows + line, args.rows - 1);
+        round(i, k, count, 4 * tile_rows * planes, 4,
+              (k / kBlock * tiles + tile) * tile_bytes() + 4 * line * planes,
+              (tile * groups.count + k / groups.size) * tile_rows + line, tile_rows);
+      }
     }
   }
 
   static void run(void* context, int64_t begin, int64_t end) {
+    const ManyIntegers& self = *static_cast<const ManyIntegers*>(context);
     thread_local Scratch scratch;
-    const IntegerRows& self = *static_cast<const IntegerRows*>(context);
-    const bool many = self.args.rows > kMaxSmallBatch;
-    const bool unpack = many && self.matrix.format_ == WeightFormat::Int4 && self.x.planes == 1;
-    const int64_t at_once = many ? kPanelsAtOnce : 1, sums = at_once * self.args.rows * kPanel;
-    float* const floats =
-        scratch.floats(sums + (unpack ? kUnpacked * kPanel / 4 + kUnpacked / 32 * 2 * kPanel : 0));
-    for (int64_t panel = begin; panel < end; panel += at_once)
-      self.run_panels(panel, std::min(at_once, end - panel), floats, unpack ? floats + sums : nullptr);
+    const int64_t sums = kPanelsAtOnce * self.panel_sums(), scales = kBlock / self.groups.size * 2 * kPanel;
+    float* const memory = scratch.floats(sums + (self.int4 ? scales + kBlock * kPanel / 4 : 0));
+    for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce)
+      self.run_panels(panel, std::min(kPanelsAtOnce, end - panel), memory, memory + sums,
+                      memory + sums + scales);
+  }
+  int64_t panel_sums() const { return tiles * tile_rows * kPanel; }
+
+  // sums: [panels][rows][64]. scales, bytes: room for a panel's int4 weights of kBlock inputs.
+  void run_panels(int64_t first, int64_t panels, float* sums, float* scales, float* bytes) const {
+    std::fill(sums, sums + panels * panel_sums(), 0.0f);
+    for (int64_t k = 0; k < matrix.packed_in_; k += kBlock)
+      for (int64_t i = 0; i < panels; ++i) {
+        const bool last = i + 1 == panels;
+        const uint8_t* const next = last ? block(first, k + kBlock) : block(first + i + 1, k);
+        add_products(first + i, k, next, sums + i * panel_sums(), scales, reinterpret_cast<uint8_t*>(bytes));
+      }
+    matrix.finish(args, first, panels, sums, panel_sums());
   }
 
-  // sums: [panels][rows][64]; unpacked: room for the weights of kUnpacked inputs, or null.
-  void run_panels(int64_t first, int64_t panels, float* sums, float* unpacked) const {
-    std::fill(sums, sums + panels * args.rows * kPanel, 0.0f);
-    const int64_t step = unpacked ? kUnpacked : kChunk;
-    for (int64_t k = 0; k < matrix.packed_in_; k += step)
-      for (int64_t i = 0; i < panels; ++i)
-        add_products(first + i, k, std::min(step, matrix.packed_in_ - k), sums + i * args.rows * kPanel,
-                     unpacked);
-    for (int64_t i = 0; i < panels; ++i) matrix.finish(args, first + i, sums + i * args.rows * kPanel);
+  // The weights of inputs from k on; past the last, those of the panels that follow.
+  const uint8_t* block(int64_t panel, int64_t k) const {
+    if (k < matrix.packed_in_) return matrix.panel(panel) + matrix.offset_of(k);
+    return matrix.panel(std::min(panel + kPanelsAtOnce, matrix.panels_ - 1));
   }
 
-  void add_products(int64_t panel, int64_t k, int64_t count, float* sums, float* unpacked) const {
-    const QuantizedKernels& kernels = quantized_kernels();
-    const DotFn* dot = kernels.dot[matrix.format_ == WeightFormat::Int4][x.planes - 1];
-    int64_t most = kernels.dot_rows[x.planes - 1];
-    const uint8_t* weights = matrix.panel(panel) + matrix.offset_of(k);
-    if (unpacked) {
-      auto* const bytes = reinterpret_cast<uint8_t*>(unpacked + kUnpacked / 32 * 2 * kPanel);
-      kernels.unpack_int4(weights, count, x.group, bytes, unpacked);
-      weights = bytes, dot = kernels.dot_unpacked, most = kernels.unpacked_rows;
+  void add_products(int64_t panel, int64_t k, const uint8_t* next, float* sums, float* scales,
+                    uint8_t* bytes) const {
+    const int64_t count = std::min(kBlock, matrix.packed_in_ - k), group = k / groups.size * tile_rows;
+    const uint8_t* weights = block(panel, k);
+    if (int4) {
+      quantized_kernels().unpack_int4(weights, count, groups.size, bytes, scales);
+      weights = bytes;
     }
-    const int64_t parts = ceil_div(args.rows, most), chunk = k / kChunk * kChunk;
-    for (int64_t part = 0; part < parts; ++part) {
-      const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
-      const int64_t group = first * x.groups + k / x.group;
-      dot[rows]({.x = x.values + chunk * args.rows * x.planes + first * x.planes * kChunk + k - chunk,
-                 .x_stride = x.planes * kChunk,
-                 .x_plane = kChunk,
-                 .x_scales = x.scales + group,
-                 .x_sums = x.sums + group,
-                 .x_starts = x.starts + group,
-                 .groups_stride = x.groups,
-                 .k = count,
-                 .group = x.group,
-                 .weights = weights,
-                 .scales = unpacked,
-                 .y = sums + first * kPanel});
-    }
+    quantized_kernels().dot_tiles[int4][planes - 1]({.tiles = tiles,
+                                                     .x = values + k / kBlock * tiles * tile_bytes(),
+                                                     .x_stride = tile_bytes(),
+                                                     .x_scales = groups.scales + group,
+                                                     .x_sums = groups.sums + group,
+                                                     .x_starts = groups.starts + group,
+                                                     .groups_stride = groups.count * tile_rows,
+                                                     .k = count,
+                                                     .group = groups.size,
+                                                     .weights = weights,
+                                                     .scales = int4 ? scales : nullptr,
+                                                     .y = sums,
+                                                     .next = next,
+                                                     .next_bytes = matrix.offset_of(kBlock)});
   }
 };
 
 void PackedMatrix::multiply_integers(const ProductArgs& args, int planes) const {
   thread_local Scratch scratch;
-  IntegerRows rows(*this, args, planes, scratch);
-  parallel_for_raw(0, args.rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, packed_in_)),
-                   IntegerRows::round, &rows);
-  for_each_panel(IntegerRows::run, &rows);
+  const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, packed_in_));
+  if (args.rows <= kMaxSmallBatch) {
+    FewIntegers rows(*this, args, planes, scratch);
+    parallel_for_raw(0, args.rows, grain, FewIntegers::round_rows, &rows);
+    for_each_panel(FewIntegers::run, &rows);
+  } else {
+    ManyIntegers rows(*this, args, planes, scratch);
+    parallel_for_raw(0, rows.tiles, ceil_div(grain, rows.tile_rows), ManyIntegers::round_tiles, &rows);
+    for_each_panel(ManyIntegers::run, &rows);
+  }
 }
 
 }  // namespace weft::kernels

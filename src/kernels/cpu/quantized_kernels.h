@@ -19,7 +19,7 @@ inline constexpr int kNumWeightFormats = 5;
 //                   of four has the q of input i in its low and of input i + 4 in its high bits
 inline constexpr int64_t kPanel = 64;
 inline constexpr int kMaxSmallBatch = 8;  // rows that share one pass over the weights
-inline constexpr int kMaxDotRows = 12;
+inline constexpr int kMaxDotRows = 8;
 
 // y[i][j] = sum over k of x[i][k] * weights[k][j], for the 64 outputs j of a panel. The order of a sum's
 // terms does not depend on the number of rows.
@@ -40,14 +40,17 @@ using PanelFn = void (*)(const PanelArgs& args);
 // 2^-8.
 struct QuantizeRowArgs {
   const float* x;
-  int64_t k, plane;  // k: a multiple of 16; plane: of the second plane from the first
-  int64_t group;     // the last may be shorter
+  int64_t k;            // a multiple of 16
+  int64_t step, plane;  // bytes from four inputs to the next four, and from the first plane to the second
+  int64_t group;        // the last may be shorter
   int planes;
-  int32_t offset;   // 128 for Int8, 8 for Int4: what the bytes of a panel exceed the numbers by
-  int8_t* values;   // [planes][plane]
-  float* scales;    // [groups]; NaN where x has an infinity or NaN
-  float* sums;      // [groups]: scale * sum of q
-  int32_t* starts;  // [groups]: -offset * sum of q, modulo 2^32
+  int32_t offset;  // 128 for Int8, 8 for Int4: what the bytes of a panel exceed the numbers by
+  bool for_tiles;  // of dot_tiles, not dot
+  int64_t groups_stride;
+  int8_t* values;
+  float* scales;    // [groups][groups_stride]; NaN where x has an infinity or NaN
+  float* sums;      // likewise: scale * sum of q
+  int32_t* starts;  // -offset * sum of q, modulo 2^32; what sums of products start at
 };
 
 // y[i][j] += sum over groups of inputs x[i] of scale * (sum of q * weights[j]), for the 64 outputs j of a
@@ -60,10 +63,26 @@ struct DotArgs {
   int64_t groups_stride;
   int64_t k, group;        // inputs; the last group may be shorter
   const uint8_t* weights;  // of the panel, from these inputs on
-  const float* scales;     // of dot_unpacked
   float* y;                // [rows][64]
 };
 using DotFn = void (*)(const DotArgs& args);
+
+// The same for many rows: `tiles` of tile_lines / planes rows each, which lie together.
+struct DotTilesArgs {
+  int64_t tiles;
+  const int8_t* x;  // [tiles][x_stride], of which [k / 4][rows][planes][4]
+  int64_t x_stride;
+  const float *x_scales, *x_sums;  // [tiles][groups_stride], of which [groups][rows]
+  const int32_t* x_starts;
+  int64_t groups_stride;
+  int64_t k, group;        // inputs; the last group may be shorter, to a multiple of 4
+  const uint8_t* weights;  // bytes [k / 4][64][4]
+  const float* scales;     // Int4: scales and zeros, [groups][2][64]
+  float* y;                // [tiles][rows][64]
+  const uint8_t* next;     // weights that come into the second-level cache meanwhile
+  int64_t next_bytes;
+};
+using DotTilesFn = void (*)(const DotTilesArgs& args);
 
 // What follows the sums: y = activation(sums * scales + bias) + residual; where gated, of every 64 sums the
 // first 32 are activated and multiplied with the other 32, and y has half as many columns.
@@ -71,9 +90,9 @@ struct FinishArgs {
   int64_t rows, columns;  // of y
   bool gated;
   FinishActivation activation;
-  const float* sums;  // whole vectors are readable
+  const float* sums;  // of some panels: [rows][64], sums_stride after the panel before
   int64_t sums_stride;
-  const float *scales, *bias;  // as a row of sums, or null
+  const float *scales, *bias;  // [panels][64], or null
   const float* residual;       // as y, or null
   int64_t residual_stride;
   float* y;
@@ -89,10 +108,9 @@ struct QuantizedKernels {
   bool has_dot;  // the machine has an instruction for it
   int dot_rows[2];
   DotFn dot[2][2][kMaxDotRows + 1];
-  // The same for one plane, with int4 weights that were unpacked: bytes [k / 4][64][4], and scales and zeros
-  // [groups][2][64].
-  int unpacked_rows;
-  DotFn dot_unpacked[kMaxDotRows + 1];
+  int tile_lines;
+  DotTilesFn dot_tiles[2][2];  // [Int8, Int4][planes - 1]
+  // int4 weights as dot_tiles takes them.
   void (*unpack_int4)(const uint8_t* weights, int64_t k, int64_t group, uint8_t* bytes, float* scales);
   void (*quantize_row)(const QuantizeRowArgs& args);
   // Weights of inputs [0, k) of a panel, whose numbers are not yet multiplied with Int8's scales, as blocks

@@ -131,7 +131,7 @@ struct PackedMatrix::FewRows {
                       .sums_stride = x.sums_stride,
                       .y = sums + first * kPanel});
     }
-    matrix.finish(args, panel, sums);
+    matrix.finish(args, panel, 1, sums, 0);
   }
 };
 
@@ -191,7 +191,7 @@ struct PackedMatrix::ManyRows {
         add_products(x + k * args.rows, count, weights, sums + i * args.rows * kPanel, k > 0);
       }
     }
-    for (int64_t i = 0; i < panels; ++i) matrix.finish(args, first + i, sums + i * args.rows * kPanel);
+    matrix.finish(args, first, panels, sums, args.rows * kPanel);
   }
 
   // sums[rows][64] (+)= x[rows][kExpanded] times the blocks of `weights`, which gemm_kernels()' tiles of two
@@ -238,16 +238,17 @@ void PackedMatrix::multiply_many(const ProductArgs& args) const {
 }
 
 // ---- what follows ------------------------------------------------------------------------------
-void PackedMatrix::finish(const ProductArgs& args, int64_t panel, const float* sums) const {
-  const int64_t width = gated_ ? kPanel / 2 : kPanel, column = panel * width;
+void PackedMatrix::finish(const ProductArgs& args, int64_t first, int64_t panels, const float* sums,
+                          int64_t sums_stride) const {
+  const int64_t width = gated_ ? kPanel / 2 : kPanel, column = first * width;
   FinishArgs finish{.rows = args.rows,
-                    .columns = std::min(width, out() - column),
+                    .columns = std::min(panels * width, out() - column),
                     .gated = gated_,
                     .activation = args.activation,
                     .sums = sums,
-                    .sums_stride = kPanel,
-                    .scales = scales_.data() ? scales_.data() + panel * kPanel : nullptr,
-                    .bias = bias_.data() ? bias_.data() + panel * kPanel : nullptr,
+                    .sums_stride = sums_stride,
+                    .scales = scales_.data() ? scales_.data() + first * kPanel : nullptr,
+                    .bias = bias_.data() ? bias_.data() + first * kPanel : nullptr,
                     .residual = nullptr,
                     .residual_stride = args.residual.stride,
                     .y = nullptr,
@@ -258,13 +259,13 @@ void PackedMatrix::finish(const ProductArgs& args, int64_t panel, const float* s
     return quantized_kernels().finish(finish);
   }
   // In float32 row by row, rounded once.
-  alignas(64) float residual[kPanel], y[kPanel];
+  alignas(64) float residual[kPanelsAtOnce * kPanel], y[kPanelsAtOnce * kPanel];
   finish.rows = 1;
   finish.residual = args.residual.data ? residual : nullptr;
   finish.y = y;
   for (int64_t i = 0; i < args.rows; ++i) {
     if (args.residual.data)
-      to_floats(args.residual, i, 1, column, finish.columns, finish.columns, residual, kPanel);
+      to_floats(args.residual, i, 1, column, finish.columns, finish.columns, residual, finish.columns);
     finish.sums = sums + i * kPanel;
     quantized_kernels().finish(finish);
     const int64_t at = i * args.y.stride + column;

@@ -58,10 +58,11 @@ class PackedMatrix {
 
  private:
   struct Floats;
-  struct Integers;
   struct FewRows;
   struct ManyRows;
-  struct IntegerRows;
+  struct IntegerProduct;
+  struct FewIntegers;
+  struct ManyIntegers;
   void pack_panel(int64_t panel, const std::vector<WeightRows>& weights);
   const uint8_t* panel(int64_t index) const {
     return static_cast<const uint8_t*>(weights_->data()) + index * panel_bytes_;
@@ -73,8 +74,9 @@ class PackedMatrix {
   void multiply_few(const ProductArgs& args) const;
   void multiply_many(const ProductArgs& args) const;
   void multiply_integers(const ProductArgs& args, int planes) const;
-  // What follows the sums [rows][64] of one panel.
-  void finish(const ProductArgs& args, int64_t panel, const float* sums) const;
+  // What follows the sums of some panels, [rows][64] each, sums_stride after the one before.
+  void finish(const ProductArgs& args, int64_t first, int64_t panels, const float* sums,
+              int64_t sums_stride) const;
   void for_each_panel(RangeFn body, void* context) const;
 
   WeightFormat format_ = WeightFormat::F32;
