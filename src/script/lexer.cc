@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace weft::jit {
 namespace {
@@ -253,6 +254,11 @@ bool is_keyword(std::string_view name) {
       "del",   "elif",   "else",  "except", "finally", "for", "from",  "global",   "if",     "import", "in",      "is",
       "lambda", "nonlocal", "not", "or",    "pass", "raise",  "return", "try",     "while",  "with",  "yield"};
   return std::find(std::begin(kKeywords), std::end(kKeywords), name) != std::end(kKeywords);
+}
+
+bool is_identifier(std::string_view name) {
+  if (name.empty() || is_keyword(name) || is_digit(name[0])) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 }  // namespace weft::jit

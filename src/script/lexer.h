@@ -24,5 +24,6 @@ struct Token {
 std::vector<Token> tokenize(const SourcePtr& source, size_t begin, size_t end, bool is_expression);
 
 bool is_keyword(std::string_view name);
+bool is_identifier(std::string_view name);  // of ASCII letters, and no keyword
 
 }  // namespace weft::jit

@@ -103,4 +103,18 @@ std::optional<std::string> unescape_string(std::string_view body, std::string& m
   return result;
 }
 
+std::string quote_string(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') result += '\\', result += c;
+    else if (c == '\n') result += "\\n";
+    else if (c == '\t') result += "\\t";
+    else if (c == '\r') result += "\\r";
+    else if (byte < 0x20 || byte == 0x7f) result += fmt::format("\\{:03o}", byte);
+    else result += c;
+  }
+  return result + "\"";
+}
+
 }  // namespace weft::jit

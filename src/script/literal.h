@@ -24,4 +24,7 @@ StringToken split_string(std::string_view token);
 // Escapes replaced, as UTF-8; nullopt with a message for a malformed one.
 std::optional<std::string> unescape_string(std::string_view body, std::string& message);
 
+// A string as its literal, in double quotes.
+std::string quote_string(std::string_view text);
+
 }  // namespace weft::jit

@@ -1,14 +1,16 @@
+// Functions: a graph as statements. Classes and whole programs are in python_print_types.cc, literals and names in
+// source_references.cc.
 #include "script/python_print.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <unordered_map>
 
 #include "script/builtin.h"
 #include "script/lexer.h"
+#include "script/literal.h"
 #include "script/prim.h"
 #include "weft/error.h"
 
@@ -22,11 +24,6 @@ using ir::Value;
 
 constexpr size_t kLineLength = 100;
 
-bool is_identifier(const std::string& name) {
-  if (name.empty() || is_keyword(name) || std::isdigit(static_cast<unsigned char>(name[0]))) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
-}
-
 std::string indentation(int depth) { return std::string(static_cast<size_t>(depth) * 2, ' '); }
 
 // Names a printed variable must not take.
@@ -35,26 +32,6 @@ bool is_reserved(const std::string& name) {
                                                   "uninitialized", "range", "float", "int", "bool", "str", "getattr", "isinstance", "print",
                                                   "__torch__", "Tensor", "List", "Dict", "Tuple", "Optional", "Union", "Future", "Any"};
   return kReserved.contains(name);
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') result += '\\', result += c;
-    else if (c == '\n') result += "\\n";
-    else if (c == '\t') result += "\\t";
-    else if (c == '\r') result += "\\r";
-    else if (byte < 0x20 || byte == 0x7f) result += fmt::format("\\{:03o}", byte);
-    else result += c;
-  }
-  return result + "\"";
-}
-
-std::string float_text(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return IValue(value).repr();
 }
 
 // Names that archives give to builtins with a syntax of their own.
@@ -333,7 +310,7 @@ class Printer {
 
   static std::string attribute(const std::string& object, const std::string& name) {
     const std::string base = is_identifier(object) ? object : "(" + object + ")";
-    return is_identifier(name) ? base + "." + name : fmt::format("getattr({}, {})", object, quoted(name));
+    return is_identifier(name) ? base + "." + name : fmt::format("getattr({}, {})", object, quote_string(name));
   }
 
   static std::string joined(const std::vector<std::string>& texts, size_t from = 0) {
@@ -364,7 +341,7 @@ class Printer {
     if (op == &prim::kRaise) {
       const std::string& name = node.payload->text;
       return name.empty() ? fmt::format("ops.prim.RaiseException({})", texts[0])
-                          : fmt::format("ops.prim.RaiseException({}, {})", texts[0], quoted(name.find('.') == std::string::npos ? "builtins." + name : name));
+                          : fmt::format("ops.prim.RaiseException({}, {})", texts[0], quote_string(name.find('.') == std::string::npos ? "builtins." + name : name));
     }
     if (op == &prim::kPrint) return fmt::format("print({})", joined(texts));
     if (op == &prim::kFormat) return fmt::format("torch.format({})", joined(texts));
@@ -434,216 +411,10 @@ class Printer {
   int counter_ = 0;
 };
 
-// "__torch__.a.b.C": the file of its namespace, and its own name.
-std::string file_of(const std::string& qualified_name) {
-  const size_t dot = qualified_name.find_last_of('.');
-  WEFT_CHECK(dot != std::string::npos && qualified_name.starts_with("__torch__"),
-             fmt::format("'{}' cannot be saved: it is not in a namespace below __torch__", qualified_name));
-  std::string path = "code/" + qualified_name.substr(0, dot) + ".py";
-  std::replace(path.begin() + 5, path.end() - 3, '.', '/');
-  return path;
-}
-std::string last_name(const std::string& qualified_name) { return qualified_name.substr(qualified_name.find_last_of('.') + 1); }
-
-std::string name_list(const ClassType& type, bool Attribute::*flag) {
-  std::string names;
-  for (const Attribute& attribute : type.attributes()) {
-    if (attribute.*flag) names += quoted(attribute.name) + ", ";
-  }
-  return "[" + names + "]";
-}
-
-std::string hook_list(const char* name, const std::vector<std::shared_ptr<Function>>& hooks) {
-  if (hooks.empty()) return "";
-  std::string names;
-  for (const auto& hook : hooks) names += quoted(hook->name()) + ", ";
-  return fmt::format("  {} = [{}]\n", name, names);
-}
-
-std::string print_class(const ClassType& type, SourceReferences& references) {
-  std::string out = "class " + last_name(references.name(type)) + (type.is_module() ? "(Module):\n" : ":\n");
-  if (type.is_module()) {
-    out += "  __parameters__ = " + name_list(type, &Attribute::is_parameter) + "\n";
-    out += "  __buffers__ = " + name_list(type, &Attribute::is_buffer) + "\n";
-    out += hook_list("__forward_pre_hooks__", type.forward_pre_hooks) + hook_list("__forward_hooks__", type.forward_hooks);
-  }
-  for (const Attribute& attribute : type.attributes()) {
-    const std::string text = references.text(attribute.type);
-    out += is_identifier(attribute.name) ? fmt::format("  {} : {}\n", attribute.name, text)
-                                         : fmt::format("  __annotations__[{}] = {}\n", quoted(attribute.name), text);
-  }
-  for (const auto& [name, value] : type.constants()) {
-    out += fmt::format("  {} : Final[{}] = {}\n", name, references.text(value.type()), print_literal(value, references));
-  }
-  for (const auto& method : type.methods()) out += print_function(*method, references, 1);
-  const bool is_empty = type.attributes().empty() && type.methods().empty() && type.constants().empty() && !type.is_module();
-  return is_empty ? out + "  pass\n" : out;
-}
-
-std::string print_named_tuple(const Type& type, SourceReferences& references) {
-  std::string out = "class " + last_name(references.name(type)) + "(NamedTuple):\n";
-  const auto& defaults = static_cast<const NamedTupleType&>(type).defaults();
-  const size_t required = type.fields().size() - defaults.size();
-  for (size_t i = 0; i < type.fields().size(); ++i) {
-    out += fmt::format("  {} : {}", type.fields()[i], references.text(type.elements()[i]));
-    out += i >= required ? " = " + print_literal(defaults[i - required], references) + "\n" : "\n";
-  }
-  return out;
-}
-
-std::string print_enum(const EnumType& type, SourceReferences& references) {
-  std::string out = "class " + last_name(references.name(type)) + "(Enum):\n";
-  for (const auto& [name, value] : type.members()) out += fmt::format("  {} = {}\n", name, print_literal(value, references));
-  return out;
-}
-
-std::string print_interface(const InterfaceType& type, SourceReferences& references) {
-  std::string out = "class " + last_name(references.name(type)) + (type.is_module() ? "(ModuleInterface):\n" : "(Interface):\n");
-  for (const auto& method : type.methods()) {
-    out += "  def " + last_name(method->name) + "(";
-    for (size_t i = 0; i < method->arguments.size(); ++i) {
-      const SchemaArgument& argument = method->arguments[i];
-      out += (i ? ", " : "") + argument.name + (i == 0 ? "" : ": " + references.text(argument.type));
-    }
-    out += ") -> " + references.text(method->return_type()) + ":\n    pass\n";
-  }
-  return out;
-}
-
 }  // namespace
-
-std::string SourceReferences::constant_name(const Tensor& tensor) {
-  for (size_t i = 0; i < constants.size(); ++i) {
-    if (constants[i].impl() == tensor.impl()) return fmt::format("CONSTANTS.c{}", i);
-  }
-  constants.push_back(tensor);
-  return fmt::format("CONSTANTS.c{}", constants.size() - 1);
-}
-
-namespace {
-
-// Does its source have a definition?
-bool is_printed(const Type& type) {
-  return type.is(TypeKind::Class) || type.is(TypeKind::Interface) || type.is(TypeKind::Enum) ||
-         (type.is(TypeKind::Tuple) && !type.name().empty());
-}
-
-}  // namespace
-
-void SourceReferences::note(const TypePtr& type) {
-  for (const TypePtr& element : type->elements()) note(element);
-  if (!is_printed(*type) || find(*type)) return;
-  positions_[type.get()] = types.size();
-  types.push_back(type);
-  type_names_.push_back(unused_name(type->name()));
-}
-
-// Types of NamedTuples are equal by their fields; the others are one object each.
-std::optional<size_t> SourceReferences::find(const Type& type) const {
-  if (const auto found = positions_.find(&type); found != positions_.end()) return found->second;
-  if (!type.is(TypeKind::Tuple)) return std::nullopt;
-  const auto same = std::find_if(types.begin(), types.end(), [&](const TypePtr& seen) { return seen->equals(type); });
-  if (same == types.end()) return std::nullopt;
-  return static_cast<size_t>(same - types.begin());
-}
-
-void SourceReferences::note(const std::shared_ptr<Function>& function) {
-  if (std::find(functions.begin(), functions.end(), function) != functions.end()) return;
-  functions.push_back(function);
-  function_names_.push_back(unused_name(function->qualified_name()));
-}
-
-std::string SourceReferences::unused_name(const std::string& name) {
-  const size_t dot = name.rfind('.') + 1;
-  std::string candidate = name;
-  for (int i = 0; !taken_.insert(candidate).second; ++i) {
-    candidate = fmt::format("{}___torch_mangle_{}.{}", name.substr(0, dot), i, name.substr(dot));
-  }
-  return candidate;
-}
-
-std::string SourceReferences::name(const Type& type) {
-  note(type.shared_from_this());
-  return type_names_[*find(type)];
-}
-
-std::string SourceReferences::name(const std::shared_ptr<Function>& function) {
-  note(function);
-  return function_names_[static_cast<size_t>(std::find(functions.begin(), functions.end(), function) - functions.begin())];
-}
-
-std::string SourceReferences::text(const TypePtr& type) {
-  if (is_printed(*type)) return name(*type);
-  if (type->elements().empty()) return type->str();
-  std::string elements;
-  for (const TypePtr& element : type->elements()) elements += (elements.empty() ? "" : ", ") + text(element);
-  const std::string own = type->str();
-  return own.substr(0, own.find('[')) + "[" + elements + "]";
-}
-
-std::string print_literal(const IValue& value, SourceReferences& references) {
-  const auto joined = [&](const std::vector<IValue>& values) {
-    std::string text;
-    for (const IValue& item : values) text += (text.empty() ? "" : ", ") + print_literal(item, references);
-    return text;
-  };
-  switch (value.tag()) {
-    case IValue::Tag::None: return "None";
-    case IValue::Tag::Tensor: return references.constant_name(value.to_tensor());
-    case IValue::Tag::Int:
-    case IValue::Tag::Bool: return value.repr();
-    case IValue::Tag::Float: return float_text(value.to_double());
-    case IValue::Tag::Complex: {
-      const std::complex<double> z = value.to_complex();
-      return fmt::format("torch.complex({}, {})", float_text(z.real()), float_text(z.imag()));
-    }
-    case IValue::Tag::String: return quoted(value.to_string());
-    case IValue::Tag::Device: return fmt::format("torch.device({})", quoted(value.to_device().str()));
-    case IValue::Tag::List: return "[" + joined(value.elements()) + "]";
-    case IValue::Tag::Tuple: {
-      const Tuple& tuple = *value.to_tuple();
-      if (tuple.type) return fmt::format("{}({})", references.text(tuple.type), joined(tuple.values));
-      return "(" + joined(tuple.values) + (tuple.values.size() == 1 ? ",)" : ")");
-    }
-    case IValue::Tag::Dict: {
-      std::string text;
-      for (const auto& [key, item] : value.to_dict()->items()) {
-        text += (text.empty() ? "" : ", ") + print_literal(key, references) + ": " + print_literal(item, references);
-      }
-      return "{" + text + "}";
-    }
-    case IValue::Tag::Enum: return references.text(value.to_enum()->type) + "." + value.to_enum()->name;
-    default: throw_error(ErrorKind::Value, fmt::format("a constant of type {} has no source text", value.type()->str()));
-  }
-}
 
 std::string print_function(const Function& function, SourceReferences& references, int indent) {
   return Printer(references, indent).function(function);
-}
-
-std::string print_type(const TypePtr& type, SourceReferences& references) {
-  switch (type->kind()) {
-    case TypeKind::Class: return print_class(static_cast<const ClassType&>(*type), references);
-    case TypeKind::Interface: return print_interface(static_cast<const InterfaceType&>(*type), references);
-    case TypeKind::Enum: return print_enum(static_cast<const EnumType&>(*type), references);
-    default: return print_named_tuple(*type, references);
-  }
-}
-
-std::map<std::string, std::string> print_program(const TypePtr& root, SourceReferences& references) {
-  std::map<std::string, std::string> files;
-  references.note(root);
-  // Printing one definition may bring up others.
-  for (size_t types = 0, functions = 0; types < references.types.size() || functions < references.functions.size();) {
-    if (types < references.types.size()) {
-      const TypePtr type = references.types[types++];
-      files[file_of(references.name(*type))] += print_type(type, references);
-    } else {
-      const std::shared_ptr<Function> function = references.functions[functions++];
-      files[file_of(references.name(function))] += print_function(*function, references);
-    }
-  }
-  return files;
 }
 
 }  // namespace weft::jit
