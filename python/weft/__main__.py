@@ -6,6 +6,10 @@ import sys
 
 
 def main():
+    if sys.argv[1:2] == ["compile"]:
+        from .script import main as compile_script
+
+        sys.exit(compile_script(sys.argv[2:]))
     program = pathlib.Path(__file__).parent / "bin" / "weft"
     if not program.exists():
         sys.exit(f"weft: this installation has no command: {program} is missing")

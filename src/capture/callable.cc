@@ -1,6 +1,7 @@
 // The object weft.compile returns, and the module functions behind weft.compiler.
 #define WEFT_IMPORT_NUMPY
 
+#include "capture/measured_call.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "capture/segments.h"
@@ -21,6 +22,7 @@ struct Callable {
   PyObject* function;
   CompiledFunction* compiled;
   TensorFunction* over_tensors;  // modules, and calls with weft tensors
+  Measurement* measurement;
   bool is_module;
 };
 
@@ -55,7 +57,7 @@ PyObject* call_plain(PyObject* self, PyObject* const* args, size_t nargsf, PyObj
                              nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
 }
 
-PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   // weft.jit.trace records operators one by one.
   if (python::trace_handler) [[unlikely]] return call_plain(self, args, nargsf, kwnames);
   auto* callable = reinterpret_cast<Callable*>(self);
@@ -71,6 +73,12 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return nullptr;
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (measuring) [[unlikely]]
+    return measured_call(*reinterpret_cast<Callable*>(self)->measurement, call_compiled, call_plain, self, args, nargsf, kwnames);
+  return call_compiled(self, args, nargsf, kwnames);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -96,6 +104,7 @@ void deallocate(PyObject* self) {
   if (callable->compiled) callable->compiled->reset();
   delete callable->compiled;
   delete callable->over_tensors;
+  delete callable->measurement;
   clear(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -156,17 +165,37 @@ PyObject* make_callable(PyObject*, PyObject* args) {
   callable->function = Py_NewRef(function);
   callable->compiled = new CompiledFunction(Ref::borrow(function), settings);
   callable->over_tensors = new TensorFunction(function, settings);
+  callable->measurement = new Measurement;
   callable->is_module = is_module_callable(function);
   return reinterpret_cast<PyObject*>(callable);
 }
 
+// False with an error set for anything else.
+bool is_compiled(PyObject* object) {
+  if (Py_TYPE(object) == callable_type) return true;
+  PyErr_SetString(PyExc_TypeError, "expected a function that weft.compile returned");
+  return false;
+}
+
 PyObject* report(PyObject*, PyObject* object) {
-  if (Py_TYPE(object) != callable_type) {
-    PyErr_SetString(PyExc_TypeError, "expected a function that weft.compile returned");
-    return nullptr;
-  }
+  if (!is_compiled(object)) return nullptr;
   try {
     return reinterpret_cast<Callable*>(object)->compiled->report().release();
+  } catch (const PythonError&) {
+    return nullptr;
+  }
+}
+
+// _measure(on): from now on, or no longer.
+PyObject* measure(PyObject*, PyObject* on) {
+  measuring = PyObject_IsTrue(on) == 1;
+  Py_RETURN_NONE;
+}
+
+PyObject* measured(PyObject*, PyObject* object) {
+  if (!is_compiled(object)) return nullptr;
+  try {
+    return describe(*reinterpret_cast<Callable*>(object)->measurement).release();
   } catch (const PythonError&) {
     return nullptr;
   }
@@ -187,10 +216,7 @@ PyObject* stats(PyObject*, PyObject*) {
 
 // Graphs, guards and kernels of the calls with weft tensors.
 PyObject* explain_tensors(PyObject*, PyObject* object) {
-  if (Py_TYPE(object) != callable_type) {
-    PyErr_SetString(PyExc_TypeError, "expected a function that weft.compile returned");
-    return nullptr;
-  }
+  if (!is_compiled(object)) return nullptr;
   return PyUnicode_FromString(reinterpret_cast<Callable*>(object)->over_tensors->explain().c_str());
 }
 
@@ -200,6 +226,8 @@ PyObject* module_changed(PyObject*, PyObject*) {
 }
 
 PyMethodDef kFunctions[] = {{"_explain_tensors", explain_tensors, METH_O, nullptr},
+                            {"_measure", measure, METH_O, nullptr},
+                            {"_measured", measured, METH_O, nullptr},
                             {"_module_changed", module_changed, METH_NOARGS, nullptr},
                             {"_make_callable", make_callable, METH_VARARGS, nullptr},
                             {"_report", report, METH_O, nullptr},
@@ -208,6 +236,10 @@ PyMethodDef kFunctions[] = {{"_explain_tensors", explain_tensors, METH_O, nullpt
                             {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* compiled_function(PyObject* object) {
+  return Py_TYPE(object) == callable_type ? reinterpret_cast<Callable*>(object)->function : nullptr;
+}
 
 void register_bindings(PyObject* module) {
   callable_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kSpec));

@@ -251,6 +251,11 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     enter(object, std::move(args));
     return nullptr;
   }
+  // A compiled function is a part of the graph around it.
+  if (PyObject* function = compiled_function(object); function && PyFunction_Check(function)) {
+    enter(function, std::move(args));
+    return nullptr;
+  }
   if (PyType_Check(object)) return construct(callable, std::move(args));
   // Functions behind NumPy's dispatcher are Python functions over others: entered when nothing is known of
   // them.

@@ -127,7 +127,7 @@ void Evaluator::realize_object(const V& value) {
   Guards& guards = variant_->guards;
   if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type ||
       (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
-      find_lowering(object) || find_replacement(object)) {
+      find_lowering(object) || find_replacement(object) || compiled_function(object)) {
     guards.is(value->source, object);
     value->kind = Kind::Const;
     return;

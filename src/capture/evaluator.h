@@ -218,4 +218,7 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
 // null. Breaks when the arguments do not fit.
 std::vector<V> bind_arguments(const CallArgs& args, const char* signature);
 
+// What weft.compile was given, if `object` is what it returned; borrowed, or null.
+PyObject* compiled_function(PyObject* object);
+
 }  // namespace weft::capture

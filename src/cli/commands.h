@@ -28,4 +28,7 @@ struct InspectOptions {
 };
 int inspect(const InspectOptions& options);
 
+// Becomes `python -m weft.script ARGUMENTS`, with the Python beside `command` as it was called.
+int compile(const std::string& command, const std::vector<std::string>& arguments);
+
 }  // namespace weft::cli

@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
       "  weft inspect model.pt           methods, parameters, buffers, sizes\n"
       "  weft run model.pt --input x.npz --output y.npz\n"
       "  weft run model.pt --input x.npz --optimize --threads 2 --repeat 100\n"
+      "  weft compile script.py --report a Python program with its NumPy functions compiled\n"
       "  weft generate --model DIR --prompt 'Once upon a time'\n"
       "  weft quantize DIR OUT --scheme int4-g32\n"
       "  weft bench llm --shape llama-1b --random-weights --schemes bfloat16,int8,int4-g32\n"
@@ -72,6 +73,10 @@ int main(int argc, char** argv) {
   weft::cli::InspectOptions inspect_options;
   const CLI::App* run = add_run(app, run_options);
   const CLI::App* inspect = add_inspect(app, inspect_options);
+  // Its options are Python's to read.
+  CLI::App* compile = app.add_subcommand("compile", "Run a Python script with its NumPy functions compiled");
+  compile->prefix_command();
+  compile->set_help_flag();
   CLI::App* info = app.add_subcommand("info", "Version, CPU, threads, toolchains, devices and cache");
   add_json(info);
   CLI::App* parallel = app.add_subcommand("parallel_info", "Numbers of threads, their libraries and settings");
@@ -95,6 +100,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (run->parsed()) return weft::cli::run(run_options);
+    if (compile->parsed()) return weft::cli::compile(argv[0], {argv + 2, argv + argc});
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);
     if (models.is_asked()) return models.run();
     if (info->parsed()) return weft::cli::info(json);
@@ -112,7 +118,7 @@ int main(int argc, char** argv) {
         !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; }).empty();
     if (!first.empty() && first[0] != '-' && !known) {
       std::fprintf(stderr,
-                   "weft: unknown command '%s'; the commands are run, inspect, generate, quantize, eval, info, parallel_info, env, cache "
+                   "weft: unknown command '%s'; the commands are run, inspect, compile, generate, quantize, eval, info, parallel_info, env, cache "
                    "and bench (weft --help)\n",
                    first.c_str());
       return 2;

@@ -292,6 +292,7 @@ def test_compiled_functions_call_each_other():
         return inner(x) * inner(x * 2)
 
     np.testing.assert_array_equal(weft.compile(outer)(x4), outer(x4))
+    assert len(weft.compiler.explain(outer)(x4).graphs) == 1
 
 
 def test_environment_switches_it_off_and_logs():

@@ -66,7 +66,7 @@ class Blas {
     if (!handle_) {
       throw_error(
           ErrorKind::Runtime,
-          "matmul: no BLAS library was found; install OpenBLAS (Debian: libopenblas0-openmp)" + reasons);
+          "matmul: no BLAS library was found; install OpenBLAS (Debian: libopenblas0-pthread)" + reasons);
     }
     if (auto* config = reinterpret_cast<char* (*)()>(dlsym(handle_, "openblas_get_config")))
       description_ = config();

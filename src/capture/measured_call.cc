@@ -1,0 +1,80 @@
+#include "capture/measured_call.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "capture/numpy_api.h"
+
+namespace weft::capture {
+
+bool measuring = false;
+
+namespace {
+
+enum class Inside : uint8_t { Nothing, Plain, Compiled };
+thread_local Inside inside = Inside::Nothing;
+
+bool is_array(PyObject* object) {
+  if (PyArray_Check(object)) return true;
+  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return false;
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(object);
+  return size > 0 && PyArray_Check(PySequence_Fast_GET_ITEM(object, 0));
+}
+
+bool has_array(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
+  return std::any_of(args, args + static_cast<size_t>(PyVectorcall_NARGS(nargsf)) + named, is_array);
+}
+
+// The third call of each eight, so that what is compared is spread over the program.
+bool is_plain_turn(const Measurement& measurement) {
+  return measurement.calls % 8 == 3 && measurement.plain.size() < Measurement::kMaxPlain;
+}
+
+std::optional<double> median(std::vector<double> samples) {
+  if (samples.empty()) return std::nullopt;
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+}  // namespace
+
+PyObject* measured_call(Measurement& measurement, CallFunction compiled, CallFunction plain, PyObject* self,
+                        PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (inside == Inside::Plain || (inside == Inside::Nothing && !has_array(args, nargsf, kwnames)))
+    return plain(self, args, nargsf, kwnames);
+  if (inside == Inside::Compiled) return compiled(self, args, nargsf, kwnames);
+  ++measurement.calls;
+  const bool is_plain = is_plain_turn(measurement);
+  inside = is_plain ? Inside::Plain : Inside::Compiled;
+  const auto start = std::chrono::steady_clock::now();
+  PyObject* result = (is_plain ? plain : compiled)(self, args, nargsf, kwnames);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  inside = Inside::Nothing;
+  if (is_plain) {
+    measurement.plain.push_back(seconds);
+    return result;
+  }
+  measurement.total += seconds;
+  if (measurement.first == 0) measurement.first = seconds;
+  else if (measurement.warm.size() < Measurement::kMaxSamples) measurement.warm.push_back(seconds);
+  return result;
+}
+
+Ref describe(const Measurement& measurement) {
+  const auto milliseconds = [](std::optional<double> seconds) {
+    return seconds ? checked(PyFloat_FromDouble(*seconds * 1e3)) : Ref::borrow(Py_None);
+  };
+  const bool was_called = measurement.first > 0;
+  return checked(Py_BuildValue("{s:L,s:n,s:O,s:O,s:O,s:O}", "calls", measurement.calls, "plain_calls",
+                               static_cast<Py_ssize_t>(measurement.plain.size()), "first_ms",
+                               milliseconds(was_called ? std::optional(measurement.first) : std::nullopt).get(), "total_ms",
+                               milliseconds(measurement.total).get(), "warm_ms",
+                               milliseconds(median(measurement.warm)).get(), "plain_ms",
+                               milliseconds(median(measurement.plain)).get()));
+}
+
+}  // namespace weft::capture
