@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/lanes.h"
+#include "kernels/cpu/sort.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/order.h"
@@ -27,11 +30,29 @@ std::vector<TensorType> infer_sort(const OpDef& op, std::span<const TensorType> 
   return {operands[0], TensorType{DType::I64, operands[0].shape, operands[0].device}};
 }
 
-// Ranks elements of a lane: the first `count` positions of the sorted order go to `positions`.
+// A number of unsigned order like the element's own, NaN last; elements that are equal have equal keys.
 template <class T>
-void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
-          std::vector<int64_t>& positions) {
-  positions.resize(static_cast<size_t>(length));
+uint64_t key_of(const T& value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return key_of(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
+    if (value != value) return static_cast<Bits>(-1);
+    const Bits bits = std::bit_cast<Bits>(value == 0 ? T(0) : value);
+    return bits & kSign ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kSign);
+  } else if constexpr (std::is_signed_v<T>) {
+    using Bits = std::make_unsigned_t<T>;
+    return static_cast<Bits>(static_cast<Bits>(value) ^ Bits{1} << (sizeof(T) * 8 - 1));
+  } else {
+    return value;
+  }
+}
+
+// Where comparing is all there is, or only a few are wanted.
+template <class T>
+void rank_by_comparison(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
+                        std::vector<int64_t>& positions) {
   std::iota(positions.begin(), positions.end(), int64_t{0});
   const auto before = [&](int64_t a, int64_t b) {
     const T &x = lane[a * stride], &y = lane[b * stride];
@@ -39,10 +60,24 @@ void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_
     if (descending ? Order<T>::less(x, y) : Order<T>::less(y, x)) return false;
     return a < b;  // stable
   };
-  if (count < length)
-    std::partial_sort(positions.begin(), positions.begin() + count, positions.end(), before);
-  else
-    std::sort(positions.begin(), positions.end(), before);
+  std::partial_sort(positions.begin(), positions.begin() + count, positions.begin() + length, before);
+}
+
+// Ranks elements of a lane: the first `count` positions of the sorted order go to `positions`.
+template <class T>
+void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
+          std::vector<int64_t>& positions) {
+  positions.resize(static_cast<size_t>(length));
+  if constexpr (kIsComplexType<T>) {
+    rank_by_comparison(lane, length, stride, descending, count, positions);
+  } else {
+    if (count < length / 16) return rank_by_comparison(lane, length, stride, descending, count, positions);
+    thread_local std::vector<uint64_t> keys;
+    keys.resize(static_cast<size_t>(length));
+    const uint64_t flip = descending ? ~uint64_t{0} : 0;
+    for (int64_t i = 0; i < length; ++i) keys[static_cast<size_t>(i)] = key_of(lane[i * stride]) ^ flip;
+    kernels::sort_positions(keys.data(), length, positions.data());
+  }
 }
 
 // Elements by rank along `dim`, the first `count` of them, with their positions.
@@ -57,11 +92,13 @@ std::vector<Tensor> select_by_rank(const Tensor& x, int64_t dim, bool descending
       thread_local std::vector<int64_t> positions;
       const T* lane = x.data_as<T>() + lane_offset(x, dim, number);
       rank(lane, length, stride, descending, count, positions);
-      const int64_t out = lane_offset(values, dim, number);
+      const int64_t offset = lane_offset(values, dim, number);
+      T* const out = values.data_as<T>() + offset;
+      int64_t* const out_positions = indices.data_as<int64_t>() + offset;
       for (int64_t i = 0; i < count; ++i) {
         const int64_t position = positions[static_cast<size_t>(i)];
-        values.data_as<T>()[out + i * out_stride] = lane[position * stride];
-        indices.data_as<int64_t>()[out + i * out_stride] = position;
+        out[i * out_stride] = lane[position * stride];
+        out_positions[i * out_stride] = position;
       }
     });
   });
@@ -74,6 +111,31 @@ std::vector<Tensor> eager_sort(const OpDef& op, std::span<const Tensor> operands
                         kernels::lane_length(operands[0], dim));
 }
 
+// Ascending, NaN last.
+template <class T>
+void sort_lane(T* values, int64_t length) {
+  // NaNs go last first, so that the sort proper compares with plain `<`.
+  T* end = values + length;
+  if constexpr (kHasNan<T> && !kIsComplexType<T>)
+    end = std::partition(values, end, [](const T& v) { return !is_nan(v); });
+  if constexpr (kIsComplexType<T>) {
+    std::sort(values, end, Order<T>::less);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    const int64_t ones = std::count(values, end, true);
+    std::fill(std::fill_n(values, length - ones, false), end, true);
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    // As whole numbers of the same order: what is negative counts backwards. The same step leads back.
+    const auto flip = [](int16_t bits) { return static_cast<int16_t>(bits ^ (bits >> 15 & 0x7fff)); };
+    thread_local std::vector<int16_t> numbers;
+    numbers.clear();
+    for (const T* v = values; v < end; ++v) numbers.push_back(flip(std::bit_cast<int16_t>(*v)));
+    kernels::sort_numbers(numbers.data(), end - values);
+    for (const int16_t number : numbers) *values++ = std::bit_cast<T>(flip(number));
+  } else {
+    kernels::sort_numbers(values, end - values);
+  }
+}
+
 std::vector<Tensor> eager_sort_values(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor& x = operands[0];
   const int64_t dim = dim_arg(op, attrs, x.dim());
@@ -82,31 +144,17 @@ std::vector<Tensor> eager_sort_values(const OpDef& op, std::span<const Tensor> o
   const int64_t out_stride = kernels::lane_stride(values, dim);
   visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
     kernels::for_each_lane(x, dim, [&](int64_t number) {
-      thread_local std::vector<T> scratch;
+      thread_local std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> scratch;
       T* const out = values.data_as<T>() + lane_offset(values, dim, number);
       const T* const lane = x.data_as<T>() + lane_offset(x, dim, number);
-      if constexpr (std::is_same_v<T, bool>) {
-        const int64_t ones = [&] {
-          int64_t count = 0;
-          for (int64_t i = 0; i < length; ++i) count += lane[i * stride];
-          return count;
-        }();
-        for (int64_t i = 0; i < length; ++i) out[i * out_stride] = i >= length - ones;
-      } else {
+      T* sorted = out;
+      if (out_stride != 1) {
         scratch.resize(static_cast<size_t>(length));
-        for (int64_t i = 0; i < length; ++i) scratch[static_cast<size_t>(i)] = lane[i * stride];
-        // NaNs go last first, so that the sort proper compares with plain `<`.
-        auto end = scratch.end();
-        if constexpr (kHasNan<T>) {
-          end = std::stable_partition(scratch.begin(), scratch.end(), [](const T& v) { return !is_nan(v); });
-        }
-        if constexpr (kIsComplexType<T>) {
-          std::sort(scratch.begin(), scratch.end(), Order<T>::less);
-        } else {
-          std::sort(scratch.begin(), end, [](const T& a, const T& b) { return a < b; });
-        }
-        for (int64_t i = 0; i < length; ++i) out[i * out_stride] = scratch[static_cast<size_t>(i)];
+        sorted = reinterpret_cast<T*>(scratch.data());
       }
+      for (int64_t i = 0; i < length; ++i) sorted[i] = lane[i * stride];
+      sort_lane(sorted, length);
+      for (int64_t i = 0; sorted != out && i < length; ++i) out[i * out_stride] = sorted[i];
     });
   });
   return {values};

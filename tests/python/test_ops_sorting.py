@@ -1,5 +1,7 @@
 """Sorting, searching, scans and counting, against NumPy."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,16 @@ ORDERED = DTYPES[:-1]
 def arrays(dtypes, min_dims=1):
     shapes = hnp.array_shapes(min_dims=min_dims, max_dims=3, min_side=0, max_side=7)
     return st.sampled_from(dtypes).flatmap(lambda d: hnp.arrays(d, shapes)).map(vary_layout)
+
+
+@contextlib.contextmanager
+def threads(count):
+    before = weft.get_num_threads()
+    weft.set_num_threads(count)
+    try:
+        yield
+    finally:
+        weft.set_num_threads(before)
 
 
 def vary_layout(x):
@@ -178,3 +190,36 @@ def test_histc():
     expected, _ = np.histogram(x, bins=8, range=(0, 1))
     np.testing.assert_array_equal(weft.histc(weft.from_numpy(x), bins=8, min=0, max=1).numpy(), expected)
     np.testing.assert_array_equal(weft.histc(weft.tensor([1.0, 1.0]), bins=2).numpy(), [0, 2])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int16, np.int32, np.uint64, np.int64, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("few", [False, True])
+def test_long_lanes(dtype, few):
+    """Keys that fill 64 bits, few distinct ones, zeros of both signs, NaNs; longer than a thread's share."""
+    rng = np.random.default_rng(5)
+    if np.dtype(dtype).kind == "f":
+        x = (rng.integers(-3, 4, 70001) if few else rng.standard_normal(70001)).astype(dtype)
+        x[rng.integers(0, x.size, 9)] = np.nan
+        x[rng.integers(0, x.size, 9)] = -0.0
+    else:
+        limits = np.iinfo(dtype)
+        x = rng.integers(0, 5, 70001).astype(dtype) if few else rng.integers(limits.min, limits.max, 70001, dtype, True)
+    tensor = weft.from_numpy(x)
+    equal(weft.sort_values(tensor), np.sort(x))
+    equal(weft.argsort(tensor), np.argsort(x, kind="stable"))
+    equal(weft.argsort(tensor, descending=True), x.size - 1 - np.argsort(x[::-1], kind="stable")[::-1])
+
+
+def test_zeros_sort_by_sign():
+    x = np.tile(np.array([0.0, 1.0, -0.0, -1.0]), 100)
+    assert np.signbit(weft.sort_values(weft.from_numpy(x)).numpy()).tolist() == [True] * 200 + [False] * 200
+
+
+def test_products_with_vectors():
+    rng = np.random.default_rng(6)
+    a, x = rng.standard_normal((300, 70000)), rng.standard_normal(140000)
+    for left, right in [(x, x), (x[::2], x[1::2]), (x[::-1], x), (a, x[::2]), (a, x[::-2]), (a.T, x[:300]), (x[:300], a), (x[::2], a.T)]:
+        product = (weft.from_numpy(left) @ weft.from_numpy(right)).numpy()
+        np.testing.assert_allclose(product, left @ right, rtol=1e-12, atol=1e-9)
+        with threads(1):
+            np.testing.assert_array_equal((weft.from_numpy(left) @ weft.from_numpy(right)).numpy(), product)

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -150,6 +152,58 @@ void tiled_gemm(int64_t m, int64_t n, int64_t k, const BlasOperand<T>& a, const 
   });
 }
 
+// The sum of left[i] * right[i]; chunks do not depend on the number of threads, so neither does the result.
+double inner_product(int64_t k, const double* left, int64_t left_stride, const double* right, int64_t right_stride) {
+  using Dot = double(int, const double*, int, const double*, int);
+  static Dot* const dot = Blas::instance().symbol<Dot>("cblas_ddot");
+  constexpr int64_t kChunk = 1 << 15;
+  const auto chunk = [&](int64_t i) {
+    const int64_t begin = i * kChunk;
+    return dot(static_cast<int>(std::min(kChunk, k - begin)), left + begin * left_stride, static_cast<int>(left_stride),
+               right + begin * right_stride, static_cast<int>(right_stride));
+  };
+  const int64_t chunks = (k + kChunk - 1) / kChunk;
+  if (chunks == 1) return chunk(0);
+  std::vector<double> parts(static_cast<size_t>(chunks));
+  parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) parts[static_cast<size_t>(i)] = chunk(i);
+  });
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+// c[m] of a[m, k] and x[k], in blocks of rows that do not depend on the number of threads.
+void matrix_vector_product(int64_t m, int64_t k, const BlasOperand<double>& a, const double* x, int64_t stride, double* c) {
+  using Gemv = void(Layout, Transpose, int, int, double, const double*, int, const double*, int, double, double*, int);
+  static Gemv* const gemv = Blas::instance().symbol<Gemv>("cblas_dgemv");
+  constexpr int64_t kRows = 64;
+  const int64_t grain = std::max<int64_t>(1, (1 << 14) / (std::min(kRows, m) * k));
+  parallel_for(0, (m + kRows - 1) / kRows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t i = block * kRows;
+      int rows = static_cast<int>(std::min(kRows, m - i)), columns = static_cast<int>(k);
+      if (a.transpose == kTranspose) std::swap(rows, columns);
+      gemv(kRowMajor, a.transpose, rows, columns, 1.0, a.at(i, 0), a.leading, x, static_cast<int>(stride), 0.0, c + i, 1);
+    }
+  });
+}
+
+bool is_blas_stride(int64_t stride) { return stride >= 1 && stride <= std::numeric_limits<int>::max(); }
+
+// Products with a vector, where BLAS takes it as it lies. False: another way is needed.
+bool vector_product(int64_t m, int64_t n, int64_t k, MatrixView<double> a, MatrixView<double> b, double* c) {
+  if (m == 1 && n == 1 && is_blas_stride(a.column_stride) && is_blas_stride(b.row_stride)) {
+    *c = inner_product(k, a.data, a.column_stride, b.data, b.row_stride);
+  } else if (n == 1 && is_blas_stride(b.row_stride)) {
+    matrix_vector_product(m, k, BlasOperand<double>(a, m, k), b.data, b.row_stride, c);
+  } else if (m == 1 && is_blas_stride(a.column_stride)) {
+    const MatrixView<double> transposed{b.data, b.column_stride, b.row_stride};
+    matrix_vector_product(n, k, BlasOperand<double>(transposed, n, k), a.data, a.column_stride, c);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // Types BLAS does not have: rows in parallel, the inner loop along contiguous columns of b.
 template <class T>
 void plain_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
@@ -211,6 +265,8 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
     constexpr int64_t kLargest = int64_t{1} << 31;
     WEFT_CHECK(m < kLargest && n < kLargest && k < kLargest,
                "matmul: a dimension is larger than BLAS can take (2^31 - 1)");
+    if constexpr (std::is_same_v<T, double>)
+      if (vector_product(m, n, k, a, b, c)) return;
     const BlasOperand<T> left(a, m, k), right(b, k, n);
     tiled_gemm(m, n, k, left, right, c);
   } else {
