@@ -23,8 +23,16 @@ namespace {
 
 using namespace models;
 
+// Ctrl-C ends the answer; a second one before that ends the program.
 volatile std::sig_atomic_t interrupted = 0;
-void on_interrupt(int) { interrupted = 1; }
+void on_interrupt(int signal) {
+  if (interrupted) {
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+  }
+  interrupted = 1;
+}
+constexpr int kInterruptedStatus = 130;  // as shells say it: 128 + SIGINT
 
 double peak_memory_bytes() {
   struct rusage usage{};
@@ -44,8 +52,19 @@ std::string read_text(const std::string& path) {
 struct Session {
   std::shared_ptr<const Llama> model, draft;
   std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<Context> context = std::make_shared<Context>();  // of a conversation: its turns are computed once
   GenerationStats stats;
-  double first_token_seconds = 0;
+  double first_token_seconds = 0;  // of the last answer
+  FinishReason finish_reason = FinishReason::None;
+
+  void add(const GenerationStats& answer) {
+    for (auto count : {&GenerationStats::prompt_tokens, &GenerationStats::kept_tokens, &GenerationStats::generated_tokens, &GenerationStats::decode_tokens,
+                       &GenerationStats::proposed, &GenerationStats::accepted, &GenerationStats::rounds})
+      stats.*count += answer.*count;
+    stats.prefill_seconds += answer.prefill_seconds;
+    stats.decode_seconds += answer.decode_seconds;
+    stats.speculation_stopped = answer.speculation_stopped;
+  }
 };
 
 GenerationOptions generation_options(const GenerateArguments& arguments, const Session& session) {
@@ -56,6 +75,8 @@ GenerationOptions generation_options(const GenerateArguments& arguments, const S
   options.draft = session.draft;
   options.prompt_lookup = arguments.draft == "prompt-lookup";
   options.speculate_k = arguments.speculate_k;
+  options.context = session.context;
+  options.is_cancelled = [] { return interrupted != 0; };
   return options;
 }
 
@@ -78,7 +99,8 @@ std::string write_answer(const GenerateArguments& arguments, Session& session, s
     }
   }
   const GenerationStats& stats = generation.generation().stats();
-  session.stats = stats;
+  session.add(stats);
+  session.finish_reason = interrupted ? FinishReason::Cancelled : generation.finish_reason();
   if (stats.speculation_stopped)
     fmt::print(stderr, "\nspeculation stopped: {:.2f} ms per token against {:.2f} ms without\n",
                stats.speculative_seconds_per_token * 1e3, stats.plain_seconds_per_token * 1e3);
@@ -93,7 +115,7 @@ Summary summarize(const Session& session) {
   const GenerationStats& stats = session.stats;
   Summary summary;
   summary.peak_bytes = peak_memory_bytes();  // before the memory that the bandwidth is measured with
-  if (stats.prefill_seconds > 0) summary.prefill_rate = static_cast<double>(stats.prompt_tokens) / stats.prefill_seconds;
+  if (stats.prefill_seconds > 0) summary.prefill_rate = static_cast<double>(stats.prompt_tokens - stats.kept_tokens) / stats.prefill_seconds;
   if (stats.decode_tokens > 0) summary.decode_rate = static_cast<double>(stats.decode_tokens) / stats.decode_seconds;
   summary.read_gbs = runtime::measure_read_bandwidth();
   if (summary.read_gbs > 0) summary.utilization = static_cast<double>(session.model->bytes_per_token()) * summary.decode_rate / (summary.read_gbs * 1e9);
@@ -104,7 +126,8 @@ void print_summary(const Session& session, double load_seconds) {
   const GenerationStats& stats = session.stats;
   const Summary summary = summarize(session);
   std::string text = fmt::format("\nload     {:.2f} s\n", load_seconds);
-  text += fmt::format("prefill  {} tokens, {:.1f} tokens/s; first token after {:.3f} s\n", stats.prompt_tokens, summary.prefill_rate, session.first_token_seconds);
+  text += fmt::format("prefill  {} tokens{}, {:.1f} tokens/s; first token after {:.3f} s\n", stats.prompt_tokens - stats.kept_tokens,
+                      stats.kept_tokens > 0 ? fmt::format(" ({} more were kept)", stats.kept_tokens) : "", summary.prefill_rate, session.first_token_seconds);
   text += fmt::format("decode   {} tokens, {:.2f} tokens/s\n", stats.decode_tokens, summary.decode_rate);
   text += fmt::format("weights  {} per token: {:.1f}% of the {:.1f} GB/s measured here\n", bytes_text(static_cast<double>(session.model->bytes_per_token())),
                       100 * summary.utilization, summary.read_gbs);
@@ -121,7 +144,9 @@ void print_json(const Session& session, const std::string& answer, double load_s
   const Summary summary = summarize(session);
   nlohmann::ordered_json result = {{"text", answer},
                                    {"prompt_tokens", stats.prompt_tokens},
+                                   {"kept_tokens", stats.kept_tokens},
                                    {"generated_tokens", stats.generated_tokens},
+                                   {"finish_reason", name(session.finish_reason)},
                                    {"load_seconds", load_seconds},
                                    {"first_token_seconds", session.first_token_seconds},
                                    {"prefill_tokens_per_second", summary.prefill_rate},
@@ -136,21 +161,46 @@ void print_json(const Session& session, const std::string& answer, double load_s
   std::printf("%s\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-void converse(const GenerateArguments& arguments, Session& session, ChatTemplate chat) {
-  std::vector<ChatMessage> messages;
-  if (!arguments.system.empty()) messages.push_back({"system", arguments.system});
+// True where the conversation can go on with `ids`.
+bool has_room(const Session& session, const std::vector<int64_t>& ids, bool is_terminal) {
+  if (static_cast<int64_t>(ids.size()) < session.model->max_positions()) return true;
+  const std::string why = fmt::format("the conversation has {} tokens, and the context of {} has no room for an answer; /new begins another one", ids.size(),
+                                      session.model->max_positions());
+  if (!is_terminal) throw_error(ErrorKind::Value, "generate: " + why);
+  fmt::print(stderr, "{}\n", why);
+  return false;
+}
+
+// Messages line by line. Ctrl-C ends an answer, Ctrl-D the conversation; "/new" begins another one.
+std::string converse(const GenerateArguments& arguments, Session& session, ChatTemplate chat) {
+  std::vector<ChatMessage> opening;
+  if (!arguments.system.empty()) opening.push_back({"system", arguments.system});
+  std::vector<ChatMessage> messages = opening;
   const bool is_terminal = ::isatty(STDIN_FILENO) != 0;
-  std::string line;
+  std::string line, answers;
   while (!interrupted) {
     if (is_terminal) std::fputs("\n> ", stderr);
     if (!std::getline(std::cin, line)) break;
     if (line.empty()) continue;
+    if (line == "/new") {
+      messages = opening;
+      continue;
+    }
     messages.push_back({"user", line});
-    const std::string answer = write_answer(arguments, session, encode_chat(*session.tokenizer, chat, messages));
-    std::fputs("\n", stdout);
+    std::vector<int64_t> ids = encode_chat(*session.tokenizer, chat, messages);
+    if (!has_room(session, ids, is_terminal)) {
+      messages.pop_back();
+      continue;
+    }
+    const std::string answer = write_answer(arguments, session, std::move(ids));
+    if (!arguments.json) std::fputs("\n", stdout);
+    if (session.finish_reason == FinishReason::ContextFull)
+      fmt::print(stderr, "the context of {} tokens is full; /new begins another conversation\n", session.model->max_positions());
     messages.push_back({"assistant", answer});
-    interrupted = 0;  // Ctrl-C ends an answer, Ctrl-D the conversation
+    answers += answer + "\n";
+    interrupted = 0;
   }
+  return answers;
 }
 
 }  // namespace
@@ -180,7 +230,7 @@ int generate(const GenerateArguments& arguments) {
   if (!arguments.profile.empty()) profiler::start(arguments.profile);
   std::string answer;
   if (arguments.interactive) {
-    converse(arguments, session, chat);
+    answer = converse(arguments, session, chat);
   } else {
     std::vector<int64_t> ids;
     if (arguments.chat) {
@@ -197,7 +247,7 @@ int generate(const GenerateArguments& arguments) {
   if (!arguments.profile.empty()) profiler::stop();
   if (arguments.json) print_json(session, answer, load_seconds);
   else print_summary(session, load_seconds);
-  return interrupted && !arguments.interactive ? 130 : 0;
+  return interrupted && !arguments.interactive ? kInterruptedStatus : 0;
 }
 
 }  // namespace weft::cli

@@ -44,7 +44,7 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
   generate->add_option("--stop", generate_.stop, "End before this text (may be given several times)");
   generate->add_flag("--ignore-eos", generate_.ignore_eos, "Go on after an end token");
   generate->add_flag("--chat", generate_.chat, "The prompt is a message; the model's chat template goes around it");
-  generate->add_flag("--interactive,-i", generate_.interactive, "A conversation: messages from the terminal until its end (Ctrl-D)");
+  generate->add_flag("--interactive,-i", generate_.interactive, "A conversation: messages line by line until the end (Ctrl-D); /new begins another");
   generate->add_option("--system", generate_.system, "The system message of a chat");
   generate->add_option("--chat-template", generate_.chat_template, "llama2, llama3, mistral, chatml or none (default: by the model)");
   generate->add_option("--draft-model", generate_.draft_model, "Folder of a smaller model whose tokens the model checks several at a time");

@@ -43,15 +43,18 @@ void bracketed(Builder& builder, const std::vector<ChatMessage>& messages, bool 
     first = 1;
   }
   if (!is_llama2) builder.bos();
+  std::string question;  // Llama 2: encoded as one text with its answer
   for (size_t i = first; i < messages.size(); ++i) {
     const bool is_user = (i - first) % 2 == 0;
     WEFT_CHECK(messages[i].role == (is_user ? "user" : "assistant"),
                fmt::format("chat: message {} must be of the {}, it is of '{}'", i, is_user ? "user" : "assistant", messages[i].role));
+    const std::string content = is_llama2 ? trimmed(messages[i].content) : messages[i].content;
     if (is_user) {
+      question = fmt::format("[INST] {}{} [/INST]", i == first ? system : "", content);
       if (is_llama2) builder.bos();
-      builder.text(fmt::format("[INST] {}{} [/INST]", i == first ? system : "", is_llama2 ? trimmed(messages[i].content) : messages[i].content));
+      if (!is_llama2 || i + 1 == messages.size()) builder.text(question);
     } else {
-      builder.text(is_llama2 ? fmt::format(" {} ", trimmed(messages[i].content)) : messages[i].content);
+      builder.text(is_llama2 ? fmt::format("{} {} ", question, content) : content);
       builder.eos();
     }
   }

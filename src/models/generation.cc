@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "weft/error.h"
+#include "weft/ops.h"
 
 namespace weft::models {
 namespace {
@@ -23,13 +24,25 @@ std::span<const float> row_of(const Tensor& logits, int64_t row) {
   return {logits.data_as<float>() + row * vocab, static_cast<size_t>(vocab)};
 }
 
-// Feeds `tokens` in blocks; the logits of the last.
-Tensor feed(const Llama& model, std::span<const int64_t> tokens, KVCache& cache) {
+// Feeds `tokens` in blocks; the logits of the last, or nothing where it was cancelled between two.
+std::optional<Tensor> feed(const Llama& model, std::span<const int64_t> tokens, KVCache& cache, const std::function<bool()>& is_cancelled = nullptr) {
   while (static_cast<int64_t>(tokens.size()) > kPrefillBlock) {
     model.forward(tokens.first(kPrefillBlock), cache);
     tokens = tokens.subspan(kPrefillBlock);
+    if (is_cancelled && is_cancelled()) return std::nullopt;
   }
   return model.forward(tokens, cache);
+}
+
+// Makes room for `capacity` tokens, keeping those it holds.
+void reserve(const Llama& model, KVCache& cache, int64_t capacity) {
+  if (!cache.keys.empty() && cache.capacity >= capacity) return;
+  KVCache larger = model.make_cache(std::min(model.max_positions(), std::max(capacity, 2 * cache.capacity)));
+  for (size_t i = 0; i < cache.keys.size(); ++i)
+    for (const auto& [from, to] : {std::pair{&cache.keys[i], &larger.keys[i]}, std::pair{&cache.values[i], &larger.values[i]}})
+      slice(*to, 1, 0, cache.length).copy_from(slice(*from, 1, 0, cache.length));
+  larger.length = cache.length;
+  cache = std::move(larger);
 }
 
 std::vector<int64_t> ends_of(const Llama& model, const Tokenizer& tokenizer) {
@@ -39,6 +52,18 @@ std::vector<int64_t> ends_of(const Llama& model, const Tokenizer& tokenizer) {
 }
 
 }  // namespace
+
+const char* name(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::None: return "";
+    case FinishReason::EndToken: return "end_token";
+    case FinishReason::StopText: return "stop_text";
+    case FinishReason::Length: return "length";
+    case FinishReason::ContextFull: return "context_full";
+    case FinishReason::Cancelled: return "cancelled";
+  }
+  return "";
+}
 
 Generation::Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt, GenerationOptions options)
     : model_(std::move(model)), options_(std::move(options)), sampler_(options_.sampling), tokens_(std::move(prompt)) {
@@ -55,13 +80,43 @@ Generation::Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> 
                fmt::format("generate: the draft model has a vocabulary of {}, the model one of {}", options_.draft->config().vocab_size,
                            model_->config().vocab_size));
   if (options_.eos_token_ids.empty()) options_.eos_token_ids = model_->config().eos_token_ids;
-  const int64_t capacity = std::min(positions, length + options_.max_new_tokens + kMaxSpeculation + 1);
-  cache_ = model_->make_cache(capacity);
-  if (options_.draft) draft_cache_ = options_.draft->make_cache(std::min(options_.draft->max_positions(), capacity));
+  begin_context();
   stats_.prompt_tokens = length;
 }
 
 Generation::~Generation() = default;
+
+void Generation::begin_context() {
+  context_ = options_.context ? options_.context : std::make_shared<Context>();
+  if (context_->model.lock() != model_) *context_ = Context{};
+  if (context_->draft.lock() != options_.draft) context_->draft_cache = KVCache{};
+  context_->model = model_;
+  context_->draft = options_.draft;
+  std::vector<int64_t>& held = context_->tokens;
+  const auto same = std::mismatch(tokens_.begin(), tokens_.end() - 1, held.begin(), held.end()).first - tokens_.begin();  // one is left to compute
+  held.resize(static_cast<size_t>(same));
+  stats_.kept_tokens = same;
+  const int64_t positions = model_->max_positions();
+  const int64_t capacity = std::min(positions, static_cast<int64_t>(tokens_.size()) + std::min(positions, options_.max_new_tokens) + kMaxSpeculation + 1);
+  context_->cache.length = same;
+  reserve(*model_, context_->cache, capacity);
+  if (!options_.draft) return;
+  context_->draft_cache.length = std::min<int64_t>(context_->draft_cache.length, same);
+  reserve(*options_.draft, context_->draft_cache, std::min(options_.draft->max_positions(), capacity));
+}
+
+// The context says what its cache holds.
+void Generation::note_context() {
+  std::vector<int64_t>& held = context_->tokens;
+  const auto length = static_cast<size_t>(context_->cache.length);
+  if (length > held.size()) held.insert(held.end(), tokens_.begin() + static_cast<ptrdiff_t>(held.size()), tokens_.begin() + static_cast<ptrdiff_t>(length));
+  else held.resize(length);
+}
+
+std::optional<int64_t> Generation::finish(FinishReason reason) {
+  stats_.finish_reason = reason;
+  return std::nullopt;
+}
 
 bool Generation::is_end(int64_t token) const {
   const std::vector<int64_t>& ends = options_.eos_token_ids;
@@ -69,15 +124,17 @@ bool Generation::is_end(int64_t token) const {
 }
 
 std::optional<int64_t> Generation::next() {
-  if (is_finished_ || returned_ >= options_.max_new_tokens) return std::nullopt;
+  if (stats_.finish_reason != FinishReason::None) return std::nullopt;
+  if (returned_ >= options_.max_new_tokens) return finish(FinishReason::Length);
   if (ready_.empty()) {
     const auto start = Clock::now();
     const size_t before = tokens_.size();
     if (!is_prefilled_) {
-      prefill();
+      const bool is_done = prefill();
       stats_.prefill_seconds = seconds_since(start);
+      if (!is_done) return finish(FinishReason::Cancelled);
     } else {
-      if (cache_.length >= cache_.capacity) return std::nullopt;
+      if (context_->cache.length >= model_->max_positions()) return finish(FinishReason::ContextFull);
       if (wants_speculation()) speculative_round();
       else plain_step();
       stats_.decode_seconds += seconds_since(start);
@@ -86,27 +143,29 @@ std::optional<int64_t> Generation::next() {
   }
   const int64_t token = ready_.front();
   ready_.pop_front();
-  if (is_end(token)) {
-    is_finished_ = true;
-    return std::nullopt;
-  }
+  if (is_end(token)) return finish(FinishReason::EndToken);
   ++returned_;
   ++stats_.generated_tokens;
   return token;
 }
 
-void Generation::prefill() {
-  const Tensor logits = feed(*model_, tokens_, cache_);
+bool Generation::prefill() {
+  KVCache& cache = context_->cache;
+  const std::optional<Tensor> logits = feed(*model_, std::span(tokens_).subspan(static_cast<size_t>(cache.length)), cache, options_.is_cancelled);
+  note_context();
+  if (!logits) return false;
   is_prefilled_ = true;
-  const int64_t token = sampler_.sample(row_of(logits, 0), tokens_);
+  const int64_t token = sampler_.sample(row_of(*logits, 0), tokens_);
   tokens_.push_back(token);
   ready_.push_back(token);
+  return true;
 }
 
 void Generation::plain_step() {
   const auto start = Clock::now();
   const int64_t last = tokens_.back();
-  const Tensor logits = model_->forward(std::span(&last, 1), cache_);
+  const Tensor logits = model_->forward(std::span(&last, 1), context_->cache);
+  note_context();
   const int64_t token = sampler_.sample(row_of(logits, 0), tokens_);
   tokens_.push_back(token);
   ready_.push_back(token);
@@ -117,8 +176,8 @@ void Generation::plain_step() {
 bool Generation::wants_speculation() const {
   if ((!options_.draft && !options_.prompt_lookup) || stats_.speculation_stopped) return false;
   if (options_.adaptive_speculation && plain_tokens_ < kProbeTokens) return false;
-  const int64_t room = std::min(cache_.capacity - cache_.length, options_.max_new_tokens - returned_);
-  if (options_.draft && draft_cache_.capacity < static_cast<int64_t>(tokens_.size()) + options_.speculate_k) return false;
+  const int64_t room = std::min(context_->cache.capacity - context_->cache.length, options_.max_new_tokens - returned_);
+  if (options_.draft && context_->draft_cache.capacity < static_cast<int64_t>(tokens_.size()) + options_.speculate_k) return false;
   return room > options_.speculate_k + 1;
 }
 
@@ -148,7 +207,8 @@ std::vector<int64_t> Generation::propose(std::vector<std::vector<float>>& distri
   if (!options_.draft) return look_up();
   std::vector<int64_t> history = tokens_, proposed;
   for (int64_t i = 0; i < options_.speculate_k; ++i) {
-    const Tensor logits = feed(*options_.draft, std::span(history).subspan(static_cast<size_t>(draft_cache_.length)), draft_cache_);
+    KVCache& cache = context_->draft_cache;
+    const Tensor logits = *feed(*options_.draft, std::span(history).subspan(static_cast<size_t>(cache.length)), cache);
     distributions.push_back(sampler_.probabilities(row_of(logits, 0), history));
     proposed.push_back(sampler_.options().is_greedy() ? argmax(distributions.back()) : sampler_.draw(distributions.back()));
     history.push_back(proposed.back());
@@ -165,8 +225,9 @@ void Generation::speculative_round() {
   if (proposed.empty()) return plain_step();
   std::vector<int64_t> fed = {tokens_.back()};
   fed.insert(fed.end(), proposed.begin(), proposed.end());
-  const int64_t before = cache_.length;
-  const Tensor logits = model_->forward(fed, cache_, true);
+  KVCache& cache = context_->cache;
+  const int64_t before = cache.length;
+  const Tensor logits = model_->forward(fed, cache, true);
   size_t accepted = 0;
   while (true) {
     std::vector<float> target = sampler_.probabilities(row_of(logits, static_cast<int64_t>(accepted)), tokens_);
@@ -192,8 +253,9 @@ void Generation::speculative_round() {
     ++accepted;
     if (is_end(token)) break;
   }
-  cache_.length = before + 1 + static_cast<int64_t>(accepted);
-  if (options_.draft) draft_cache_.length = std::min(draft_cache_.length, cache_.length);
+  cache.length = before + 1 + static_cast<int64_t>(accepted);
+  if (options_.draft) context_->draft_cache.length = std::min(context_->draft_cache.length, cache.length);
+  note_context();
   const int64_t emitted = static_cast<int64_t>(ready_.size());
   ++stats_.rounds;
   stats_.proposed += static_cast<int64_t>(proposed.size());
@@ -222,7 +284,7 @@ std::optional<std::string> TextGeneration::next() {
   for (const std::string& stop : stop_)
     if (const size_t at = held_.find(stop); at != std::string::npos) {
       held_.erase(at);
-      is_finished_ = true;
+      is_finished_ = is_stopped_ = true;
     }
   // What may be the beginning of a stop string waits.
   size_t kept = 0;

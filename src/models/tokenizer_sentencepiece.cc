@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include "models/sentencepiece_check.h"
 #include "models/text_steps.h"
 #include "models/tokenizers.h"
 #include "weft/error.h"
@@ -11,9 +12,9 @@ namespace {
 class SentencePieceTokenizer : public Tokenizer {
  public:
   SentencePieceTokenizer(const std::string& bytes, const std::string& name) {
+    check_sentencepiece(bytes, name);
     const auto status = processor_.LoadFromSerializedProto(bytes);
     WEFT_CHECK(status.ok(), fmt::format("tokenizer '{}': not a SentencePiece model: {}", name, status.ToString()));
-    WEFT_CHECK(processor_.GetPieceSize() > 0, fmt::format("tokenizer '{}': it has no pieces", name));
     std::vector<int> probe;
     strips_ = processor_.Encode("a", &probe).ok() && !probe.empty() && processor_.IdToPiece(probe[0]).starts_with(kMetaspace);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "fuzz/seeds.h"
+#include "support/sentencepiece_model.h"
 
 namespace weft::fuzz {
 namespace {
@@ -12,29 +13,6 @@ std::string safetensors_of(const std::string& header, size_t data_bytes) {
   std::string file;
   for (size_t i = 0; i < 8; ++i) file += static_cast<char>(header.size() >> (8 * i));
   return file + header + std::string(data_bytes, '\1');
-}
-
-// Fields of a protocol buffer: source: the wire format's description.
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-  return bytes + static_cast<char>(value);
-}
-std::string number(int field, uint64_t value) { return varint(static_cast<uint64_t>(field) << 3) + varint(value); }
-std::string bytes(int field, const std::string& value) { return varint(static_cast<uint64_t>(field) << 3 | 2) + varint(value.size()) + value; }
-
-// Scores are 0: all merges are equally good.
-std::string piece(const std::string& text, uint64_t type) { return bytes(1, bytes(1, text) + number(3, type)); }
-
-std::string sentencepiece(uint64_t model_type) {
-  constexpr uint64_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kByte = 6;
-  std::string model = piece("<unk>", kUnknown) + piece("<s>", kControl) + piece("</s>", kControl);
-  for (int byte = 0; byte < 256; ++byte) model += piece(fmt::format("<0x{:02X}>", byte), kByte);
-  for (const char* text : {"\xE2\x96\x81", "H", "e", "l", "o", "w", "he", "lo", "ll", "\xE2\x96\x81w", "1"}) model += piece(text, kNormal);
-  model += piece("<tool>", kUserDefined);
-  const std::string trainer = number(3, model_type) + number(35, 1);       // model_type, byte_fallback
-  const std::string normalizer = bytes(1, "identity") + number(3, 1) + number(5, 1);  // name, add_dummy_prefix, escape_whitespaces
-  return model + bytes(2, trainer) + bytes(3, normalizer);
 }
 
 constexpr const char* kByteLevelJson = R"json({"version": "1.0",
@@ -76,7 +54,8 @@ std::vector<std::string> safetensors() {
 std::vector<std::string> tokenizers() {
   std::vector<std::string> result;
   for (const char* json : {kByteLevelJson, kMetaspaceJson}) result.push_back('\0' + std::string(json));
-  for (const uint64_t model_type : {1, 2, 3, 4}) result.push_back('\1' + sentencepiece(model_type));  // unigram, BPE, words, characters
+  for (const uint64_t model_type : {1, 2, 3, 4}) result.push_back('\1' + testing_support::sentencepiece_model(model_type));
+  result.push_back('\1' + testing_support::sentencepiece_model(2, ""));
   result.push_back('\2' + tiktoken());
   return result;
 }

@@ -131,6 +131,50 @@ TEST(Generation, Ends) {
   EXPECT_THAT(error_of([&] { Generation(model, {1}, {.draft = model, .speculate_k = 9}); }), HasSubstr("speculate_k must be between 1 and 7"));
 }
 
+TEST(Generation, ContextIsComputedOnce) {
+  const auto model = Llama::random(config_of(2), {.dtype = "float32"}), draft = Llama::random(config_of(1), {.dtype = "float32"}, 7);
+  for (const bool with_draft : {false, true}) {
+    const auto context = std::make_shared<Context>();
+    GenerationOptions options = always({.max_new_tokens = 12, .speculate_k = 3});
+    if (with_draft) options.draft = draft;
+    GenerationOptions kept = options;
+    kept.context = context;
+    Ids text = {1, 2, 3};
+    for (int turn = 0; turn < 4; ++turn) {
+      const Ids plain = all_of(Generation(model, text, options));
+      Generation generation(model, text, kept);
+      EXPECT_EQ(generation.stats().kept_tokens, static_cast<int64_t>(text.size()) - (turn == 0 ? 3 : turn + 1)) << turn;
+      Ids ids;
+      while (const auto token = generation.next()) ids.push_back(*token);
+      EXPECT_EQ(ids, plain) << turn;
+      text.insert(text.end(), ids.begin(), ids.end());
+      for (int i = 0; i < turn + 1; ++i) text.push_back(30 - i);  // the new turn; the last answer's last token is not computed yet
+    }
+    Generation changed(model, {1, 2, 9, 9}, kept);
+    EXPECT_EQ(changed.stats().kept_tokens, 2);
+    EXPECT_EQ(Generation(draft, {1, 2, 9, 9}, with_draft ? always({.context = context}) : kept).stats().kept_tokens, 0);  // another model
+  }
+}
+
+TEST(Generation, SaysWhyItEnded) {
+  const auto model = Llama::random(config_of(1), {.dtype = "float32", .max_positions = 12});
+  const auto reason = [&](GenerationOptions options) {
+    Generation generation(model, {1}, std::move(options));
+    EXPECT_EQ(generation.stats().finish_reason, FinishReason::None);
+    while (generation.next()) {}
+    return generation.stats().finish_reason;
+  };
+  EXPECT_EQ(reason({.max_new_tokens = 3, .ignore_eos = true}), FinishReason::Length);
+  EXPECT_EQ(reason({.ignore_eos = true}), FinishReason::ContextFull);
+  const int64_t first = *Generation(model, {1}, {.ignore_eos = true}).next();
+  EXPECT_EQ(reason({.eos_token_ids = {first}}), FinishReason::EndToken);
+  LlamaConfig config = config_of(1);
+  config.max_position_embeddings = 2048;
+  Generation cancelled(Llama::random(config, {.dtype = "float32"}), Ids(1200, 1), {.is_cancelled = [] { return true; }});
+  EXPECT_EQ(cancelled.next(), std::nullopt);
+  EXPECT_EQ(cancelled.stats().finish_reason, FinishReason::Cancelled);
+}
+
 TEST(TextGeneration, StopsBeforeTheText) {
   WEFT_NEEDS_STORIES();
   const auto model = Llama::from_pretrained(stories());

@@ -8,6 +8,7 @@
 #include "models/support.h"
 #include "models/text_steps.h"
 #include "models/tokenizers.h"
+#include "support/sentencepiece_model.h"
 
 namespace weft::models {
 namespace {
@@ -137,6 +138,45 @@ TEST(SentencePiece, OfTheStories) {
   EXPECT_EQ(streamed + stream.finish(), expected["greedy_text"].get<std::string>());
 }
 
+TEST(SentencePiece, SmallModels) {
+  using testing_support::sentencepiece_model;
+  for (const uint64_t type : {1, 2}) {
+    const auto tokenizer = parse_sentencepiece(sentencepiece_model(type), "t");
+    EXPECT_EQ(tokenizer->decode(tokenizer->encode("A w\xC3\xA9<tool>")), "a w\xC3\xA9<tool>") << type;
+  }
+}
+
+// Its library would read outside the table, or end the program.
+TEST(SentencePiece, WhatIsRefused) {
+  using namespace testing_support;
+  const auto error = [](const std::string& bytes) { return error_of([&] { parse_sentencepiece(bytes, "t"); }); };
+  const std::string model = sentencepiece_model(2);
+  EXPECT_THAT(error(""), HasSubstr("tokenizer 't': not a SentencePiece model: it has no pieces"));
+  EXPECT_THAT(error(model.substr(0, model.size() - 1)), HasSubstr("it ends within a field"));
+  EXPECT_THAT(error(model + "\x0B"), HasSubstr("a field of an unknown kind"));
+  EXPECT_THAT(error(model + std::string(11, '\xFF')), HasSubstr("a number of more than 64 bits"));
+  EXPECT_THAT(error(model + piece_field("w", Piece::Normal)), HasSubstr("the piece 'w' is there twice"));
+  EXPECT_THAT(error(model + piece_field("", Piece::Normal)), HasSubstr("a piece is empty or has a zero byte"));
+  EXPECT_THAT(error(model + piece_field(std::string("a\0b", 3), Piece::UserDefined)), HasSubstr("a piece is empty or has a zero byte"));
+  std::string alike = model;
+  for (size_t length = 2; length < 80; ++length) alike += piece_field(std::string(length, 'x'), Piece::UserDefined);
+  EXPECT_THAT(error(alike), HasSubstr("too many user-defined pieces begin alike"));
+
+  const auto with_table = [&](const std::string& table) { return error(sentencepiece_model(2, table)); };
+  const auto with_unit = [&](size_t index, uint32_t unit) {
+    std::string table = rule_table();
+    for (int i = 0; i < 4; ++i) table[4 + 4 * index + static_cast<size_t>(i)] = static_cast<char>(unit >> (8 * i));
+    return with_table(table);
+  };
+  EXPECT_EQ(with_unit(0, 256u << 10), "no error");
+  EXPECT_THAT(with_table("abc"), HasSubstr("normalization rules without a table"));
+  EXPECT_THAT(with_table(std::string("\xFF\xFF\0\0abc", 7)), HasSubstr("larger than what holds it"));
+  EXPECT_THAT(with_table(rule_table() + "a"), HasSubstr("the results of normalization rules do not end"));
+  EXPECT_THAT(with_unit(0, 512u << 10), HasSubstr("normalization rules lead outside their table"));
+  EXPECT_THAT(with_unit(511, 1u << 31 | 2), HasSubstr("a normalization rule's result is outside their table"));
+  EXPECT_THAT(with_unit(256 ^ 'A', ((256u ^ 'A') ^ 256u) << 10 | 'A'), HasSubstr("normalization rules that go round in a circle"));
+}
+
 TEST(SentencePiece, DamagedFiles) {
   EXPECT_THAT(error_of([] { parse_sentencepiece("not a model", "t"); }), HasSubstr("tokenizer 't': not a SentencePiece model"));
   WEFT_NEEDS_STORIES();
@@ -164,7 +204,7 @@ TEST(Chat, Templates) {
   const Ids ids = encode_chat(*tokenizer, ChatTemplate::Llama2, {{"system", "Be kind."}, {"user", " Hi "}, {"assistant", "Hello"}, {"user", "Bye"}});
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 1), 2);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 2), 1);
-  EXPECT_EQ(tokenizer->decode(ids), "[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\nHi [/INST]  Hello  [INST] Bye [/INST]");
+  EXPECT_EQ(tokenizer->decode(ids), "[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\nHi [/INST] Hello  [INST] Bye [/INST]");
   EXPECT_THAT(error_of([&] { encode_chat(*tokenizer, ChatTemplate::Llama2, {{"assistant", "a"}}); }), HasSubstr("message 0 must be of the user"));
   EXPECT_THAT(error_of([&] { encode_chat(*tokenizer, ChatTemplate::Llama3, {{"user", "a"}}); }), HasSubstr("no token '<|start_header_id|>'"));
 }

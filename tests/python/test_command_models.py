@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -35,8 +36,26 @@ def test_sampling_repeats_with_a_seed():
 
 
 def test_interactive():
-    done = weft("generate", "-m", STORIES, "-n", "5", "--interactive", input="Hello\nBye\n")
+    arguments = ("generate", "-m", STORIES, "--interactive")
+    done = weft(*arguments, "-n", "5", input="Hello\nBye\n")
     assert len(done.stdout.strip().splitlines()) >= 2
+    result = json.loads(weft(*arguments, "-n", "5", "--json", input="Hello\nBye\nHello\n").stdout)
+    assert 0.4 < result["kept_tokens"] / result["prompt_tokens"] < 1 and result["finish_reason"] == "length"
+    one = json.loads(weft(*arguments, "-n", "5", "--json", input="Hello\n").stdout)["text"]
+    assert json.loads(weft(*arguments, "-n", "5", "--json", input="Hello\n/new\nHello\n").stdout)["text"] == 2 * one
+    full = weft(*arguments, "--max-positions", "60", input="Hello\nBye\n", status=1)
+    assert "the context of 60 tokens is full" in full.stderr and "has no room for an answer" in full.stderr
+
+
+def test_interrupted():
+    """Ctrl-C ends the text with the summary, and the status is what shells expect."""
+    arguments = [sys.executable, "-m", "weft", "generate", "-m", STORIES, "-n", "1000000", "--ignore-eos"]
+    arguments += ["--max-positions", "512", "--temperature", "1", "--threads", "1", "--no-compile"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        _, summary = process.communicate(timeout=60)
+    assert process.returncode in (130, 0) and "decode" in summary  # 0: the context was full before
 
 
 def test_quantize_then_generate(tmp_path):

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,14 @@
 #include "weft/models/tokenizer.h"
 
 namespace weft::models {
+
+// What a model has computed of a text, kept from one generation to the next: of a prompt that begins alike, only the rest
+// is computed. Serves one generation at a time; another model or draft begins anew.
+struct Context {
+  KVCache cache, draft_cache;
+  std::vector<int64_t> tokens;  // that `cache` holds
+  std::weak_ptr<const Llama> model, draft;
+};
 
 struct GenerationOptions {
   int64_t max_new_tokens = 256;
@@ -26,14 +35,24 @@ struct GenerationOptions {
   // Stop speculating when it has measured slower than plain decoding. Decides about time only: but sampled text is then
   // not the same in every run, as the random numbers are used differently.
   bool adaptive_speculation = true;
+  // Of an earlier generation, or an empty one to be filled for later ones.
+  std::shared_ptr<Context> context = nullptr;
+  // Asked between blocks of a long prompt: true ends the generation.
+  std::function<bool()> is_cancelled = nullptr;
 };
+
+// Why a text ended.
+enum class FinishReason : uint8_t { None, EndToken, StopText, Length, ContextFull, Cancelled };
+const char* name(FinishReason reason);  // "end_token", …; "" for None
 
 struct GenerationStats {
   int64_t prompt_tokens = 0, generated_tokens = 0;
+  int64_t kept_tokens = 0;                         // of the prompt, that the context held
   double prefill_seconds = 0, decode_seconds = 0;  // decode: from the first token on
   int64_t decode_tokens = 0;                       // that decode_seconds were for
   int64_t proposed = 0, accepted = 0, rounds = 0;  // of speculation
   bool speculation_stopped = false;                // it measured slower
+  FinishReason finish_reason = FinishReason::None;
   double plain_seconds_per_token = 0, speculative_seconds_per_token = 0;
 };
 
@@ -51,8 +70,11 @@ class Generation {
   const GenerationStats& stats() const { return stats_; }
 
  private:
+  void begin_context();
+  void note_context();
+  std::optional<int64_t> finish(FinishReason reason);
   bool is_end(int64_t token) const;
-  void prefill();
+  bool prefill();
   void plain_step();
   void speculative_round();
   std::vector<int64_t> propose(std::vector<std::vector<float>>& distributions);
@@ -63,11 +85,11 @@ class Generation {
   std::shared_ptr<const Llama> model_;
   GenerationOptions options_;
   Sampler sampler_;
-  KVCache cache_, draft_cache_;
+  std::shared_ptr<Context> context_;
   std::vector<int64_t> tokens_;     // prompt and generated, those in `ready_` included
   std::deque<int64_t> ready_;       // generated and not yet returned
   int64_t returned_ = 0;
-  bool is_finished_ = false, is_prefilled_ = false;
+  bool is_prefilled_ = false;
   int64_t plain_tokens_ = 0, speculative_tokens_ = 0;
   double plain_seconds_ = 0, speculative_seconds_ = 0;
   GenerationStats stats_;
@@ -81,13 +103,14 @@ class TextGeneration {
   // The next piece of text, perhaps empty; nullopt at the end.
   std::optional<std::string> next();
   const Generation& generation() const { return generation_; }
+  FinishReason finish_reason() const { return is_stopped_ ? FinishReason::StopText : generation_.stats().finish_reason; }
 
  private:
   Generation generation_;
   StreamDecoder decoder_;
   std::vector<std::string> stop_;
   std::string held_;
-  bool is_finished_ = false;
+  bool is_finished_ = false, is_stopped_ = false;
 };
 
 }  // namespace weft::models

@@ -71,6 +71,7 @@ nb::dict stats_dict(const GenerationStats& stats) {
   result["proposed"] = stats.proposed;
   result["accepted"] = stats.accepted;
   result["speculation_stopped"] = stats.speculation_stopped;
+  result["kept_tokens"] = stats.kept_tokens;
   return result;
 }
 
@@ -83,6 +84,10 @@ GenerationOptions generation_options(int64_t max_new_tokens, double temperature,
   options.draft = draft;
   options.prompt_lookup = prompt_lookup;
   options.speculate_k = speculate_k;
+  options.is_cancelled = [] {
+    const nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+  };
   return options;
 }
 
@@ -123,10 +128,13 @@ void bind_generation(nb::module_& m) {
                const nb::gil_scoped_release no_gil;
                piece = generation.next();
              }
+             if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C within a long prompt
              if (!piece) throw nb::stop_iteration();
              return *piece;
            })
       .def_prop_ro("tokens", [](const TextGeneration& g) { return g.generation().tokens(); }, "The prompt and what was generated.")
+      .def_prop_ro("finish_reason", [](const TextGeneration& g) { return name(g.finish_reason()); },
+                   "Why it ended: 'end_token', 'stop_text', 'length', 'context_full'; '' before.")
       .def_prop_ro("stats", [](const TextGeneration& g) { return stats_dict(g.generation().stats()); });
 }
 
