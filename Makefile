@@ -5,7 +5,7 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup setup-torch build demo test test-interop bench bench-peers bench-torchscript fuzz fuzz-programs coverage docs format lint clean
+.PHONY: help setup setup-torch build demo test test-interop bench bench-suite bench-peers bench-torchscript fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -32,9 +32,13 @@ test-interop: setup-torch  ## The tests that exchange archives with PyTorch
 bench: build  ## Benchmarks as a table and JSON in build/bench
 	@$(VENV) bench/run.py
 
-bench-peers: build  ## The same beside NumPy, torch, numba, jax and numexpr, alternating in one run
+bench-suite: build  ## The suite of NumPy programs (bench/programs) beside NumPy, a table in build/bench
+	@$(VENV) bench/suite.py
+
+bench-peers: build  ## Both beside NumPy, torch, numba, jax and numexpr, alternating in one run
 	@bench/setup_peers
 	@$(VENV) bench/run.py --peers
+	@$(VENV) bench/suite.py --peers
 
 bench-torchscript: setup-torch build  ## TorchScript in weft beside PyTorch, alternating; a table in build/bench
 	@$(VENV) bench/torchscript.py
