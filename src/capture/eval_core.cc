@@ -68,6 +68,11 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
         finish_return(realize(top()));
         return variant_;
       }
+      if (at_native_loop()) {
+        finish_break("a loop that runs as native code");
+        variant_->enters_loop = true;
+        return variant_;
+      }
       try {
         run_instruction();
       } catch (const PythonError&) {

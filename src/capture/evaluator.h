@@ -140,6 +140,7 @@ class Evaluator {
   void run_instruction();
   void unpack(int before, int after, bool starred);
   void note_backward_jump(int target);
+  bool at_native_loop();
 
   void realize_object(const V& value);
   void realize_int(const V& value);
@@ -189,6 +190,7 @@ class Evaluator {
   std::unordered_map<std::string, int> trips_;          // backward jumps taken, by target
   std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input
   std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
+  std::set<std::pair<const Code*, int>> native_verdicts_;  // loop heads that were looked at
   V handled_;  // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;
   std::vector<V>* yielded_ = nullptr;  // of the generator being run

@@ -120,7 +120,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
   ++counters().captures;
   if (variant->executable) ++counters().graphs;
   counters().kernels += static_cast<int64_t>(variant->kernels.size());
-  if (!variant->returns) {
+  if (!variant->returns && !variant->enters_loop) {
     const std::string place = fmt::format("{}:{}", variant->break_file, variant->break_line);
     const std::string line = source_line(variant->break_file, variant->break_line);
     if (settings_.fullgraph) {
@@ -142,7 +142,16 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
 
 Ref CompiledFunction::run(State state) {
   Registers registers;
+  const auto report_loop = [this](std::shared_ptr<Variant> loop) {
+    counters().kernels += static_cast<int64_t>(loop->kernels.size());
+    captures_.in_order.push_back(std::move(loop));
+  };
   while (true) {
+    Ref returned;
+    const std::shared_ptr<Loops> loops = captures_.loops;
+    const LoopOutcome outcome = loops->run(state, returned, report_loop);
+    if (outcome == LoopOutcome::Returned) return returned;
+    if (outcome == LoopOutcome::Advanced) continue;
     // Held: guards and graphs may run Python code that resets or captures again.
     const std::shared_ptr<Segment> held =
         state.frames.size() == 1 && state.frames[0].ip == 0 && captures_.root ? captures_.root : segment(state);
@@ -206,12 +215,12 @@ Ref CompiledFunction::run(State state) {
     ++variant->runs;
     ++counters().runs;
     if (variant->returns) return result;
+    if (variant->enters_loop) continue;
     ++counters().breaks;
     if (PyErr_CheckSignals() < 0) {
       unwind(state);
       continue;
     }
-    Ref returned;
     do {
       if (step(state, returned) == StepResult::Returned) return returned;
     } while (concrete_only(
@@ -318,10 +327,10 @@ Ref CompiledFunction::report() const {
   Ref list = checked(PyList_New(0));
   for (const auto& variant : captures_.in_order) {
     Ref entry = checked(PyDict_New());
-    put(entry.get(), "graph", text(variant->graph->str()));
+    put(entry.get(), "graph", text(variant->graph ? variant->graph->str() : ""));
     put(entry.get(), "num_nodes", checked(PyLong_FromLong(variant->num_nodes)));
     put(entry.get(), "has_graph", Ref::borrow(variant->executable ? Py_True : Py_False));
-    put(entry.get(), "returns", Ref::borrow(variant->returns ? Py_True : Py_False));
+    put(entry.get(), "returns", Ref::borrow(variant->returns || variant->enters_loop ? Py_True : Py_False));
     put(entry.get(), "reason", text(variant->break_reason));
     put(entry.get(), "file", text(variant->break_file));
     put(entry.get(), "line", checked(PyLong_FromLong(variant->break_line)));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/evaluator.h"
+#include "capture/loops.h"
 
 namespace weft::capture {
 
@@ -30,6 +31,7 @@ struct Captures {
   std::unordered_map<std::string, std::shared_ptr<Segment>> segments;
   std::shared_ptr<Segment> root;
   std::vector<std::shared_ptr<Variant>> in_order;
+  std::shared_ptr<Loops> loops = std::make_shared<Loops>();
 };
 
 // Everything weft.compile keeps for one function.

@@ -109,6 +109,7 @@ class Variant {
   std::vector<BuildStep> steps;
   int num_slots = 0;  // registers included
   bool returns = false;
+  bool enters_loop = false;         // ends at the head of a loop that is native code
   int result = -1;                  // slot, when it returns
   std::vector<FrameRecipe> frames;  // the state at the break otherwise
 

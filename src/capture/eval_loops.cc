@@ -1,0 +1,118 @@
+// Where a segment ends because a loop can run as native code.
+#include "capture/evaluator.h"
+#include "capture/loops.h"
+
+namespace weft::capture {
+
+namespace {
+
+// Loops of fewer rounds are unrolled.
+constexpr int64_t kMinTrips = 16;
+
+// The types of a frame's values, for the analysis of a loop: nothing is guarded.
+class LoopTypes {
+ public:
+  LoopFrame frame(const AbstractFrame& from) {
+    LoopFrame result;
+    result.code = from.code;
+    result.globals = from.globals.get();
+    result.builtins = from.builtins.get();
+    result.ip = from.ip;
+    for (size_t i = 0; i < from.locals.size(); ++i) {
+      const bool live = from.locals[i] && from.code->is_live(from.ip, static_cast<int>(i));
+      result.locals.push_back(live ? type(from.locals[i]) : LoopValue());
+    }
+    for (const V& value : from.stack) {
+      LoopValue null;
+      null.kind = LoopKind::Null;
+      result.stack.push_back(value ? type(value) : null);
+    }
+    return result;
+  }
+  LoopEntry entry;
+
+ private:
+  LoopValue type(const V& value) {
+    switch (value->kind) {
+      case Kind::Lazy:
+      case Kind::Const: return entry.classify(value->object.get());
+      case Kind::SymInt: return loop_int("");
+      case Kind::Scalar:
+        if (value->weak == WeakKind::Int) return loop_int("");
+        if (value->weak == WeakKind::Float) return loop_float("");
+        if (value->weak == WeakKind::Bool) return loop_bool("");
+        break;
+      case Kind::Array: return array(value);
+      case Kind::Tuple: {
+        std::vector<LoopValue> items;
+        for (const V& item : value->items) items.push_back(type(item));
+        return loop_tuple(std::move(items));
+      }
+      case Kind::Iter:
+        if (value->iter == IterKind::Range) {
+          LoopValue range;
+          range.kind = LoopKind::RangeIter;
+          int64_t step = 1;
+          if (value->object) {
+            Ref part = checked(PyObject_GetAttrString(value->object.get(), "step"));
+            step = PyLong_AsLongLong(part.get());
+            PyErr_Clear();
+          }
+          range.items = {loop_int("", true), loop_int(""), loop_known_int(step)};
+          return range;
+        }
+        break;
+      default: break;
+    }
+    LoopValue other;
+    other.kind = LoopKind::Object;
+    other.index = static_cast<int>(numbers_.try_emplace(value.get(), 1000 + numbers_.size()).first->second);
+    return other;
+  }
+
+  LoopValue array(const V& value) {
+    if (value->object && PyObject_HasAttrString(value->object.get(), "strides"))
+      return entry.classify(value->object.get());
+    const DType dtype = value->tensor.dtype();
+    const auto dims = static_cast<int>(value->tensor.dim());
+    if (value->flavor == Flavor::NumpyScalar && is_loop_dtype(dtype)) return loop_numpy(dtype, "");
+    LoopValue result;
+    result.kind = LoopKind::Object;
+    if (value->flavor != Flavor::NdArray || dims == 0 || !is_loop_dtype(dtype)) return result;
+    result.kind = LoopKind::Array;
+    result.dtype = dtype;
+    auto [found, is_new] = arrays_.try_emplace(value.get(), static_cast<int>(entry.arrays.size()));
+    if (is_new) {
+      entry.arrays.push_back({dtype, dims, uint64_t{1} << (dims - 1), true, {}});
+      entry.array_objects.emplace_back();
+    }
+    result.index = found->second;
+    return result;
+  }
+
+  std::unordered_map<const Value*, size_t> numbers_;
+  std::unordered_map<const Value*, int> arrays_;
+};
+
+}  // namespace
+
+// True at the head of a loop that is worth it and whose body native code can do.
+bool Evaluator::at_native_loop() {
+  const int at = frame().ip;
+  const Code& code = *frame().code;
+  if (steps_taken_ == 0 || yielded_ || loop_end(code, at) < 0) return false;
+  const auto place = std::make_pair(&code, at);
+  if (native_verdicts_.count(place) || history_.loop_heads.count(place)) return false;
+  if (code.instructions[static_cast<size_t>(at)].op == Op::ForIter) {
+    const V& it = top();
+    if (!it || it->kind != Kind::Iter || it->iter != IterKind::Range) return false;
+    if (it->object && PyObject_Length(it->object.get()) - it->index < kMinTrips) return false;
+  }
+  LoopTypes types;
+  std::vector<LoopFrame> frames = {types.frame(frame())};
+  native_verdicts_.insert(place);
+  std::string why;
+  return can_be_native(std::move(frames), types.entry.arrays, &why);
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,193 @@
+// Builds a native loop: bytecode and types to C++.
+//
+// The code is versioned by types: every (position, types of the live values) is one basic block, so a local
+// that starts as an int and goes on as a NumPy scalar gets a first round of its own, and each value has
+// exactly the type that Python would give it. What native code cannot do (an index out of range, an overflow,
+// an instruction that is not known) leaves through an exit that holds the complete state before the
+// instruction; Python goes on from there.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/loop_value.h"
+
+namespace weft::capture {
+
+// An array of the entry, as far as the code depends on it.
+struct LoopArray {
+  DType dtype = DType::F64;
+  int dim = 0;
+  uint64_t unit = 0;  // bit d: the stride of dimension d is one element
+  bool writable = false;
+  std::string name = {};
+};
+
+struct LoopExit {
+  enum class Kind : uint8_t {
+    Leave,        // the loop is done
+    Perform,      // Python performs the instruction
+    Interrupted,  // a signal handler raised: the exception is set
+  };
+  Kind kind;
+  std::vector<LoopFrame> frames;  // the types of what the exit's words hold
+};
+
+// A name that must still give the object it gave when the loop was built.
+struct LoopName {
+  Ref dict, builtins, name;
+  PyObject* object;
+};
+
+struct LoopCode {
+  std::string name, source, body;
+  std::vector<LoopExit> exits;
+  std::vector<const void*> functions;
+  std::vector<LoopName> names;
+  std::vector<Ref> kept;
+  std::vector<std::string> notes;  // what Python performs: "file:line: reason"
+  size_t num_words = 0;            // of the largest exit
+  int head = 0, end = 0;           // the loop's instructions in the outermost frame
+};
+
+// Thrown by build_loop: why the loop cannot be native.
+struct LoopRejected {
+  std::string reason;
+  int line = 0;
+};
+
+// Thrown inside: Python has to perform the instruction.
+struct LoopUnsupported {
+  std::string reason;
+};
+
+// The instruction behind the loop's last jump back to `head`; -1 when it is no loop head.
+int loop_end(const Code& code, int head);
+
+// From the state at a loop's head.
+LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays);
+
+class LoopBuilder {
+ public:
+  LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays);
+  LoopCode build();
+
+ private:
+  struct Block {
+    std::vector<LoopFrame> frames;  // leaves are variables
+    std::string code;
+    std::vector<int> next;
+    bool is_back_target = false;
+  };
+
+  // ---- blocks and exits (loop_builder.cc) ----
+  void build_block(int id);
+  int block_of(std::vector<LoopFrame> frames);
+  std::string variable(size_t depth, bool is_stack, size_t slot, const std::string& path,
+                       const LoopValue& leaf);
+  std::string jump_to(const std::vector<LoopFrame>& frames);
+  std::string exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames);
+  void require(const std::string& condition);
+  std::string temporary(const std::string& type, const std::string& expr);
+  void poll(int target);
+  bool cycles() const;
+  std::string print(const std::string& name) const;
+  std::string prologue() const;
+
+  // ---- instructions ----
+  void execute(const Instruction& in);
+  bool execute_data(const Instruction& in);
+  bool execute_names(const Instruction& in);
+  bool execute_control(const Instruction& in);
+  void execute_return();
+  void branch(const std::string& condition, std::vector<LoopFrame> taken, std::vector<LoopFrame> otherwise);
+  void branch_on(const LoopValue& value, bool jump_if, int target, bool keeps_value);
+  void iterate(const Instruction& in);
+  LoopValue constant(PyObject* object);
+  LoopValue named(PyObject* dict, PyObject* builtins, PyObject* name);
+  LoopValue attribute(const LoopValue& owner, PyObject* name);
+
+  // ---- numbers (loop_arithmetic.cc) ----
+  LoopValue binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue python_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue int_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue float_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue numpy_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue numpy_int_binary(int op, DType dtype, const std::string& a, const std::string& b);
+  std::string float_operation(int op, DType dtype, const LoopValue& a, const LoopValue& b,
+                              const LoopValue& power);
+  DType common_dtype(const LoopValue& a, const LoopValue& b);
+  std::string as_dtype(const LoopValue& value, DType dtype);
+  std::string as_float(const LoopValue& value);
+  LoopValue compare(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue unary(Op op, const LoopValue& a);
+  std::string truth(const LoopValue& value);
+  std::string as_index(const LoopValue& value);
+
+  // ---- arrays (loop_arrays.cc) ----
+  struct Place {
+    std::string element;  // an lvalue
+    std::string pointer;  // of the row, when dimensions are left
+    int array = -1, dims = 0;
+  };
+  Place place(const LoopValue& container, const LoopValue& key);
+  LoopValue subscript(const LoopValue& container, const LoopValue& key);
+  void store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value);
+  std::string stored(const LoopValue& value, DType dtype);
+  const LoopArray& array_of(const LoopValue& value) const {
+    return arrays_[static_cast<size_t>(value.index)];
+  }
+
+  // ---- calls (loop_calls.cc) ----
+  void call(const Instruction& in);
+  LoopValue pinned_cell(PyObject* cell);
+  void call_function(PyObject* function, std::vector<LoopValue> args,
+                     std::vector<std::pair<PyObject*, LoopValue>> keywords);
+  bool call_builtin(PyObject* callable, const std::vector<LoopValue>& args);
+  void extremum(bool largest, const std::vector<LoopValue>& args);
+  LoopValue make_range(const std::vector<LoopValue>& args);
+  bool call_math(const std::string& name, const std::vector<LoopValue>& args);
+  bool call_numpy(const std::string& name, const std::vector<LoopValue>& args);
+  LoopValue to_int(const LoopValue& value);
+  LoopValue absolute(const LoopValue& value);
+  std::string function(const std::string& name);  // of the C library: what to call in the code
+
+  LoopFrame& frame() { return frames_.back(); }
+  LoopValue& top(int depth = 1) { return frame().stack[frame().stack.size() - static_cast<size_t>(depth)]; }
+  void push(LoopValue value) { frame().stack.push_back(std::move(value)); }
+  LoopValue pop() {
+    LoopValue value = std::move(frame().stack.back());
+    frame().stack.pop_back();
+    return value;
+  }
+  void emit(const std::string& line) { block_code_ += "    " + line + "\n"; }
+
+  LoopCode result_;
+  std::vector<LoopFrame> entry_;
+  std::vector<LoopArray> arrays_;
+  std::vector<Block> blocks_;
+  std::unordered_map<std::string, int> block_of_;
+  std::map<std::string, int> versions_;  // of one position
+  std::unordered_map<std::string, int> exit_of_;
+  std::map<std::string, std::string> variables_;  // place -> name
+  std::map<std::string, std::string> variable_types_;
+  std::map<std::string, int> function_of_;
+  std::set<const Code*> entered_;
+
+  // Of the block being built.
+  std::vector<LoopFrame> frames_, before_;  // before_: at the start of the instruction
+  std::string block_code_;
+  std::vector<int> block_next_;
+  bool block_done_ = false;
+  int num_temporaries_ = 0;
+  std::string first_reason_;
+  int first_line_ = 0;
+};
+
+// The instructions that jumps lead to.
+const std::set<int>& jump_targets(const Code& code);
+
+}  // namespace weft::capture

@@ -1,0 +1,403 @@
+// Calls in native loops: Python functions, which are entered, and the functions on numbers that are known.
+#include <fmt/format.h>
+#include <opcode.h>
+
+#include <cmath>
+
+#include "capture/loop_builder.h"
+#include "capture/numpy_api.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr size_t kMaxDepth = 12;  // of calls that are entered
+
+struct MathFunction {
+  const char* name;
+  // Of the argument x and the result r: where Python would raise or warn, it performs the call.
+  const char* allowed;
+  const void* address;
+};
+
+double (*const kNone)(double) = nullptr;
+template <class F>
+const void* address_of(F* f) {
+  return reinterpret_cast<const void*>(f);
+}
+using F1 = double(double);
+using F2 = double(double, double);
+
+const MathFunction kFunctions[] = {
+    {"exp", "is_finite(r) || !is_finite(x)", address_of<F1>(std::exp)},
+    {"expm1", "is_finite(r) || !is_finite(x)", address_of<F1>(std::expm1)},
+    {"log", "!(x <= 0)", address_of<F1>(std::log)},
+    {"log2", "!(x <= 0)", address_of<F1>(std::log2)},
+    {"log10", "!(x <= 0)", address_of<F1>(std::log10)},
+    {"log1p", "!(x <= -1)", address_of<F1>(std::log1p)},
+    {"sin", "is_finite(x)", address_of<F1>(std::sin)},
+    {"cos", "is_finite(x)", address_of<F1>(std::cos)},
+    {"tan", "is_finite(x)", address_of<F1>(std::tan)},
+    {"asin", "x >= -1 && x <= 1", address_of<F1>(std::asin)},
+    {"acos", "x >= -1 && x <= 1", address_of<F1>(std::acos)},
+    {"atan", "true", address_of<F1>(std::atan)},
+    {"sinh", "is_finite(r) || !is_finite(x)", address_of<F1>(std::sinh)},
+    {"cosh", "is_finite(r) || !is_finite(x)", address_of<F1>(std::cosh)},
+    {"tanh", "true", address_of<F1>(std::tanh)},
+};
+
+const void* library_function(const std::string& name) {
+  for (const MathFunction& f : kFunctions)
+    if (name == f.name) return f.address;
+  if (name == "pow") return address_of<F2>(std::pow);
+  if (name == "fmod") return address_of<F2>(std::fmod);
+  if (name == "atan2") return address_of<F2>(std::atan2);
+  if (name == "powf") return address_of<float(float, float)>(std::pow);
+  return nullptr;
+}
+
+// "sqrt" of math.sqrt and numpy.sqrt; NumPy's other names for the C library's functions.
+std::string library_name(const std::string& name) {
+  if (name == "arcsin") return "asin";
+  if (name == "arccos") return "acos";
+  if (name == "arctan") return "atan";
+  return name;
+}
+
+const MathFunction* find_function(const std::string& name) {
+  for (const MathFunction& f : kFunctions)
+    if (library_name(name) == f.name) return &f;
+  return nullptr;
+}
+
+std::string substitute(std::string text, const std::string& x, const std::string& r) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool alone = (i == 0 || !isalnum(static_cast<unsigned char>(text[i - 1]))) &&
+                       (i + 1 == text.size() || !isalnum(static_cast<unsigned char>(text[i + 1])));
+    result += alone && text[i] == 'x' ? x : alone && text[i] == 'r' ? r : std::string(1, text[i]);
+  }
+  return result;
+}
+
+bool is_ufunc(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "numpy.ufunc"; }
+
+std::string plain_name(PyObject* object) {
+  Ref name = Ref::steal(PyObject_GetAttrString(object, "__name__"));
+  PyErr_Clear();
+  return name ? utf8(name.get()) : "";
+}
+
+std::optional<DType> scalar_type(PyObject* object) {
+  if (!PyType_Check(object) ||
+      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object), &PyGenericArrType_Type))
+    return {};
+  Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromTypeObject(object)));
+  if (!descr) {
+    PyErr_Clear();
+    return {};
+  }
+  const auto dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get()));
+  return dtype && is_loop_dtype(*dtype) ? dtype : std::nullopt;
+}
+
+}  // namespace
+
+std::string LoopBuilder::function(const std::string& name) {
+  auto [found, is_new] = function_of_.try_emplace(name, static_cast<int>(result_.functions.size()));
+  if (is_new) result_.functions.push_back(library_function(name));
+  return "c_" + name;
+}
+
+LoopValue LoopBuilder::to_int(const LoopValue& value) {
+  if (value.kind == LoopKind::Int) return value;
+  const bool is_float =
+      value.kind == LoopKind::Float || (value.kind == LoopKind::Numpy && is_floating(value.dtype));
+  if (is_float) require(fmt::format("__builtin_fabs({}) < 0x1p62", value.expr));
+  if (value.kind == LoopKind::Numpy && value.dtype == DType::U64)
+    require(fmt::format("(i64){} >= 0", value.expr));
+  const bool nonnegative = !is_float && (c_type(value) == "bool" || !is_signed(value.dtype));
+  return loop_int(temporary("i64", fmt::format("(i64){}", value.expr)), nonnegative);
+}
+
+LoopValue LoopBuilder::absolute(const LoopValue& value) {
+  if (value.kind == LoopKind::Float)
+    return loop_float(temporary("f64", fmt::format("__builtin_fabs({})", value.expr)));
+  if (value.kind == LoopKind::Numpy && is_floating(value.dtype))
+    return loop_numpy(value.dtype, temporary(c_type(value), fmt::format("absolute({})", value.expr)));
+  if (c_type(value) == "bool") {
+    if (value.kind == LoopKind::Bool)
+      return loop_int(temporary("i64", fmt::format("(i64){}", value.expr)), true);
+    return value;
+  }
+  LoopValue result = value;
+  result.known.reset();
+  if (value.kind == LoopKind::Int || is_signed(value.dtype)) {
+    const int bits = value.kind == LoopKind::Int ? 63 : itemsize(value.dtype) * 8 - 1;
+    require(fmt::format("{} != ({})(1UL << {})", value.expr, c_type(value), bits));
+    result.expr = temporary(c_type(value), fmt::format("{0} < 0 ? -{0} : {0}", value.expr));
+  }
+  result.nonnegative = value.kind == LoopKind::Int;
+  return result;
+}
+
+LoopValue LoopBuilder::make_range(const std::vector<LoopValue>& args) {
+  LoopValue range;
+  range.kind = LoopKind::Range;
+  if (args.empty() || args.size() > 3) throw LoopUnsupported{"range() of these arguments"};
+  for (const LoopValue& arg : args) {
+    if (arg.kind != LoopKind::Int && !(arg.kind == LoopKind::Numpy && is_integral(arg.dtype)))
+      throw LoopUnsupported{"range() of what is not an int"};
+    LoopValue part = arg;
+    if (arg.kind == LoopKind::Numpy) part = loop_int(as_index(arg), !is_signed(arg.dtype));
+    // Leaves room for one step behind the end.
+    if (!part.known) require(fmt::format("(u64){} + (1UL << 61) <= (1UL << 62)", part.expr));
+    range.items.push_back(std::move(part));
+  }
+  if (args.size() == 1) range.items.insert(range.items.begin(), loop_known_int(0));
+  if (args.size() < 3) range.items.push_back(loop_known_int(1));
+  if (range.items[2].known == 0) throw LoopUnsupported{"range() with step 0"};
+  if (!range.items[2].known) require(fmt::format("{} != 0", range.items[2].expr));
+  return range;
+}
+
+// min and max give the first of equals, as it is.
+void LoopBuilder::extremum(bool largest, const std::vector<LoopValue>& args) {
+  if (args.size() != 2) throw LoopUnsupported{"min or max of other than two numbers"};
+  const LoopValue displaced = compare(largest ? Py_GT : Py_LT, args[1], args[0]);
+  std::string key_a, key_b;
+  LoopValue a = generalized(args[0]), b = generalized(args[1]);
+  a.nonnegative = b.nonnegative = a.nonnegative && b.nonnegative;
+  append_key(a, key_a);
+  append_key(b, key_b);
+  if (key_a == key_b) {
+    LoopValue result = a;
+    result.expr = temporary(c_type(a), fmt::format("{} ? {} : {}", displaced.expr, b.expr, a.expr));
+    return push(result);
+  }
+  std::vector<LoopFrame> other = frames_;
+  other.back().stack.push_back(b);
+  push(a);
+  branch(displaced.expr, std::move(other), frames_);
+}
+
+bool LoopBuilder::call_math(const std::string& name, const std::vector<LoopValue>& args) {
+  for (const LoopValue& arg : args)
+    if (!arg.is_number()) return false;
+  const auto give = [&](const std::string& expr) {
+    push(loop_float(temporary("f64", expr)));
+    return true;
+  };
+  if (args.size() == 2 && name == "atan2")
+    return give(fmt::format("{}({}, {})", function(name), as_float(args[0]), as_float(args[1])));
+  if (args.size() == 2 && name == "pow") {
+    push(loop_float(float_operation(NB_POWER, DType::F64, args[0], args[1], args[1])));
+    return true;
+  }
+  if (args.size() == 2 && name == "copysign")
+    return give(fmt::format("__builtin_copysign({}, {})", as_float(args[0]), as_float(args[1])));
+  if (args.size() != 1) return false;
+  const std::string x = temporary("f64", as_float(args[0]));
+  if (name == "sqrt") {
+    require(fmt::format("!({} < 0)", x));
+    return give(fmt::format("square_root({})", x));
+  }
+  if (name == "fabs") return give(fmt::format("__builtin_fabs({})", x));
+  if (name == "isnan" || name == "isfinite" || name == "isinf") {
+    const char* form = name == "isnan"      ? "{0} != {0}"
+                       : name == "isfinite" ? "is_finite({0})"
+                                            : "__builtin_fabs({0}) == __builtin_inf()";
+    push(loop_bool(temporary("bool", fmt::format(fmt::runtime(form), x))));
+    return true;
+  }
+  if (name == "floor" || name == "ceil" || name == "trunc") {
+    if (args[0].kind != LoopKind::Float && !(args[0].kind == LoopKind::Numpy && is_floating(args[0].dtype)))
+      return false;
+    push(to_int(loop_float(temporary("f64", fmt::format("{}({})", name, x)))));
+    return true;
+  }
+  const MathFunction* found = find_function(name);
+  if (!found || name.starts_with("arc")) return false;
+  const std::string r = temporary("f64", fmt::format("{}({})", function(found->name), x));
+  require(substitute(found->allowed, x, r));
+  push(loop_float(r));
+  return true;
+}
+
+bool LoopBuilder::call_numpy(const std::string& name, const std::vector<LoopValue>& args) {
+  for (const LoopValue& arg : args)
+    if (!arg.is_number()) return false;
+  if (args.size() == 2 && (name == "minimum" || name == "maximum")) {
+    const bool weak = args[0].is_python() && args[1].is_python();
+    if (weak) return false;
+    const DType dtype = common_dtype(args[0], args[1]);
+    if (!is_loop_dtype(dtype) || dtype == DType::Bool) return false;
+    const std::string a = as_dtype(args[0], dtype), b = as_dtype(args[1], dtype);
+    push(loop_numpy(dtype,
+                    temporary(c_type(dtype), fmt::format("{}<{}>({}, {})", name, c_type(dtype), a, b))));
+    return true;
+  }
+  if (args.size() != 1) return false;
+  const LoopValue& arg = args[0];
+  if (name == "absolute") {
+    if (arg.kind != LoopKind::Numpy) return false;
+    push(absolute(arg));
+    return true;
+  }
+  // What is computed in double precision; of 8- and 16-bit ints NumPy gives narrower floats.
+  const bool is_f32 = arg.kind == LoopKind::Numpy && arg.dtype == DType::F32;
+  if (arg.kind == LoopKind::Bool || (arg.kind == LoopKind::Numpy && itemsize(arg.dtype) < 4)) return false;
+  const DType dtype = is_f32 ? DType::F32 : DType::F64;
+  const std::string type = c_type(dtype);
+  const std::string x = temporary(type, is_f32 ? arg.expr : as_float(arg));
+  const auto give = [&](const std::string& expr) {
+    push(loop_numpy(dtype, temporary(type, expr)));
+    return true;
+  };
+  if (name == "sqrt") {
+    require(fmt::format("!({} < 0)", x));
+    return give(fmt::format("square_root({})", x));
+  }
+  const bool is_float =
+      arg.kind == LoopKind::Float || (arg.kind == LoopKind::Numpy && is_floating(arg.dtype));
+  if (name == "isnan" || name == "isfinite") {
+    push(loop_numpy(DType::Bool, temporary("bool", name == "isnan" ? fmt::format("{0} != {0}", x)
+                                                                   : fmt::format("is_finite({})", x))));
+    return true;
+  }
+  if (is_float && name == "fabs") return give(fmt::format("absolute({})", x));
+  if (is_float && (name == "floor" || name == "ceil" || name == "trunc"))
+    return give(fmt::format("{}({})", name, x));
+  const MathFunction* found = find_function(name);
+  if (!found || is_f32) return false;
+  const std::string r = temporary("f64", fmt::format("{}({})", function(found->name), x));
+  require(substitute(found->allowed, x, r));
+  push(loop_numpy(DType::F64, r));
+  return true;
+}
+
+bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>& args) {
+  const auto is_type = [&](PyTypeObject& type) { return callable == reinterpret_cast<PyObject*>(&type); };
+  const bool one_number = args.size() == 1 && args[0].is_number();
+  if (is_type(PyRange_Type)) return push(make_range(args)), true;
+  if (is_type(PyLong_Type) && one_number) return push(to_int(args[0])), true;
+  if (is_type(PyFloat_Type) && one_number) return push(loop_float(temporary("f64", as_float(args[0])))), true;
+  if (is_type(PyBool_Type) && one_number) return push(loop_bool(temporary("bool", truth(args[0])))), true;
+  if (const auto dtype = scalar_type(callable); dtype && one_number) {
+    push(loop_numpy(*dtype, temporary(c_type(*dtype), stored(args[0], *dtype))));
+    return true;
+  }
+  if (is_ufunc(callable)) return call_numpy(plain_name(callable), args);
+  if (!PyCFunction_Check(callable)) return false;
+  const std::string name = callable_name(callable);
+  if (name.starts_with("math.")) return call_math(name.substr(5), args);
+  if (name == "len" && args.size() == 1) {
+    if (args[0].kind == LoopKind::Tuple)
+      return push(loop_known_int(static_cast<int64_t>(args[0].items.size()))), true;
+    if (args[0].kind != LoopKind::Array && args[0].kind != LoopKind::Row) return false;
+    return push(loop_int(fmt::format("{}_n{}", array_of(args[0]).name, args[0].dims), true)), true;
+  }
+  if (name == "abs" && one_number) return push(absolute(args[0])), true;
+  if (name == "min" || name == "max") return extremum(name == "max", args), true;
+  if (name == "divmod" && args.size() == 2) {
+    LoopValue quotient = binary(NB_FLOOR_DIVIDE, args[0], args[1]),
+              rest = binary(NB_REMAINDER, args[0], args[1]);
+    return push(loop_tuple({quotient, rest})), true;
+  }
+  return false;
+}
+
+// A cell of a function that is entered: its contents are looked at again before every run.
+LoopValue LoopBuilder::pinned_cell(PyObject* cell) {
+  PyObject* contents = PyCell_GET(cell);
+  if (!contents) throw LoopUnsupported{"an unbound closure variable"};
+  LoopValue value;
+  value.kind = LoopKind::Cell;
+  value.object = cell;
+  value.items = {constant(contents)};
+  result_.names.push_back({Ref::borrow(cell), Ref(), Ref(), contents});
+  result_.kept.push_back(Ref::borrow(contents));
+  return value;
+}
+
+void LoopBuilder::call_function(PyObject* object, std::vector<LoopValue> args,
+                                std::vector<std::pair<PyObject*, LoopValue>> keywords) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
+  if (!code.unsupported.empty()) throw LoopUnsupported{code.name() + "() is called: " + code.unsupported};
+  if (frames_.size() >= kMaxDepth) throw LoopUnsupported{"calls that are nested deeply"};
+  const auto given = static_cast<int>(args.size());
+  const Py_ssize_t num_defaults = function->func_defaults ? PyTuple_GET_SIZE(function->func_defaults) : 0;
+  if (code.var_args || code.var_keywords || code.keyword_only > 0 || given > code.positional ||
+      code.num_locals < code.num_free)
+    throw LoopUnsupported{fmt::format("a call of {}() with these arguments", code.name())};
+  args.resize(static_cast<size_t>(code.positional));
+  for (auto& [name, value] : keywords) {
+    int slot = code.positional - 1;
+    while (slot >= code.positional_only &&
+           PyUnicode_Compare(code.local_names[static_cast<size_t>(slot)].get(), name) != 0)
+      --slot;
+    if (slot < std::max(given, code.positional_only) ||
+        args[static_cast<size_t>(slot)].kind != LoopKind::Unbound)
+      throw LoopUnsupported{fmt::format("a call of {}() with these keywords", code.name())};
+    args[static_cast<size_t>(slot)] = std::move(value);
+  }
+  for (int i = given; i < code.positional; ++i) {
+    const Py_ssize_t k = num_defaults - code.positional + i;
+    LoopValue& arg = args[static_cast<size_t>(i)];
+    if (arg.kind != LoopKind::Unbound) continue;
+    if (k < 0) throw LoopUnsupported{fmt::format("a call of {}() that lacks arguments", code.name())};
+    arg = constant(PyTuple_GET_ITEM(function->func_defaults, k));
+  }
+  // The function's code and defaults are looked at again before every run.
+  entered_.insert(&code);
+  for (const char* part : {"__code__", "__defaults__"}) {
+    PyObject* now = part[2] == 'c' ? function->func_code : function->func_defaults;
+    result_.names.push_back(
+        {Ref::borrow(object), Ref(), checked(PyUnicode_InternFromString(part)), now ? now : Py_None});
+    result_.kept.push_back(Ref::borrow(now ? now : Py_None));
+  }
+  LoopFrame entered;
+  entered.code = &code;
+  entered.globals = function->func_globals;
+  entered.builtins = function->func_builtins;
+  result_.kept.push_back(Ref::borrow(function->func_globals));
+  result_.kept.push_back(Ref::borrow(function->func_builtins));
+  entered.locals = std::move(args);
+  entered.locals.resize(static_cast<size_t>(code.num_locals));
+  for (int i = 0; i < code.num_free; ++i)
+    entered.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] =
+        pinned_cell(PyTuple_GET_ITEM(function->func_closure, i));
+  frames_.push_back(std::move(entered));
+  emit(jump_to(frames_));
+  block_done_ = true;
+}
+
+void LoopBuilder::call(const Instruction& in) {
+  PyObject* names = nullptr;
+  if (in.op == Op::CallKw) {
+    const LoopValue given = pop();
+    if (given.kind != LoopKind::Const) throw LoopUnsupported{"a call with keywords"};
+    names = given.object;
+  } else if (in.arg2 >= 0) {
+    names = frame().code->constants[static_cast<size_t>(in.arg2)].get();
+  }
+  std::vector<LoopValue> args(static_cast<size_t>(in.arg));
+  for (size_t i = args.size(); i-- > 0;) args[i] = pop();
+  LoopValue second = pop(), first = pop();
+  if (first.kind != LoopKind::Null) {
+    if (second.kind != LoopKind::Null) args.insert(args.begin(), second);
+    second = first;
+  }
+  if (second.kind != LoopKind::Const) throw LoopUnsupported{"a call of what is not known"};
+  PyObject* callable = second.object;
+  std::vector<std::pair<PyObject*, LoopValue>> keywords;
+  for (Py_ssize_t i = names ? PyTuple_GET_SIZE(names) : 0; i-- > 0; args.pop_back())
+    keywords.emplace_back(PyTuple_GET_ITEM(names, i), args.back());
+  if (PyFunction_Check(callable)) return call_function(callable, std::move(args), std::move(keywords));
+  if (names) throw LoopUnsupported{fmt::format("a call of {} with keywords", callable_name(callable))};
+  if (!call_builtin(callable, args))
+    throw LoopUnsupported{fmt::format("a call of {}", callable_name(callable))};
+}
+
+}  // namespace weft::capture

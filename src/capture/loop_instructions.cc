@@ -1,0 +1,266 @@
+// Instructions of native loops: the stack, names, jumps and iteration.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capture/loop_builder.h"
+#include "capture/numpy_api.h"
+
+namespace weft::capture {
+
+namespace {
+
+[[noreturn]] void unsupported(std::string reason) { throw LoopUnsupported{std::move(reason)}; }
+
+}  // namespace
+
+// An object that stays what it is while the code is used.
+LoopValue LoopBuilder::constant(PyObject* object) {
+  if (PyBool_Check(object)) return loop_bool(object == Py_True ? "true" : "false");
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow) unsupported("an int of more than 64 bits");
+    return loop_known_int(number);
+  }
+  if (PyFloat_CheckExact(object)) return loop_float(float_literal(PyFloat_AS_DOUBLE(object)));
+  // The names of keywords are taken as they are.
+  if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0 &&
+      !PyUnicode_Check(PyTuple_GET_ITEM(object, 0))) {
+    std::vector<LoopValue> items;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      items.push_back(constant(PyTuple_GET_ITEM(object, i)));
+    return loop_tuple(std::move(items));
+  }
+  if (PyArray_CheckExact(object) || PyList_Check(object) || PyDict_Check(object))
+    unsupported("a global array, list or dict");
+  result_.kept.push_back(Ref::borrow(object));
+  return loop_const(object);
+}
+
+LoopValue LoopBuilder::named(PyObject* dict, PyObject* builtins, PyObject* name) {
+  PyObject* object = PyDict_GetItemWithError(dict, name);
+  if (!object && builtins) object = PyDict_GetItemWithError(builtins, name);
+  if (!object) unsupported(fmt::format("the name '{}' is not defined", utf8(name)));
+  LoopValue value = constant(object);
+  const bool is_new = std::none_of(result_.names.begin(), result_.names.end(), [&](const LoopName& other) {
+    return other.dict.get() == dict && other.name.get() == name;
+  });
+  if (is_new) {
+    result_.names.push_back({Ref::borrow(dict), Ref::borrow(builtins), Ref::borrow(name), object});
+    result_.kept.push_back(Ref::borrow(object));
+  }
+  return value;
+}
+
+LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
+  if (owner.kind == LoopKind::Const && PyModule_Check(owner.object))
+    return named(PyModule_GetDict(owner.object), nullptr, name);
+  if (owner.kind != LoopKind::Array && owner.kind != LoopKind::Row)
+    unsupported(fmt::format("the attribute '{}'", utf8(name)));
+  const LoopArray& array = array_of(owner);
+  std::vector<LoopValue> sizes;
+  for (int d = owner.dims; d < array.dim; ++d)
+    sizes.push_back(loop_int(fmt::format("{}_n{}", array.name, d), true));
+  const std::string text = utf8(name);
+  if (text == "shape") return loop_tuple(std::move(sizes));
+  if (text == "ndim") return loop_known_int(static_cast<int64_t>(sizes.size()));
+  if (text == "size") {
+    std::string product;
+    for (const LoopValue& size : sizes) product += (product.empty() ? "" : " * ") + size.expr;
+    return loop_int(temporary("i64", product), true);
+  }
+  unsupported(fmt::format("the attribute '{}'", text));
+}
+
+bool LoopBuilder::execute_data(const Instruction& in) {
+  switch (in.op) {
+    case Op::Nop: return true;
+    case Op::PopTop: pop(); return true;
+    case Op::PushNull: {
+      LoopValue null;
+      null.kind = LoopKind::Null;
+      push(null);
+      return true;
+    }
+    case Op::Copy: push(LoopValue(top(in.arg))); return true;
+    case Op::Swap: std::swap(top(1), top(in.arg)); return true;
+    case Op::Negative:
+    case Op::Positive:
+    case Op::Invert:
+    case Op::Not: push(unary(in.op, pop())); return true;
+    case Op::ToBool: push(loop_bool(temporary("bool", truth(pop())))); return true;
+    case Op::Binary: {
+      const LoopValue b = pop(), a = pop();
+      push(binary(in.arg, a, b));
+      return true;
+    }
+    case Op::Compare: {
+      const LoopValue b = pop(), a = pop();
+      LoopValue result = compare(in.arg, a, b);
+      push(in.arg2 ? loop_bool(result.expr) : result);
+      return true;
+    }
+    case Op::Is: {
+      const LoopValue b = pop(), a = pop();
+      const bool none_b = b.kind == LoopKind::Const && b.object == Py_None;
+      const bool none_a = a.kind == LoopKind::Const && a.object == Py_None;
+      if (!none_a && !none_b) unsupported("a test of identity");
+      push(loop_bool((none_a && none_b) != (in.arg != 0) ? "true" : "false"));
+      return true;
+    }
+    case Op::Subscript: {
+      const LoopValue key = pop(), container = pop();
+      push(subscript(container, key));
+      return true;
+    }
+    case Op::StoreSubscript: {
+      const LoopValue key = pop(), container = pop(), value = pop();
+      store_subscript(container, key, value);
+      return true;
+    }
+    case Op::BuildTuple: {
+      std::vector<LoopValue> items(frame().stack.end() - in.arg, frame().stack.end());
+      frame().stack.resize(frame().stack.size() - static_cast<size_t>(in.arg));
+      push(loop_tuple(std::move(items)));
+      return true;
+    }
+    case Op::UnpackSequence: {
+      const LoopValue value = pop();
+      if (value.kind != LoopKind::Tuple || static_cast<int>(value.items.size()) != in.arg)
+        unsupported("unpacking of what is not a tuple of that length");
+      for (size_t i = value.items.size(); i-- > 0;) push(value.items[i]);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+bool LoopBuilder::execute_names(const Instruction& in) {
+  const auto slot = static_cast<size_t>(in.arg);
+  switch (in.op) {
+    case Op::LoadConst: push(constant(frame().code->constants[slot].get())); return true;
+    case Op::LoadFast:
+      if (frame().locals[slot].kind == LoopKind::Unbound) unsupported("an unbound local variable");
+      push(LoopValue(frame().locals[slot]));
+      return true;
+    case Op::StoreFast: frame().locals[slot] = pop(); return true;
+    case Op::LoadDeref:
+      if (frame().locals[slot].kind != LoopKind::Cell) unsupported("an unbound closure variable");
+      push(LoopValue(frame().locals[slot].items[0]));
+      return true;
+    case Op::LoadGlobal:
+      push(named(frame().globals, frame().builtins, frame().code->names[slot].get()));
+      return true;
+    case Op::LoadAttr: {
+      const LoopValue owner = pop();
+      push(attribute(owner, frame().code->names[slot].get()));
+      return true;
+    }
+    case Op::LoadMethod: {
+      const LoopValue owner = pop();
+      LoopValue null;
+      null.kind = LoopKind::Null;
+      push(null);
+      push(attribute(owner, frame().code->names[slot].get()));
+      return true;
+    }
+    default: return false;
+  }
+}
+
+void LoopBuilder::execute_return() {
+  if (frames_.size() == 1) {
+    frame().ip -= 1;
+    emit(exit_to(LoopExit::Kind::Leave, frames_));
+    block_done_ = true;
+    return;
+  }
+  LoopValue value = pop();
+  frames_.pop_back();
+  push(std::move(value));
+  emit(jump_to(frames_));
+  block_done_ = true;
+}
+
+void LoopBuilder::branch_on(const LoopValue& value, bool jump_if, int target, bool keeps_value) {
+  const std::string condition = truth(value);
+  std::vector<LoopFrame> taken = frames_;
+  taken.back().ip = target;
+  if (keeps_value) taken.back().stack.push_back(value);
+  const bool back = target < frame().ip;
+  if (back) poll(target);
+  if (condition == "true" || condition == "false") {
+    emit(jump_to((condition == "true") == jump_if ? taken : frames_));
+    block_done_ = true;
+    return;
+  }
+  branch(jump_if ? condition : "!" + condition, std::move(taken), frames_);
+}
+
+void LoopBuilder::iterate(const Instruction& in) {
+  LoopValue& it = top();
+  if (it.kind != LoopKind::RangeIter) unsupported("iteration over what is not a range");
+  const LoopValue current = it.items[0], stop = it.items[1], step = it.items[2];
+  std::string more;
+  if (step.known)
+    more = fmt::format("{} {} {}", current.expr, *step.known > 0 ? "<" : ">", stop.expr);
+  else
+    more = fmt::format("{0} > 0 ? {1} < {2} : {1} > {2}", step.expr, current.expr, stop.expr);
+  std::vector<LoopFrame> after = frames_;
+  after.back().stack.pop_back();
+  after.back().ip = in.arg;
+  emit(fmt::format("if (!({})) {}", more, jump_to(after)));
+  LoopValue next = loop_int(temporary("i64", fmt::format("{} + {}", current.expr, step.expr)),
+                            current.nonnegative && step.known && *step.known > 0);
+  it.items[0] = next;
+  push(current);
+}
+
+bool LoopBuilder::execute_control(const Instruction& in) {
+  const int at = frame().ip - 1;
+  switch (in.op) {
+    case Op::Jump:
+    case Op::JumpBack:
+      if (in.arg <= at) poll(in.arg);
+      frame().ip = in.arg;
+      emit(jump_to(frames_));
+      block_done_ = true;
+      return true;
+    case Op::PopJumpIfTrue:
+    case Op::PopJumpIfFalse: branch_on(pop(), in.op == Op::PopJumpIfTrue, in.arg, false); return true;
+    case Op::PopJumpIfNone:
+    case Op::PopJumpIfNotNone: {
+      const LoopValue value = pop();
+      const bool is_none = value.kind == LoopKind::Const && value.object == Py_None;
+      if (is_none == (in.op == Op::PopJumpIfNone)) frame().ip = in.arg;
+      emit(jump_to(frames_));
+      block_done_ = true;
+      return true;
+    }
+    case Op::JumpIfTrueOrPop:
+    case Op::JumpIfFalseOrPop: branch_on(pop(), in.op == Op::JumpIfTrueOrPop, in.arg, true); return true;
+    case Op::GetIter: {
+      LoopValue range = pop();
+      if (range.kind == LoopKind::Range) {
+        range.kind = LoopKind::RangeIter;
+      } else if (range.kind != LoopKind::RangeIter) {
+        unsupported("iteration over what is not a range");
+      }
+      if (range.items[0].known) range.items[0] = loop_int(range.items[0].expr, range.items[0].nonnegative);
+      push(std::move(range));
+      return true;
+    }
+    case Op::ForIter: iterate(in); return true;
+    default: return false;
+  }
+}
+
+void LoopBuilder::execute(const Instruction& in) {
+  if (in.op == Op::Return) return execute_return();
+  if (in.op == Op::Call || in.op == Op::CallKw) return call(in);
+  if (execute_data(in) || execute_names(in) || execute_control(in)) return;
+  unsupported(fmt::format("instruction {}", op_name(in.op)));
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,169 @@
+#include "capture/loop_value.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace weft::capture {
+
+LoopValue loop_int(std::string expr, bool nonnegative) {
+  LoopValue value;
+  value.kind = LoopKind::Int;
+  value.expr = std::move(expr);
+  value.nonnegative = nonnegative;
+  return value;
+}
+
+LoopValue loop_known_int(int64_t number) {
+  LoopValue value = loop_int(integer_literal(number), number >= 0);
+  value.known = number;
+  return value;
+}
+
+LoopValue loop_float(std::string expr) {
+  LoopValue value;
+  value.kind = LoopKind::Float;
+  value.expr = std::move(expr);
+  return value;
+}
+
+LoopValue loop_bool(std::string expr) {
+  LoopValue value;
+  value.kind = LoopKind::Bool;
+  value.expr = std::move(expr);
+  return value;
+}
+
+LoopValue loop_numpy(DType dtype, std::string expr) {
+  LoopValue value;
+  value.kind = LoopKind::Numpy;
+  value.dtype = dtype;
+  value.expr = std::move(expr);
+  return value;
+}
+
+LoopValue loop_const(PyObject* object) {
+  LoopValue value;
+  value.kind = LoopKind::Const;
+  value.object = object;
+  return value;
+}
+
+LoopValue loop_tuple(std::vector<LoopValue> items) {
+  LoopValue value;
+  value.kind = LoopKind::Tuple;
+  value.items = std::move(items);
+  return value;
+}
+
+bool is_loop_dtype(DType dtype) {
+  return dtype == DType::F64 || dtype == DType::F32 || dtype == DType::Bool || is_integral(dtype);
+}
+
+std::string c_type(DType dtype) { return dtype == DType::Bool ? "bool" : std::string(short_name(dtype)); }
+
+std::string element_type(DType dtype) { return dtype == DType::Bool ? "u8" : c_type(dtype); }
+
+std::string c_type(const LoopValue& leaf) {
+  switch (leaf.kind) {
+    case LoopKind::Int: return "i64";
+    case LoopKind::Float: return "f64";
+    case LoopKind::Bool: return "bool";
+    case LoopKind::Row: return element_type(leaf.dtype) + "*";
+    default: return c_type(leaf.dtype);
+  }
+}
+
+void append_key(const LoopValue& value, std::string& key) {
+  key += static_cast<char>('a' + static_cast<int>(value.kind));
+  switch (value.kind) {
+    case LoopKind::Int: key += value.nonnegative ? '+' : ' '; break;
+    case LoopKind::Numpy: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
+    case LoopKind::Const: key += fmt::format("{}", static_cast<const void*>(value.object)); break;
+    case LoopKind::Object:
+    case LoopKind::Array: key += fmt::format("{};", value.index); break;
+    case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;
+    case LoopKind::Tuple:
+    case LoopKind::Cell:
+    case LoopKind::Range:
+    case LoopKind::RangeIter:
+      if (value.kind == LoopKind::Cell)
+        key += fmt::format("{} {};", value.index, static_cast<const void*>(value.object));
+      key += fmt::format("{}(", value.items.size());
+      for (const LoopValue& item : value.items) {
+        append_key(item, key);
+        // The step decides which comparison ends a loop.
+        if (value.kind == LoopKind::RangeIter && item.known) key += fmt::format("={}", *item.known);
+      }
+      key += ')';
+      break;
+    default: break;
+  }
+}
+
+void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const std::string&)>& visit,
+                   const std::string& path) {
+  if (value.is_leaf()) return visit(value, path);
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    if (value.kind == LoopKind::RangeIter && i == 2 && value.items[i].known) continue;
+    for_each_leaf(value.items[i], visit, path + "_" + std::to_string(i));
+  }
+}
+
+LoopValue generalized(LoopValue value) {
+  if (value.is_leaf()) value.known.reset();
+  for (size_t i = 0; i < value.items.size(); ++i)
+    if (value.kind != LoopKind::RangeIter || i != 2) value.items[i] = generalized(std::move(value.items[i]));
+  return value;
+}
+
+std::string integer_literal(int64_t value) {
+  if (value == INT64_MIN) return "(-9223372036854775807L - 1)";
+  return value < 0 ? fmt::format("({}L)", value) : fmt::format("{}L", value);
+}
+
+std::string float_literal(double value) {
+  if (std::isnan(value)) return std::signbit(value) ? "(-__builtin_nan(\"\"))" : "__builtin_nan(\"\")";
+  if (std::isinf(value)) return value < 0 ? "(-__builtin_inf())" : "__builtin_inf()";
+  if (value == std::floor(value) && std::fabs(value) < 1e15 && !(value == 0 && std::signbit(value)))
+    return value < 0 ? fmt::format("({:.1f})", value) : fmt::format("{:.1f}", value);
+  return value < 0 || std::signbit(value) ? fmt::format("({:a})", value) : fmt::format("{:a}", value);
+}
+
+void append_key(const std::vector<LoopFrame>& frames, std::string& key) {
+  for (const LoopFrame& frame : frames) {
+    key += fmt::format("[{} {} {} {}:", static_cast<const void*>(frame.code),
+                       static_cast<const void*>(frame.globals), frame.ip, static_cast<int>(frame.on_return));
+    for (const LoopValue& value : frame.locals) append_key(value, key);
+    key += '|';
+    for (const LoopValue& value : frame.stack) append_key(value, key);
+    append_key(frame.extra, key);
+    key += ']';
+  }
+}
+
+void for_each_leaf(std::vector<LoopFrame>& frames, const std::function<void(LoopValue&)>& visit) {
+  const auto one = [&](LoopValue& value) {
+    for_each_leaf(value, [&](LoopValue& leaf, const std::string&) { visit(leaf); });
+  };
+  for (LoopFrame& frame : frames) {
+    for (LoopValue& value : frame.locals) one(value);
+    for (LoopValue& value : frame.stack) one(value);
+    one(frame.extra);
+  }
+}
+
+void drop_dead(std::vector<LoopFrame>& frames) {
+  for (size_t f = 0; f < frames.size(); ++f) {
+    LoopFrame& frame = frames[f];
+    for (size_t i = 0; i < frame.locals.size(); ++i) {
+      const int slot = static_cast<int>(i);
+      // An outer frame resumes behind its call, whose handler it still needs.
+      const bool live = frame.code->is_live(frame.ip, slot) ||
+                        (f + 1 < frames.size() && frame.ip > 0 && frame.code->is_live(frame.ip - 1, slot));
+      if (!live) frame.locals[i] = LoopValue();
+    }
+  }
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,91 @@
+// Values of native loops: a static type, known when the loop is built, and C++ expressions for what varies.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/state.h"
+#include "weft/dtype.h"
+
+namespace weft::capture {
+
+enum class LoopKind : uint8_t {
+  Unbound,    // a local that is not set, or that nothing reads again
+  Null,       // CPython's NULL on the stack
+  Const,      // the very object `object`
+  Int,        // a Python int of 64 bits
+  Float,      // a Python float
+  Bool,       // a Python bool
+  Numpy,      // a NumPy scalar of `dtype`
+  Object,     // object `index` of the entry, which the loop only passes on
+  Array,      // array `index` of the entry
+  Row,        // a view of array `index` whose first `dims` dimensions have been indexed
+  Tuple,      // items
+  Range,      // range(items[0], items[1], items[2])
+  Cell,       // a closure's cell, object `index` of the entry or the one `object`; items[0]: its contents
+  RangeIter,  // an iterator: next is items[0], ends before items[1]; items[2]: the step
+};
+
+struct LoopValue {
+  LoopKind kind = LoopKind::Unbound;
+  DType dtype = DType::F64;
+  bool nonnegative = false;      // Int
+  PyObject* object = nullptr;    // Const; kept alive by the program
+  int index = -1, dims = 0;      // Object, Array, Row
+  std::vector<LoopValue> items;  // Tuple, Range, RangeIter
+  std::optional<int64_t> known;  // Int: the value, if it is known here
+  std::string expr;              // of the leaf: Int, Float, Bool, Numpy, Row
+
+  bool is_leaf() const {
+    return kind == LoopKind::Int || kind == LoopKind::Float || kind == LoopKind::Bool ||
+           kind == LoopKind::Numpy || kind == LoopKind::Row;
+  }
+  bool is_number() const { return is_leaf() && kind != LoopKind::Row; }
+  bool is_python() const { return is_number() && kind != LoopKind::Numpy; }
+};
+
+LoopValue loop_int(std::string expr, bool nonnegative = false);
+LoopValue loop_known_int(int64_t value);
+LoopValue loop_float(std::string expr);
+LoopValue loop_bool(std::string expr);
+LoopValue loop_numpy(DType dtype, std::string expr);
+LoopValue loop_const(PyObject* object);
+LoopValue loop_tuple(std::vector<LoopValue> items);
+
+// The dtypes that loops compute with.
+bool is_loop_dtype(DType dtype);
+std::string c_type(DType dtype);
+// In memory, where a bool may be any byte.
+std::string element_type(DType dtype);
+// Of a leaf: "i64", "f64", "bool"; "f64*" for a row.
+std::string c_type(const LoopValue& leaf);
+// What tells types apart: values with equal keys can stand in one variable.
+void append_key(const LoopValue& value, std::string& key);
+// Leaves in order; `path` tells them apart within the value.
+void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const std::string& path)>& visit,
+                   const std::string& path = "");
+// As a value that a variable holds: what was known of it is forgotten, but a range iterator's step.
+LoopValue generalized(LoopValue value);
+std::string integer_literal(int64_t value);
+std::string float_literal(double value);
+
+// A frame inside a loop.
+struct LoopFrame {
+  const Code* code = nullptr;
+  PyObject* globals = nullptr;
+  PyObject* builtins = nullptr;
+  std::vector<LoopValue> locals, stack;
+  int ip = 0;
+  OnReturn on_return = OnReturn::Push;
+  LoopValue extra;
+};
+
+void append_key(const std::vector<LoopFrame>& frames, std::string& key);
+void for_each_leaf(std::vector<LoopFrame>& frames, const std::function<void(LoopValue&)>& visit);
+// Forgets locals that nothing reads again.
+void drop_dead(std::vector<LoopFrame>& frames);
+
+}  // namespace weft::capture

@@ -1,0 +1,239 @@
+#include "capture/loops.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <chrono>
+
+#include "capture/numpy_api.h"
+#include "runtime/log.h"
+#include "runtime/toolchain.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr int kMaxShortRuns = 64;
+
+// Python's objects from the words an exit left.
+class Rebuilder {
+ public:
+  Rebuilder(const LoopEntry& entry, const int64_t* words) : entry_(entry), words_(words) {}
+
+  Ref build(const LoopValue& value) {
+    switch (value.kind) {
+      case LoopKind::Unbound:
+      case LoopKind::Null: return Ref();
+      case LoopKind::Const: return Ref::borrow(value.object);
+      case LoopKind::Int: return checked(PyLong_FromLongLong(*words_++));
+      case LoopKind::Float: return checked(PyFloat_FromDouble(std::bit_cast<double>(*words_++)));
+      case LoopKind::Bool: return Ref::borrow(*words_++ ? Py_True : Py_False);
+      case LoopKind::Numpy: return numpy_scalar(value.dtype);
+      case LoopKind::Object: return entry_.objects[static_cast<size_t>(value.index)];
+      case LoopKind::Array: return entry_.array_objects[static_cast<size_t>(value.index)];
+      case LoopKind::Row: return row(value);
+      case LoopKind::Tuple: {
+        Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.items.size())));
+        for (size_t i = 0; i < value.items.size(); ++i)
+          PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), build(value.items[i]).release());
+        return tuple;
+      }
+      case LoopKind::Cell:
+        build(value.items[0]);  // not assigned to in loops: only its words are passed
+        return value.object ? Ref::borrow(value.object) : entry_.objects[static_cast<size_t>(value.index)];
+      case LoopKind::Range:
+      case LoopKind::RangeIter: {
+        Ref parts[3];
+        for (size_t i = 0; i < 3; ++i)
+          parts[i] = value.kind == LoopKind::RangeIter && i == 2 && value.items[2].known
+                         ? checked(PyLong_FromLongLong(*value.items[2].known))
+                         : build(value.items[i]);
+        Ref range =
+            checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type), parts[0].get(),
+                                                 parts[1].get(), parts[2].get(), nullptr));
+        return value.kind == LoopKind::Range ? range : checked(PyObject_GetIter(range.get()));
+      }
+    }
+    return Ref();
+  }
+
+ private:
+  Ref numpy_scalar(DType dtype) {
+    const int64_t word = *words_++;
+    Tensor tensor = is_floating(dtype) ? Tensor::scalar(Scalar(std::bit_cast<double>(word)), dtype)
+                                       : Tensor::scalar(Scalar(word), dtype);
+    return make_numpy_scalar(tensor);
+  }
+
+  Ref row(const LoopValue& value) {
+    PyObject* base = entry_.array_objects[static_cast<size_t>(value.index)].get();
+    auto* array = reinterpret_cast<PyArrayObject*>(base);
+    auto* data = reinterpret_cast<void*>(*words_++);
+    PyArray_Descr* descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    Ref result = checked(PyArray_NewFromDescr(
+        &PyArray_Type, descr, PyArray_NDIM(array) - value.dims, PyArray_DIMS(array) + value.dims,
+        PyArray_STRIDES(array) + value.dims, data, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, nullptr));
+    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result.get()), Py_NewRef(base)) < 0)
+      throw PythonError{};
+    return result;
+  }
+
+  const LoopEntry& entry_;
+  const int64_t* words_;
+};
+
+bool names_hold(const std::vector<LoopName>& names) {
+  for (const LoopName& name : names) {
+    PyObject* now = nullptr;
+    if (PyCell_Check(name.dict.get())) {
+      now = PyCell_GET(name.dict.get());
+    } else if (PyDict_Check(name.dict.get())) {
+      now = PyDict_GetItemWithError(name.dict.get(), name.name.get());
+      if (!now && name.builtins) now = PyDict_GetItemWithError(name.builtins.get(), name.name.get());
+    } else {
+      Ref part = checked(PyObject_GetAttr(name.dict.get(), name.name.get()));
+      now = part.get();
+    }
+    if (now != name.object) return false;
+  }
+  return true;
+}
+
+// Python's signal handlers run, and other threads.
+int64_t look_for_signals() {
+  Py_BEGIN_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS;
+  return PyErr_CheckSignals() < 0;
+}
+
+std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr<Variant>& variant) {
+  using Clock = std::chrono::steady_clock;
+  const auto milliseconds_since = [](Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  const auto start = Clock::now();
+  auto loop = std::make_shared<NativeLoop>();
+  loop->code = build_loop(entry.frames, entry.arrays);
+  std::vector<LoopFrame> frames = entry.frames;
+  for (LoopFrame& frame : frames)
+    for (std::vector<LoopValue>* values : {&frame.locals, &frame.stack})
+      for (const LoopValue& value : *values)
+        if (value.kind == LoopKind::Const) loop->code.kept.push_back(Ref::borrow(value.object));
+  variant = std::make_shared<Variant>();
+  variant->returns = true;
+  variant->capture_ms = milliseconds_since(start);
+  if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + loop->code.body);
+  log::dump(loop->code.name + ".cc", loop->code.source);
+  const runtime::LoadedKernel loaded = runtime::load_kernel({loop->code.name, loop->code.source});
+  loop->function = reinterpret_cast<decltype(loop->function)>(loaded.module->symbol(loop->code.name));
+  loop->module = loaded.module;
+  variant->kernels.push_back(
+      {loop->code.name, loop->code.body, loaded.compile_ms, std::string_view(loaded.origin) != "compiled"});
+  variant->compile_ms = milliseconds_since(start) - variant->capture_ms;
+  for (const std::string& note : loop->code.notes)
+    log::write(log::Channel::GraphBreaks, fmt::format("in a native loop, Python performs {}", note));
+  return loop;
+}
+
+// Frames from the exit's types and words.
+void rebuild(State& state, const LoopEntry& entry, const LoopExit& exit, const std::vector<int64_t>& words) {
+  Rebuilder rebuilder(entry, words.data());
+  std::vector<Frame> frames;
+  for (const LoopFrame& from : exit.frames) {
+    Frame frame;
+    frame.code = from.code;
+    frame.globals = Ref::borrow(from.globals);
+    frame.builtins = Ref::borrow(from.builtins);
+    frame.ip = from.ip;
+    frame.on_return = from.on_return;
+    for (const LoopValue& value : from.locals) frame.locals.push_back(rebuilder.build(value));
+    for (const LoopValue& value : from.stack) frame.stack.push_back(rebuilder.build(value));
+    frame.extra = rebuilder.build(from.extra);
+    frames.push_back(std::move(frame));
+  }
+  state.frames.pop_back();
+  for (Frame& frame : frames) state.frames.push_back(std::move(frame));
+}
+
+// Goes on in Python until the loop begins another round or is left.
+LoopOutcome perform(State& state, size_t depth, const Code* code, const LoopCode& loop, Ref& result) {
+  while (true) {
+    if (step(state, result) == StepResult::Returned) return LoopOutcome::Returned;
+    if (state.frames.size() < depth) return LoopOutcome::Advanced;
+    if (state.frames.size() > depth) continue;
+    const Frame& frame = state.frames.back();
+    if (frame.code != code || frame.ip < loop.head || frame.ip >= loop.end) return LoopOutcome::Advanced;
+    if (loop_end(*code, frame.ip) >= 0) return LoopOutcome::Advanced;
+  }
+}
+
+}  // namespace
+
+LoopOutcome Loops::run(State& state, Ref& result,
+                       const std::function<void(std::shared_ptr<Variant>)>& report) {
+  const Code* code = state.frames.back().code;
+  if (loop_end(*code, state.frames.back().ip) < 0) return LoopOutcome::NotEntered;
+  const LoopEntry entry(state.frames.back());
+  Candidates& candidates = by_key_[entry.key];
+  if (candidates.rejected || entry.mixes_types()) return LoopOutcome::NotEntered;
+  std::shared_ptr<NativeLoop> loop;
+  for (const auto& candidate : candidates.loops)
+    if (names_hold(candidate->code.names)) loop = candidate;
+  if (!loop) {
+    std::string why;
+    try {
+      std::shared_ptr<Variant> variant;
+      if (candidates.loops.size() >= 8) throw LoopRejected{"its globals keep changing"};
+      loop = compile_loop(entry, variant);
+      report(variant);
+    } catch (const LoopRejected& rejected) {
+      why = fmt::format("{}:{}: {}", code->file(), rejected.line, rejected.reason);
+    } catch (const Error& error) {
+      log::warning(fmt::format("weft.compile: a native loop cannot be compiled: {}", error.what()));
+      why = "it cannot be compiled";
+    }
+    if (!loop) {
+      candidates.rejected = true;
+      log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native: {}", code->file(),
+                                                        code->line(entry.frames[0].ip), why));
+      return LoopOutcome::NotEntered;
+    }
+    candidates.loops.push_back(loop);
+  }
+  std::vector<int64_t> words = entry.words;
+  words.resize(loop->code.num_words + 1);
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t number =
+      loop->function(words.data(), entry.array_words.data(), loop->code.functions.data(), look_for_signals);
+  const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
+  const size_t depth = state.frames.size();
+  rebuild(state, entry, exit, words);
+  if (exit.kind == LoopExit::Kind::Interrupted) {
+    unwind(state);
+    return LoopOutcome::Advanced;
+  }
+  if (exit.kind == LoopExit::Kind::Leave) return LoopOutcome::Advanced;
+  const bool is_short = std::chrono::steady_clock::now() - start < std::chrono::microseconds(20);
+  loop->short_runs = is_short ? loop->short_runs + 1 : 0;
+  if (loop->short_runs > kMaxShortRuns) {
+    candidates.rejected = true;
+    log::write(log::Channel::GraphBreaks,
+               fmt::format(
+                   "the loop at {}:{} is not native any more: Python has to perform something in every round",
+                   code->file(), code->line(entry.frames[0].ip)));
+  }
+  return perform(state, depth, code, loop->code, result);
+}
+
+bool can_be_native(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, std::string* why) {
+  try {
+    build_loop(std::move(entry), std::move(arrays));
+    return true;
+  } catch (const LoopRejected& rejected) {
+    *why = rejected.reason;
+    return false;
+  }
+}
+
+}  // namespace weft::capture

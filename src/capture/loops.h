@@ -1,0 +1,68 @@
+// Native loops of one compiled function: entered from a real state at a loop's head, left with another real
+// state.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/loop_builder.h"
+#include "capture/variant.h"
+
+namespace weft::capture {
+
+// What a loop sees of a frame: types, the words of what varies, arrays.
+class LoopEntry {
+ public:
+  LoopEntry() = default;
+  explicit LoopEntry(const Frame& frame);
+  LoopValue classify(PyObject* object);
+  LoopValue object(PyObject* object);
+  // Code over arrays of different types takes them not to share memory.
+  bool mixes_types() const;
+
+  std::vector<LoopFrame> frames;
+  std::vector<int64_t> words, array_words;
+  std::vector<LoopArray> arrays;
+  std::vector<Ref> array_objects, objects;
+  std::string key;
+
+ private:
+  LoopValue integer(int64_t number);
+  LoopValue numpy_scalar(PyObject* object);
+  LoopValue range_iterator(PyObject* object);
+  LoopValue array(PyObject* object);
+};
+
+// Compiled code, for one set of types.
+struct NativeLoop {
+  LoopCode code;
+  std::vector<LoopFrame> entry;
+  std::shared_ptr<const void> module;
+  int64_t (*function)(int64_t* io, const int64_t* arrays, const void* const* functions,
+                      int64_t (*poll)()) = nullptr;
+  int short_runs = 0;  // in a row, that ended with an instruction for Python
+};
+
+enum class LoopOutcome { NotEntered, Advanced, Returned };
+
+class Loops {
+ public:
+  // If the state is at the head of a loop that can be native, runs it. On Returned, `result` is what the
+  // outermost frame returned. `report`: called with each loop that is compiled.
+  LoopOutcome run(State& state, Ref& result, const std::function<void(std::shared_ptr<Variant>)>& report);
+
+ private:
+  struct Candidates {
+    std::vector<std::shared_ptr<NativeLoop>> loops;
+    bool rejected = false;
+  };
+  std::unordered_map<std::string, Candidates> by_key_;
+};
+
+// Could the loop at the frame's position be native, for all the types say? `why`: the reason if not.
+bool can_be_native(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, std::string* why);
+
+}  // namespace weft::capture

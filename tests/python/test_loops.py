@@ -1,0 +1,594 @@
+"""Native loops against plain Python: values, types, the arrays' state afterwards, exceptions and their lines."""
+
+import copy
+import math
+import traceback
+
+import numpy as np
+import pytest
+
+import weft
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    weft.compiler.reset()
+
+
+def identical(actual, expected):
+    assert type(actual) is type(expected), (type(actual), type(expected))
+    if isinstance(expected, (tuple, list)):
+        assert len(actual) == len(expected)
+        for one, other in zip(actual, expected):
+            identical(one, other)
+    elif isinstance(expected, (np.ndarray, np.generic)):
+        assert actual.dtype == expected.dtype and actual.shape == expected.shape
+        np.testing.assert_array_equal(actual, expected)
+    else:
+        assert actual == expected or (actual != actual and expected != expected)
+
+
+def outcome(fn, args):
+    with np.errstate(all="ignore"):
+        try:
+            return fn(*args), None, None
+        except Exception as error:  # noqa: BLE001
+            return None, error, traceback.extract_tb(error.__traceback__)[-1].lineno
+
+
+def clone(value):
+    return value.copy(order="K") if isinstance(value, np.ndarray) and value.flags.forc else copy.copy(value)
+
+
+def check(fn, *calls, native=True):
+    """Every call gives what Python gives, and leaves its arguments as Python does, also the second time."""
+    compiled = weft.compile(fn)
+    for _ in range(2):
+        for args in calls:
+            mine, theirs = [clone(a) for a in args], [clone(a) for a in args]
+            expected, expected_error, line = outcome(fn, theirs)
+            actual, actual_error, actual_line = outcome(compiled, mine)
+            assert type(actual_error) is type(expected_error), (actual_error, expected_error)
+            if expected_error is not None:
+                assert str(actual_error) == str(expected_error)
+                assert actual_line == line
+            else:
+                identical(actual, expected)
+            identical(mine, theirs)
+    if native:
+        kernels = weft.compiler.explain(fn)(*[clone(a) for a in calls[0]]).kernels if expected_error is None else []
+        assert expected_error is not None or any(k["name"].startswith("loop_") for k in kernels)
+    return compiled
+
+
+rng = np.random.default_rng(0)
+
+
+def spd(n):
+    a = rng.standard_normal((n, n))
+    return a @ a.T + n * np.eye(n)
+
+
+def matrix_vector(A, B):
+    n, m = A.shape
+    s = 0.0
+    for i in range(n):
+        for j in range(m):
+            s += A[i, j] * B[j]
+    return s
+
+
+def test_scalar_nest_in_every_layout():
+    A, B = rng.standard_normal((20, 30)), rng.standard_normal(30)
+    wide = rng.standard_normal((40, 60))
+    check(
+        matrix_vector,
+        (A, B),
+        (np.asfortranarray(A), B),
+        (wide[::2, ::-2], B[::-1]),
+        (A[::-1], B),
+        (A.astype(np.float32), B),
+        (A.astype(np.float32), B.astype(np.float32)),
+        ((A * 10).astype(np.int32), B),
+        ((A * 10).astype(np.int64), (B * 10).astype(np.int64)),
+        (A > 0, B),
+        (A[:0], B),
+        (A[:, :0], B[:0]),
+    )
+
+
+def test_the_sum_starts_as_the_int_it_is():
+    def total(a):
+        s = 0
+        for i in range(len(a)):
+            s += a[i]
+        return s
+
+    check(total, (np.arange(50.0),), (np.arange(0.0),), (np.arange(50, dtype=np.int32),), (np.arange(50) > 20,))
+
+
+def test_triangular_solve():
+    def solve(L, b):
+        n = L.shape[0]
+        x = np.zeros(n)
+        for i in range(n):
+            s = b[i]
+            for j in range(i):
+                s -= L[i, j] * x[j]
+            x[i] = s / L[i, i]
+        return x
+
+    L = np.tril(rng.standard_normal((40, 40))) + 10 * np.eye(40)
+    check(solve, (L, rng.standard_normal(40)))
+
+
+def test_cholesky_and_lu():
+    def cholesky(A):
+        n = A.shape[0]
+        for i in range(n):
+            for j in range(i):
+                for k in range(j):
+                    A[i, j] -= A[i, k] * A[j, k]
+                A[i, j] /= A[j, j]
+            for k in range(i):
+                A[i, i] -= A[i, k] * A[i, k]
+            A[i, i] = np.sqrt(A[i, i])
+        return A
+
+    def lu(A):
+        n = len(A)
+        for i in range(n):
+            for j in range(i):
+                for k in range(j):
+                    A[i][j] -= A[i][k] * A[k][j]
+                A[i][j] /= A[j][j]
+            for j in range(i, n):
+                for k in range(i):
+                    A[i][j] -= A[i][k] * A[k][j]
+
+    check(cholesky, (spd(24),), (np.asfortranarray(spd(24)),))
+    check(lu, (spd(24),))
+
+
+def test_floyd_warshall():
+    def shortest(path):
+        n = path.shape[0]
+        for k in range(n):
+            for i in range(n):
+                for j in range(n):
+                    path[i, j] = path[i, j] if path[i, j] < path[i, k] + path[k, j] else path[i, k] + path[k, j]
+        return path
+
+    def shortest_min(path):
+        n = path.shape[0]
+        for k in range(n):
+            for i in range(n):
+                for j in range(n):
+                    path[i, j] = min(path[i, j], path[i, k] + path[k, j])
+        return path
+
+    for fn in (shortest, shortest_min):
+        check(fn, (rng.integers(1, 100, (20, 20)),), (rng.random((20, 20)),))
+
+
+def test_edit_distance_with_rows_that_swap():
+    def distance(a, b):
+        n, m = len(a), len(b)
+        previous, current = np.arange(m + 1), np.zeros(m + 1, dtype=np.int64)
+        for i in range(n):
+            current[0] = i + 1
+            for j in range(m):
+                cost = 0 if a[i] == b[j] else 1
+                current[j + 1] = min(min(previous[j + 1] + 1, current[j] + 1), previous[j] + cost)
+            previous, current = current, previous
+        return previous[m]
+
+    check(distance, (rng.integers(0, 4, 30), rng.integers(0, 4, 25)), (rng.integers(0, 4, 31), rng.integers(0, 4, 25)))
+
+
+def test_knapsack_and_sieve():
+    def knapsack(weights, values, capacity):
+        best = np.zeros(capacity + 1, dtype=np.int64)
+        for i in range(weights.shape[0]):
+            w = weights[i]
+            for c in range(capacity, w - 1, -1):
+                if best[c - w] + values[i] > best[c]:
+                    best[c] = best[c - w] + values[i]
+        return best[capacity]
+
+    def sieve(n):
+        prime = np.ones(n + 1, dtype=np.bool_)
+        prime[0] = prime[1] = False
+        i = 2
+        while i * i <= n:
+            if prime[i]:
+                for j in range(i * i, n + 1, i):
+                    prime[j] = False
+            i += 1
+        return prime
+
+    check(knapsack, (rng.integers(1, 20, 25), rng.integers(1, 50, 25), 100))
+    check(sieve, (1000,), (1001,), (2,))
+
+
+def test_mandelbrot():
+    def mandelbrot(w, h, limit):
+        out = np.zeros((h, w), dtype=np.int32)
+        for y in range(h):
+            for x in range(w):
+                cr, ci = -2.0 + 3.0 * x / w, -1.5 + 3.0 * y / h
+                zr = zi = 0.0
+                k = 0
+                while k < limit:
+                    zr, zi = zr * zr - zi * zi + cr, 2 * zr * zi + ci
+                    if zr * zr + zi * zi > 4.0:
+                        break
+                    k += 1
+                out[y, x] = k
+        return out
+
+    check(mandelbrot, (24, 20, 50))
+
+
+def test_game_of_life():
+    def step(board):
+        n, m = board.shape
+        new = np.zeros((n, m), dtype=board.dtype)
+        for i in range(n):
+            for j in range(m):
+                count = 0
+                for di in range(-1, 2):
+                    for dj in range(-1, 2):
+                        if di == 0 and dj == 0:
+                            continue
+                        count += board[(i + di) % n, (j + dj) % m]
+                if count == 3 or (count == 2 and board[i, j]):
+                    new[i, j] = 1
+        return new
+
+    check(step, (rng.integers(0, 2, (20, 22)).astype(np.uint8),), (rng.integers(0, 2, (20, 22)),))
+
+
+def test_stencils():
+    def gauss_seidel(u, rounds):
+        n, m = u.shape
+        for _ in range(rounds):
+            for i in range(1, n - 1):
+                for j in range(1, m - 1):
+                    u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+
+    def jacobi(u, v, rounds):
+        n, m = u.shape
+        for _ in range(rounds):
+            for i in range(1, n - 1):
+                for j in range(1, m - 1):
+                    v[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+            u, v = v, u
+        return u
+
+    check(gauss_seidel, (rng.random((18, 20)), 20))
+    check(jacobi, (rng.random((18, 20)), np.zeros((18, 20)), 21))
+
+
+def test_prefix_sums_histogram_and_search():
+    def prefix(a):
+        for i in range(1, len(a)):
+            a[i] += a[i - 1]
+
+    def histogram(values, bins):
+        counts = np.zeros(bins, dtype=np.int64)
+        for i in range(len(values)):
+            counts[int(values[i] * bins)] += 1
+        return counts
+
+    def search(a, wanted):
+        low, high = 0, len(a) - 1
+        while low <= high:
+            middle = (low + high) // 2
+            if a[middle] == wanted:
+                return middle
+            if a[middle] < wanted:
+                low = middle + 1
+            else:
+                high = middle - 1
+        return -1
+
+    check(prefix, (rng.random(50),), (rng.integers(0, 9, 50),), (rng.integers(0, 9, 50).astype(np.uint8),), (np.ones(1),))
+    check(histogram, (rng.random(200), 10), (rng.random(200) * 1.2, 10))
+    a = np.arange(0, 300, 3)
+    check(search, (a, 27), (a, 28), (a, -5), (a, 999))
+
+
+def test_collatz_and_gcd():
+    def collatz(n):
+        steps = 0
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            steps += 1
+        return steps
+
+    def gcd(a, b):
+        while b:
+            a, b = b, a % b
+        return a
+
+    check(collatz, (27,), (97,), (2**70,), (2**62 - 1,))
+    check(gcd, (1071, 462), (-1071, 462), (1071, -462), (10**30, 7))
+
+
+def test_nbody():
+    def advance(position, velocity, mass, dt, steps):
+        n = len(mass)
+        for _ in range(steps):
+            for i in range(n):
+                for j in range(i + 1, n):
+                    dx = position[i, 0] - position[j, 0]
+                    dy = position[i, 1] - position[j, 1]
+                    dz = position[i, 2] - position[j, 2]
+                    d2 = dx**2 + dy * dy + dz**2
+                    force = dt / (d2 * math.sqrt(d2))
+                    velocity[i, 0] -= dx * mass[j] * force
+                    velocity[i, 1] -= dy * mass[j] * force
+                    velocity[i, 2] -= dz * mass[j] * force
+                    velocity[j, 0] += dx * mass[i] * force
+                    velocity[j, 1] += dy * mass[i] * force
+                    velocity[j, 2] += dz * mass[i] * force
+            for i in range(n):
+                for k in range(3):
+                    position[i, k] += dt * velocity[i, k]
+
+    check(advance, (rng.standard_normal((5, 3)), rng.standard_normal((5, 3)), rng.random(5), 0.01, 20))
+
+
+def test_early_return_and_nested_functions():
+    def find(A, wanted):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                if A[i, j] == wanted:
+                    return i, j
+        return None
+
+    def clamp(x, low=0.0, high=1.0):
+        if x < low:
+            return low
+        return high if x > high else x
+
+    def clamped(a):
+        s = 0.0
+        for i in range(len(a)):
+            s += clamp(a[i]) + clamp(a[i], high=0.5) if i % 7 == 0 else clamp(a[i], -1.0)
+        return s
+
+    A = np.arange(400).reshape(20, 20)
+    check(find, (A, 399), (A, 25), (A, -1))
+    check(clamped, (rng.standard_normal(60),))
+
+
+def test_index_errors_leave_the_state_python_leaves():
+    def shift(a, b):
+        for i in range(len(a)):
+            b[i] = a[i + 1]
+
+    def negative(a, k):
+        s = 0
+        for i in range(20):
+            s += a[k - i]
+        return s
+
+    check(shift, (np.arange(30.0), np.zeros(30)), (np.arange(30.0), np.zeros(10)))
+    check(negative, (np.arange(25), 3), (np.arange(15), 3), (np.arange(25), 24), (np.arange(25), 25), native=False)
+
+
+def test_an_exception_that_the_function_handles():
+    def first_missing(a):
+        try:
+            for i in range(1000):
+                a[i] += 1
+        except IndexError as error:
+            return i, str(error)
+
+    check(first_missing, (np.arange(40),), (np.arange(60.0),))
+
+
+def test_division_by_zero():
+    def ratio(a, b):
+        s = 0.0
+        for i in range(len(a)):
+            s += a[i] / b[i]
+        return s
+
+    def modulo(n, k):
+        s = 0
+        for i in range(n):
+            s += 100 // (k - i) + 100 % (k - i)
+        return s
+
+    def python_floats(n):
+        s = 1.0
+        for i in range(n):
+            s = s / (n - 20.0 - i)
+        return s
+
+    a = rng.integers(-5, 5, 40)
+    check(ratio, (a, a + 100), (a * 1.0, rng.integers(0, 2, 40) * 1.0), (a, rng.integers(0, 2, 40)))
+    check(modulo, (30, 100), (30, 20), (30, -1))
+    check(python_floats, (30,), (19,), native=False)
+
+
+def test_numpy_warns_where_python_does():
+    def ratio(a, b):
+        s = 0.0
+        for i in range(len(a)):
+            s += a[i] / b[i]
+        return s
+
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in scalar divide"):
+        weft.compile(ratio)(np.ones(20), np.zeros(20))
+
+
+def test_overflow_goes_on_with_big_ints():
+    def factorial(n):
+        f = 1
+        for i in range(1, n + 1):
+            f *= i
+        return f
+
+    def hashed(a):
+        h = 5381
+        for i in range(len(a)):
+            h = h * 33 + int(a[i])
+        return h
+
+    def narrow(a):
+        s = a[0]
+        for i in range(1, len(a)):
+            s = s + a[i]
+        return s
+
+    check(factorial, (18,), (20,), (25,), (60,))
+    check(hashed, (np.arange(40),))
+    check(narrow, (np.arange(30, dtype=np.uint8),), (np.full(40, 2**62),), (np.full(40, 100, np.int8),), native=False)
+
+
+def test_stores_convert_as_numpy_does():
+    def store(out, values):
+        for i in range(len(values)):
+            out[i] = values[i]
+
+    def store_python(out, x):
+        for i in range(len(out)):
+            out[i] = x * i
+
+    for dtype in (np.float32, np.int32, np.uint8, np.bool_, np.float64):
+        for values in (np.arange(30), np.arange(30) * 1.5, np.arange(30) % 2 == 0, np.arange(30, dtype=np.float32)):
+            check(store, (np.zeros(30, dtype), values))
+        check(store_python, (np.zeros(30, dtype), 2), (np.zeros(30, dtype), 2.75))
+    check(store_python, (np.zeros(30, np.uint8), 20), (np.zeros(30, np.uint8), -1), native=False)
+
+
+def test_read_only_arrays():
+    def fill(a):
+        for i in range(len(a)):
+            a[i] = i
+
+    frozen = np.zeros(20)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        weft.compile(fill)(frozen)
+
+
+def test_arguments_that_alias():
+    def accumulate(a, b):
+        for i in range(1, len(b)):
+            b[i] += a[i - 1]
+
+    compiled = weft.compile(accumulate)
+    for view in (lambda x: (x, x), lambda x: (x, x[1:]), lambda x: (x[1:], x[:-1]), lambda x: (x, x[::-1])):
+        mine, theirs = np.arange(40.0), np.arange(40.0)
+        accumulate(*view(theirs))
+        compiled(*view(mine))
+        identical(mine, theirs)
+    bits, numbers = np.arange(40.0), np.arange(40.0)
+    accumulate(bits, bits.view(np.int64))
+    compiled(numbers, numbers.view(np.int64))
+    identical(bits, numbers)
+
+
+def test_ranges():
+    def walk(start, stop, step):
+        s, last = 0, None
+        for i in range(start, stop, step):
+            s += i * i
+            last = i
+        return s, last
+
+    check(walk, (0, 50, 1), (50, 0, -1), (3, 100, 7), (100, -100, -9), (0, 0, 1), (5, 0, 1), (0, -5, 3), (0, 5, 0), native=False)
+
+
+def test_floats_as_python_and_numpy_have_them():
+    def python_floats(n, x, y):
+        s = []
+        a = b = c = 0.0
+        for i in range(n):
+            a += (x - i) // y
+            b += (x - i) % y
+            c += (x + i) ** 0.5 - (x + i) ** 2
+        s.append(a)
+        return s, b, c
+
+    def numpy_floats(a):
+        t = u = 0.0
+        for i in range(len(a)):
+            t += a[i] // 0.75 + a[i] % 0.75 - a[i] ** 2
+            u = np.maximum(u, a[i])
+        return t, u
+
+    check(python_floats, (30, 2.5, 0.75), (30, 2.5, -0.75), (30, 1e300, 3.0), (30, 100, 7))
+    check(numpy_floats, (rng.standard_normal(40),), (rng.standard_normal(40).astype(np.float32),))
+
+
+def test_math_functions():
+    def apply(a):
+        s = 0.0
+        for i in range(len(a)):
+            x = abs(a[i])
+            s += math.sqrt(x) + math.exp(-x) + math.log(x + 1) + math.sin(x) * math.cos(x) + math.atan2(x, 2)
+            s += math.floor(x) + math.ceil(x) + int(x) + float(x) + math.fabs(x) + (1 if math.isnan(x) else 0)
+        return s
+
+    def domain(a):
+        s = 0.0
+        for i in range(len(a)):
+            s += math.sqrt(a[i])
+        return s
+
+    check(apply, (rng.standard_normal(40),))
+    check(domain, (np.arange(30.0),), (np.arange(30.0) - 20,))
+
+
+def test_what_is_not_known_is_performed_by_python():
+    def rare(a, log):
+        s = 0.0
+        for i in range(len(a)):
+            if a[i] > 0.9:
+                log.append(i)
+            s += a[i]
+        return s, log
+
+    check(rare, (rng.random(100), []))
+
+
+def test_globals_that_change():
+    global SCALE
+    SCALE = 2
+
+    def scaled(a):
+        s = 0.0
+        for i in range(len(a)):
+            s += a[i] * SCALE
+        return s
+
+    compiled = weft.compile(scaled)
+    a = np.arange(20.0)
+    for SCALE in (2, 3, 2.5):  # noqa: B007
+        identical(compiled(a), scaled(a))
+
+
+def test_keyboard_interrupt():
+    import signal
+
+    def endless(a):
+        while True:
+            a[0] += 1
+
+    def interrupt(signum, frame):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            weft.compile(endless)(np.zeros(2))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
