@@ -173,23 +173,16 @@ struct PackedMatrix::ManyIntegers : IntegerProduct {
     std::fill(sums, sums + panels * panel_sums(), 0.0f);
     for (int64_t k = 0; k < matrix.packed_in_; k += kBlock)
       for (int64_t i = 0; i < panels; ++i) {
-        const bool last = i + 1 == panels;
-        const uint8_t* const next = last ? block(first, k + kBlock) : block(first + i + 1, k);
+        const uint8_t* const next = matrix.next_block(first, i, panels, k, kBlock);
         add_products(first + i, k, next, sums + i * panel_sums(), scales, reinterpret_cast<uint8_t*>(bytes));
       }
     matrix.finish(args, first, panels, sums, panel_sums());
   }
 
-  // The weights of inputs from k on; past the last, those of the panels that follow.
-  const uint8_t* block(int64_t panel, int64_t k) const {
-    if (k < matrix.packed_in_) return matrix.panel(panel) + matrix.offset_of(k);
-    return matrix.panel(std::min(panel + kPanelsAtOnce, matrix.panels_ - 1));
-  }
-
   void add_products(int64_t panel, int64_t k, const uint8_t* next, float* sums, float* scales,
                     uint8_t* bytes) const {
     const int64_t count = std::min(kBlock, matrix.packed_in_ - k), group = k / groups.size * tile_rows;
-    const uint8_t* weights = block(panel, k);
+    const uint8_t* weights = matrix.panel(panel) + matrix.offset_of(k);
     if (int4) {
       quantized_kernels().unpack_int4(weights, count, groups.size, bytes, scales);
       weights = bytes;

@@ -35,6 +35,18 @@ struct PanelArgs {
 };
 using PanelFn = void (*)(const PanelArgs& args);
 
+// The same for many rows, added to y: `tiles` of tile_rows rows each, which lie together.
+struct TilesArgs {
+  int64_t tiles;
+  const float* x;  // [tiles][x_stride], of which [k][rows]
+  int64_t x_stride;
+  int64_t k;
+  const float* weights;  // as `expand` gives them
+  float* y;              // [tiles][rows][64]
+  const uint8_t* next;   // weights that come into the second-level cache meanwhile
+  int64_t next_bytes;
+};
+
 // Inputs as integers: per group x = scale * q, q = 256 * first plane + second plane, or the one plane there
 // is. With two planes |q| <= 32512, and x is rounded to 2^-16 of the group's largest magnitude; with one, to
 // 2^-8.
@@ -79,7 +91,7 @@ struct DotTilesArgs {
   const uint8_t* weights;  // bytes [k / 4][64][4]
   const float* scales;     // Int4: scales and zeros, [groups][2][64]
   float* y;                // [tiles][rows][64]
-  const uint8_t* next;     // weights that come into the second-level cache meanwhile
+  const uint8_t* next;     // as in TilesArgs
   int64_t next_bytes;
 };
 using DotTilesFn = void (*)(const DotTilesArgs& args);
@@ -117,6 +129,8 @@ struct QuantizedKernels {
   // of `lanes * 2` outputs: [64 / block][k][block].
   int lanes;
   void (*expand[kNumWeightFormats])(const uint8_t* weights, int64_t k, int64_t group, float* to);
+  int tile_rows;
+  void (*multiply_tiles)(const TilesArgs& args);
   void (*finish)(const FinishArgs& args);
 };
 

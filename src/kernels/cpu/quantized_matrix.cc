@@ -12,9 +12,7 @@
 namespace weft::kernels {
 namespace {
 
-constexpr int64_t kExpanded = 512;  // inputs whose weights are expanded at once
-constexpr int64_t kTileRows =
-    10;  // of a tile of two vectors: two more would leave too few registers for what it reads
+constexpr int64_t kExpanded = 256;  // inputs whose weights are expanded at once
 
 template <class T>
 void convert_rows(const T* from, int64_t from_stride, int64_t rows, int64_t columns, int64_t padded,
@@ -64,6 +62,13 @@ int64_t PackedMatrix::offset_of(int64_t k) const {
     case WeightFormat::Int4: return k / group_ * 4 * kPanel + k / 2 * kPanel;
   }
   return 0;
+}
+
+const uint8_t* PackedMatrix::next_block(int64_t first, int64_t index, int64_t panels, int64_t k,
+                                        int64_t step) const {
+  if (index + 1 < panels) return panel(first + index + 1) + offset_of(k);
+  if (k + step < packed_in_) return panel(first) + offset_of(k + step);
+  return panel(std::min(first + panels, panels_ - 1));
 }
 
 int PackedMatrix::planes(InputPrecision precision) const {
@@ -156,19 +161,35 @@ void PackedMatrix::multiply_few(const ProductArgs& args) const {
 }
 
 // ---- many rows ---------------------------------------------------------------------------------
-// x as [blocks of inputs][rows][kExpanded].
+// x as [blocks of kExpanded inputs][tiles][kExpanded][tile_rows].
 struct PackedMatrix::ManyRows {
   const PackedMatrix& matrix;
   const ProductArgs& args;
+  const int64_t tile_rows, tiles;
   float* x;
 
+  ManyRows(const PackedMatrix& matrix, const ProductArgs& args, Scratch& scratch)
+      : matrix(matrix),
+        args(args),
+        tile_rows(quantized_kernels().tile_rows),
+        tiles((args.rows + tile_rows - 1) / tile_rows) {
+    const int64_t blocks = (matrix.packed_in_ + kExpanded - 1) / kExpanded;
+    x = scratch.floats(blocks * tiles * tile_rows * kExpanded);
+  }
+
   static void pack(void* context, int64_t begin, int64_t end) {
-    const ManyRows& self = *static_cast<const ManyRows*>(context);
-    for (int64_t i = begin; i < end; ++i) {
-      for (int64_t k = 0; k < self.matrix.packed_in_; k += kExpanded) {
-        const int64_t columns = std::min(kExpanded, self.matrix.in_ - k);
-        to_floats(self.args.x, i, 1, k, columns, kExpanded, self.x + k * self.args.rows + i * kExpanded,
-                  kExpanded);
+    for (int64_t tile = begin; tile < end; ++tile) static_cast<const ManyRows*>(context)->pack_tile(tile);
+  }
+  void pack_tile(int64_t tile) const {
+    alignas(64) float row[kExpanded];
+    for (int64_t k = 0; k < matrix.packed_in_; k += kExpanded) {
+      const int64_t count = std::min(kExpanded, matrix.packed_in_ - k);
+      float* const to = x + (k * tiles + tile * kExpanded) * tile_rows;
+      for (int64_t line = 0; line < tile_rows; ++line) {
+        // Past the last row, it once more: the sums are not used.
+        const int64_t i = std::min(tile * tile_rows + line, args.rows - 1);
+        to_floats(args.x, i, 1, k, std::min(count, matrix.in_ - k), count, row, kExpanded);
+        for (int64_t j = 0; j < count; ++j) to[j * tile_rows + line] = row[j];
       }
     }
   }
@@ -176,64 +197,40 @@ struct PackedMatrix::ManyRows {
   static void run(void* context, int64_t begin, int64_t end) {
     thread_local Scratch scratch;
     const ManyRows& self = *static_cast<const ManyRows*>(context);
-    float* const weights = scratch.floats((kExpanded + kPanelsAtOnce * self.args.rows) * kPanel);
+    float* const weights = scratch.floats(kExpanded * kPanel + kPanelsAtOnce * self.panel_sums());
     for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce)
       self.run_panels(panel, std::min(kPanelsAtOnce, end - panel), weights, weights + kExpanded * kPanel);
   }
+  int64_t panel_sums() const { return tiles * tile_rows * kPanel; }
 
   // sums: [panels][rows][64]
   void run_panels(int64_t first, int64_t panels, float* weights, float* sums) const {
-    const auto expand = quantized_kernels().expand[static_cast<int>(matrix.format_)];
+    const QuantizedKernels& kernels = quantized_kernels();
+    std::fill(sums, sums + panels * panel_sums(), 0.0f);
     for (int64_t k = 0; k < matrix.packed_in_; k += kExpanded) {
       const int64_t count = std::min(kExpanded, matrix.packed_in_ - k);
       for (int64_t i = 0; i < panels; ++i) {
-        expand(matrix.panel(first + i) + matrix.offset_of(k), count, matrix.group_, weights);
-        add_products(x + k * args.rows, count, weights, sums + i * args.rows * kPanel, k > 0);
+        kernels.expand[static_cast<int>(matrix.format_)](matrix.panel(first + i) + matrix.offset_of(k), count,
+                                                         matrix.group_, weights);
+        kernels.multiply_tiles({.tiles = tiles,
+                                .x = x + k * tiles * tile_rows,
+                                .x_stride = kExpanded * tile_rows,
+                                .k = count,
+                                .weights = weights,
+                                .y = sums + i * panel_sums(),
+                                .next = matrix.next_block(first, i, panels, k, kExpanded),
+                                .next_bytes = matrix.offset_of(kExpanded)});
       }
     }
-    matrix.finish(args, first, panels, sums, args.rows * kPanel);
-  }
-
-  // sums[rows][64] (+)= x[rows][kExpanded] times the blocks of `weights`, which gemm_kernels()' tiles of two
-  // vectors take.
-  void add_products(const float* from, int64_t count, const float* weights, float* sums,
-                    bool accumulate) const {
-    const GemmKernels& kernels = gemm_kernels();
-    const Clamp clamp = clamp_of(Activation::None);
-    const int64_t width = 2 * kernels.lanes, most = std::min<int64_t>(kernels.max_rows[2], kTileRows),
-                  parts = (args.rows + most - 1) / most;
-    // A block's weights stay in the first-level cache while the rows pass by.
-    for (int64_t column = 0; column < kPanel; column += width) {
-      for (int64_t part = 0; part < parts; ++part) {
-        const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
-        const float* starts[kMaxTileRows];
-        for (int64_t i = 0; i < rows; ++i) starts[i] = from + (first + i) * kExpanded;
-        kernels.tile[2][rows]({.rows = starts,
-                               .rows_stride = kMaxTileRows,
-                               .num_runs = 1,
-                               .run_length = count,
-                               .weights = weights + column * count,
-                               .weight_stride = 0,
-                               .start = nullptr,
-                               .accumulate = accumulate,
-                               .y = sums + first * kPanel + column,
-                               .y_stride = kPanel,
-                               .residual = nullptr,
-                               .residual_stride = 0,
-                               .columns = width,
-                               .low = clamp.low,
-                               .high = clamp.high});
-      }
-    }
+    matrix.finish(args, first, panels, sums, panel_sums());
   }
 };
 
 void PackedMatrix::multiply_many(const ProductArgs& args) const {
   thread_local Scratch scratch;
-  const int64_t blocks = (packed_in_ + kExpanded - 1) / kExpanded;
-  ManyRows batch{*this, args, scratch.floats(blocks * kExpanded * args.rows)};
-  parallel_for_raw(0, args.rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, packed_in_)),
-                   ManyRows::pack, &batch);
+  ManyRows batch(*this, args, scratch);
+  const int64_t grain = 16384 / std::max<int64_t>(1, packed_in_ * batch.tile_rows);
+  parallel_for_raw(0, batch.tiles, std::max<int64_t>(1, grain), ManyRows::pack, &batch);
   for_each_panel(ManyRows::run, &batch);
 }
 

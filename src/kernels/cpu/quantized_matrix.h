@@ -69,6 +69,9 @@ class PackedMatrix {
   }
   // Where the weights of inputs from `k` on lie in a panel; k: a multiple of the group.
   int64_t offset_of(int64_t k) const;
+  // After the `index`-th of the panels from `first` on that are taken at once, with inputs [k, k + step): the
+  // weights that are taken next.
+  const uint8_t* next_block(int64_t first, int64_t index, int64_t panels, int64_t k, int64_t step) const;
   int planes(InputPrecision precision) const;
   // Of rows that share one pass over the weights.
   void multiply_few(const ProductArgs& args) const;
