@@ -20,9 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_shape(const std::string& folder, const std::string& name, const Shape& got, const Shape& expected) {
-  WEFT_CHECK(got == expected, fmt::format("'{}': tensor '{}' has shape {}, the configuration expects {}", folder, name,
-                                          str(got), str(expected)));
+void check_shape(const std::string& file, const std::string& name, const Shape& got, const Shape& expected) {
+  WEFT_CHECK(got == expected, fmt::format("'{}': tensor '{}' has shape {}, the configuration expects {}", file, name, str(got), str(expected)));
 }
 
 [[noreturn]] void missing(const std::string& folder, const std::string& name) {
@@ -36,7 +35,7 @@ std::set<std::string> shards_of(const std::string& folder, const std::string& in
              fmt::format("'{}': no 'weight_map'", index_path));
   std::set<std::string> files;
   for (const auto& [tensor, file] : index["weight_map"].items()) {
-    WEFT_CHECK(file.is_string(), fmt::format("'{}': the file of '{}' is not a text", index_path, tensor));
+    WEFT_CHECK(file.is_string() && !file.get_ref<const std::string&>().empty(), fmt::format("'{}': the file of '{}' is not a text", index_path, tensor));
     const std::string name = file.get<std::string>();
     WEFT_CHECK(fs::path(name).filename() == fs::path(name), fmt::format("'{}': shard '{}' is not in the same folder", index_path, name));
     file_of[tensor] = name;
@@ -45,6 +44,10 @@ std::set<std::string> shards_of(const std::string& folder, const std::string& in
   for (const std::string& file : files)
     WEFT_CHECK(fs::exists(fs::path(folder) / file), fmt::format("'{}': the shard '{}' is missing", folder, file));
   return files;
+}
+
+void check_index(const std::string& folder, const std::string& tensor, const std::string& file, bool is_there) {
+  WEFT_CHECK(is_there, fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder, file, tensor));
 }
 
 class SafetensorsCheckpoint : public Checkpoint {
@@ -58,7 +61,7 @@ class SafetensorsCheckpoint : public Checkpoint {
       for (const std::string& file : shards_of(folder, index, file_of))
         files[file] = std::make_shared<SafetensorsFile>(fs::path(folder) / file);
       for (const auto& [name, file] : file_of) {
-        WEFT_CHECK(files[file]->has(name), fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder, file, name));
+        check_index(folder, name, file, files[file]->has(name));
         file_of_[name] = files[file];
       }
     } else {
@@ -72,9 +75,10 @@ class SafetensorsCheckpoint : public Checkpoint {
   Tensor tensor(const std::string& name, const Shape& shape) const override {
     const auto found = file_of_.find(name);
     if (found == file_of_.end()) missing(folder_, name);
-    check_shape(folder_, name, found->second->shape(name), shape);
+    check_shape(file_of(name), name, found->second->shape(name), shape);
     return found->second->tensor(name);
   }
+  std::string file_of(const std::string& name) const override { return has(name) ? file_of_.at(name)->path() : folder_; }
   std::vector<std::string> names() const override {
     std::vector<std::string> result;
     for (const auto& item : file_of_) result.push_back(item.first);
@@ -89,30 +93,49 @@ class SafetensorsCheckpoint : public Checkpoint {
 // State dicts that torch.save wrote, each tensor whole in one of them or cut into equal parts.
 class TorchCheckpoint : public Checkpoint {
  public:
-  TorchCheckpoint(std::string folder, const LlamaConfig& config, const std::vector<std::string>& files) : folder_(std::move(folder)) {
+  // `file_of`: where the index says that each tensor is; empty where there is none.
+  TorchCheckpoint(std::string folder, const LlamaConfig& config, const std::vector<std::string>& files, const std::map<std::string, std::string>& file_of = {})
+      : folder_(std::move(folder)) {
     config_ = config;
+    std::map<std::string, std::set<std::string>> held;
     for (const std::string& file : files) {
       const std::string path = fs::path(folder_) / file;
       const IValue value = jit::load_value(path);
       WEFT_CHECK(value.is(IValue::Tag::Dict), fmt::format("'{}': not a state dict", path));
-      for (const auto& [key, item] : value.to_dict()->items())
-        if (key.is_string() && item.is_tensor()) parts_[key.to_string()].push_back(item.to_tensor());
+      for (const auto& [key, item] : value.to_dict()->items()) {
+        if (!key.is_string() || !item.is_tensor()) continue;
+        const std::string name = key.to_string();
+        held[file].insert(name);
+        if (const auto found = file_of.find(name); found != file_of.end() && found->second != file) continue;
+        parts_[name].push_back(item.to_tensor());
+        files_[name] = path;
+      }
     }
+    for (const auto& [name, file] : file_of) check_index(folder_, name, file, held[file].contains(name));
   }
   bool has(const std::string& name) const override { return parts_.contains(name); }
   Tensor tensor(const std::string& name, const Shape& shape) const override {
     const auto found = parts_.find(name);
     if (found == parts_.end()) missing(folder_, name);
     const std::vector<Tensor>& parts = found->second;
-    if (parts[0].shape() == shape) return parts[0];
+    if (parts[0].shape() == shape) {
+      for (const Tensor& part : parts)
+        WEFT_CHECK(is_same(part, parts[0]), fmt::format("'{}': tensor '{}' is whole in {} shards, and not the same in all", folder_, name, parts.size()));
+      return parts[0];
+    }
     for (size_t dim = 0; dim < shape.size() && parts[0].shape().size() == shape.size(); ++dim) {
       Shape whole = parts[0].shape();
       whole[dim] *= static_cast<int64_t>(parts.size());
       const bool equal = std::all_of(parts.begin(), parts.end(), [&](const Tensor& part) { return part.shape() == parts[0].shape(); });
       if (whole == shape && equal) return concatenate(parts, static_cast<int64_t>(dim));
     }
-    check_shape(folder_, name, parts[0].shape(), shape);
-    missing(folder_, name);
+    const bool is_cut = parts.size() > 1;
+    throw_error(ErrorKind::Value, fmt::format("'{}': tensor '{}' has shape {}{}, the configuration expects {}", file_of(name), name, str(parts.back().shape()),
+                                              is_cut ? fmt::format(" as the last of {} parts", parts.size()) : "", str(shape)));
+  }
+  std::string file_of(const std::string& name) const override {
+    const auto found = files_.find(name);
+    return found == files_.end() ? folder_ : found->second;
   }
   std::vector<std::string> names() const override {
     std::vector<std::string> result;
@@ -121,8 +144,11 @@ class TorchCheckpoint : public Checkpoint {
   }
   void rename(const std::function<std::string(const std::string&)>& new_name) {
     std::map<std::string, std::vector<Tensor>> renamed;
+    std::map<std::string, std::string> files;
     for (auto& [name, parts] : parts_) renamed[new_name(name)] = std::move(parts);
+    for (auto& [name, file] : files_) files[new_name(name)] = std::move(file);
     parts_ = std::move(renamed);
+    files_ = std::move(files);
   }
   void set_vocab_size() {
     const auto found = parts_.find("model.embed_tokens.weight");
@@ -135,8 +161,16 @@ class TorchCheckpoint : public Checkpoint {
   }
 
  private:
+  static bool is_same(const Tensor& a, const Tensor& b) {
+    if (a.impl() == b.impl()) return true;
+    if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+    const Tensor x = a.contiguous(), y = b.contiguous();
+    return x.numel() == 0 || std::memcmp(x.data(), y.data(), static_cast<size_t>(x.numel() * itemsize(x.dtype()))) == 0;
+  }
+
   std::string folder_;
   std::map<std::string, std::vector<Tensor>> parts_;
+  std::map<std::string, std::string> files_;  // the last file of each, for messages
 };
 
 // Meta's name to Hugging Face's.
@@ -184,7 +218,7 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder) {
     if (fs::exists(root / "pytorch_model.bin.index.json")) {
       std::map<std::string, std::string> file_of;
       const std::set<std::string> files = shards_of(folder, root / "pytorch_model.bin.index.json", file_of);
-      return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>(files.begin(), files.end()));
+      return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>(files.begin(), files.end()), file_of);
     }
     if (fs::exists(root / "pytorch_model.bin"))
       return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>{"pytorch_model.bin"});

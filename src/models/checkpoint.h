@@ -24,6 +24,8 @@ class Checkpoint {
   virtual bool has(const std::string& name) const = 0;
   // ValueError, naming both, for a tensor that is missing or has another shape.
   virtual Tensor tensor(const std::string& name, const Shape& shape) const = 0;
+  // The file that it is in, for messages.
+  virtual std::string file_of(const std::string& name) const = 0;
   virtual std::vector<std::string> names() const = 0;
 
  protected:

@@ -47,22 +47,32 @@ class CheckpointWeights : public LlamaWeights {
  private:
   Tensor floating(const std::string& name, const Shape& shape) const {
     const Tensor tensor = checkpoint_->tensor(name, shape);
-    WEFT_CHECK_TYPE(is_floating(tensor.dtype()), fmt::format("checkpoint: tensor '{}' is {}, expected a floating dtype", name, weft::name(tensor.dtype())));
+    WEFT_CHECK_TYPE(is_floating(tensor.dtype()), wrong_dtype(name, tensor, "a floating dtype"));
     return tensor;
+  }
+  // As `weft quantize` writes it.
+  Tensor stored(const std::string& name, const Shape& shape, DType dtype) const {
+    const Tensor tensor = checkpoint_->tensor(name, shape);
+    WEFT_CHECK_TYPE(tensor.dtype() == dtype, wrong_dtype(name, tensor, weft::name(dtype)));
+    return tensor;
+  }
+  std::string wrong_dtype(const std::string& name, const Tensor& tensor, std::string_view expected) const {
+    return fmt::format("'{}': tensor '{}' is {}, expected {}", checkpoint_->file_of(name), name, weft::name(tensor.dtype()), expected);
   }
   LinearWeight converted(const Tensor& tensor) const {
     if (scheme_.kind != QuantizationScheme::Kind::None) return quantize(tensor, scheme_);
     return {.weight = tensor.to(dtype_).contiguous()};
   }
   LinearWeight quantized(const std::string& name, int64_t out, int64_t in) const {
-    const QuantizationScheme stored = QuantizationScheme::parse(checkpoint_->quantization());
-    WEFT_CHECK(stored.kind != QuantizationScheme::Kind::None && (scheme_.kind == QuantizationScheme::Kind::None || scheme_.name() == stored.name()),
-               fmt::format("checkpoint: the weights are quantized as '{}', and '{}' was asked for", stored.name(), scheme_.name()));
-    if (stored.kind == QuantizationScheme::Kind::Int8)
-      return {.weight = checkpoint_->tensor(name + ".weight", {out, in}), .scales = checkpoint_->tensor(name + ".scales", {out})};
-    return {.weight = checkpoint_->tensor(name + ".weight", {out, in / 2}),
-            .scales = checkpoint_->tensor(name + ".scales", {in / stored.group_size, out, 2}),
-            .group_size = stored.group_size};
+    const QuantizationScheme scheme = QuantizationScheme::parse(checkpoint_->quantization());
+    WEFT_CHECK(scheme.kind != QuantizationScheme::Kind::None && (scheme_.kind == QuantizationScheme::Kind::None || scheme_.name() == scheme.name()),
+               fmt::format("'{}': the weights are quantized as '{}', and '{}' was asked for", checkpoint_->file_of(name + ".weight"), scheme.name(), scheme_.name()));
+    if (scheme.kind == QuantizationScheme::Kind::Int8)
+      return {.weight = stored(name + ".weight", {out, in}, DType::I8), .scales = stored(name + ".scales", {out}, DType::F32)};
+    const int64_t groups = (in + scheme.group_size - 1) / scheme.group_size;
+    return {.weight = stored(name + ".weight", {out, in / 2}, DType::U8),
+            .scales = stored(name + ".scales", {groups, out, 2}, DType::BF16),
+            .group_size = scheme.group_size};
   }
 
   std::shared_ptr<const Checkpoint> checkpoint_;
@@ -132,7 +142,8 @@ QuantizationScheme QuantizationScheme::parse(const std::string& name) {
   throw_error(ErrorKind::Value, fmt::format("unknown quantization scheme '{}'; they are int8, int4-g32, int4-g64, int4-g128 and int4-g256", name));
 }
 
-LinearWeight quantize(const Tensor& weight, const QuantizationScheme& scheme) {
+LinearWeight quantize(const Tensor& floating, const QuantizationScheme& scheme) {
+  const Tensor weight = floating.dtype() == DType::F64 ? floating.to(DType::F32) : floating;
   if (scheme.kind == QuantizationScheme::Kind::Int8) {
     const auto [values, scales] = quantize_int8(weight);
     return {.weight = values, .scales = scales};

@@ -18,7 +18,7 @@ struct QuantizationScheme {
   static QuantizationScheme parse(const std::string& name);
 };
 
-// Quantizes a floating [out, in]. ValueError where the group size does not divide `in`.
+// Quantizes a floating [out, in]; a last group may be shorter. ValueError for int4 where `in` is odd.
 LinearWeight quantize(const Tensor& weight, const QuantizationScheme& scheme);
 // Back to float32 [out, in].
 Tensor dequantize(const LinearWeight& weight);

@@ -102,6 +102,7 @@ SafetensorsFile::SafetensorsFile(std::string path, std::shared_ptr<Storage> file
   std::vector<std::pair<std::pair<uint64_t, uint64_t>, const std::string*>> ranges;
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__") {
+      if (!value.is_object()) fail("__metadata__ is not a JSON object");
       for (const auto& [key, text] : value.items())
         if (text.is_string()) metadata_[key] = text.get<std::string>();
       continue;

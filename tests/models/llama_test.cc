@@ -9,6 +9,7 @@
 
 #include "models/llama_weights.h"
 #include "models/support.h"
+#include "script/pickle.h"
 #include "weft/models/generation.h"
 #include "weft/models/safetensors.h"
 #include "weft/ops.h"
@@ -16,6 +17,7 @@
 namespace weft::models {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Ids = std::vector<int64_t>;
 
@@ -283,8 +285,90 @@ TEST(Checkpoint, BadFolders) {
   EXPECT_THAT(error(), HasSubstr("tensor 'model.layers.0.input_layernorm.weight' has shape [65], the configuration expects [64]"));
   save_safetensors(folder.path("model.safetensors"), {{"x", Tensor::full({1}, 1.0, DType::F32)}});
   EXPECT_THAT(error(), HasSubstr("the checkpoint has no tensor 'model.layers.0.input_layernorm.weight'"));
-  folder.write("model.safetensors.index.json", R"({"weight_map": {"x": "../secret.safetensors"}})");
-  EXPECT_THAT(error(), HasSubstr("shard '../secret.safetensors' is not in the same folder"));
+  save_safetensors(folder.path("model.safetensors"), {{"model.layers.0.input_layernorm.weight", Tensor::full({64}, 1.0, DType::I32)}});
+  EXPECT_THAT(error(), HasSubstr(folder.path("model.safetensors") + "': tensor 'model.layers.0.input_layernorm.weight' is int32, expected a floating dtype"));
+  folder.write("model.safetensors", "");
+  EXPECT_THAT(error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("empty")));
+  folder.write("config.json", R"({"vocab_size": -5, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8})");
+  EXPECT_THAT(error(), HasSubstr("vocab_size must be between 1 and 16777216, got -5"));
+  folder.write("config.json", R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 0})");
+  EXPECT_THAT(error(), HasSubstr("num_attention_heads must be positive, got 0"));
+  folder.write("config.json", "{\"model_type\": \"\xFF\"}");
+  EXPECT_THAT(error(), AllOf(HasSubstr("config.json"), HasSubstr("not valid JSON")));
+  EXPECT_THAT(error_of([&] { Llama::from_pretrained(folder.path("config.json")); }), HasSubstr("not a folder"));
+}
+
+TEST(Checkpoint, MismatchedShards) {
+  const Folder folder;
+  const auto error = [&] { return error_of([&] { Llama::from_pretrained(folder.path()); }); };
+  const std::string norm = "model.layers.0.input_layernorm.weight";
+  folder.write("config.json", R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8})");
+  for (const auto& [extension, index] : {std::pair{"safetensors", "model.safetensors.index.json"}, std::pair{"bin", "pytorch_model.bin.index.json"}}) {
+    const auto save = [&](const std::string& file, const std::map<std::string, Tensor>& tensors) {
+      if (std::string(extension) == "safetensors") return save_safetensors(folder.path(file), tensors);
+      IValue dict = IValue::dict(jit::Type::string(), jit::Type::tensor());
+      for (const auto& [name, tensor] : tensors) dict.to_dict()->set(name, tensor);
+      folder.write(file, jit::save_value_bytes(dict));
+    };
+    const std::string a = fmt::format("a.{}", extension), b = fmt::format("b.{}", extension);
+    const auto map = [&](const std::string& file) { folder.write(index, fmt::format(R"({{"weight_map": {{"{}": "{}", "x": "{}"}}}})", norm, file, b)); };
+    map(a);
+    EXPECT_THAT(error(), HasSubstr(fmt::format("the shard '{}' is missing", a)));
+    save(a, {{"y", Tensor::full({1}, 1.0, DType::F32)}});
+    save(b, {{"x", Tensor::full({1}, 1.0, DType::F32)}, {norm, Tensor::full({64}, 1.0, DType::F32)}});
+    EXPECT_THAT(error(), HasSubstr(fmt::format("the index says that '{}' holds '{}', and it does not", a, norm)));
+    save(a, {{norm, Tensor::full({63}, 1.0, DType::F32)}});  // this one counts, not that of the other shard
+    EXPECT_THAT(error(), HasSubstr(fmt::format("{}': tensor '{}' has shape [63], the configuration expects [64]", folder.path(a), norm)));
+    map("../" + a);
+    EXPECT_THAT(error(), HasSubstr("is not in the same folder"));
+    folder.write(index, R"({"weight_map": {"x": 3}})");
+    EXPECT_THAT(error(), HasSubstr("the file of 'x' is not a text"));
+    folder.write(index, "{}");
+    EXPECT_THAT(error(), HasSubstr("no 'weight_map'"));
+    std::filesystem::remove(folder.path(index));
+  }
+}
+
+TEST(Checkpoint, MismatchedMetaShards) {
+  const Folder folder;
+  folder.write("params.json", R"({"dim": 64, "n_layers": 1, "n_heads": 8, "vocab_size": 96, "multiple_of": 32})");
+  const auto save = [&](const char* file, float norm, int64_t rows) {
+    IValue dict = IValue::dict(jit::Type::string(), jit::Type::tensor());
+    dict.to_dict()->set("tok_embeddings.weight", Tensor::full({48, 64}, 1.0, DType::F32));
+    for (const char* name : {"layers.0.attention_norm.weight", "layers.0.ffn_norm.weight"}) dict.to_dict()->set(name, Tensor::full({64}, norm, DType::F32));
+    dict.to_dict()->set("layers.0.attention.wq.weight", Tensor::full({rows, 64}, 1.0, DType::F32));
+    folder.write(file, jit::save_value_bytes(dict));
+  };
+  const auto error = [&] { return error_of([&] { Llama::from_pretrained(folder.path()); }); };
+  save("consolidated.00.pth", 1, 32), save("consolidated.02.pth", 1, 32);
+  EXPECT_THAT(error(), HasSubstr("the shard 'consolidated.01.pth' is missing"));
+  std::filesystem::rename(folder.path("consolidated.02.pth"), folder.path("consolidated.01.pth"));
+  EXPECT_THAT(error(), HasSubstr("no tensor 'model.layers.0.self_attn.k_proj.weight'"));
+  save("consolidated.01.pth", 1, 31);
+  EXPECT_THAT(error(), HasSubstr("consolidated.01.pth': tensor 'model.layers.0.self_attn.q_proj.weight' has shape [31, 64] as the last of 2 parts, the configuration expects [64, 64]"));
+  save("consolidated.01.pth", 2, 32);
+  EXPECT_THAT(error(), HasSubstr("tensor 'model.layers.0.input_layernorm.weight' is whole in 2 shards, and not the same in all"));
+}
+
+TEST(Checkpoint, StoredQuantizationIsChecked) {
+  WEFT_NEEDS_STORIES();
+  const Folder folder;
+  const SafetensorsFile file(stories() + "/model.safetensors");
+  std::map<std::string, Tensor> tensors;
+  for (const std::string& name : file.names()) tensors[name] = file.tensor(name);
+  const std::string layer = "model.layers.0.self_attn.q_proj";
+  const LinearWeight quantized = quantize(tensors[layer + ".weight"], QuantizationScheme::parse("int4-g32"));
+  tensors[layer + ".weight"] = quantized.weight;
+  tensors[layer + ".scales"] = quantized.scales.to(DType::F32);
+  folder.write("config.json", read_file(stories() + "/config.json"));
+  const auto error = [&](const std::string& scheme, const std::string& asked = "") {
+    save_safetensors(folder.path("model.safetensors"), tensors, {{"weft.quantization", scheme}});
+    return error_of([&] { Llama::from_pretrained(folder.path(), {.quantize = asked}); });
+  };
+  EXPECT_THAT(error("int4-g32"), HasSubstr("model.safetensors': tensor 'model.layers.0.self_attn.q_proj.scales' is float32, expected bfloat16"));
+  EXPECT_THAT(error("int8"), HasSubstr("has shape [64, 32], the configuration expects [64, 64]"));
+  EXPECT_THAT(error("int4-g32", "int8"), HasSubstr("the weights are quantized as 'int4-g32', and 'int8' was asked for"));
+  EXPECT_THAT(error("int5"), HasSubstr("unknown quantization scheme 'int5'"));
 }
 
 }  // namespace

@@ -63,8 +63,9 @@ def test_quantize_then_generate(tmp_path):
         done = weft("quantize", STORIES, str(tmp_path / scheme), "--scheme", scheme)
         assert "times smaller" in done.stdout
         assert len([line for line in done.stdout.splitlines() if line[:1].isdigit()]) == 6  # five layers and the total
-    text = weft("generate", "-m", str(tmp_path / "int8"), "-n", "10").stdout
-    assert text.startswith("Once upon a time")
+        text = weft("generate", "-m", str(tmp_path / scheme), "-n", "30").stdout
+        assert text == weft("generate", "-m", STORIES, "--quantize", scheme, "-n", "30").stdout
+        assert text.startswith("Once upon a time")
     assert "is there already" in weft("quantize", STORIES, str(tmp_path / "int8"), status=1).stderr
 
 
