@@ -157,8 +157,10 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   // Wider elements first, so that every tensor is aligned.
   std::vector<const std::pair<const std::string, Tensor>*> order;
   for (const auto& item : tensors) order.push_back(&item);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return itemsize(a->second.dtype()) > itemsize(b->second.dtype()); });
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    const auto size_a = itemsize(a->second.dtype()), size_b = itemsize(b->second.dtype());
+    return size_a != size_b ? size_a > size_b : a->first < b->first;
+  });
   uint64_t offset = 0;
   for (const auto* item : order) {
     const Tensor& tensor = item->second;
