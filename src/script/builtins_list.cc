@@ -1,7 +1,9 @@
 // List methods, and the functions over lists.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <complex>
+#include <iterator>
 
 #include "script/builtin.h"
 #include "script/containers.h"
@@ -95,10 +97,25 @@ int64_t count_in(const ListPtr& self, IValue& value) {
 
 bool contains(const ListPtr& self, IValue& value) { return find(*self, value) != self->values.end(); }
 
-// Stable both ways, as Python's. The list is empty for whom a comparison calls.
+// Merges ever longer runs. A comparison may be a script's, and contradict itself: every merge ends all the same.
+template <class Less>
+void merge_sort(Values& values, Less less) {
+  Values merged(values.size());
+  const auto at = [&](size_t position) {
+    return std::make_move_iterator(values.begin() + static_cast<std::ptrdiff_t>(std::min(position, values.size())));
+  };
+  for (size_t width = 1; width < values.size(); width *= 2) {
+    auto out = merged.begin();
+    for (size_t i = 0; i < values.size(); i += 2 * width)
+      out = std::merge(at(i), at(i + width), at(i + width), at(i + 2 * width), out, less);
+    values.swap(merged);
+  }
+}
+
+// Stable both ways, as Python's.
 void sort_values(Values& values, bool reverse) {
-  if (reverse) std::stable_sort(values.begin(), values.end(), [](const IValue& a, const IValue& b) { return less(b, a); });
-  else std::stable_sort(values.begin(), values.end(), less);
+  if (reverse) merge_sort(values, [](const IValue& a, const IValue& b) { return less(b, a); });
+  else merge_sort(values, less);
 }
 
 IValue sorted(const ListPtr& self) {
@@ -107,7 +124,12 @@ IValue sorted(const ListPtr& self) {
   return IValue::list(self->element, std::move(values));
 }
 
-void sort(const ListPtr& self, bool reverse) { sort_values(self->values, reverse); }
+// A comparison that calls a script finds the list as it was; an error leaves it so.
+void sort(const ListPtr& self, bool reverse) {
+  Values values = self->values;
+  sort_values(values, reverse);
+  self->values = std::move(values);
+}
 
 IValue copy(const ListPtr& self) { return IValue::list(self->element, self->values); }
 

@@ -7,14 +7,6 @@
 namespace weft::jit {
 namespace {
 
-bool is_empty_list(const ir::Value* value) {
-  return value->def && value->def->script == &prim::kListConstruct && value->def->inputs.empty();
-}
-
-bool is_empty_dict(const ir::Value* value) {
-  return value->def && value->def->script == &prim::kDictConstruct && value->def->inputs.empty();
-}
-
 // (1, 2) where List[int] is expected.
 bool fits_list(const Type& tuple, const Type& list) {
   for (const TypePtr& element : tuple.elements()) {
@@ -41,17 +33,22 @@ const char* implicit_cast(const Type& from, const Type& type) {
 
 }  // namespace
 
+bool Emitter::is_empty_literal(const ir::Value* value, const ir::ScriptOp& made_by) {
+  const ir::Node* def = value->def;
+  return def && def->script == &made_by && def->inputs.empty() && value->uses.empty() && def->parent == &block();
+}
+
 ir::Value* Emitter::try_convert(ir::Value* input, const TypePtr& type, const Range& range, bool implicit) {
   const TypePtr from = jit::type_of(input);
   if (from->is_subtype_of(*type)) return input;
   const TypePtr wanted = without_none(type);
   if (wanted->is(TypeKind::List)) {
-    if (is_empty_list(input)) return value(prim::kListConstruct, {}, wanted, range);
+    if (is_empty_literal(input, prim::kListConstruct)) return value(prim::kListConstruct, {}, wanted, range);
     if (from->is(TypeKind::Tuple) && fits_list(*from, *wanted)) {
       return make_list(wanted->element(), unpack_tuple(input, range), range);
     }
   }
-  if (wanted->is(TypeKind::Dict) && is_empty_dict(input)) return value(prim::kDictConstruct, {}, wanted, range);
+  if (wanted->is(TypeKind::Dict) && is_empty_literal(input, prim::kDictConstruct)) return value(prim::kDictConstruct, {}, wanted, range);
   if (wanted->is(TypeKind::Tuple) && from->is(TypeKind::Tuple) && wanted->fields().empty() &&
       wanted->elements().size() == from->elements().size()) {
     std::vector<ir::Value*> elements = unpack_tuple(input, range);

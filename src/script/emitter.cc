@@ -182,6 +182,13 @@ SugaredPtr Emitter::find_name(const std::string& name) {
   return nullptr;
 }
 
+bool Emitter::has_name(const ir::Value* value) const {
+  for (const Frame* frame = frame_; frame; frame = frame->parent)
+    for (const auto& [name, entry] : frame->names)
+      if (entry.value->value() == value) return true;
+  return false;
+}
+
 SugaredPtr Emitter::get_name(const std::string& name, const Range& range) {
   SugaredPtr found = find_name(name);
   if (!found) found = resolver_->resolve_value(name, range);

@@ -100,6 +100,8 @@ class Emitter {
 
   // --- emit_convert.cc
   // `value` where `type` is expected; null if it does not fit. `implicit`: numbers and tensors convert too.
+  // An empty list or dictionary that nothing can have been added to: it stands for one of any element type.
+  bool is_empty_literal(const ir::Value* value, const ir::ScriptOp& made_by);
   ir::Value* try_convert(ir::Value* value, const TypePtr& type, const Range& range, bool implicit);
   ir::Value* convert(ir::Value* value, const TypePtr& type, const Range& range, const std::string& what);
   ir::Value* to_bool(ir::Value* value, const Range& range);
@@ -107,6 +109,7 @@ class Emitter {
 
   // --- emitter.cc: names
   SugaredPtr find_name(const std::string& name);
+  bool has_name(const ir::Value* value) const;
   SugaredPtr get_name(const std::string& name, const Range& range);
   void set_name(const std::string& name, SugaredPtr value, const Range& range);
   void refine(const Refinements& refinements, const Range& range);

@@ -95,15 +95,15 @@ struct Operand {
 
 class Matcher {
  public:
-  Matcher(const Schema& schema, const CallArguments& arguments, bool implicit)
-      : schema_(schema), arguments_(arguments), implicit_(implicit) {}
+  Matcher(Emitter& emitter, const Schema& schema, const CallArguments& arguments, bool implicit)
+      : emitter_(emitter), schema_(schema), arguments_(arguments), implicit_(implicit) {}
 
   bool match() { return place_arguments() && check_types(); }
   std::string reason;
 
-  SchemaMatch emit(Emitter& emitter, const Range& range) {
+  SchemaMatch emit(const Range& range) {
     SchemaMatch result;
-    for (const Operand& operand : operands_) result.inputs.push_back(emit_operand(emitter, operand, range));
+    for (const Operand& operand : operands_) result.inputs.push_back(emit_operand(operand, range));
     for (const CallArgument* extra : extras_) result.inputs.push_back(extra->value);
     for (const SchemaReturn& returned : schema_.returns) result.returns.push_back(substitute(returned.type, bindings_));
     return result;
@@ -219,18 +219,17 @@ class Matcher {
     return mismatch(type, from, &reason);
   }
 
-  // What try_convert converts always: tuples to lists, empty lists and dictionaries to others.
-  static bool is_literal_for(const ir::Value* value, const Type& type) {
+  // What try_convert converts always: tuples to lists, empty lists and dictionaries to others. Not those that a name
+  // stands for, to which the callee may add.
+  bool is_literal_for(const ir::Value* value, const Type& type) const {
     const TypePtr& from = jit::type_of(value);
-    const bool is_empty = value->def && value->def->inputs.empty();
     if (type.is(TypeKind::List)) {
-      if (is_empty && value->def->script == &prim::kListConstruct) return true;
+      if (emitter_.is_empty_literal(value, prim::kListConstruct)) return !emitter_.has_name(value);
       return from->is(TypeKind::Tuple) && std::all_of(from->elements().begin(), from->elements().end(), [&](const TypePtr& element) {
                return element->is_subtype_of(*type.element());
              });
     }
-    if (type.is(TypeKind::Dict)) return is_empty && value->def->script == &prim::kDictConstruct;
-    return false;
+    return type.is(TypeKind::Dict) && emitter_.is_empty_literal(value, prim::kDictConstruct) && !emitter_.has_name(value);
   }
 
   static bool convertible(const TypePtr& from, const TypePtr& type) {
@@ -246,36 +245,37 @@ class Matcher {
     }
   }
 
-  ir::Value* emit_operand(Emitter& emitter, const Operand& operand, const Range& range) const {
-    if (operand.values.empty()) return emit_default(emitter, operand, range);
+  ir::Value* emit_operand(const Operand& operand, const Range& range) const {
+    if (operand.values.empty()) return emit_default(operand, range);
     if (!operand.is_list_of_values && operand.repeats == 0) {
       const CallArgument& argument = *operand.values[0];
-      ir::Value* converted = has_variables(operand.type) ? argument.value : emitter.try_convert(argument.value, operand.type, argument.range, implicit_);
+      ir::Value* converted = has_variables(operand.type) ? argument.value : emitter_.try_convert(argument.value, operand.type, argument.range, implicit_);
       WEFT_ASSERT(converted, fmt::format("{}: {} for {}", schema_.str(), jit::type_of(argument.value)->str(), operand.type->str()));
       return converted;
     }
     const TypePtr element = without_none(operand.type)->element();
     std::vector<ir::Value*> values;
     for (const CallArgument* argument : operand.values) {
-      values.push_back(emitter.try_convert(argument->value, element, argument->range, true));
+      values.push_back(emitter_.try_convert(argument->value, element, argument->range, true));
     }
     if (operand.repeats > 0) values.resize(operand.repeats, values[0]);
-    return emitter.make_list(element, values, range);
+    return emitter_.make_list(element, values, range);
   }
 
-  static ir::Value* emit_default(Emitter& emitter, const Operand& operand, const Range& range) {
+  ir::Value* emit_default(const Operand& operand, const Range& range) const {
     const IValue& value = *operand.formal->default_value;
-    if (value.is_none() || has_variables(operand.type)) return emitter.constant(value, range);
+    if (value.is_none() || has_variables(operand.type)) return emitter_.constant(value, range);
     // A list is made anew for each call.
     if (value.is_list()) {
       const TypePtr element = value.to_list()->element;
       std::vector<ir::Value*> values;
-      for (const IValue& item : value.elements()) values.push_back(emitter.constant(item, range));
-      return emitter.make_list(element, values, range);
+      for (const IValue& item : value.elements()) values.push_back(emitter_.constant(item, range));
+      return emitter_.make_list(element, values, range);
     }
-    return emitter.constant(value, range);
+    return emitter_.constant(value, range);
   }
 
+  Emitter& emitter_;
   const Schema& schema_;
   const CallArguments& arguments_;
   bool implicit_;
@@ -292,11 +292,11 @@ std::string argument_types(const CallArguments& arguments) {
   return text;
 }
 
-[[noreturn]] void no_overload(const std::string& name, const std::vector<const Schema*>& schemas,
+[[noreturn]] void no_overload(Emitter& emitter, const std::string& name, const std::vector<const Schema*>& schemas,
                               const CallArguments& arguments, const Range& range) {
   std::string text = fmt::format("{} cannot be called with ({})", name, argument_types(arguments));
   for (const Schema* schema : schemas) {
-    Matcher matcher(*schema, arguments, true);
+    Matcher matcher(emitter, *schema, arguments, true);
     matcher.match();
     text += fmt::format("\n  {}\n    {}", schema->str(), matcher.reason);
   }
@@ -309,16 +309,16 @@ Overload select_overload(Emitter& emitter, const std::string& name, const std::v
                          const CallArguments& arguments, const Range& range) {
   for (const bool implicit : {false, true}) {
     for (size_t i = 0; i < schemas.size(); ++i) {
-      Matcher matcher(*schemas[i], arguments, implicit);
-      if (matcher.match()) return {i, matcher.emit(emitter, range)};
+      Matcher matcher(emitter, *schemas[i], arguments, implicit);
+      if (matcher.match()) return {i, matcher.emit(range)};
     }
   }
-  no_overload(name, schemas, arguments, range);
+  no_overload(emitter, name, schemas, arguments, range);
 }
 
-bool fits_any(Emitter&, const std::vector<const Schema*>& schemas, const CallArguments& arguments) {
+bool fits_any(Emitter& emitter, const std::vector<const Schema*>& schemas, const CallArguments& arguments) {
   return std::any_of(schemas.begin(), schemas.end(), [&](const Schema* schema) {
-    return Matcher(*schema, arguments, false).match() || Matcher(*schema, arguments, true).match();
+    return Matcher(emitter, *schema, arguments, false).match() || Matcher(emitter, *schema, arguments, true).match();
   });
 }
 
