@@ -23,7 +23,11 @@ class _Decorate(ast.NodeTransformer):
     """Puts the decorator on functions; what is defined inside of functions stays as it is."""
 
     def visit_FunctionDef(self, node):
-        if not node.decorator_list and not (node.name.startswith("__") and node.name.endswith("__")) and not _yields(node):
+        if (
+            not node.decorator_list
+            and not (node.name.startswith("__") and node.name.endswith("__"))
+            and not _yields(node)
+        ):
             name = ast.copy_location(ast.Name(_NAME, ast.Load()), node)
             node.decorator_list.append(name)
         return node
@@ -39,9 +43,9 @@ def _yields(function):
     inner = [*function.body]
     while inner:
         node = inner.pop()
-        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             inner.extend(ast.iter_child_nodes(node))
     return False
 
@@ -68,7 +72,9 @@ class FunctionReport:
         code = getattr(function, "__code__", None)
         saved = None
         if measured["plain_ms"] is not None:
-            saved = measured["plain_ms"] * (measured["calls"] - measured["plain_calls"]) - measured["total_ms"]
+            saved = (
+                measured["plain_ms"] * (measured["calls"] - measured["plain_calls"]) - measured["total_ms"]
+            )
         breaks = [f"{_short(e['file'])}:{e['line']}: {e['reason']}" for e in entries if not e["returns"]]
         return cls(
             name=getattr(function, "__qualname__", repr(function)),
@@ -143,7 +149,9 @@ class Session:
     def reports(self):
         """A FunctionReport for each function, the one that saved most first."""
         found = [FunctionReport.of(compiled) for compiled in self.compiled]
-        return sorted(found, key=lambda report: (report.saved_ms is None, -(report.saved_ms or 0.0), report.line))
+        return sorted(
+            found, key=lambda report: (report.saved_ms is None, -(report.saved_ms or 0.0), report.line)
+        )
 
     def text(self):
         """The report, for people."""
@@ -154,7 +162,15 @@ class Session:
         rows = [["function", "outcome", "calls", "NumPy ms", "compiled ms", "first call ms", "saved ms"]]
         for report in called:
             where = f"{report.name} ({_short(report.file)}:{report.line})"
-            rows.append([where, report.outcome, str(report.calls), _number(report.numpy_ms), _number(report.compiled_ms)])
+            rows.append(
+                [
+                    where,
+                    report.outcome,
+                    str(report.calls),
+                    _number(report.numpy_ms),
+                    _number(report.compiled_ms),
+                ]
+            )
             rows[-1] += [_number(report.first_ms), _number(report.saved_ms, "{:+.1f}")]
         lines = list(_table(rows)) if called else ["weft: no function was called with NumPy arrays"]
         lines += [f"break in {report.name}: {why}" for report in called for why in report.breaks]
@@ -163,7 +179,9 @@ class Session:
             lines.append(f"not called with arrays, performed by Python: {', '.join(others)}")
         saved = sum(report.saved_ms or 0.0 for report in called)
         unknown = sum(report.saved_ms is None for report in called)
-        lines.append(f"about {saved / 1e3:+.3f} s saved, compiling included; the script took {self.seconds:.3f} s")
+        lines.append(
+            f"about {saved / 1e3:+.3f} s saved, compiling included; the script took {self.seconds:.3f} s"
+        )
         if unknown:
             lines.append(f"{unknown} functions were called fewer than three times: nothing to compare with")
         return "\n".join(lines)
@@ -178,7 +196,11 @@ def main(arguments=None):
         "function, five at most, is performed by Python for comparison.",
     )
     parser.add_argument("script", help="the Python file to run")
-    parser.add_argument("--report", action="store_true", help="say on stderr which functions compiled, what fell back, time saved")
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="say on stderr which functions compiled, what fell back, time saved",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON")
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     behind = []
@@ -199,7 +221,14 @@ def main(arguments=None):
             print(session.text(), file=sys.stderr)
         if options.json:
             with open(options.json, "w") as file:
-                json.dump({"seconds": session.seconds, "functions": [dataclasses.asdict(r) for r in session.reports()]}, file, indent=2)
+                json.dump(
+                    {
+                        "seconds": session.seconds,
+                        "functions": [dataclasses.asdict(r) for r in session.reports()],
+                    },
+                    file,
+                    indent=2,
+                )
     return 0
 
 

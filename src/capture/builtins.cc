@@ -81,6 +81,17 @@ V builtin_zip(Evaluator& ev, CallArgs& args) {
   return it;
 }
 
+V builtin_partial(Evaluator&, CallArgs& args) {
+  if (args.args.empty()) graph_break("functools.partial() without a function");
+  V result = make_value(Kind::Partial), keywords = make_value(Kind::Dict);
+  for (const auto& [key, value] : args.keywords) {
+    keywords->keys.push_back(str_value(key));
+    keywords->items.push_back(value);
+  }
+  result->items = {args.args[0], tuple_value({args.args.begin() + 1, args.args.end()}), keywords};
+  return result;
+}
+
 V builtin_reversed(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
   std::vector<V> items = ev.elements(args.args[0]);
@@ -94,7 +105,8 @@ V builtin_iter(Evaluator& ev, CallArgs& args) {
 
 V builtin_next(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 2);
-  if (ev.realize(args.args[0])->kind != Kind::Iter) graph_break("next() of an unknown iterator");
+  if (ev.realize(args.args[0])->kind == Kind::Generator) ev.iterator(args.args[0]);
+  if (args.args[0]->kind != Kind::Iter) graph_break("next() of an unknown iterator");
   V item = ev.next(args.args[0]);
   if (item) return item;
   if (args.args.size() == 2) return args.args[1];
@@ -537,6 +549,7 @@ void register_builtins() {
                                                         {"sorted", builtin_sorted}};
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("builtins.") + name).c_str(), lowering);
+  register_lowering("functools.partial", builtin_partial);
 #define WEFT_MATH(NAME) register_lowering("math." #NAME, math_##NAME);
   WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH

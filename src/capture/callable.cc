@@ -26,6 +26,16 @@ struct Callable {
   bool is_module;
 };
 
+bool register_replacements(const char* module) {
+  const Ref entered = Ref::steal(PyImport_ImportModule(module));
+  const Ref table = entered ? Ref::steal(PyObject_GetAttrString(entered.get(), "REPLACEMENTS")) : Ref();
+  if (!table) return false;
+  PyObject *path, *function;
+  for (Py_ssize_t i = 0; PyDict_Next(table.get(), &i, &path, &function);)
+    register_replacement(utf8(path).c_str(), function);
+  return true;
+}
+
 // NumPy is imported when something is first compiled.
 bool ensure_ready() {
   static bool ready = false;
@@ -40,13 +50,9 @@ bool ensure_ready() {
   register_numpy_sorting();
   register_numpy_positions();
   register_numpy_ufunc_methods();
-  Ref entered = Ref::steal(PyImport_ImportModule("weft._entered"));
-  Ref table = entered ? Ref::steal(PyObject_GetAttrString(entered.get(), "REPLACEMENTS")) : Ref();
-  if (!table) return false;
   register_numpy_making();
-  PyObject *path, *function;
-  for (Py_ssize_t i = 0; PyDict_Next(table.get(), &i, &path, &function);)
-    register_replacement(utf8(path).c_str(), function);
+  for (const char* module : {"weft._entered", "weft._entered_library"})
+    if (!register_replacements(module)) return false;
   ready = true;
   return true;
 }

@@ -151,7 +151,8 @@ void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
 void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V extra) {
   auto* function = reinterpret_cast<PyFunctionObject*>(object);
   const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
-  if (!code.unsupported.empty()) graph_break(fmt::format("call of {}(): {}", code.name(), code.unsupported));
+  if (!code.unsupported.empty() && !code.is_generator)
+    graph_break(fmt::format("call of {}(): {}", code.name(), code.unsupported));
   if (frames_.size() >= kMaxDepth) graph_break("calls are nested deeply");
   Guards& guards = variant_->guards;
   const int reg = guards.load(pinned_source(object));
@@ -242,12 +243,21 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty())
     return zero_argument_super();
-  if (Lowering lowering = find_lowering(object)) return lowering(*this, args);
-  if (PyObject* function = find_replacement(object)) {
-    enter(function, std::move(args));
+  // Where there are both, the source in Python knows the keywords.
+  const Lowering lowering = find_lowering(object);
+  PyObject* const replacement = find_replacement(object);
+  if (lowering && (!replacement || args.keywords.empty())) return lowering(*this, args);
+  if (replacement) {
+    enter(replacement, std::move(args));
     return nullptr;
   }
   if (PyFunction_Check(object)) {
+    if (args.keywords.empty() && decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {
+      V generator = make_value(Kind::Generator);
+      generator->items = args.args;
+      generator->items.insert(generator->items.begin(), callable);
+      return generator;
+    }
     enter(object, std::move(args));
     return nullptr;
   }

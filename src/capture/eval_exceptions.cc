@@ -1,6 +1,8 @@
 // Exceptions raised and caught inside a segment, context managers, and generators that are used up at once.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "capture/evaluator.h"
 #include "weft/error.h"
 
@@ -149,8 +151,8 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       return true;
     }
     case Op::Yield: {
-      if (!yielded_) graph_break("yield");
-      yielded_->push_back(top());
+      if (generator_depth_ == 0 || frames_.size() != generator_depth_ + 1) graph_break("yield");
+      yielded_ = top();
       drop(1);
       push(none_value());
       return true;
@@ -159,38 +161,63 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
   }
 }
 
-// All values of a generator that has not started. Where an instruction of it cannot be evaluated, the
-// generator is as if it had not been touched, unless it already had an effect.
-std::vector<V> Evaluator::run_generator(const V& generator) {
+namespace {
+
+// Where the iterators among values stand, to go back to.
+class Positions {
+ public:
+  void remember(const V& value) {
+    if (!value || value->kind != Kind::Iter || value->iter == IterKind::Generator) return;
+    positions_.emplace_back(value, value->index);
+    for (const V& part : value->items) remember(part);
+  }
+  void restore() {
+    for (auto& [iterator, index] : positions_) iterator->index = index;
+  }
+
+ private:
+  std::vector<std::pair<V, int64_t>> positions_;
+};
+
+}  // namespace
+
+// A generator's next element, or null at its end. Where an instruction of it cannot be evaluated, the generator is as it
+// was, unless this step already had an effect. A step counts as an effect on whoever takes it.
+V Evaluator::resume(const V& generator) {
+  if (generator->index < 0) return nullptr;
   const size_t depth = frames_.size();
   const int64_t effects = num_effects_;
-  std::vector<std::pair<V, int64_t>> positions;  // of iterators among the arguments
-  const std::function<void(const V&)> remember = [&](const V& value) {
-    if (!value || value->kind != Kind::Iter) return;
-    positions.emplace_back(value, value->index);
-    for (const V& part : value->items) remember(part);
-  };
-  for (const V& argument : generator->items) remember(argument);
-  std::vector<V> values;
-  std::vector<V>* outer = std::exchange(yielded_, &values);
+  Positions positions;
+  for (const V& argument : generator->items) positions.remember(argument);
+  if (generator->suspended) {
+    for (const V& value : generator->suspended->locals) positions.remember(value);
+    for (const V& value : generator->suspended->stack) positions.remember(value);
+  }
+  const size_t outer = std::exchange(generator_depth_, depth);
   const auto restore = [&](const char* reason) {
-    yielded_ = outer;
+    generator_depth_ = outer;
     frames_.resize(depth);
-    for (auto& [iterator, index] : positions) iterator->index = index;
+    yielded_ = nullptr;
+    positions.restore();
     if (num_effects_ != effects) throw CaptureAborted{reason};
   };
+  V element;
   try {
-    CallArgs args;
-    args.args.assign(generator->items.begin() + 1, generator->items.end());
-    enter_made(generator->items[0], std::move(args));
-    while (frames_.size() > depth) {
+    if (generator->suspended) {
+      frames_.push_back(*generator->suspended);
+    } else {
+      CallArgs args;
+      args.args.assign(generator->items.begin() + 1, generator->items.end());
+      const V& function = generator->items[0];
+      if (function->is_const()) enter(function->object.get(), std::move(args));
+      else enter_made(function, std::move(args));
+    }
+    while (!element) {
       if (frames_.size() == depth + 1 &&
-          frame().code->instructions[static_cast<size_t>(frame().ip)].op == Op::Return) {
-        frames_.pop_back();
+          frame().code->instructions[static_cast<size_t>(frame().ip)].op == Op::Return)
         break;
-      }
-      if (values.size() > 10000) graph_break("a long generator");
       run_instruction();
+      element = std::exchange(yielded_, nullptr);
     }
   } catch (const AbstractRaise&) {
     restore("an exception inside a generator");
@@ -203,7 +230,36 @@ std::vector<V> Evaluator::run_generator(const V& generator) {
     restore("a generator that cannot be evaluated to its end");
     throw;
   }
-  yielded_ = outer;
+  generator_depth_ = outer;
+  generator->suspended = element ? std::make_shared<AbstractFrame>(std::move(frames_.back())) : nullptr;
+  frames_.resize(depth);
+  generator->index = element ? generator->index + 1 : -1;
+  ++num_effects_;
+  return element;
+}
+
+// All that are left. Where that cannot be evaluated, a generator that had not started is as it was.
+std::vector<V> Evaluator::all_of_generator(const V& generator) {
+  Positions positions;
+  for (const V& argument : generator->items) positions.remember(argument);
+  const bool has_started = generator->index != 0;
+  const int64_t effects = num_effects_;
+  std::vector<V> values;
+  try {
+    while (V element = resume(generator)) {
+      values.push_back(element);
+      if (values.size() > 10000) graph_break("a long generator");
+    }
+  } catch (...) {
+    // Each step counts one.
+    if (has_started || num_effects_ - effects != static_cast<int64_t>(values.size()))
+      throw CaptureAborted{"a generator that cannot be evaluated to its end"};
+    positions.restore();
+    generator->suspended = nullptr;
+    generator->index = 0;
+    num_effects_ = effects;
+    throw;
+  }
   return values;
 }
 

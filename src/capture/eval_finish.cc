@@ -17,6 +17,16 @@ int Evaluator::add_step(BuildStep step, std::vector<V> operands) {
   return static_cast<int>(variant_->steps.size()) - 1;
 }
 
+// Is this one of the functions that stand for the standard library's own?
+static bool is_stand_in(const V& function) {
+  static PyObject* const globals = [] {
+    const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
+    return Py_NewRef(PyModule_GetDict(module.get()));
+  }();
+  if (function->kind == Kind::Function) return function->globals.get() == globals;
+  return function->is_const() && PyFunction_Check(function->object.get()) && PyFunction_GetGlobals(function->object.get()) == globals;
+}
+
 // Slots of built values are numbered from 1'000'000 until the number of registers is final.
 constexpr int kBuilt = 1'000'000;
 
@@ -97,6 +107,7 @@ int Evaluator::slot_of(const V& value) {
       operands = value->items;
       break;
     case Kind::Function:
+      if (is_stand_in(value)) graph_break("a callable of the standard library leaves the function");
       step.op = BuildOp::Function;
       step.object = value->object;
       step.object2 = value->globals;
@@ -129,6 +140,7 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Handled: step.op = BuildOp::Handled; break;
     case Kind::Generator:
+      if (is_stand_in(value->items[0])) graph_break("an iterator of the standard library leaves the function");
       step.op = BuildOp::Generator;
       operands = value->items;
       break;
@@ -152,6 +164,13 @@ int Evaluator::slot_of(const V& value) {
         case IterKind::Zip:
           step.op = BuildOp::IterZip;
           operands = value->items;
+          break;
+        case IterKind::Generator:
+          if (is_stand_in(value->items[0])) graph_break("an iterator of the standard library leaves the function");
+          if (value->suspended) throw CaptureAborted{"the graph ends while a generator is under way"};
+          step.op = value->index == 0 ? BuildOp::Generator : BuildOp::IterSequence;
+          operands = value->index == 0 ? value->items : std::vector<V>{tuple_value({})};
+          step.imm = 0;
           break;
       }
       break;

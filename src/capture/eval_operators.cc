@@ -272,6 +272,12 @@ V Evaluator::contains(const V& container, const V& item) {
 V Evaluator::iterator(const V& value) {
   realize(value);
   if (value->kind == Kind::Iter) return value;
+  if (value->kind == Kind::Generator) {
+    // A generator is its own iterator.
+    value->kind = Kind::Iter;
+    value->iter = IterKind::Generator;
+    return value;
+  }
   V it = make_value(Kind::Iter);
   if (value->is_const() && Py_TYPE(value->object.get()) == &PyRange_Type) {
     it->iter = IterKind::Range;
@@ -329,6 +335,7 @@ V Evaluator::next(const V& it) {
         if (realize(part)->kind != Kind::Iter) graph_break("zip over an unknown iterator");
       std::vector<int64_t> positions;
       for (const V& part : it->items) positions.push_back(part->index);
+      const int64_t effects = num_effects_;
       try {
         for (const V& part : it->items) {
           V item = next(part);
@@ -336,11 +343,13 @@ V Evaluator::next(const V& it) {
           items.push_back(item);
         }
       } catch (...) {
+        if (num_effects_ != effects) throw CaptureAborted{"an iterator that cannot go back"};
         for (size_t i = 0; i < positions.size(); ++i) it->items[i]->index = positions[i];
         throw;
       }
       return tuple_value(std::move(items));
     }
+    case IterKind::Generator: return resume(it);
   }
   return nullptr;
 }

@@ -435,9 +435,10 @@ std::vector<V> Evaluator::elements(const V& value) {
       if (PyErr_Occurred()) throw PythonError{};
       return result;
     }
-    case Kind::Generator: return run_generator(value);
+    case Kind::Generator: return all_of_generator(iterator(value));
     case Kind::Array:
     case Kind::Iter: {
+      if (value->kind == Kind::Iter && value->iter == IterKind::Generator) return all_of_generator(value);
       std::vector<V> result;
       V it = value->kind == Kind::Iter ? value : iterator(value);
       while (V item = next(it)) result.push_back(item);

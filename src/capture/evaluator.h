@@ -136,7 +136,8 @@ class Evaluator {
   // Goes to the handler of the exception; false when no frame of the segment has one.
   bool unwind_to_handler(const V& exception);
   bool has_handler() const;
-  std::vector<V> run_generator(const V& generator);
+  V resume(const V& generator);
+  std::vector<V> all_of_generator(const V& generator);
   void run_instruction();
   void unpack(int before, int after, bool starred);
   void note_backward_jump(int target);
@@ -193,7 +194,8 @@ class Evaluator {
   std::set<std::pair<const Code*, int>> native_verdicts_;  // loop heads that were looked at
   V handled_;  // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;
-  std::vector<V>* yielded_ = nullptr;  // of the generator being run
+  size_t generator_depth_ = 0;  // frames below the generator being run; 0: none is
+  V yielded_;                   // what it has just given
   int steps_taken_ = 0;
   int num_built_ = 0;
   friend class NumpyLowering;

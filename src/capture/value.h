@@ -65,8 +65,10 @@ enum class Kind : uint8_t {
 };
 
 enum class Flavor : uint8_t { NdArray, NumpyScalar, Tensor };
-enum class IterKind : uint8_t { Sequence, Range, Rows, Enumerate, Zip };
+// Generator: items: function, arguments…; `suspended` from the first element on, `index` elements given, -1: at its end.
+enum class IterKind : uint8_t { Sequence, Range, Rows, Enumerate, Zip, Generator };
 
+struct AbstractFrame;
 struct Value;
 using V = std::shared_ptr<Value>;
 
@@ -95,6 +97,7 @@ struct Value {
   IterKind iter = IterKind::Sequence;
   int64_t index = 0;   // Iter: position, or the next count of enumerate
   int64_t length = 0;  // Iter over rows
+  std::shared_ptr<AbstractFrame> suspended;
 
   bool is_const() const { return kind == Kind::Const; }
   bool is(PyObject* o) const { return kind == Kind::Const && object.get() == o; }

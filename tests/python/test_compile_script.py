@@ -42,7 +42,9 @@ if __name__ == "__main__":
 
 def run(*arguments, **environment):
     command = [sys.executable, "-m", "weft", "compile", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300)
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300
+    )
 
 
 @pytest.fixture
