@@ -50,9 +50,9 @@ bool ensure_ready() {
   register_numpy_sorting();
   register_numpy_positions();
   register_numpy_ufunc_methods();
-  register_numpy_making();
   for (const char* module : {"weft._entered", "weft._entered_library"})
     if (!register_replacements(module)) return false;
+  register_numpy_making();
   ready = true;
   return true;
 }

@@ -1,3 +1,4 @@
+# ruff: noqa: B009, C400, C417, E741, F841, UP003, UP038
 """Python's own constructs and standard library in compiled functions: each program is one graph, or listed as one that
 breaks; either way the result is Python's."""
 
