@@ -150,7 +150,8 @@ void PackedLinear::forward(const Tensor& x, const Tensor& out, const LinearEpilo
   WEFT_CHECK(defined(), "PackedLinear: forward of an empty one");
   WEFT_CHECK(x.dim() >= 1 && x.size(-1) == in_features(),
              fmt::format("PackedLinear: expected x of {} columns, got {}", in_features(), describe(x)));
-  const int64_t rows = numel(Shape(x.shape().begin(), x.shape().end() - 1));
+  int64_t rows = 1;
+  for (int64_t i = 0; i + 1 < x.dim(); ++i) rows *= x.size(i);
   ProductArgs args{.x = rows_of(x, in_features(), rows, "x"),
                    .y = rows_of(out, out_features(), rows, "out"),
                    .residual = {},

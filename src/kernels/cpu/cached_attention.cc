@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/cached_attention_kernels.h"
+#include "kernels/cpu/scratch.h"
 #include "runtime/toolchain.h"
 #include "weft/parallel.h"
 #include "weft/tensor.h"
@@ -48,12 +49,13 @@ class Call {
 
  private:
   void few_tokens() const {
-    const int64_t end = call_.position + call_.tokens, head_dim = call_.head_dim;
+    const int64_t head_dim = call_.head_dim;
     parallel_for(0, call_.kv_heads, 1, [&](int64_t from, int64_t to) {
-      const auto scratch = Storage::allocate(static_cast<size_t>(group_ * (end + 2 * head_dim)) * sizeof(float));
-      float *queries = static_cast<float*>(scratch->data()), *output = queries + group_ * head_dim, *scores = output + group_ * head_dim;
+      thread_local Scratch scratch;  // for the whole cache: it does not grow from token to token
+      float* const rotated = scratch.floats(group_ * (call_.capacity + 2 * head_dim) + head_dim);
+      float *queries = rotated + head_dim, *output = queries + group_ * head_dim, *scores = output + group_ * head_dim;
       for (int64_t head = from; head < to; ++head) {
-        for (int64_t token = 0; token < call_.tokens; ++token) write(head, token);
+        for (int64_t token = 0; token < call_.tokens; ++token) write(head, token, rotated);
         for (int64_t token = 0; token < call_.tokens; ++token) {
           for (int64_t q = 0; q < group_; ++q) rotate(query(head * group_ + q, token), token, queries + q * head_dim);
           const int64_t last = call_.position + token, first = first_seen(last);
@@ -76,7 +78,7 @@ class Call {
         for (int64_t token = 0; token < tokens; ++token) {
           rotate(query(head, token), token, rotated.data());
           store(rotated.data(), at(queries, head) + token * head_dim * item);
-          if (head % group_ == 0) write(head / group_, token);
+          if (head % group_ == 0) write(head / group_, token, rotated.data());
         }
       }
     });
@@ -117,10 +119,10 @@ class Call {
   void rotate(const float* x, int64_t token, float* out) const {
     kernels_.rotate(x, call_.rope + (call_.position + token) * call_.head_dim, call_.head_dim, call_.rope_interleaved, out);
   }
-  void write(int64_t head, int64_t token) const {
-    std::vector<float> rotated(static_cast<size_t>(call_.head_dim));
-    rotate(query(call_.heads + head, token), token, rotated.data());
-    store(rotated.data(), cache(call_.key_cache, head, call_.position + token));
+  // rotated: room for one head.
+  void write(int64_t head, int64_t token, float* rotated) const {
+    rotate(query(call_.heads + head, token), token, rotated);
+    store(rotated, cache(call_.key_cache, head, call_.position + token));
     store(query(call_.heads + call_.kv_heads + head, token), cache(call_.value_cache, head, call_.position + token));
   }
   void store(const float* from, void* to) const {

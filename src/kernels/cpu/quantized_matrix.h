@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/packed_weights.h"
 #include "kernels/cpu/quantized_kernels.h"
+#include "kernels/cpu/scratch.h"
 #include "weft/dtype.h"
 #include "weft/parallel.h"
 
@@ -87,22 +88,6 @@ class PackedMatrix {
   int64_t in_ = 0, packed_in_ = 0, out_ = 0, panels_ = 0, group_ = 0, panel_bytes_ = 0;
   std::shared_ptr<Storage> weights_;  // [panels][panel_bytes]
   FloatBuffer scales_, bias_;         // [panels][64], or empty
-};
-
-// Memory that a thread keeps for its next call.
-class Scratch {
- public:
-  float* floats(int64_t count) {
-    if (count > count_) {
-      buffer_ = FloatBuffer(count);
-      count_ = count;
-    }
-    return buffer_.data();
-  }
-
- private:
-  FloatBuffer buffer_;
-  int64_t count_ = 0;
 };
 
 // Rows [first, first + rows) and columns [column, column + columns) of x in float32; zeros from there to

@@ -1,0 +1,55 @@
+// A token of a compiled model allocates nothing. Replaces operator new of the whole program by one that counts.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "weft/allocator.h"
+#include "weft/models/llama.h"
+
+namespace {
+std::atomic<int64_t> g_allocations{0};
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  ++g_allocations;
+  void* memory = alignment == 0 ? std::malloc(bytes) : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes == 0 ? 1 : bytes, 0); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<std::size_t>(alignment)); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace weft::models {
+namespace {
+
+class Allocations : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Allocations, NoneInATokenOfACompiledModel) {
+  LlamaConfig config = named_config("tiny");
+  config.max_position_embeddings = 64;
+  LlamaOptions options{.execution = Execution::Compiled};
+  const std::string scheme = GetParam();
+  (scheme.starts_with("int") ? options.quantize : options.dtype) = scheme;
+  const auto model = Llama::random(config, options, 0);
+  KVCache cache = model->make_cache();
+  const auto decode = [&](int64_t tokens) {
+    for (int64_t token = 1; token <= tokens; ++token) model->forward(std::span(&token, 1), cache);
+  };
+  decode(8);
+  const int64_t before = g_allocations, requests = allocator_stats().num_requests;
+  decode(32);
+  EXPECT_EQ(g_allocations - before, 0);
+  EXPECT_EQ(allocator_stats().num_requests - requests, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Allocations, ::testing::Values("float32", "bfloat16", "float16", "int8", "int4-g32"));
+
+}  // namespace
+}  // namespace weft::models
