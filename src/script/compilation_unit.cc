@@ -38,18 +38,53 @@ class RecursiveFunctions {
   std::vector<std::shared_ptr<Function>> recursive_;
 };
 
+ClassType& class_of(const TypePtr& type) {
+  return const_cast<ClassType&>(static_cast<const ClassType&>(*type));
+}
+
+// Attributes whose types lead back to the class that has them keep it alive. One of every cycle becomes Any: objects
+// that outlive their program keep their values.
+class CyclicAttributes {
+ public:
+  explicit CyclicAttributes(const std::map<std::string, TypePtr>& types) {
+    for (const auto& [name, type] : types)
+      if (type->is(TypeKind::Class)) states_.emplace(type.get(), State::New);
+  }
+
+  // True if the type leads to a class whose attributes are being looked at. Classes of other programs are left alone.
+  bool cut(const TypePtr& type) {
+    bool leads_back = false;
+    for (const TypePtr& element : type->elements()) leads_back |= cut(element);
+    const auto found = states_.find(type.get());
+    if (found == states_.end() || found->second == State::Done) return leads_back;
+    if (found->second == State::Open) return true;
+    found->second = State::Open;
+    ClassType& cls = class_of(type);
+    for (size_t slot = 0; slot < cls.attributes().size(); ++slot)
+      if (const TypePtr attribute = cls.attributes()[slot].type; cut(attribute)) cls.set_attribute_type(slot, Type::any());
+    found->second = State::Done;
+    return leads_back;
+  }
+
+ private:
+  enum class State { New, Open, Done };
+  std::unordered_map<const Type*, State> states_;
+};
+
 }  // namespace
 
 CompilationUnit::~CompilationUnit() {
   RecursiveFunctions recursive;
+  CyclicAttributes cyclic(types_);
   for (const auto& [name, function] : functions_) recursive.visit(function);
   for (const auto& [name, type] : types_) {
     if (type->is(TypeKind::Interface)) std::const_pointer_cast<InterfaceType>(std::static_pointer_cast<const InterfaceType>(type))->remove_methods();
     if (!type->is(TypeKind::Class)) continue;
-    const auto& cls = std::const_pointer_cast<ClassType>(std::static_pointer_cast<const ClassType>(type));
-    for (const auto* methods : {&cls->methods(), &cls->static_methods()})
+    ClassType& cls = class_of(type);
+    for (const auto* methods : {&cls.methods(), &cls.static_methods()})
       for (const auto& method : *methods) recursive.visit(method);
-    cls->remove_functions();
+    cls.remove_functions();
+    cyclic.cut(type);
   }
   for (const auto& function : recursive.found()) function->impl().forget();
 }

@@ -11,12 +11,6 @@
 #include "script/parser.h"
 #include "weft/error.h"
 #include "weft/jit.h"
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_LEAK_SANITIZER 1
-#include <sanitizer/lsan_interface.h>
-#endif
-#endif
 
 namespace weft::jit {
 namespace {
@@ -73,9 +67,6 @@ TEST(BadArchive, EntriesInAnyOrder) {
 }
 
 TEST(BadArchive, ObjectsThatAreNotOfTheirClass) {
-#if defined(WEFT_LEAK_SANITIZER)
-  const __lsan::ScopedDisabler known;  // the description of a class that has itself as an attribute is never freed
-#endif
   EXPECT_EQ(class_error("  n : int\n"), "archive '<bytes>': unpickle: BUILD at byte 20: __torch__.M: the attribute 'n' is missing");
   EXPECT_THAT(class_error("  n : int\n", text("n") + text("x")), HasSubstr("__torch__.M: the attribute 'n' is a str: expected int"));
   EXPECT_THAT(class_error("  n : __torch__.Other\n"), HasSubstr("the archive has no class '__torch__.Other'\n  code/__torch__.py:2:7"));
