@@ -163,7 +163,23 @@ LoopValue LoopBuilder::make_range(const std::vector<LoopValue>& args) {
 
 // min and max give the first of equals, as it is.
 void LoopBuilder::extremum(bool largest, const std::vector<LoopValue>& args) {
-  if (args.size() != 2) throw LoopUnsupported{"min or max of other than two numbers"};
+  if (args.size() < 2) throw LoopUnsupported{"min or max of one argument"};
+  if (args.size() > 2) {
+    // As Python: each in turn against the best so far.
+    std::set<std::string> types;
+    for (LoopValue arg : args) {
+      std::string key;
+      arg = generalized(std::move(arg));
+      arg.nonnegative = false;
+      append_key(arg, key);
+      types.insert(key);
+    }
+    if (types.size() > 1) throw LoopUnsupported{"min or max of more than two numbers of different types"};
+    extremum(largest, {args[0], args[1]});
+    std::vector<LoopValue> rest{pop()};
+    rest.insert(rest.end(), args.begin() + 2, args.end());
+    return extremum(largest, rest);
+  }
   const LoopValue displaced = compare(largest ? Py_GT : Py_LT, args[1], args[0]);
   std::string key_a, key_b;
   LoopValue a = generalized(args[0]), b = generalized(args[1]);

@@ -592,3 +592,19 @@ def test_keyboard_interrupt():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+
+
+def edit_distance_by_rows(a, b):
+    previous = np.arange(len(b) + 1)
+    for i in range(len(a)):
+        current = np.full(len(b) + 1, i + 1)
+        for j in range(len(b)):
+            cost = 0 if a[i] == b[j] else 1
+            current[j + 1] = min(previous[j] + cost, previous[j + 1] + 1, current[j] + 1)
+        previous = current
+    return previous[-1]
+
+
+def test_extremes_of_three():
+    a, b = np.random.default_rng(0).integers(0, 4, (2, 60))
+    assert weft.compile(edit_distance_by_rows)(a, b) == edit_distance_by_rows(a, b)
