@@ -1,8 +1,9 @@
-"""A Llama in Python over weft.nn, compiled: gpt.py FOLDER [--prompt TEXT] [--tokens N] [--no-compile]
+"""A Llama in Python over weft.nn, compiled: gpt.py FOLDER [--prompt TEXT] [--tokens N] [--quantize SCHEME] [--no-compile]
 
 FOLDER holds config.json, model.safetensors and a tokenizer, as Hugging Face writes them. The decode step is compiled
 as one graph with `mode="reduce-overhead"`; the prefill is compiled separately, with a dynamic number of tokens.
-`weft generate` does the same from C++, with quantized weights and speculation; this file shows how it is done.
+`--quantize int8` and `int4-g32` (g64, g128, g256) make the linear layers' weights smaller, which is what decoding reads.
+`weft generate` does the same from C++, with speculation; this file shows how it is done.
 """
 
 import argparse
@@ -103,6 +104,37 @@ class Transformer(nn.Module):
         return self.lm_head(self.norm(x[-1]))                                                  # [vocab]
 
 
+class QuantizedLinear(nn.Module):
+    """An nn.Linear whose weights are int8 with a scale per output, or int4 with a scale and zero per group of inputs."""
+
+    def __init__(self, linear, scheme):
+        super().__init__()
+        self.group_size = 0 if scheme == "int8" else int(scheme.removeprefix("int4-g"))
+        weight, scales = weft.quantize_int4(linear.weight, self.group_size) if self.group_size else weft.quantize_int8(linear.weight)
+        self.register_buffer("weight", weight)
+        self.register_buffer("scales", scales)
+        self.register_buffer("bias", linear.bias)
+
+    def forward(self, x):
+        return weft.linear_packed(x, self.weight, self.scales, self.bias, group_size=self.group_size)
+
+    def dequantized(self):
+        """What the weights stand for, float32 [out, in]."""
+        if self.group_size:
+            return weft.dequantize_int4(self.weight, self.scales, self.group_size)
+        return weft.dequantize_int8(self.weight, self.scales)
+
+
+def quantize(module, scheme):
+    """Replaces the linear layers inside `module`: 'int8', or 'int4-g32' and its like."""
+    for name, child in module.named_children():
+        if isinstance(child, nn.Linear):
+            setattr(module, name, QuantizedLinear(child, scheme))
+        else:
+            quantize(child, scheme)
+    return module
+
+
 def load(folder):
     """The model of a Hugging Face folder, weights as float32."""
     config = Config(folder)
@@ -144,9 +176,12 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--prompt", default="")
     parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--quantize", metavar="SCHEME", choices=("int8", *(f"int4-g{size}" for size in (32, 64, 128, 256))))
     parser.add_argument("--no-compile", dest="compile", action="store_false")
     options = parser.parse_args()
     model, tokenizer = load(options.folder), weft.models.Tokenizer.open(options.folder)
+    if options.quantize:
+        quantize(model, options.quantize)
     functions = {}
     if options.compile:
         functions = {

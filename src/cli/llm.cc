@@ -58,6 +58,10 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
   quantize_command_->add_option("input", quantize_.input, "Model folder")->required();
   quantize_command_->add_option("output", quantize_.output, "Folder to make")->required();
   quantize_command_->add_option("--scheme", quantize_.scheme, "int8, int4-g32, int4-g64, int4-g128 or int4-g256 (default: int8)");
+  quantize_command_->add_flag("--gptq", quantize_.gptq, "Round int4 weights for the inputs that a text gives, error by error (slower, more exact)");
+  quantize_command_->add_option("--calibration", quantize_.calibration, "A file with the text for --gptq");
+  quantize_command_->add_option("--calibration-tokens", quantize_.calibration_tokens, "At most so many tokens of it (default: 16384)")->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
+  quantize_command_->add_option("--threads", quantize_.threads, "Number of threads (default: all cores)")->check(CLI::Range(1, 1024));
 
   CLI::App* eval = app.add_subcommand("eval", "How good a model is");
   eval->require_subcommand(1);

@@ -35,7 +35,10 @@ struct GenerateArguments {
 int generate(const GenerateArguments& arguments);
 
 struct QuantizeArguments {
-  std::string input, output, scheme = "int8";
+  std::string input, output, scheme = "int8", calibration;
+  bool gptq = false;
+  int64_t calibration_tokens = 16384;
+  int threads = 0;
 };
 int quantize(const QuantizeArguments& arguments);
 

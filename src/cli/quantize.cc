@@ -1,17 +1,22 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include "cli/llm.h"
 #include "cli/progress.h"
 #include "models/checkpoint.h"
+#include "models/gptq.h"
 #include "models/llama_weights.h"
 #include "runtime/mapped_file.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
+#include "weft/models/tokenizer.h"
+#include "weft/parallel.h"
 
 namespace weft::cli {
 namespace {
@@ -53,6 +58,28 @@ std::string config_text(const LlamaConfig& config, const QuantizationScheme& sch
       config.bos_token_id ? std::to_string(*config.bos_token_id) : "null", fmt::join(config.eos_token_ids, ", "), config.torch_dtype, scheme.name());
 }
 
+// The calibration text in pieces that fit into the context, each with the beginning token.
+std::vector<std::vector<int64_t>> calibration_ids(const QuantizeArguments& arguments, const LlamaConfig& config) {
+  constexpr int64_t kLongest = 512;
+  std::ifstream file(arguments.calibration, std::ios::binary);
+  if (!file) throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read", arguments.calibration));
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto tokenizer = Tokenizer::open(arguments.input);
+  std::vector<int64_t> ids = tokenizer->encode(text, false);
+  ids.resize(std::min<size_t>(ids.size(), static_cast<size_t>(arguments.calibration_tokens)));
+  WEFT_CHECK(!ids.empty(), fmt::format("'{}': no text to calibrate with", arguments.calibration));
+  const auto length = static_cast<size_t>(std::clamp<int64_t>(config.max_position_embeddings / 2, 1, kLongest));
+  std::vector<std::vector<int64_t>> pieces;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i % length == 0) {
+      pieces.emplace_back();
+      if (const auto bos = tokenizer->bos_id()) pieces.back().push_back(*bos);
+    }
+    pieces.back().push_back(ids[i]);
+  }
+  return pieces;
+}
+
 struct Layer {
   double error = 0, before = 0, after = 0;
   int count = 0;
@@ -63,13 +90,19 @@ struct Layer {
 int quantize(const QuantizeArguments& arguments) {
   const QuantizationScheme scheme = QuantizationScheme::parse(arguments.scheme);
   WEFT_CHECK(scheme.kind != QuantizationScheme::Kind::None, "quantize: the scheme is 'none'");
-  const auto checkpoint = Checkpoint::open(arguments.input);
+  WEFT_CHECK(arguments.gptq != arguments.calibration.empty(), "quantize: --gptq and --calibration go together");
+  WEFT_CHECK(!arguments.gptq || scheme.kind == QuantizationScheme::Kind::Int4, fmt::format("quantize: GPTQ is for int4 schemes, got '{}'", scheme.name()));
+  if (arguments.threads > 0) set_num_threads(arguments.threads);
+  const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(arguments.input);
   WEFT_CHECK(checkpoint->quantization() == "none", fmt::format("'{}': already quantized as {}", arguments.input, checkpoint->quantization()));
   const LlamaConfig& config = checkpoint->config();
   const fs::path output = arguments.output;
   std::error_code error;
   WEFT_CHECK(!fs::exists(output, error) || (fs::is_directory(output, error) && fs::is_empty(output, error)),
              fmt::format("'{}': is there already and not an empty folder", arguments.output));
+  std::optional<Gptq> gptq;
+  if (arguments.gptq) gptq.emplace(checkpoint, scheme, calibration_ids(arguments, config));
+  std::map<std::string, GptqWeight> calibrated;  // of the layer at hand, with --gptq
   std::map<std::string, Tensor> tensors;
   double before = 0, after = 0;
   const auto keep = [&](const std::string& name, const Tensor& tensor) {
@@ -83,9 +116,9 @@ int quantize(const QuantizeArguments& arguments) {
   };
   const auto convert = [&](const std::string& source, const std::string& name, int64_t out, int64_t in, Layer& layer) {
     const Tensor weight = checkpoint->tensor(source, {out, in});
-    const LinearWeight quantized = models::quantize(weight, scheme);
-    const double own = relative_error(weight, quantized);
-    layer.error += own;
+    const auto found = calibrated.find(name);
+    const LinearWeight quantized = found == calibrated.end() ? models::quantize(weight, scheme) : found->second.weight;
+    layer.error += found == calibrated.end() ? relative_error(weight, quantized) : found->second.output_error;
     ++layer.count;
     layer.before += bytes_of(weight);
     keep(name + ".weight", quantized.weight);
@@ -93,7 +126,7 @@ int quantize(const QuantizeArguments& arguments) {
     layer.after += bytes_of(quantized.weight) + bytes_of(quantized.scales);
   };
   Progress progress("quantizing layer");
-  fmt::print("layer      before       after      relative error\n");
+  fmt::print("layer      before       after      relative error{}\n", arguments.gptq ? " of outputs" : "");
   const auto report = [&](const std::string& name, const Layer& layer) {
     before += layer.before;
     fmt::print("{:<6} {:>10}  {:>10}      {:.5f}\n", name, bytes_text(layer.before), bytes_text(layer.after), layer.error / layer.count);
@@ -103,6 +136,7 @@ int quantize(const QuantizeArguments& arguments) {
     progress.update(i, config.num_layers);
     const std::string prefix = fmt::format("model.layers.{}.", i);
     Layer layer;
+    if (gptq) calibrated = gptq->next_layer();
     const auto linear = [&](const char* name, int64_t out, int64_t in) { convert(prefix + name + ".weight", prefix + name, out, in, layer); };
     linear("self_attn.q_proj", heads, config.hidden_size);
     linear("self_attn.k_proj", kv, config.hidden_size);
@@ -119,6 +153,7 @@ int quantize(const QuantizeArguments& arguments) {
   copy("model.norm.weight", {config.hidden_size});
   copy("model.embed_tokens.weight", {config.vocab_size, config.hidden_size});
   Layer head;
+  if (gptq) calibrated = {{"lm_head", gptq->head()}};
   convert(config.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight", "lm_head", config.vocab_size, config.hidden_size, head);
   if (config.tie_word_embeddings) head.before = 0;
   report("head", head);

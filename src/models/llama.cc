@@ -173,24 +173,31 @@ void Llama::embed(std::span<const int64_t> tokens, float* out) const {
 }
 
 Tensor Llama::forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, bool static_cache) const {
-  const std::optional<double> no_scale;
-  const Tensor position = Tensor::scalar(cache.length, DType::I64);
   Tensor x = Tensor::empty({static_cast<int64_t>(tokens.size()), config_.hidden_size}, DType::F32);  // [tokens, hidden]
   embed(tokens, x.data_as<float>());
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
-    Tensor normed = rms_norm(x, {config_.hidden_size}, layer.attention_norm, config_.rms_norm_eps);
-    const Tensor qkv = layer.qkv(normed, {.precision = precision_});                                                      // [tokens, (heads + 2 kv_heads) head_dim]
-    const Tensor attended = static_cache ? attention_with_kv_cache(qkv, cache.keys[i], cache.values[i], position, rope_, no_scale,
-                                                                   config_.sliding_window, config_.rope_interleaved)
-                                         : attend_growing(qkv, cache, i);                      // [tokens, heads head_dim]
-    x = layer.output(attended, {.residual = &x, .precision = precision_});                                              // [tokens, hidden]
-    normed = rms_norm(x, {config_.hidden_size}, layer.mlp_norm, config_.rms_norm_eps);
-    const Tensor gated = layer.gate_up(normed, {.activation = LinearActivation::Silu, .precision = precision_});                                             // [tokens, intermediate]
-    x = layer.down(gated, {.residual = &x, .precision = precision_});                                                   // [tokens, hidden]
-  }
+  for (size_t i = 0; i < layers_.size(); ++i) x = run_layer(i, x, cache, static_cache);
   if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));                                  // [1, hidden]
-  return lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps), {.precision = precision_});            // [tokens or 1, vocab]
+  return lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps), {.precision = precision_});  // [tokens or 1, vocab]
+}
+
+Tensor Llama::run_layer(size_t i, const Tensor& x, KVCache& cache, bool static_cache, const Observer& observe) const {
+  const Layer& layer = layers_[i];
+  const auto tell = [&](const char* products, const Tensor& input) {
+    if (observe) observe(products, input);
+  };
+  Tensor normed = rms_norm(x, {config_.hidden_size}, layer.attention_norm, config_.rms_norm_eps);
+  tell("qkv", normed);
+  const Tensor qkv = layer.qkv(normed, {.precision = precision_});                               // [tokens, (heads + 2 kv_heads) head_dim]
+  const Tensor attended = static_cache ? attention_with_kv_cache(qkv, cache.keys[i], cache.values[i], Tensor::scalar(cache.length, DType::I64), rope_,
+                                                                 std::nullopt, config_.sliding_window, config_.rope_interleaved)
+                                       : attend_growing(qkv, cache, i);                          // [tokens, heads head_dim]
+  tell("output", attended);
+  const Tensor added = layer.output(attended, {.residual = &x, .precision = precision_});        // [tokens, hidden]
+  normed = rms_norm(added, {config_.hidden_size}, layer.mlp_norm, config_.rms_norm_eps);
+  tell("gate_up", normed);
+  const Tensor gated = layer.gate_up(normed, {.activation = LinearActivation::Silu, .precision = precision_});  // [tokens, intermediate]
+  tell("down", gated);
+  return layer.down(gated, {.residual = &added, .precision = precision_});                       // [tokens, hidden]
 }
 
 // Keys and values grow by concatenation, and every mask is made anew: attention written with plain tensor functions.

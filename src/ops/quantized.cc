@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/cpu/int4_range.h"
 #include "ops/arguments.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/parallel.h"
@@ -134,20 +135,6 @@ std::vector<TensorType> infer_quantize_int4(const OpDef& op, Types operands, con
           {DType::BF16, {floor_div(k + Sym(group - 1), Sym(group)), n, Sym(2)}, operands[0].device}};
 }
 
-struct Int4Range {
-  BFloat16 scale, zero;
-
-  Int4Range(const float* x, int64_t count) {
-    const auto [least, most] = std::minmax_element(x, x + count);
-    const float exact = std::max(*most - *least, 1e-6f) / 15.0f;
-    scale = BFloat16(exact), zero = BFloat16(*least + exact * 8.0f);
-  }
-  uint8_t quantize(float x) const {
-    const float step = scale, least = static_cast<float>(zero) - step * 8.0f;
-    return static_cast<uint8_t>(std::clamp(std::nearbyint((x - least) / step), 0.0f, 15.0f));
-  }
-};
-
 Tensors eager_quantize_int4(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor weight = operands[0].to(DType::F32).contiguous();
   const int64_t n = weight.size(0), k = weight.size(1), group = int_arg(attrs, "group_size");
@@ -159,7 +146,7 @@ Tensors eager_quantize_int4(const OpDef& op, std::span<const Tensor> operands, c
     if (std::isinf(largest_magnitude(x, k))) not_finite(op, row);
     for (int64_t first = 0; first < k; first += group) {
       const int64_t end = std::min(k, first + group);
-      const Int4Range range(x + first, end - first);
+      const kernels::Int4Range range(x + first, end - first);
       BFloat16* const scale = scales.data_as<BFloat16>() + (first / group * n + row) * 2;
       scale[0] = range.scale, scale[1] = range.zero;
       for (int64_t i = first; i < end; i += 2)

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from weft import models
+
 SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
 STORIES = str(SHARED / "stories260k")
 pytestmark = pytest.mark.skipif(not pathlib.Path(STORIES).is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
@@ -69,6 +71,21 @@ def test_quantize_then_generate(tmp_path):
     assert "is there already" in weft("quantize", STORIES, str(tmp_path / "int8"), status=1).stderr
 
 
+def test_gptq_loses_less(tmp_path):
+    """Perplexity of text that the model wrote itself, other than what was calibrated with."""
+    model = models.Llama.from_pretrained(STORIES)
+    for name, seeds in (("calibration", range(20)), ("held_out", range(100, 110))):
+        texts = [model.generate([1], max_new_tokens=250, temperature=1.0, seed=seed) for seed in seeds]
+        (tmp_path / name).write_text("\n".join(texts))
+    calibration = ["--gptq", "--calibration", str(tmp_path / "calibration")]
+    perplexities = []
+    for folder, options in (("nearest", []), ("gptq", calibration)):
+        weft("quantize", STORIES, str(tmp_path / folder), "--scheme", "int4-g64", *options)
+        done = weft("eval", "perplexity", "-m", str(tmp_path / folder), "--text", str(tmp_path / "held_out"), "--json")
+        perplexities.append(json.loads(done.stdout)["perplexity"])
+    assert perplexities[1] < 0.98 * perplexities[0]
+
+
 def test_perplexity(tmp_path):
     story = tmp_path / "story.txt"
     story.write_text(json.loads((pathlib.Path(STORIES) / "expected.json").read_text())["greedy_text"])
@@ -93,6 +110,9 @@ def test_bench():
         (["generate", "-m", STORIES, "--draft", "prompt-lookup", "--speculate-k", "0"], "speculate_k must be between 1 and 7"),
         (["generate", "-m", STORIES, "--chat-template", "vicuna", "--chat"], "unknown chat template 'vicuna'"),
         (["quantize", STORIES, "/tmp/never", "--scheme", "int3"], "unknown quantization scheme 'int3'"),
+        (["quantize", STORIES, "/tmp/never", "--scheme", "int4-g32", "--gptq"], "--gptq and --calibration go together"),
+        (["quantize", STORIES, "/tmp/never", "--gptq", "--calibration", "/nope"], "GPTQ is for int4 schemes, got 'int8'"),
+        (["quantize", STORIES, "/tmp/never", "--scheme", "int4-g32", "--gptq", "--calibration", "/nope"], "'/nope': cannot be read"),
         (["eval", "perplexity", "-m", STORIES, "--text", "/nope"], "'/nope': cannot be read"),
         (["bench", "llm", "--shape", "tiny"], "add --random-weights"),
         (["bench", "llm"], "give --model, or --shape"),

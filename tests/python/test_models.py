@@ -114,11 +114,16 @@ def test_mistakes(model, stories, tmp_path):
         model.generate("a", temperature=-1.0)
 
 
-def test_gpt_example(stories):
-    """The example's compiled functions are one graph each and give the model's ids."""
+@pytest.fixture(scope="module")
+def gpt():
     specification = importlib.util.spec_from_file_location("gpt", pathlib.Path(__file__).parents[2] / "examples" / "gpt.py")
-    gpt = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(gpt)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_gpt_example(gpt, stories):
+    """The example's compiled functions are one graph each and give the model's ids."""
     expected = json.loads((pathlib.Path(stories) / "expected.json").read_text())["greedy_ids"]
     model = gpt.load(stories)
     prefill = weft.compile(gpt.prefill, fullgraph=True, dynamic=True)
@@ -126,6 +131,23 @@ def test_gpt_example(stories):
     assert list(gpt.generate(model, expected[:1], 100, prefill, decode)) == expected[1:101]
     assert list(gpt.generate(model, expected[:7], 20, prefill, decode)) == expected[7:27]
     assert list(gpt.generate(model, expected[:5], 20)) == expected[5:25]
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int4-g32"])
+def test_gpt_example_quantized(gpt, stories, scheme):
+    """Compiled, the quantized model is one graph and gives its own ids; its logits are those of what its weights stand for."""
+    model = gpt.quantize(gpt.load(stories), scheme)
+    prefill = weft.compile(gpt.prefill, fullgraph=True, dynamic=True)
+    decode = weft.compile(gpt.decode_one_token, mode="reduce-overhead", fullgraph=True)
+    prompt = [1, 403, 407]
+    assert list(gpt.generate(model, prompt, 60, prefill, decode)) == list(gpt.generate(model, prompt, 60))
+
+    reference = gpt.load(stories)
+    for name, layer in model.named_modules():
+        if isinstance(layer, gpt.QuantizedLinear):
+            reference.get_submodule(name).weight = weft.nn.Parameter(layer.dequantized())
+    logits, expected = (m(weft.tensor(prompt), weft.tensor(0)).numpy() for m in (model, reference))
+    np.testing.assert_allclose(logits, expected, atol=2e-3)  # inputs of products are rounded to 2^-16 of their group's largest
 
 
 def test_cache_writes_stay_in_order_when_compiled():

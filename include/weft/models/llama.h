@@ -89,11 +89,15 @@ class Llama : public std::enable_shared_from_this<Llama> {
     PackedLinear down;                // [hidden, intermediate]
   };
   friend class LlamaPlan;
+  friend class Gptq;
+  // Told the inputs of a layer's products: which products, and the input [tokens, in].
+  using Observer = std::function<void(const char* products, const Tensor& input)>;
 
   Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights);
   void check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const;
   void embed(std::span<const int64_t> tokens, float* out) const;
   Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, bool static_cache) const;
+  Tensor run_layer(size_t layer, const Tensor& x, KVCache& cache, bool static_cache, const Observer& observe = nullptr) const;
   Tensor attend_growing(const Tensor& qkv, KVCache& cache, size_t layer) const;
 
   LlamaConfig config_;
