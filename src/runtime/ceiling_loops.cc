@@ -61,89 +61,36 @@ __attribute__((target("avx512f"))) void copy_streaming_512(char* out, const char
   _mm_sfence();
 }
 
-__attribute__((target("avx512f"))) double float32_512(int64_t iterations) {
-  __m512 sum[kChains];
-  for (int k = 0; k < kChains; ++k) sum[k] = _mm512_set1_ps(static_cast<float>(k));
-  const __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(0.001f);
-  for (int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < kChains; ++k) sum[k] = _mm512_fmadd_ps(sum[k], a, b);
+// A loop of one instruction, `step` of sum[k] and the constants `a` and `b`; gives the operations of an iteration. A
+// function each: the instructions are there in functions of their target only.
+#define WEFT_MULTIPLY_ADD_LOOP(name, features, vector, first, a_value, b_value, step, operations) \
+  __attribute__((target(features))) double name(int64_t iterations) {                             \
+    vector sum[kChains];                                                                          \
+    for (int k = 0; k < kChains; ++k) sum[k] = first;                                             \
+    const auto a = a_value, b = b_value;                                                          \
+    for (int64_t i = 0; i < iterations; ++i) {                                                    \
+      _Pragma("GCC unroll 12") for (int k = 0; k < kChains; ++k) sum[k] = step;                   \
+    }                                                                                             \
+    for (const vector& part : sum) use(part);                                                     \
+    return 2.0 * operations * kChains;                                                            \
   }
-  for (const __m512& part : sum) use(part);
-  return 2.0 * 16 * kChains;
-}
 
-__attribute__((target("avx512f"))) double float64_512(int64_t iterations) {
-  __m512d sum[kChains];
-  for (int k = 0; k < kChains; ++k) sum[k] = _mm512_set1_pd(k);
-  const __m512d a = _mm512_set1_pd(0.999), b = _mm512_set1_pd(0.001);
-  for (int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < kChains; ++k) sum[k] = _mm512_fmadd_pd(sum[k], a, b);
-  }
-  for (const __m512d& part : sum) use(part);
-  return 2.0 * 8 * kChains;
-}
-
-__attribute__((target("avx512f,avx512vl,avx512bw,avx512bf16"))) double bfloat16_512(int64_t iterations) {
-  __m512 sum[kChains];
-  for (int k = 0; k < kChains; ++k) sum[k] = _mm512_set1_ps(static_cast<float>(k));
-  const __m512bh a = _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.5f), _mm512_set1_ps(0.25f));
-  for (int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < kChains; ++k) sum[k] = _mm512_dpbf16_ps(sum[k], a, a);
-  }
-  for (const __m512& part : sum) use(part);
-  return 2.0 * 32 * kChains;
-}
-
-__attribute__((target("avx512f,avx512vnni"))) double int8_512(int64_t iterations) {
-  __m512i sum[kChains];
-  for (int k = 0; k < kChains; ++k) sum[k] = _mm512_set1_epi32(k);
-  const __m512i a = _mm512_set1_epi32(0x01020304), b = _mm512_set1_epi32(0x01ff01ff);
-  for (int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < kChains; ++k) sum[k] = _mm512_dpbusd_epi32(sum[k], a, b);
-  }
-  for (const __m512i& part : sum) use(part);
-  return 2.0 * 64 * kChains;
-}
-
-double float32_256(int64_t iterations) {
-  __m256 sum[kChains];
-  for (int k = 0; k < kChains; ++k) sum[k] = _mm256_set1_ps(static_cast<float>(k));
-  const __m256 a = _mm256_set1_ps(0.999f), b = _mm256_set1_ps(0.001f);
-  for (int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < kChains; ++k) sum[k] = _mm256_fmadd_ps(sum[k], a, b);
-  }
-  for (const __m256& part : sum) use(part);
-  return 2.0 * 8 * kChains;
-}
-
-double float64_256(int64_t iterations) {
-  __m256d sum[kChains];
-  for (int k = 0; k < kChains; ++k) sum[k] = _mm256_set1_pd(k);
-  const __m256d a = _mm256_set1_pd(0.999), b = _mm256_set1_pd(0.001);
-  for (int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < kChains; ++k) sum[k] = _mm256_fmadd_pd(sum[k], a, b);
-  }
-  for (const __m256d& part : sum) use(part);
-  return 2.0 * 4 * kChains;
-}
-
-__attribute__((target("avxvnni"))) double int8_256(int64_t iterations) {
-  __m256i sum[kChains];
-  for (int k = 0; k < kChains; ++k) sum[k] = _mm256_set1_epi32(k);
-  const __m256i a = _mm256_set1_epi32(0x01020304), b = _mm256_set1_epi32(0x01ff01ff);
-  for (int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < kChains; ++k) sum[k] = _mm256_dpbusd_avx_epi32(sum[k], a, b);
-  }
-  for (const __m256i& part : sum) use(part);
-  return 2.0 * 32 * kChains;
-}
+WEFT_MULTIPLY_ADD_LOOP(float32_512, "avx512f", __m512, _mm512_set1_ps(static_cast<float>(k)), _mm512_set1_ps(0.999f),
+                       _mm512_set1_ps(0.001f), _mm512_fmadd_ps(sum[k], a, b), 16)
+WEFT_MULTIPLY_ADD_LOOP(float64_512, "avx512f", __m512d, _mm512_set1_pd(k), _mm512_set1_pd(0.999),
+                       _mm512_set1_pd(0.001), _mm512_fmadd_pd(sum[k], a, b), 8)
+WEFT_MULTIPLY_ADD_LOOP(bfloat16_512, "avx512f,avx512vl,avx512bw,avx512bf16", __m512,
+                       _mm512_set1_ps(static_cast<float>(k)),
+                       _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.5f), _mm512_set1_ps(0.25f)), a,
+                       _mm512_dpbf16_ps(sum[k], a, b), 32)
+WEFT_MULTIPLY_ADD_LOOP(int8_512, "avx512f,avx512vnni", __m512i, _mm512_set1_epi32(k), _mm512_set1_epi32(0x01020304),
+                       _mm512_set1_epi32(0x01ff01ff), _mm512_dpbusd_epi32(sum[k], a, b), 64)
+WEFT_MULTIPLY_ADD_LOOP(float32_256, "avx2,fma", __m256, _mm256_set1_ps(static_cast<float>(k)), _mm256_set1_ps(0.999f),
+                       _mm256_set1_ps(0.001f), _mm256_fmadd_ps(sum[k], a, b), 8)
+WEFT_MULTIPLY_ADD_LOOP(float64_256, "avx2,fma", __m256d, _mm256_set1_pd(k), _mm256_set1_pd(0.999),
+                       _mm256_set1_pd(0.001), _mm256_fmadd_pd(sum[k], a, b), 4)
+WEFT_MULTIPLY_ADD_LOOP(int8_256, "avxvnni", __m256i, _mm256_set1_epi32(k), _mm256_set1_epi32(0x01020304),
+                       _mm256_set1_epi32(0x01ff01ff), _mm256_dpbusd_avx_epi32(sum[k], a, b), 32)
 
 }  // namespace
 

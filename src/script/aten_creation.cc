@@ -156,9 +156,8 @@ Tensor tensor_of(const IValue& data, OptionalDType dtype, OptionalDevice device)
   return result;
 }
 
-// ---- windows
-// ----------------------------------------------------------------------------------------------- a - b cos(2
-// pi n / N) + c cos(4 pi n / N), N the length of the period.
+// ---- windows ------------------------------------------------------------------------------------------
+// a - b cos(2 pi n / N) + c cos(4 pi n / N), N the length of the period.
 Tensor cosine_window(int64_t length, bool periodic, double a, double b, double c, OptionalDType dtype,
                      OptionalDevice device) {
   const DType result = dtype.value_or(DType::F32);
@@ -325,45 +324,27 @@ Tensor triangle_indices(bool lower, int64_t rows, int64_t columns, int64_t offse
   return true;
 }();
 
+// A cosine window and its "periodic" overload; a, b and c in hundredths.
+template <int kA, int kB, int kC>
+void define_window(std::string_view name) {
+  constexpr const char* kOptions =
+      "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";
+  static constexpr auto kWindow = [](int64_t n, bool periodic, OptionalDType dtype, OptionalDevice device) {
+    return cosine_window(n, periodic, kA / 100.0, kB / 100.0, kC / 100.0, dtype, device);
+  };
+  define(fmt::format("{}(int window_length, {}) -> Tensor", name, kOptions),
+         [](int64_t n, OptionalDType dtype, const IValue&, OptionalDevice device, const IValue&) {
+           return kWindow(n, true, dtype, device);
+         });
+  define(fmt::format("{}.periodic(int window_length, bool periodic, {}) -> Tensor", name, kOptions),
+         [](int64_t n, bool periodic, OptionalDType dtype, const IValue&, OptionalDevice device,
+            const IValue&) { return kWindow(n, periodic, dtype, device); });
+}
+
 [[maybe_unused]] const bool kWindows = [] {
-  define(
-      "hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-      "bool? pin_memory=None) -> Tensor",
-      [](int64_t n, OptionalDType dtype, const IValue&, OptionalDevice device, const IValue&) {
-        return cosine_window(n, true, 0.5, 0.5, 0, dtype, device);
-      });
-  define(
-      "hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? "
-      "layout=None, "
-      "Device? device=None, bool? pin_memory=None) -> Tensor",
-      [](int64_t n, bool periodic, OptionalDType dtype, const IValue&, OptionalDevice device, const IValue&) {
-        return cosine_window(n, periodic, 0.5, 0.5, 0, dtype, device);
-      });
-  define(
-      "hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-      "device=None, "
-      "bool? pin_memory=None) -> Tensor",
-      [](int64_t n, OptionalDType dtype, const IValue&, OptionalDevice device, const IValue&) {
-        return cosine_window(n, true, 0.54, 0.46, 0, dtype, device);
-      });
-  define(
-      "hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? "
-      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-      [](int64_t n, bool periodic, OptionalDType dtype, const IValue&, OptionalDevice device, const IValue&) {
-        return cosine_window(n, periodic, 0.54, 0.46, 0, dtype, device);
-      });
-  define(
-      "blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-      "device=None, bool? pin_memory=None) -> Tensor",
-      [](int64_t n, OptionalDType dtype, const IValue&, OptionalDevice device, const IValue&) {
-        return cosine_window(n, true, 0.42, 0.5, 0.08, dtype, device);
-      });
-  define(
-      "blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? "
-      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-      [](int64_t n, bool periodic, OptionalDType dtype, const IValue&, OptionalDevice device, const IValue&) {
-        return cosine_window(n, periodic, 0.42, 0.5, 0.08, dtype, device);
-      });
+  define_window<50, 50, 0>("hann_window");
+  define_window<54, 46, 0>("hamming_window");
+  define_window<42, 50, 8>("blackman_window");
   return true;
 }();
 
