@@ -129,7 +129,7 @@ std::string buffer_name(const ir::Value& value, const std::vector<Buffer>& taken
                                                   "full",      "partial",    "stored",    "every",
                                                   "minimum",   "maximum",    "fmin",      "fmax",
                                                   "parallel",  "vectorized", "row",       "chunk",
-                                                  "chunks",    "c"};
+                                                  "chunks",    "c",        "elementary"};
   auto free = [&](const std::string& name) {
     return !kReserved.count(name) &&
            std::none_of(taken.begin(), taken.end(), [&](const Buffer& b) { return b.name == name; });

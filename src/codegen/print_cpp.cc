@@ -6,12 +6,14 @@
 #include <limits>
 
 #include "codegen/print_expr.h"
+#include "scalar/elementary.h"
 #include "weft/error.h"
 
 namespace weft::codegen {
 
 std::string_view prelude() {
   static constexpr char kText[] =
+#include "embedded/vectors.inc"
 #include "codegen/prelude.inc"
       ;
   return kText;
@@ -44,7 +46,7 @@ class Printer {
       text += fmt::format("  const i64 s{0} = symbols[{0}];\n", symbol);
     text += expressions_.function_declarations();
     result_.body = text + out_ + "}\n";
-    result_.source = std::string(prelude()) + "\n" + result_.body;
+    result_.source = std::string(prelude()) + "\n" + scalar::elementary_source(expressions_.elementary()) + result_.body;
     return std::move(result_);
   }
 

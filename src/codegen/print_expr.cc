@@ -1,11 +1,13 @@
 #include "codegen/print_expr.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "codegen/print_cpp.h"
+#include "scalar/elementary.h"
 #include "scalar/vector_math.h"
 #include "weft/error.h"
 
@@ -337,6 +339,10 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
   }
   for (NodeId arg : node.args) args.push_back(operand(node, arg, true));
   const char* function = prelude_function(node.prim, dtype);
+  if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
+    elementary_.insert(node.prim);
+    return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
+  }
   if (!function || (node.prim == Prim::Pow && is_floating(dtype))) return math_call(node, args);
   std::string text = std::string(function) + "(";
   for (size_t i = 0; i < args.size(); ++i) text += (i ? ", " : "") + args[i];

@@ -43,6 +43,8 @@ class ExpressionPrinter {
   std::string accumulator_name(ScopeId scope, size_t k);
 
   const std::set<int>& symbols() const { return symbols_; }
+  // The functions called that the kernel must define.
+  const std::set<scalar::Prim>& elementary() const { return elementary_; }
   std::string function_declarations() const;
 
  private:
@@ -54,6 +56,7 @@ class ExpressionPrinter {
   std::map<int, std::string> group_names_;
   std::map<std::pair<ScopeId, size_t>, std::string> accumulator_names_;
   std::set<int> symbols_;
+  std::set<scalar::Prim> elementary_;
   std::map<std::string, std::string> functions_;  // variable -> declaration
   std::vector<std::string> declarations_;
 

@@ -1,0 +1,81 @@
+#include "scalar/elementary.h"
+
+#include <array>
+#include <string_view>
+
+#include "scalar/sleef_functions.h"
+
+namespace {
+
+#include "codegen/vectors.inc"
+#include "scalar/elementary/common.inc"
+#include "scalar/elementary/exp.inc"
+#include "scalar/elementary/hyperbolic.inc"
+#include "scalar/elementary/log.inc"
+
+}  // namespace
+
+extern "C" {
+#define WEFT_DEFINE(PRIM, NAME)                                 \
+  float weft_##NAME##f(float x) { return elementary::NAME(x); } \
+  double weft_##NAME(double x) { return elementary::NAME(x); }
+WEFT_FOR_EACH_ELEMENTARY_UNARY(WEFT_DEFINE)
+#undef WEFT_DEFINE
+}
+
+namespace weft::scalar {
+namespace {
+
+// A text, the functions that are in it, and whether another one needs it.
+struct Source {
+  std::string_view text;
+  std::set<Prim> prims;
+};
+
+const auto& sources() {
+  static const std::array table = {
+      Source{
+#include "embedded/elementary/exp.inc"
+          , {Prim::Exp, Prim::Expm1, Prim::Tanh}},
+      Source{
+#include "embedded/elementary/hyperbolic.inc"
+          , {Prim::Tanh}},
+      Source{
+#include "embedded/elementary/log.inc"
+          , {Prim::Log, Prim::Log2, Prim::Log10, Prim::Log1p}},
+  };
+  return table;
+}
+
+constexpr std::string_view kCommon =
+#include "embedded/elementary/common.inc"
+    ;
+
+}  // namespace
+
+bool is_elementary(Prim prim) {
+  switch (prim) {
+#define WEFT_CASE(PRIM, NAME) case Prim::PRIM: return true;
+    WEFT_FOR_EACH_ELEMENTARY_UNARY(WEFT_CASE)
+#undef WEFT_CASE
+    default: return false;
+  }
+}
+
+std::string elementary_source(const std::set<Prim>& prims) {
+  std::string text;
+  for (const Source& source : sources()) {
+    bool used = false;
+    for (Prim prim : prims) used |= source.prims.count(prim) != 0;
+    if (used) text += source.text;
+  }
+  return text.empty() ? text : std::string(kCommon) + text;
+}
+
+std::string all_elementary_sources() {
+  std::set<Prim> all;
+  for (const Source& source : sources()) all.insert(source.prims.begin(), source.prims.end());
+  return elementary_source(all);
+}
+
+}  // namespace weft::scalar
