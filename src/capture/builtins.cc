@@ -61,7 +61,24 @@ V builtin_len(Evaluator& ev, CallArgs& args) {
   return int_value(static_cast<int64_t>(ev.elements(value).size()));
 }
 
-V builtin_range(Evaluator& ev, CallArgs& args) { return fold(ev, "builtins", "range", args); }
+V builtin_range(Evaluator& ev, CallArgs& args) {
+  bool symbolic = false, ints = !args.args.empty() && args.args.size() <= 3 && args.keywords.empty();
+  for (const V& arg : args.args) {
+    ints = ints && ev.is_int(arg);
+    symbolic = symbolic || arg->kind == Kind::SymInt;
+  }
+  if (ints && args.args.size() == 3) {
+    const V& step = args.args[2];
+    symbolic = symbolic && step->is_const() && PyObject_IsTrue(step->object.get()) == 1;
+  }
+  const AbstractFrame& frame = ev.frame();
+  if (!ints || !symbolic || frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::GetIter)
+    return fold(ev, "builtins", "range", args);
+  // The loop that follows may not need to know how long it is.
+  V range = make_value(Kind::Range);
+  range->items = args.args;
+  return range;
+}
 
 V builtin_enumerate(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "iterable, start");

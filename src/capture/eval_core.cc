@@ -10,7 +10,7 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int kMaxTrips = 128;      // of one loop in one segment
+constexpr int kMaxTrips = 16;       // of one loop in one segment
 constexpr int kMaxSteps = 200'000;  // instructions in one segment
 
 std::shared_ptr<const std::string> file_of(const Code& code) {
@@ -68,9 +68,9 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
         finish_return(realize(top()));
         return variant_;
       }
-      if (at_native_loop()) {
-        finish_break("a loop that runs as native code");
-        variant_->enters_loop = true;
+      if (ends_at_loop(&reason)) {
+        finish_break(reason.empty() ? "a loop that runs as native code" : reason);
+        variant_->enters_loop = reason.empty();
         return variant_;
       }
       try {

@@ -144,6 +144,11 @@ int Evaluator::slot_of(const V& value) {
       step.op = BuildOp::Generator;
       operands = value->items;
       break;
+    case Kind::Range:
+      step.op = BuildOp::Generator;
+      operands = value->items;
+      operands.insert(operands.begin(), const_value(Ref::borrow(reinterpret_cast<PyObject*>(&PyRange_Type))));
+      break;
     case Kind::Partial: graph_break("a functools.partial made inside");
     case Kind::Iter:
       step.imm = value->index;
@@ -154,6 +159,11 @@ int Evaluator::slot_of(const V& value) {
           operands = value->items;
           break;
         case IterKind::Range:
+          if (!value->object) {
+            step.op = BuildOp::Generator;
+            operands = {const_value(Ref::borrow(PyDict_GetItemString(PyEval_GetBuiltins(), "iter"))), value->items[0]};
+            break;
+          }
           step.op = BuildOp::IterRange;
           step.object = value->object;
           break;

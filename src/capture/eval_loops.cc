@@ -52,13 +52,12 @@ class LoopTypes {
         if (value->iter == IterKind::Range) {
           LoopValue range;
           range.kind = LoopKind::RangeIter;
-          int64_t step = 1;
+          range.items = {loop_int("", true), loop_int(""), loop_known_int(1)};
           if (value->object) {
             Ref part = checked(PyObject_GetAttrString(value->object.get(), "step"));
-            step = PyLong_AsLongLong(part.get());
+            range.items[2] = loop_known_int(PyLong_AsLongLong(part.get()));
             PyErr_Clear();
           }
-          range.items = {loop_int("", true), loop_int(""), loop_known_int(step)};
           return range;
         }
         break;
@@ -96,23 +95,30 @@ class LoopTypes {
 
 }  // namespace
 
-// True at the head of a loop that is worth it and whose body native code can do.
-bool Evaluator::at_native_loop() {
+// True at the head of a loop that is native code (no reason then), or too long to be unrolled.
+bool Evaluator::ends_at_loop(std::string* reason) {
   const int at = frame().ip;
   const Code& code = *frame().code;
   if (steps_taken_ == 0 || yielded_ || loop_end(code, at) < 0) return false;
   const auto place = std::make_pair(&code, at);
   if (native_verdicts_.count(place) || history_.loop_heads.count(place)) return false;
-  if (code.instructions[static_cast<size_t>(at)].op == Op::ForIter) {
-    const V& it = top();
+  const bool is_for = code.instructions[static_cast<size_t>(at)].op == Op::ForIter;
+  const V it = is_for ? top() : nullptr;
+  const auto is_short = [&] { return PyObject_Length(it->object.get()) - it->index < kMinTrips; };
+  if (is_for) {
     if (!it || it->kind != Kind::Iter || it->iter != IterKind::Range) return false;
-    if (it->object && PyObject_Length(it->object.get()) - it->index < kMinTrips) return false;
+    if (it->object && is_short()) return false;
   }
   LoopTypes types;
   std::vector<LoopFrame> frames = {types.frame(frame())};
   native_verdicts_.insert(place);
   std::string why;
-  return can_be_native(std::move(frames), types.entry.arrays, &why);
+  if (can_be_native(std::move(frames), types.entry.arrays, &why)) return true;
+  if (!is_for) return false;
+  specialize_range(it);
+  if (is_short()) return false;
+  *reason = "the rounds of a long loop are segments of their own: " + why;
+  return true;
 }
 
 }  // namespace weft::capture

@@ -279,6 +279,11 @@ V Evaluator::iterator(const V& value) {
     return value;
   }
   V it = make_value(Kind::Iter);
+  if (value->kind == Kind::Range) {
+    it->iter = IterKind::Range;
+    it->items = {value};
+    return it;
+  }
   if (value->is_const() && Py_TYPE(value->object.get()) == &PyRange_Type) {
     it->iter = IterKind::Range;
     it->object = value->object;
@@ -304,6 +309,17 @@ V Evaluator::array_item(const V& array, int64_t index) {
   return numpy_subscript(*this, array, int_value(index));
 }
 
+// The iterator's range, if it was symbolic, becomes the one it is here.
+void Evaluator::specialize_range(const V& it) {
+  if (it->object) return;
+  const std::vector<V>& parts = it->items[0]->items;
+  Ref args = checked(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+  for (size_t i = 0; i < parts.size(); ++i)
+    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(to_int(parts[i], "range()")));
+  it->object = checked(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), args.get(), nullptr));
+  it->items.clear();
+}
+
 V Evaluator::next(const V& it) {
   realize(it);
   if (it->kind != Kind::Iter) graph_break("an iterator that capture knows nothing of");
@@ -314,6 +330,7 @@ V Evaluator::next(const V& it) {
       return sequence->items[static_cast<size_t>(it->index++)];
     }
     case IterKind::Range: {
+      specialize_range(it);
       if (it->index >= PyObject_Length(it->object.get())) return nullptr;
       return const_value(checked(PySequence_GetItem(it->object.get(), it->index++)));
     }

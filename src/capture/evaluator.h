@@ -141,7 +141,7 @@ class Evaluator {
   void run_instruction();
   void unpack(int before, int after, bool starred);
   void note_backward_jump(int target);
-  bool at_native_loop();
+  bool ends_at_loop(std::string* reason);
 
   void realize_object(const V& value);
   void realize_int(const V& value);
@@ -158,6 +158,7 @@ class Evaluator {
   V class_attribute(const V& owner, PyTypeObject* type, PyObject* name, PyObject* found);
   V find_instance_item(const V& owner, PyObject* name);
   V const_attribute(const V& owner, PyObject* name);
+  void specialize_range(const V& iterator);
   V array_item(const V& array, int64_t index);
 
   // ---- end of the segment (eval_finish.cc) ----

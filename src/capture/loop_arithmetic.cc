@@ -73,10 +73,34 @@ LoopValue LoopBuilder::python_binary(int op, const LoopValue& a, const LoopValue
                                                    b.expr)));
   if (a.kind == LoopKind::Float || b.kind == LoopKind::Float) return float_binary(op, a, b);
   if (op == NB_TRUE_DIVIDE) {
-    require(fmt::format("{} != 0 && is_exact({}) && is_exact({})", b.expr, a.expr, b.expr));
+    if (!b.known || *b.known == 0) require(fmt::format("{} != 0", b.expr));
+    for (const LoopValue* part : {&a, &b})
+      if (part->kind == LoopKind::Int && !part->known &&
+          !check_before(part->affine, "-(1L << 53)", "(1L << 53)"))
+        require(fmt::format("is_exact({})", part->expr));
+    if ((a.known && *a.known != static_cast<int64_t>(static_cast<double>(*a.known))) ||
+        (b.known && *b.known != static_cast<int64_t>(static_cast<double>(*b.known))))
+      unsupported("a quotient of very large ints");
     return loop_float(temporary("f64", fmt::format("{} / {}", as_float(a), as_float(b))));
   }
   return int_binary(op, a, b);
+}
+
+// In a checked version: sums and products that cannot overflow, because their parts are checked to be small.
+LoopValue LoopBuilder::affine_binary(int op, const LoopValue& a, const LoopValue& b) {
+  LoopValue result;
+  if (op != NB_ADD && op != NB_SUBTRACT && op != NB_MULTIPLY) return result;
+  const LoopAffineRef affine = op == NB_MULTIPLY ? affine_product(a.affine, b.affine)
+                                                 : affine_sum(a.affine, b.affine, op == NB_SUBTRACT);
+  if (!check_before(affine, "", "")) return result;
+  result = loop_int(temporary("i64", fmt::format("{} {} {}", a.expr,
+                                                 op == NB_ADD        ? "+"
+                                                 : op == NB_SUBTRACT ? "-"
+                                                                     : "*",
+                                                 b.expr)),
+                    op != NB_SUBTRACT && a.nonnegative && b.nonnegative);
+  result.affine = affine;
+  return result;
 }
 
 LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b) {
@@ -93,6 +117,10 @@ LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b
   const auto plain_result = [&](const char* symbol) {
     return loop_int(temporary("i64", fmt::format("{} {} {}", x, symbol, y)), nonnegative);
   };
+  if (checked_) {
+    LoopValue result = affine_binary(op, a, b);
+    if (result.affine) return result;
+  }
   switch (op) {
     case NB_ADD: return loop_int(checked_by("!__builtin_add_overflow"), nonnegative);
     case NB_SUBTRACT: return loop_int(checked_by("!__builtin_sub_overflow"));
@@ -231,7 +259,9 @@ LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
       return loop_bool(temporary("bool", fmt::format("{}{} {} {}{}", cast, a.expr, symbol, cast, b.expr)));
     }
     const LoopValue& integer = a_float ? b : a;
-    if (integer.kind == LoopKind::Int && !integer.known) require(fmt::format("is_exact({})", integer.expr));
+    if (integer.kind == LoopKind::Int && !integer.known &&
+        !check_before(integer.affine, "-(1L << 53)", "(1L << 53)"))
+      require(fmt::format("is_exact({})", integer.expr));
     return loop_bool(temporary("bool", fmt::format("{} {} {}", as_float(a), symbol, as_float(b))));
   }
   const DType dtype = common_dtype(a, b);

@@ -18,7 +18,9 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
     const int d = first + static_cast<int>(i);
     const std::string size = fmt::format("{}_n{}", array.name, d);
     std::string index;
-    if (indices[i].known) {
+    if (check_before(indices[i].affine, "0L", size)) {
+      index = as_index(indices[i]);
+    } else if (indices[i].known) {
       const int64_t k = *indices[i].known;
       require(k >= 0 ? fmt::format("{} < {}", k, size) : fmt::format("{} <= {}", -k, size));
       index = k >= 0 ? fmt::format("{}L", k) : fmt::format("({} - {})", size, -k);

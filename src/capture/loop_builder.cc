@@ -149,7 +149,9 @@ int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
   }
   std::swap(frames, frames_);
   const int id = static_cast<int>(blocks_.size());
-  blocks_.push_back({std::move(frames), "", {}, false});
+  Block block;
+  block.frames = std::move(frames);
+  blocks_.push_back(std::move(block));
   block_of_.emplace(std::move(key), id);
   return id;
 }
@@ -157,6 +159,8 @@ int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
 std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
   std::vector<LoopFrame> frames = from;
   drop_dead(frames);
+  std::vector<LoopValue> leaves;
+  for_each_leaf(frames, [&](LoopValue& leaf) { leaves.push_back(leaf); });
   for (LoopFrame& frame : frames) {
     for (LoopValue& value : frame.locals) value = generalized(std::move(value));
     for (LoopValue& value : frame.stack) value = generalized(std::move(value));
@@ -164,7 +168,7 @@ std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
   }
   const int target = block_of(frames);
   if (target < 0) return exit_to(LoopExit::Kind::Perform, frames);
-  block_next_.push_back(target);
+  Edge edge{target, {}};
   std::vector<std::pair<std::string, std::string>> moves;  // variable, value
   std::vector<std::string> values, types;
   for_each_leaf(frames, [&](LoopValue& leaf) {
@@ -178,6 +182,7 @@ std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
     if (leaf.expr != values[k]) {
       moves.emplace_back(leaf.expr, values[k]);
       move_types.push_back(types[k]);
+      edge.moves.emplace_back(leaf.expr, leaves[k]);
       read.insert(values[k]);
     }
     ++k;
@@ -193,7 +198,9 @@ std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
     moves[i].second = fmt::format("old{}", i);
   }
   for (const auto& [name, value] : moves) code += fmt::format("{} = {}; ", name, value);
-  return code + fmt::format("goto block{}; }}", target);
+  block_edges_.push_back(std::move(edge));
+  const bool is_checked = checked_ && checked_->blocks.count(target);
+  return code + fmt::format("goto {}{}; }}", is_checked ? "checked" : "block", target);
 }
 
 std::string LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames) {
@@ -235,9 +242,9 @@ void LoopBuilder::poll(int target) {
       const Instruction& in = code.instructions[static_cast<size_t>(i)];
       encloses |= in.op == Op::ForIter || in.op == Op::Call || (in.op == Op::JumpBack && in.arg > target);
     }
-    if (!encloses) return;
-    weight = 256;
+    if (encloses) weight = 256;
   }
+  if (checked_ && target == blocks_[static_cast<size_t>(checked_->head)].frames.back().ip) return;
   emit(fmt::format("if ((fuel -= {}) < 0) {{ fuel = kFuel; if (poll()) {} }}", weight,
                    exit_to(LoopExit::Kind::Interrupted, before_)));
 }
@@ -250,10 +257,18 @@ void LoopBuilder::branch(const std::string& condition, std::vector<LoopFrame> ta
 }
 
 void LoopBuilder::build_block(int id) {
+  execute_block(id);
+  blocks_[static_cast<size_t>(id)].code = std::move(block_code_);
+  blocks_[static_cast<size_t>(id)].edges = std::move(block_edges_);
+}
+
+void LoopBuilder::execute_block(int id) {
   frames_ = blocks_[static_cast<size_t>(id)].frames;
+  block_id_ = id;
   block_code_.clear();
-  block_next_.clear();
+  block_edges_.clear();
   block_done_ = false;
+  if (checked_) mark_affine(id);
   bool first = true;
   while (!block_done_) {
     before_ = frames_;
@@ -270,7 +285,7 @@ void LoopBuilder::build_block(int id) {
       execute(in);
     } catch (const LoopUnsupported& unsupported) {
       const bool inside = before_.size() > 1 || (at >= result_.head && at < result_.end);
-      if (inside) {
+      if (inside && !checked_) {
         result_.notes.push_back(fmt::format("{}:{}: {}", code.file(), code.line(at), unsupported.reason));
         if (first_reason_.empty()) {
           first_reason_ = unsupported.reason;
@@ -281,8 +296,6 @@ void LoopBuilder::build_block(int id) {
       break;
     }
   }
-  blocks_[static_cast<size_t>(id)].code = std::move(block_code_);
-  blocks_[static_cast<size_t>(id)].next = std::move(block_next_);
 }
 
 // Can the blocks go round at all?
@@ -291,14 +304,15 @@ bool LoopBuilder::cycles() const {
     const LoopFrame& outermost = blocks_[start].frames.front();
     if (blocks_[start].frames.size() > 1 || outermost.ip != result_.head) continue;
     std::set<int> seen;
-    std::vector<int> waiting = blocks_[start].next;
+    std::vector<int> waiting;
+    for (const Edge& edge : blocks_[start].edges) waiting.push_back(edge.target);
     while (!waiting.empty()) {
       const int id = waiting.back();
       waiting.pop_back();
       const Block& block = blocks_[static_cast<size_t>(id)];
       if (block.frames.size() == 1 && block.frames.front().ip == result_.head) return true;
       if (!seen.insert(id).second) continue;
-      waiting.insert(waiting.end(), block.next.begin(), block.next.end());
+      for (const Edge& edge : block.edges) waiting.push_back(edge.target);
     }
   }
   return false;
@@ -319,6 +333,9 @@ LoopCode LoopBuilder::build() {
   for (size_t id = 0; id < blocks_.size(); ++id) build_block(static_cast<int>(id));
   if (!cycles())
     throw LoopRejected{first_reason_.empty() ? "it never goes round" : first_reason_, first_line_};
+  for (size_t id = 0, count = blocks_.size(); id < count; ++id) add_checked_loop(static_cast<int>(id));
+  for (size_t id = 0; id < blocks_.size(); ++id)
+    if (blocks_[id].code.empty()) build_block(static_cast<int>(id));
   size_t words = 0;
   for_each_leaf(entry_, [&](LoopValue&) { ++words; });
   result_.num_words = std::max(result_.num_words, words);
@@ -359,7 +376,7 @@ std::string LoopBuilder::print(const std::string& name) const {
       "extern \"C\" i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
   text += prologue();
   for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
-  text += "  i64 fuel = kFuel;\n";
+  text += "  i64 fuel = kFuel, piece_end = 0;\n";
   size_t k = 0;
   std::vector<LoopFrame> entry = blocks_.front().frames;
   for_each_leaf(entry, [&](LoopValue& leaf) {
@@ -368,11 +385,14 @@ std::string LoopBuilder::print(const std::string& name) const {
       text += fmt::format("  __builtin_assume({} >= 0);\n", leaf.expr);
   });
   std::set<int> targets;
-  for (const Block& block : blocks_) targets.insert(block.next.begin(), block.next.end());
+  for (const Block& block : blocks_)
+    for (const Edge& edge : block.edges) targets.insert(edge.target);
   for (size_t id = 0; id < blocks_.size(); ++id) {
     const LoopFrame& frame = blocks_[id].frames.back();
     if (targets.count(static_cast<int>(id))) text += fmt::format("block{}:", id);
+    if (!blocks_[id].preheader.empty()) text += fmt::format("{}unchecked{}:", blocks_[id].preheader, id);
     text += fmt::format("  {{  // line {}\n{}  }}\n", frame.code->line(frame.ip), blocks_[id].code);
+    text += blocks_[id].checked;
   }
   return text + "}\n";
 }

@@ -76,15 +76,33 @@ class LoopBuilder {
   LoopCode build();
 
  private:
+  struct Edge {
+    int target;
+    std::vector<std::pair<std::string, LoopValue>> moves;  // variables that change
+  };
   struct Block {
     std::vector<LoopFrame> frames;  // leaves are variables
     std::string code;
-    std::vector<int> next;
-    bool is_back_target = false;
+    std::vector<Edge> edges;
+    std::string preheader;  // of an innermost loop's head: goes to the checked version if it can
+    std::string
+        checked;  // the block in the checked version of the loop it heads, and that loop's other blocks
+  };
+  // The checked version of an innermost loop: all indices that follow from its counter are checked before it
+  // begins.
+  struct CheckedLoop {
+    int head;
+    std::set<int> blocks;
+    std::set<std::string> changed;                // variables
+    std::map<std::string, LoopAffineRef> affine;  // variables, behind the head
+    std::set<std::string> checks, atoms;
+    int bits = 60;  // what the numbers in the checks must fit in
+    bool polls = false;
   };
 
   // ---- blocks and exits (loop_builder.cc) ----
   void build_block(int id);
+  void execute_block(int id);
   int block_of(std::vector<LoopFrame> frames);
   std::string variable(size_t depth, bool is_stack, size_t slot, const std::string& path,
                        const LoopValue& leaf);
@@ -94,6 +112,14 @@ class LoopBuilder {
   std::string temporary(const std::string& type, const std::string& expr);
   void poll(int target);
   bool cycles() const;
+
+  // ---- checked versions of innermost loops (loop_checked.cc) ----
+  std::set<int> loop_blocks(int head) const;
+  void add_checked_loop(int head);
+  void mark_affine(int id);
+  std::string preheader(const CheckedLoop& loop, const LoopValue& range) const;
+  // In a checked version: true when the condition is checked before the loop.
+  bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
   std::string print(const std::string& name) const;
   std::string prologue() const;
 
@@ -114,6 +140,7 @@ class LoopBuilder {
   LoopValue binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue python_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue int_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue affine_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue float_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue numpy_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue numpy_int_binary(int op, DType dtype, const std::string& a, const std::string& b);
@@ -180,7 +207,9 @@ class LoopBuilder {
   // Of the block being built.
   std::vector<LoopFrame> frames_, before_;  // before_: at the start of the instruction
   std::string block_code_;
-  std::vector<int> block_next_;
+  std::vector<Edge> block_edges_;
+  int block_id_ = 0;
+  CheckedLoop* checked_ = nullptr;
   bool block_done_ = false;
   int num_temporaries_ = 0;
   std::string first_reason_;

@@ -60,8 +60,10 @@ LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
     unsupported(fmt::format("the attribute '{}'", utf8(name)));
   const LoopArray& array = array_of(owner);
   std::vector<LoopValue> sizes;
-  for (int d = owner.dims; d < array.dim; ++d)
+  for (int d = owner.dims; d < array.dim; ++d) {
     sizes.push_back(loop_int(fmt::format("{}_n{}", array.name, d), true));
+    sizes.back().affine = affine_atom(sizes.back().expr);
+  }
   const std::string text = utf8(name);
   if (text == "shape") return loop_tuple(std::move(sizes));
   if (text == "ndim") return loop_known_int(static_cast<int64_t>(sizes.size()));
@@ -210,9 +212,21 @@ void LoopBuilder::iterate(const Instruction& in) {
   std::vector<LoopFrame> after = frames_;
   after.back().stack.pop_back();
   after.back().ip = in.arg;
-  emit(fmt::format("if (!({})) {}", more, jump_to(after)));
+  if (checked_ && block_id_ == checked_->head) {
+    // Signals are looked for between pieces of the range.
+    if (checked_->polls) {
+      emit(fmt::format("if (!({} {} piece_end)) {{ if (({}) && !poll()) goto block{}; if ({}) {} {} }}",
+                       current.expr, *step.known > 0 ? "<" : ">", more, block_id_, more,
+                       exit_to(LoopExit::Kind::Interrupted, before_), jump_to(after)));
+    } else {
+      emit(fmt::format("if (!({})) {}", more, jump_to(after)));
+    }
+  } else {
+    emit(fmt::format("if (!({})) {}", more, jump_to(after)));
+  }
   LoopValue next = loop_int(temporary("i64", fmt::format("{} + {}", current.expr, step.expr)),
                             current.nonnegative && step.known && *step.known > 0);
+  next.affine = affine_sum(current.affine, step.affine, false);
   it.items[0] = next;
   push(current);
 }

@@ -2,9 +2,44 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace weft::capture {
+
+LoopAffineRef affine_atom(const std::string& expr) {
+  return std::make_shared<const LoopAffine>(LoopAffine{"", expr, 1, {expr}});
+}
+
+LoopAffineRef affine_literal(int64_t value) {
+  if (value < -(1 << 20) || value > 1 << 20) return nullptr;
+  return std::make_shared<const LoopAffine>(LoopAffine{"", integer_literal(value), 0, {}});
+}
+
+LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus) {
+  if (!a || !b) return nullptr;
+  const char* sign = minus ? "-" : "+";
+  LoopAffine sum{a->factor, fmt::format("({} {} {})", a->base, sign, b->base), std::max(a->degree, b->degree),
+                 a->atoms};
+  if (!b->factor.empty())
+    sum.factor = a->factor.empty() && !minus
+                     ? b->factor
+                     : fmt::format("({} {} {})", a->factor.empty() ? "0L" : a->factor, sign, b->factor);
+  sum.atoms.insert(b->atoms.begin(), b->atoms.end());
+  if (sum.base.size() > 400) return nullptr;
+  return std::make_shared<const LoopAffine>(std::move(sum));
+}
+
+LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b) {
+  if (!a || !b || a->degree + b->degree > 2 || (!a->factor.empty() && !b->factor.empty())) return nullptr;
+  // Literals are below 2^20.
+  LoopAffine product{"", fmt::format("({} * {})", a->base, b->base), std::min(2, a->degree + b->degree + 1),
+                     a->atoms};
+  if (!a->factor.empty()) product.factor = fmt::format("({} * {})", a->factor, b->base);
+  if (!b->factor.empty()) product.factor = fmt::format("({} * {})", b->factor, a->base);
+  product.atoms.insert(b->atoms.begin(), b->atoms.end());
+  return std::make_shared<const LoopAffine>(std::move(product));
+}
 
 LoopValue loop_int(std::string expr, bool nonnegative) {
   LoopValue value;
@@ -17,6 +52,7 @@ LoopValue loop_int(std::string expr, bool nonnegative) {
 LoopValue loop_known_int(int64_t number) {
   LoopValue value = loop_int(integer_literal(number), number >= 0);
   value.known = number;
+  value.affine = affine_literal(number);
   return value;
 }
 
@@ -111,7 +147,10 @@ void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const 
 }
 
 LoopValue generalized(LoopValue value) {
-  if (value.is_leaf()) value.known.reset();
+  if (value.is_leaf()) {
+    value.known.reset();
+    value.affine.reset();
+  }
   for (size_t i = 0; i < value.items.size(); ++i)
     if (value.kind != LoopKind::RangeIter || i != 2) value.items[i] = generalized(std::move(value.items[i]));
   return value;

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,20 @@ enum class LoopKind : uint8_t {
   RangeIter,  // an iterator: next is items[0], ends before items[1]; items[2]: the step
 };
 
+// An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. Both are
+// C++; an empty factor is 0. `degree`: how many numbers are multiplied; `atoms`: the numbers it is made of.
+struct LoopAffine {
+  std::string factor, base;
+  int degree = 0;
+  std::set<std::string> atoms;
+};
+using LoopAffineRef = std::shared_ptr<const LoopAffine>;
+LoopAffineRef affine_atom(const std::string& expr);
+LoopAffineRef affine_literal(int64_t value);
+// Null where the result is none, or an operand is null.
+LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus);
+LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b);
+
 struct LoopValue {
   LoopKind kind = LoopKind::Unbound;
   DType dtype = DType::F64;
@@ -37,6 +53,7 @@ struct LoopValue {
   int index = -1, dims = 0;      // Object, Array, Row
   std::vector<LoopValue> items;  // Tuple, Range, RangeIter
   std::optional<int64_t> known;  // Int: the value, if it is known here
+  LoopAffineRef affine;          // Int, in a loop's checked version
   std::string expr;              // of the leaf: Int, Float, Bool, Numpy, Row
 
   bool is_leaf() const {

@@ -52,6 +52,13 @@ std::string source_line(const std::string& file, int line) {
   return result.substr(from, result.find_last_not_of(" \t\n") - from + 1);
 }
 
+// At the head of a `for` loop over a range.
+bool at_range(const State& state) {
+  const Frame& frame = state.frames.back();
+  return frame.code->instructions[static_cast<size_t>(frame.ip)].op == Op::ForIter && frame.stack.back() &&
+         Py_TYPE(frame.stack.back().get()) == &PyRangeIter_Type;
+}
+
 // The iteration step, jump and exception instructions whose real execution is followed by more of the same.
 bool concrete_only(Op op) {
   switch (op) {
@@ -220,6 +227,12 @@ Ref CompiledFunction::run(State state) {
     if (PyErr_CheckSignals() < 0) {
       unwind(state);
       continue;
+    }
+    if (at_range(state)) {
+      const std::shared_ptr<LoopPace> pace = captures_.pace;
+      const LoopOutcome paced = pace->arrive(state, counters().captures, *loops, returned, report_loop);
+      if (paced == LoopOutcome::Returned) return returned;
+      if (paced == LoopOutcome::Advanced) continue;
     }
     do {
       if (step(state, returned) == StepResult::Returned) return returned;

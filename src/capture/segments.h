@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/evaluator.h"
+#include "capture/loop_pace.h"
 #include "capture/loops.h"
 
 namespace weft::capture {
@@ -31,6 +32,7 @@ struct Captures {
   std::unordered_map<std::string, std::shared_ptr<Segment>> segments;
   std::shared_ptr<Segment> root;
   std::vector<std::shared_ptr<Variant>> in_order;
+  std::shared_ptr<LoopPace> pace = std::make_shared<LoopPace>();
   std::shared_ptr<Loops> loops = std::make_shared<Loops>();
 };
 

@@ -60,6 +60,7 @@ enum class Kind : uint8_t {
   Handled,    // the exception that was being handled when the segment began
   Generator,  // not started: items: function, arguments…
   Super,      // super(object_type, items[0])
+  Range,      // range(*items) over symbolic ints, about to be iterated over
   Partial,    // functools.partial; items: function, arguments (tuple), keywords (dict)
   Opaque,     // a real object that no operation is known for
 };

@@ -608,3 +608,72 @@ def edit_distance_by_rows(a, b):
 def test_extremes_of_three():
     a, b = np.random.default_rng(0).integers(0, 4, (2, 60))
     assert weft.compile(edit_distance_by_rows)(a, b) == edit_distance_by_rows(a, b)
+
+
+def test_a_thousand_steps_compile_once():
+    def heat(u, steps):
+        for t in range(steps):
+            u[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.1 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+        return t
+
+    def decay(u, steps):
+        for t in range(steps):
+            u = u * (1 - 1 / (t + 2))
+        return u
+
+    for fn in (heat, decay):
+        u = rng.random((40, 50))
+        mine, theirs = u.copy(), u.copy()
+        explained = weft.compiler.explain(fn)(mine, 1000)
+        expected = fn(theirs, 1000)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+        np.testing.assert_allclose(explained.result, expected, rtol=1e-12)
+        assert len(explained.kernels) <= 4
+
+
+def test_rows_in_loops():
+    def solve(L, b):
+        x = np.zeros_like(b)
+        for i in range(L.shape[0]):
+            x[i] = (b[i] - L[i, :i] @ x[:i]) / L[i, i]
+        return x
+
+    L = np.tril(rng.standard_normal((60, 60))) + 10 * np.eye(60)
+    b = rng.standard_normal(60)
+    compiled = weft.compile(solve)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(L, b), solve(L, b), rtol=1e-12)
+
+
+def test_lengths_that_vary_do_not_recompile():
+    def total(n):
+        s = 0.0
+        for i in range(n):
+            s += i * 0.5
+        return s
+
+    compiled = weft.compile(total)
+    for n in range(20, 60):
+        identical(compiled(n), total(n))
+    assert weft.compiler.stats()["kernels"] == 1
+
+
+def test_checked_versions_fall_back():
+    """Indices that leave the array, wrap around or overflow in the middle of a loop that is vectorized otherwise."""
+
+    def shifted(a, b, shift, stride):
+        for i in range(len(b)):
+            b[i] = 2 * a[i * stride + shift] + i
+
+    def branches(a, b):
+        for i in range(len(a)):
+            if a[i] > 0:
+                b[i] = a[i - 1]
+            elif i > 3:
+                b[i] += a[i - 3] * i
+
+    a = rng.standard_normal(100)
+    calls = [(a, np.zeros(50), shift, stride) for shift, stride in ((0, 1), (50, 1), (51, 1), (0, 2), (2, 2), (-20, 1), (-101, 1))]
+    calls += [(a, np.zeros(50), 99, -1), (a, np.zeros(50), 2**62, 2**61), (a, a[50:], 0, 1)]
+    check(shifted, *calls, native=False)
+    check(branches, (a, np.zeros(100)), (a, np.zeros(40)))

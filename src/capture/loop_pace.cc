@@ -1,0 +1,83 @@
+#include "capture/loop_pace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/log.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr int kProbes = 4;                // rounds of each kind, before it is decided
+constexpr double kAlwaysPython_us = 3;    // rounds that segments cannot be faster than
+constexpr int64_t kProbeAgain = 1 << 14;  // arrivals
+
+}  // namespace
+
+LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops& loops, Ref& result,
+                                 const std::function<void(std::shared_ptr<Variant>)>& report) {
+  const size_t depth = state.frames.size();
+  const Code* code = state.frames.back().code;
+  const int at = state.frames.back().ip, end = loop_end(*code, at);
+  Clock::time_point start = Clock::now();
+  while (limit > 0) {
+    if (step(state, result) == StepResult::Returned) return LoopOutcome::Returned;
+    if (state.frames.size() < depth) return LoopOutcome::Advanced;
+    const Frame& frame = state.frames.back();
+    if (state.frames.size() == depth) {
+      if (frame.code != code || frame.ip < at || frame.ip >= end) return LoopOutcome::Advanced;
+      if (frame.ip == at) {
+        const Clock::time_point now = Clock::now();
+        head.python_us =
+            std::min(head.python_us, std::chrono::duration<double, std::micro>(now - start).count());
+        ++head.python_rounds;
+        --limit;
+        start = now;
+        if (PyErr_CheckSignals() < 0) {
+          unwind(state);
+          return LoopOutcome::Advanced;
+        }
+        continue;
+      }
+    }
+    if (loop_end(*frame.code, frame.ip) >= 0 && loops.run(state, result, report) == LoopOutcome::Returned)
+      return LoopOutcome::Returned;
+  }
+  return LoopOutcome::NotEntered;
+}
+
+LoopOutcome LoopPace::arrive(State& state, int64_t captures, Loops& loops, Ref& result,
+                             const std::function<void(std::shared_ptr<Variant>)>& report) {
+  const Code* code = state.frames.back().code;
+  const int at = state.frames.back().ip;
+  Head& head = heads_[{code, at}];
+  if (++head.arrivals % kProbeAgain == 0) head = Head{};
+  if (head.captures == captures && !head.in_python) {
+    ++head.segment_rounds;
+    head.segment_us = std::min(head.segment_us,
+                               std::chrono::duration<double, std::micro>(Clock::now() - head.last).count());
+  }
+  const bool decided = head.in_python || (head.python_rounds >= kProbes && head.segment_rounds >= kProbes);
+  if (!decided && head.python_rounds < kProbes) {
+    const LoopOutcome outcome = run_rounds(state, head, kProbes, loops, result, report);
+    if (outcome != LoopOutcome::NotEntered) return outcome;
+  }
+  const bool was_in_python = head.in_python;
+  if (head.python_rounds >= kProbes)
+    head.in_python = head.python_us < kAlwaysPython_us ||
+                     (head.segment_rounds >= kProbes && head.python_us < head.segment_us);
+  if (head.in_python) {
+    if (!was_in_python)
+      log::write(log::Channel::GraphBreaks,
+                 fmt::format("{}:{}: the loop goes on in Python, where a round takes {:.1f} us",
+                             code->file(), code->line(at), head.python_us));
+    return run_rounds(state, head, INT64_MAX, loops, result, report);
+  }
+  head.captures = captures;
+  head.last = Clock::now();
+  return LoopOutcome::NotEntered;
+}
+
+}  // namespace weft::capture
