@@ -1,7 +1,5 @@
 """Lists in scripts: sorting objects, and what an empty list stands for."""
 
-from typing import List
-
 import pytest
 import weft
 
@@ -17,7 +15,7 @@ class Ranked:
         return self.key < other.key
 
 
-def ranking(keys: List[int], reverse: bool) -> List[int]:
+def ranking(keys: list[int], reverse: bool) -> list[int]:
     items = [Ranked(key, place) for place, key in enumerate(keys)]
     items.sort(reverse)
     return [item.place for item in items]
@@ -35,7 +33,7 @@ def test_an_error_of_a_comparison_is_the_sorts():
         weft.jit.script(ranking)([1, -1], False)
 
 
-def whole_numbers(x: List[int]) -> int:
+def whole_numbers(x: list[int]) -> int:
     x.append(1)
     return len(x)
 
@@ -50,7 +48,7 @@ def passes_a_name() -> int:
 
 
 def passes_another_list() -> int:
-    x: List[float] = []
+    x: list[float] = []
     x.append(1.0)
     return whole_numbers(x)
 
