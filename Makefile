@@ -35,10 +35,11 @@ bench: build  ## Benchmarks as a table and JSON in build/bench
 bench-suite: build  ## The suite of NumPy programs (bench/programs) beside NumPy, a table in build/bench
 	@$(VENV) bench/suite.py
 
-bench-peers: build  ## Both beside NumPy, torch, numba, jax and numexpr, alternating in one run
+bench-peers: build  ## All of these beside numba, jax, torch and numexpr; text generation beside torch, ctranslate2, llama.cpp
 	@bench/setup_peers
 	@$(VENV) bench/run.py --peers
 	@$(VENV) bench/suite.py --peers
+	@$(VENV) bench/llm_peers.py
 
 bench-torchscript: setup-torch build  ## TorchScript in weft beside PyTorch, alternating; a table in build/bench
 	@$(VENV) bench/torchscript.py

@@ -169,7 +169,7 @@ def arc_distance_numexpr(theta_1, phi_1, theta_2, phi_2):
     half_chord = numexpr.evaluate(
         "sin((theta_2 - theta_1) / 2) ** 2 + cos(theta_1) * cos(theta_2) * sin((phi_2 - phi_1) / 2) ** 2"
     )
-    return numexpr.evaluate("2 * arctan2(sqrt(half_chord), sqrt(1 - half_chord))")
+    return numexpr.evaluate("2 * arctan2(sqrt(h), sqrt(1 - h))", {"h": half_chord})
 
 
 def options_inputs(rng, n):

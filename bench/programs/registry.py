@@ -70,7 +70,7 @@ def same(got, expected, rtol: float, strict: bool = True) -> str:
 
     strict: types and dtypes count as well; peers have their own.
     """
-    if isinstance(expected, (tuple, list)):
+    if isinstance(expected, tuple | list):
         if len(got) != len(expected):
             return f"{len(got)} results instead of {len(expected)}"
         return next(filter(None, (same(g, e, rtol, strict) for g, e in zip(got, expected))), "")

@@ -67,6 +67,28 @@ Shape first_positions(const std::vector<std::pair<size_t, Sym>>& starts, const S
   return first;
 }
 
+// A new tensor that is `base` but for the part that begins at `first`, which is left open.
+Tensor copy_around(const Tensor& base, const Shape& first, const Shape& part) {
+  const Shape& shape = base.shape();
+  const Tensor result = Tensor::empty(shape, base.dtype());
+  // What lies before and after the part along each dimension, within the part's range of the dimensions before it.
+  Shape from(shape.size(), 0), size = shape;
+  const auto copy = [&](size_t dim, int64_t begin, int64_t length) {
+    from[dim] = begin, size[dim] = length;
+    if (std::find(size.begin(), size.end(), 0) == size.end())
+      part_of(result, from, size).copy_from(part_of(base, from, size));
+  };
+  for (size_t d = 0; d < shape.size(); ++d) {
+    copy(d, 0, first[d]);
+    copy(d, first[d] + part[d], shape[d] - first[d] - part[d]);
+    from[d] = first[d], size[d] = part[d];
+  }
+  return result;
+}
+
+// No other tensor has this one's memory.
+bool is_sole_owner(const Tensor& tensor) { return tensor.impl().use_count() == 1 && tensor.storage().use_count() == 1; }
+
 int vector_bytes_of(const CompileOptions& options) {
   return options.vector_bytes > 0 ? options.vector_bytes : runtime::host_vector_bytes();
 }
@@ -128,6 +150,7 @@ class Planner {
         plan_.write_backs_.push_back({write.input, slot_of(update->second.source), update->second.starts});
     }
     find_last_uses();
+    find_taken_bases();
     plan_.num_slots_ = static_cast<int>(slots_.size());
     if (log::enabled(log::Channel::Schedule)) log::write(log::Channel::Schedule, plan_.describe());
   }
@@ -212,12 +235,15 @@ class Planner {
     step.is_update = true;
     step.starts = update.starts;
     step.inputs = {slot_of(update.base)};
+    if (update.is_copied) step.inputs.push_back(slot_of(update.source));
     for (const ir::Value* value : {update.result, update.source}) {
       const ops::TensorType& type = value->tensor();
       step.outputs.push_back({slot_of(value), type.dtype, planned_shape(type.shape)});
-      step.results.push_back(slot_of(value));
     }
+    step.results = {slot_of(update.result)};
+    if (!update.is_copied) step.results.push_back(slot_of(update.source));
     step.description = "copy of what is not replaced";
+    step.takes_base = !update.keeps_base;
     plan_.steps_.push_back(std::move(step));
   }
 
@@ -288,6 +314,25 @@ class Planner {
       used.insert(used.end(), step.results.begin(), step.results.end());
       for (int slot : used)
         if (slot >= 0 && !kept.count(slot) && seen.insert(slot).second) step.released.push_back(slot);
+    }
+  }
+
+  // An update may write to its base's memory if nothing reads the base later but the kernel that writes the part.
+  void find_taken_bases() {
+    const auto releases = [](const PlanStep& step, int slot) {
+      return std::find(step.released.begin(), step.released.end(), slot) != step.released.end();
+    };
+    for (size_t s = 0; s < plan_.steps_.size(); ++s) {
+      PlanStep& step = plan_.steps_[s];
+      if (step.is_update) {
+        const PlanStep* next = s + 1 < plan_.steps_.size() ? &plan_.steps_[s + 1] : nullptr;
+        const bool is_kernel = next && next->kernel && step.results.size() == 2;
+        const bool writes_part = is_kernel && std::count(next->arrays.begin(), next->arrays.end(), step.results[1]) > 0;
+        const int base = step.inputs[0];
+        step.takes_base = step.takes_base && (releases(step, base) || (writes_part && releases(*next, base)));
+      } else if (step.node && step.node->op && step.node->is("slice_update")) {
+        step.takes_base = releases(step, step.inputs[0]);
+      }
     }
   }
 };
@@ -382,29 +427,34 @@ void Plan::run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
 
 void Plan::run_update(const PlanStep& step, std::vector<Tensor>& slots,
                       const std::vector<int64_t>& symbols) const {
-  const Tensor& base = slots[static_cast<size_t>(step.inputs[0])];
+  const Tensor base = slots[static_cast<size_t>(step.inputs[0])];
   const Shape shape = step.outputs[0].shape.evaluate(symbols), part = step.outputs[1].shape.evaluate(symbols);
-  const Tensor result = Tensor::empty(shape, step.outputs[0].dtype);
   const Shape first = first_positions(step.starts, shape, symbols);
-  // What lies before and after the part along each dimension, within the part's range of the dimensions
-  // before it.
-  Shape from(shape.size(), 0), size = shape;
-  const auto copy = [&](size_t dim, int64_t begin, int64_t length) {
-    from[dim] = begin, size[dim] = length;
-    if (std::find(size.begin(), size.end(), 0) == size.end())
-      part_of(result, from, size).copy_from(part_of(base, from, size));
-  };
-  for (size_t d = 0; d < shape.size(); ++d) {
-    copy(d, 0, first[d]);
-    copy(d, first[d] + part[d], shape[d] - first[d] - part[d]);
-    from[d] = first[d], size[d] = part[d];
-  }
+  // The slot and `base` are two.
+  const bool in_place = step.takes_base && base.impl().use_count() == 2 && base.storage().use_count() == 1 &&
+                        is_contiguous(base.shape(), base.strides());
+  const Tensor result = in_place ? base : copy_around(base, first, part);
   slots[static_cast<size_t>(step.outputs[0].slot)] = result;
-  slots[static_cast<size_t>(step.outputs[1].slot)] = part_of(result, first, part);
+  const Tensor room = part_of(result, first, part);
+  if (step.inputs.size() > 1)
+    room.copy_from(slots[static_cast<size_t>(step.inputs[1])]);
+  else
+    slots[static_cast<size_t>(step.outputs[1].slot)] = room;
+}
+
+// slice_update without a copy of its first operand. False: it is needed.
+bool Plan::replace_in_place(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const {
+  const Tensor& base = slots[static_cast<size_t>(step.inputs[0])];
+  if (!is_sole_owner(base)) return false;
+  ops::Attrs attrs = has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs;
+  ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0].copy_from(slots[static_cast<size_t>(step.inputs[1])]);
+  slots[static_cast<size_t>(step.results[0])] = base;
+  return true;
 }
 
 void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots,
                     const std::vector<int64_t>& symbols) const {
+  if (step.takes_base && replace_in_place(step, slots, symbols)) return;
   std::vector<Tensor> operands;
   operands.reserve(step.inputs.size());
   for (int slot : step.inputs) operands.push_back(slot >= 0 ? slots[static_cast<size_t>(slot)] : Tensor());

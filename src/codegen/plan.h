@@ -45,9 +45,13 @@ struct PlanStep {
   ops::PreparedFn prepared;  // instead of `node`, where the operator has work that one preparation does
   std::vector<int> inputs;  // -1: absent
   std::vector<int> results;
-  // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the part.
+  // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the part, which
+  // is filled from inputs[1] or, where there is none, by a kernel.
   bool is_update = false;
   std::vector<std::pair<size_t, Sym>> starts;
+  // Of an update, and of an operator call that gives inputs[0] with something replaced: nothing uses inputs[0] later. Where
+  // no other tensor has its memory either, the result is written there.
+  bool takes_base = false;
 
   // … whose result is a part of a slot's tensor: these channels of a concatenation.
   std::optional<PlannedPart> part;
@@ -99,6 +103,7 @@ class Plan {
   void run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
                   const std::vector<int64_t>& symbols) const;
   void run_update(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
+  bool replace_in_place(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
   void run_call(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
   friend class Planner;
 };

@@ -39,6 +39,20 @@ const Value* view_root(const Value* value) {
   return value;
 }
 
+bool selects_same_range(const Node& a, const Node& b) {
+  const auto is_range = [](const Node& node) { return node.is("slice") || node.is("slice_update"); };
+  if (!is_range(a) || !is_range(b)) return false;
+  const size_t ndim = a.inputs[0]->tensor().shape.size();
+  const auto dim = [ndim](const Node& node) {
+    const auto n = static_cast<int64_t>(ndim);
+    return (node.attrs.get_int("dim") + n) % n;
+  };
+  if (b.inputs[0]->tensor().shape.size() != ndim || dim(a) != dim(b)) return false;
+  for (const char* name : {"start", "stop", "step"})
+    if (!sym_known_equal(std::get<Sym>(a.attrs.at(name)), std::get<Sym>(b.attrs.at(name)))) return false;
+  return true;
+}
+
 bool has_effects(const Node& node) {
   if (node.op && ops::has_side_effects(*node.op)) return true;
   return std::any_of(node.blocks.begin(), node.blocks.end(), [](const auto& block) {

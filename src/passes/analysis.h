@@ -23,6 +23,8 @@ bool has_effects(const ir::Node& node);
 // Is the memory that `value` is a view of, or is itself, changed by a node of the graph? Reads of it must then stay where
 // they are among the nodes with effects, and it is no constant.
 bool is_written(const ir::Value* value);
+// Do two nodes, each a slice or slice_update of tensors of one rank, take the same range?
+bool selects_same_range(const ir::Node& a, const ir::Node& b);
 // False for operators whose results differ from call to call.
 bool is_deterministic(const ir::OpDef& op);
 

@@ -95,7 +95,22 @@ Value* simplify_expand(Graph& graph, Node& node) {
 
 Value* simplify_slice(Graph&, Node& node) {
   const Sym* step = std::get_if<Sym>(&node.attrs.at("step"));
-  return step && step->is_constant() && step->constant() == 1 && same_as_operand(node) ? node.inputs[0] : nullptr;
+  if (step && step->is_constant() && step->constant() == 1 && same_as_operand(node)) return node.inputs[0];
+  // Only where an update is to be made of it: elsewhere the updated array is what stays in memory.
+  const auto& uses = node.output()->uses;
+  const bool is_base = uses.size() == 1 && uses[0].user && uses[0].user->is("slice_update") && uses[0].operand == 0;
+  Value* x = node.inputs[0];
+  if (!is_base || !is_op(x, "slice_update") || is_written(x) || !selects_same_range(node, *x->def)) return nullptr;
+  return x->def->inputs[1];
+}
+
+// What `a[i] += x` leaves, which stores a part twice.
+Value* simplify_slice_update(Graph& graph, Node& node) {
+  Value *base = node.inputs[0], *source = node.inputs[1];
+  if (is_written(base)) return nullptr;
+  if (is_op(source, "slice") && source->def->inputs[0] == base && selects_same_range(node, *source->def)) return base;
+  if (!is_op(base, "slice_update") || !selects_same_range(node, *base->def)) return nullptr;
+  return graph.add_node(*node.parent, *node.op, {base->def->inputs[0], source}, node.attrs, node.location, &node)->output();
 }
 
 // ---- arithmetic ------------------------------------------------------------------------------------------
@@ -194,6 +209,7 @@ constexpr NamedRule kRules[] = {
     {"reshape", simplify_reshape},
     {"expand", simplify_expand},
     {"slice", simplify_slice},
+    {"slice_update", simplify_slice_update},
     {"add", simplify_add},
     {"sub", simplify_sub},
     {"mul", simplify_mul},

@@ -40,6 +40,7 @@ class Fuser {
     }
     make_steps();
     while (store_what_kernels_share()) make_steps();
+    for (auto& [result, update] : plan_.updates) update.keeps_base = !update.is_copied && reads_base_elsewhere(update);
     return std::move(plan_);
   }
 
@@ -121,17 +122,6 @@ class Fuser {
     return std::get<Sym>(node.attrs.at(name));
   }
 
-  static bool is_same_slice(const ir::Node& slice, const ir::Node& update) {
-    const auto wrapped = [](const ir::Node& node) {
-      const auto ndim = static_cast<int64_t>(node.inputs[0]->tensor().shape.size());
-      return (node.attrs.get_int("dim") + ndim) % ndim;
-    };
-    return slice.kind == ir::NodeKind::Op && slice.is("slice") && slice.attrs.get_int("step") == 1 &&
-           wrapped(slice) == wrapped(update) &&
-           sym_known_equal(sym_of(slice, "start"), sym_of(update, "start")) &&
-           sym_known_equal(sym_of(slice, "stop"), sym_of(update, "stop"));
-  }
-
   bool is_result(const ir::Value* value) const {
     const auto& outputs = graph_.outputs();
     bool found = std::find(outputs.begin(), outputs.end(), value) != outputs.end();
@@ -152,18 +142,18 @@ class Fuser {
         update.source = node->inputs[1];
         ir::Node* next = update.source->def;
         const bool continues = next && replaces_part(*next) && has_one_use(update.source) &&
-                               next->inputs[0]->def && next->inputs[0]->def->inputs.size() == 1 &&
+                               next->inputs[0]->def && next->inputs[0]->def->is("slice") &&
                                next->inputs[0]->def->inputs[0] == node->inputs[0] &&
-                               is_same_slice(*next->inputs[0]->def, *node);
+                               selects_same_range(*next->inputs[0]->def, *node);
         if (!continues) break;
         inner.push_back(next);
         node = next;
       }
-      if (accept_update(update)) absorbed_.insert(inner.begin(), inner.end());
+      if (accept_update(update, !inner.empty())) absorbed_.insert(inner.begin(), inner.end());
     }
   }
 
-  bool accept_update(const Update& update) {
+  bool accept_update(Update& update, bool is_nested) {
     std::set<size_t> dims;
     for (const auto& [dim, start] : update.starts)
       if (!dims.insert(dim).second) return false;
@@ -172,17 +162,27 @@ class Fuser {
       absorbed_.insert(update.result->def);
       return true;
     }
+    if (is_written(update.result) || is_written(update.base) || is_written(update.source)) return false;
+    if (!is_written_in_place(update)) {
+      // A single slice_update is an operator call that does the same.
+      if (!is_nested) return false;
+      update.is_copied = true;
+      plan_.updates.emplace(update.result, update);
+      return true;
+    }
     const ir::Node* source = update.source->def;
-    if (!source || !order_.count(source) || !has_one_use(update.source) || !codegen::is_fusible(*source))
-      return false;
-    if (reads_written(*source) || is_written(update.result)) return false;
-    if (!source->op ||
-        (source->op->kind != ops::OpKind::Pointwise && source->op->kind != ops::OpKind::Reduction))
-      return false;
     plan_.updates.emplace(update.result, update);
     plan_.updating.insert(update.source);
     order_[source] = order_[update.result->def];
     return true;
+  }
+
+  // Can a kernel write the source where it belongs?
+  bool is_written_in_place(const Update& update) const {
+    const ir::Node* source = update.source->def;
+    if (!source || !order_.count(source) || !has_one_use(update.source) || !codegen::is_fusible(*source)) return false;
+    if (reads_written(*source) || !source->op) return false;
+    return source->op->kind == ops::OpKind::Pointwise || source->op->kind == ops::OpKind::Reduction;
   }
 
   // The rest of the base holds already what is to be written to it.
@@ -202,8 +202,23 @@ class Fuser {
     require(update.base, "a part of it is replaced");
     const SymShape strides = codegen::contiguous_sym_strides(update.result->tensor().shape);
     plan_.memory.strides[update.result] = strides;
+    if (update.is_copied) return require(update.source, "it is copied into an array");
     store(update.source, "it replaces a part of an array");
     plan_.memory.strides[update.source] = strides;
+  }
+
+  // Does the kernel that writes the part read the base at another position than the one it writes?
+  bool reads_base_elsewhere(const Update& update) {
+    IndexSpace space;
+    std::vector<Index> index;
+    const std::vector<Visit> visits = walk(update.source, space, &index);
+    for (const auto& [dim, start] : update.starts) index[dim] = space.add(index[dim], Index(start));
+    const std::string here = space.key(space.flatten(index, update.base->tensor().shape));
+    const ir::Value* memory = view_root(update.base);
+    return std::any_of(visits.begin(), visits.end(), [&](const Visit& visit) {
+      return !visit.is_reduction && view_root(visit.value) == memory &&
+             (visit.value != update.base || space.key(visit.address) != here);
+    });
   }
 
   // Values that the blocks of a control-flow node use from outside.

@@ -31,6 +31,8 @@ struct Update {
   ir::Value* base;
   ir::Value* source;
   std::vector<std::pair<size_t, Sym>> starts;  // dimension and first position of the part; its size is the source's
+  bool is_copied = false;  // the source is stored by itself, or a view, and copied to its place
+  bool keeps_base = true;  // the source's kernel reads the base, and not only where it writes
 };
 
 struct FusionPlan {

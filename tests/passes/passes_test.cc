@@ -90,6 +90,23 @@ TEST(Canonicalize, ViewChains) {
 )");
 }
 
+TEST(Canonicalize, PartsStoredTwice) {
+  expect_body("canonicalize", "%x: f32[8], %y: f32[6]", R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
+  %2: f32[8] = slice_update(%1, %y) {dim=0, start=1, stop=7}
+  return %2
+)", R"(  %5: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
+  return %5
+)");
+  // What replaces a part of another part is no such thing.
+  expect_body("canonicalize", "%x: f32[8], %y: f32[6]", R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
+  %2: f32[8] = slice_update(%1, %y) {dim=0, start=2, stop=8}
+  return %2
+)", R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
+  %2: f32[8] = slice_update(%1, %y) {dim=0, start=2, stop=8}
+  return %2
+)");
+}
+
 TEST(Canonicalize, NeutralElements) {
   expect_body("canonicalize", "%x: f32[4]", R"(  %1: f32[] = constant {1.0}
   %2: f32[4] = mul(%1, %x)

@@ -296,6 +296,38 @@ def data_dependent_while(rng, n):
     return loop, (rng.standard_normal(n) * 1000,)
 
 
+@program()
+def parts_updated_again_and_again(rng, n):
+    def steps(a, b):
+        work = a.copy()
+        before = work[0].copy()
+        for _ in range(3):
+            work[1:] -= 0.5 * (b[1:] - b[:-1])  # reads what it writes
+            work[:-1, 1:] = work[1:, :-1] + b[:-1, 1:]  # and what it has written
+            work[0, :] = work[-1, :]
+            b[1:-1, 1:-1] = work[1:-1, 1:-1]
+        return work, before
+
+    return steps, (rng.standard_normal((n + 2, n + 2)), rng.standard_normal((n + 2, n + 2)))
+
+
+@program()
+def updated_arrays_that_are_still_seen(rng, n):
+    def steps(a):
+        work = a * 2.0
+        row = work[1]
+        kept = work + 0.0
+        work[1] = work[0] * 3.0
+        seen = row + 1.0
+        work[:, 0] += kept[:, 0]
+        other = work * 1.0
+        other[::2] = work[::2] - row
+        work[0] = 7.0
+        return work, kept, seen, other, row.sum() * 0.0
+
+    return steps, (rng.standard_normal((n + 2, n + 1)),)
+
+
 def _run(make, rtol, fullgraph, sizes):
     rng = np.random.default_rng(7)
     compiled = None

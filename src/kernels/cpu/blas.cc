@@ -136,10 +136,11 @@ struct BlasOperand {
   }
 };
 
-// c in tiles, whose sizes depend on c's alone, on weft's threads.
+// c in tiles, whose sizes do not depend on the number of threads, on weft's threads.
 template <class T>
 void tiled_gemm(int64_t m, int64_t n, int64_t k, const BlasOperand<T>& a, const BlasOperand<T>& b, T* c) {
-  const int64_t columns = 256, rows = m * n <= (1 << 20) ? 64 : 256;
+  // BLAS packs the columns again for each tile of rows, unless the product is small: then it has kernels that do not.
+  const int64_t columns = 512, rows = k <= 32 || m * n <= (1 << 16) ? 64 : m * n <= (1 << 19) ? 128 : 256;
   const int64_t across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
   const int64_t grain = std::max<int64_t>(1, (1 << 18) / (std::min(rows, m) * std::min(columns, n) * k));
   parallel_for(0, across * down, grain, [&](int64_t begin, int64_t end) {
@@ -175,12 +176,13 @@ double inner_product(int64_t k, const double* left, int64_t left_stride, const d
 void matrix_vector_product(int64_t m, int64_t k, const BlasOperand<double>& a, const double* x, int64_t stride, double* c) {
   using Gemv = void(Layout, Transpose, int, int, double, const double*, int, const double*, int, double, double*, int);
   static Gemv* const gemv = Blas::instance().symbol<Gemv>("cblas_dgemv");
-  constexpr int64_t kRows = 64;
-  const int64_t grain = std::max<int64_t>(1, (1 << 14) / (std::min(kRows, m) * k));
-  parallel_for(0, (m + kRows - 1) / kRows, grain, [&](int64_t begin, int64_t end) {
+  // Where a's columns are contiguous, a block is a stripe of each of them: a short one would waste pages.
+  const int64_t most = a.transpose == kTranspose ? 256 : 64;
+  const int64_t grain = std::max<int64_t>(1, (1 << 14) / (std::min(most, m) * k));
+  parallel_for(0, (m + most - 1) / most, grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      const int64_t i = block * kRows;
-      int rows = static_cast<int>(std::min(kRows, m - i)), columns = static_cast<int>(k);
+      const int64_t i = block * most;
+      int rows = static_cast<int>(std::min(most, m - i)), columns = static_cast<int>(k);
       if (a.transpose == kTranspose) std::swap(rows, columns);
       gemv(kRowMajor, a.transpose, rows, columns, 1.0, a.at(i, 0), a.leading, x, static_cast<int>(stride), 0.0, c + i, 1);
     }
