@@ -220,6 +220,16 @@ V builtin_float(Evaluator& ev, CallArgs& args) {
   return fold(ev, "builtins", "float", args);
 }
 
+V builtin_complex(Evaluator& ev, CallArgs& args) {
+  expect(args, 0, 2);
+  if (args.args.size() == 1) {
+    const V& value = ev.realize(args.args[0]);
+    if (value->kind == Kind::Array) return single_element(ev, value, DType::C128, WeakKind::Complex);
+    if (value->kind == Kind::Scalar) return data_scalar(cast_to(value->tensor, DType::C128), WeakKind::Complex);
+  }
+  return fold(ev, "builtins", "complex", args);
+}
+
 V builtin_int(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 2);
   if (args.args.size() == 1) {
@@ -251,6 +261,9 @@ V builtin_isinstance(Evaluator& ev, CallArgs& args) {
   Ref classes = ev.constant(args.args[1]);
   if (!type || !classes) graph_break("isinstance() of an unknown object");
   std::vector<PyObject*> candidates;
+  // int | float: its classes are a tuple.
+  if (std::string_view(Py_TYPE(classes.get())->tp_name) == "types.UnionType")
+    classes = checked(PyObject_GetAttrString(classes.get(), "__args__"));
   if (PyTuple_Check(classes.get()))
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes.get()); ++i)
       candidates.push_back(PyTuple_GET_ITEM(classes.get(), i));
@@ -549,6 +562,7 @@ void register_builtins() {
                                                         {"abs", builtin_abs},
                                                         {"float", builtin_float},
                                                         {"int", builtin_int},
+                                                        {"complex", builtin_complex},
                                                         {"bool", builtin_bool},
                                                         {"str", builtin_str},
                                                         {"isinstance", builtin_isinstance},

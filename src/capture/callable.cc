@@ -53,6 +53,7 @@ bool ensure_ready() {
   for (const char* module : {"weft._entered", "weft._entered_library"})
     if (!register_replacements(module)) return false;
   register_numpy_making();
+  register_numpy_index();
   ready = true;
   return true;
 }

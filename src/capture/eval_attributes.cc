@@ -201,7 +201,7 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
     case Kind::Array: {
       const std::string text = utf8(name);
       if (V value = numpy_attribute(*this, owner, text)) return value;
-      if (find_array_method(text)) return bound(owner, text);
+      if (find_array_method(text) || find_method_replacement(text)) return bound(owner, text);
       graph_break(fmt::format("attribute '{}' of an array", text));
     }
     case Kind::List:

@@ -14,6 +14,7 @@ struct Registry {
   std::unordered_map<PyObject*, Lowering> by_object;
   std::unordered_map<PyObject*, PyObject*> replacements;
   std::unordered_map<std::string, Lowering> methods;
+  std::unordered_map<std::string, PyObject*> method_replacements;
   std::unordered_map<std::string, AttributeLowering> attributes;
 };
 Registry& registry() {
@@ -21,10 +22,8 @@ Registry& registry() {
   return instance;
 }
 
-}  // namespace
-
-void register_lowering(const char* path, Lowering lowering) {
-  std::string rest = path;
+// What a dotted path names; null where this version of the module has no such name.
+Ref find_object(std::string rest) {
   const size_t first = rest.find('.');
   Ref object = Ref::steal(PyImport_ImportModule(rest.substr(0, first).c_str()));
   rest = rest.substr(first + 1);
@@ -33,11 +32,14 @@ void register_lowering(const char* path, Lowering lowering) {
     object = Ref::steal(PyObject_GetAttrString(object.get(), rest.substr(0, dot).c_str()));
     rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
   }
-  if (!object) {
-    PyErr_Clear();
-    return;
-  }
-  registry().by_object[object.release()] = lowering;  // lives as long as the process
+  if (!object) PyErr_Clear();
+  return object;
+}
+
+}  // namespace
+
+void register_lowering(const char* path, Lowering lowering) {
+  if (Ref object = find_object(path)) registry().by_object[object.release()] = lowering;  // as long as the process
 }
 
 Lowering find_lowering(PyObject* callable) {
@@ -46,15 +48,21 @@ Lowering find_lowering(PyObject* callable) {
 }
 
 void register_replacement(const char* path, PyObject* function) {
-  const size_t dot = std::string_view(path).find('.');
-  Ref module = Ref::steal(PyImport_ImportModule(std::string(path, dot).c_str()));
-  Ref object = module ? Ref::steal(PyObject_GetAttrString(module.get(), path + dot + 1)) : Ref();
-  PyErr_Clear();
-  if (object) registry().replacements[object.release()] = Py_NewRef(function);
+  // Methods of arrays, of ufuncs, and subscripts of numpy.r_ and the like are known by name.
+  if (std::string_view(path).find('.') != std::string_view::npos && std::string_view(path).substr(0, 3) == "nd.") {
+    registry().method_replacements[path + 3] = Py_NewRef(function);
+    return;
+  }
+  if (Ref object = find_object(path)) registry().replacements[object.release()] = Py_NewRef(function);
 }
 PyObject* find_replacement(PyObject* callable) {
   auto found = registry().replacements.find(callable);
   return found == registry().replacements.end() ? nullptr : found->second;
+}
+
+PyObject* find_method_replacement(const std::string& name) {
+  auto found = registry().method_replacements.find(name);
+  return found == registry().method_replacements.end() ? nullptr : found->second;
 }
 
 void register_array_method(const char* name, Lowering lowering) { registry().methods[name] = lowering; }
@@ -243,10 +251,16 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty())
     return zero_argument_super();
-  // Where there are both, the source in Python knows the keywords.
-  const Lowering lowering = find_lowering(object);
-  PyObject* const replacement = find_replacement(object);
-  if (lowering && (!replacement || args.keywords.empty())) return lowering(*this, args);
+  // A Python source stands in for what the lowering cannot do.
+  PyObject* replacement = find_replacement(object);
+  if (Lowering lowering = find_lowering(object)) {
+    if (!replacement) return lowering(*this, args);
+    try {
+      CallArgs copied = args;
+      return lowering(*this, copied);
+    } catch (const GraphBreak&) {
+    }
+  }
   if (replacement) {
     enter(replacement, std::move(args));
     return nullptr;
@@ -284,9 +298,19 @@ V Evaluator::call_bound(const V& bound, CallArgs args) {
   const V& self = bound->items[0];
   if (realize(self)->kind == Kind::Array) {
     Lowering lowering = find_array_method(bound->name);
-    if (!lowering) graph_break(fmt::format("a call of the array method '{}'", bound->name));
+    PyObject* replacement = find_method_replacement(bound->name);
+    if (!lowering && !replacement) graph_break(fmt::format("a call of the array method '{}'", bound->name));
     args.args.insert(args.args.begin(), self);
-    return lowering(*this, args);
+    if (!replacement) return lowering(*this, args);
+    if (lowering) {
+      try {
+        CallArgs copied = args;
+        return lowering(*this, copied);
+      } catch (const GraphBreak&) {
+      }
+    }
+    enter(replacement, std::move(args));
+    return nullptr;
   }
   return call_builtin_method(*this, self, bound->name, args);
 }

@@ -82,6 +82,12 @@ bool Evaluator::execute_data(const Instruction& in) {
       return true;
     }
     case Op::Subscript: {
+      const size_t depth = frames_.size();
+      if (enter_subscript(top(2), top(1))) {
+        auto& stack = frames_[depth - 1].stack;
+        stack.resize(stack.size() - 2);
+        return true;
+      }
       V result = subscript(top(2), top(1));
       drop(2);
       push(result);

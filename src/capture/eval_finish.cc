@@ -54,11 +54,18 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Array:
     case Kind::Scalar:
+      if (value->kind == Kind::Array && !value->name.empty()) {
+        step.op = BuildOp::Bound;
+        step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
+        operands = value->items;
+        break;
+      }
       step.op = BuildOp::Output;
       step.imm = static_cast<int64_t>(outputs_.size());
       step.is_scalar = value->kind == Kind::Scalar;
       step.weak = value->weak;
       step.flavor = value->flavor;
+      step.is_view = value->view_of != nullptr;
       step.transpose =
           value->kind == Kind::Array && value->f_order && value->tensor.dim() > 1 && !value->view_of;
       {

@@ -80,6 +80,13 @@ V Evaluator::binary(int op, const V& a, const V& b) {
     V y = b->kind == Kind::SymInt ? int_value(sym_specialize(b->sym)) : b;
     return binary(op, x, y);
   }
+  // int | float
+  const auto is_class = [](const V& v) {
+    return v->is_const() && (PyType_Check(v->object.get()) ||
+                             std::string_view(Py_TYPE(v->object.get())->tp_name) == "types.UnionType");
+  };
+  if (op == 7 && is_class(a) && is_class(b))
+    return const_value(checked(PyNumber_Or(a->object.get(), b->object.get())));
   if (a->is_const() && b->is_const() && is_foldable(a->object.get()) && is_foldable(b->object.get()))
     return const_value(binary_operation(op, a->object.get(), b->object.get()));
   if (op % 13 == 0 && is_sequence(a) && is_sequence(b)) {
@@ -169,6 +176,27 @@ V Evaluator::unary(Op op, const V& a) {
                                                     : PyNumber_Invert(o)));
   }
   graph_break("an operator on an object that capture knows nothing of");
+}
+
+bool Evaluator::enter_subscript(const V& container, const V& key) {
+  static PyObject* getitem = PyUnicode_InternFromString("__getitem__");
+  realize(container);
+  if (container->is_const()) {
+    PyObject* function = find_replacement(container->object.get());
+    if (!function || PyCallable_Check(container->object.get())) return false;
+    CallArgs args;
+    args.args = {key};
+    enter(function, std::move(args));
+    return true;
+  }
+  if (container->kind != Kind::Instance) return false;
+  PyObject* method = _PyType_Lookup(container->object_type, getitem);
+  if (!method || !PyFunction_Check(method)) return false;
+  if (!container->source) pin_type(container->object_type);
+  CallArgs args;
+  args.args = {container, key};
+  enter(method, std::move(args));
+  return true;
 }
 
 V Evaluator::subscript(const V& container, const V& key) {

@@ -85,6 +85,8 @@ class Evaluator {
   V compare(int op, const V& a, const V& b);
   V unary(Op op, const V& a);
   V subscript(const V& container, const V& key);
+  // Enters the Python function that answers the subscript, where there is one.
+  bool enter_subscript(const V& container, const V& key);
   void store_subscript(const V& container, const V& key, const V& value);
   V contains(const V& container, const V& item);
   V iterator(const V& value);
@@ -210,6 +212,8 @@ Lowering find_lowering(PyObject* callable);
 // A Python function that is entered instead of the callable ("functools.reduce").
 void register_replacement(const char* path, PyObject* function);
 PyObject* find_replacement(PyObject* callable);
+// Sources of methods: "sort" of arrays, "ufunc.at" of ufuncs.
+PyObject* find_method_replacement(const std::string& name);
 // Methods and attributes of arrays and NumPy scalars.
 void register_array_method(const char* name, Lowering lowering);
 Lowering find_array_method(const std::string& name);

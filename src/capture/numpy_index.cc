@@ -71,8 +71,20 @@ bool is_integer(const V& part) {
 }
 
 // An index array: integers or a mask.
-Tensor index_array(Evaluator& ev, const V& part) {
+Tensor index_array(Evaluator& ev, const V& part, Sym size) {
   if (part->kind == Kind::Scalar || part->is_const()) graph_break("a subscript of this type");
+  if (part->kind == Kind::List || part->kind == Kind::Tuple) {
+    // A known mask is the positions where it is true.
+    std::vector<V> positions;
+    bool mask = !part->items.empty();
+    for (size_t i = 0; i < part->items.size() && mask; ++i) {
+      const Ref item = ev.constant(part->items[i]);
+      mask = item && PyBool_Check(item.get());
+      if (mask && item.get() == Py_True) positions.push_back(int_value(static_cast<int64_t>(i)));
+    }
+    if (mask && size.is_constant() && size.constant() == static_cast<int64_t>(part->items.size()))
+      return cast_to(as_tensor(ev, list_value(std::move(positions))), DType::I64);
+  }
   Tensor result = as_tensor(ev, part);
   // NumPy takes a sequence of nothing for integers.
   if (part->kind != Kind::Array && product(ops::sym_shape(result)).is_constant() && result.numel() == 0)
@@ -108,7 +120,10 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
     } else if (is_slice(part) || is_integer(part)) {
       ++consumed;
     } else if (!part->is(Py_None)) {
-      index_arrays[i] = index_array(ev, part);
+      const Sym size = consumed < array->tensor.dim() && !has_ellipsis
+                           ? ops::sym_shape(array->tensor)[static_cast<size_t>(consumed)]
+                           : Sym(-1);
+      index_arrays[i] = index_array(ev, part, size);
       consumed += index_arrays[i].dtype() == DType::Bool ? index_arrays[i].dim() : 1;
       has_arrays = true;
     }
@@ -186,7 +201,30 @@ V gathered(Evaluator& ev, const V& key, const Indexed& target) {
   return value;
 }
 
+// array[key] += value, repeated positions counting each time.
+V add_at(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, indices, b");
+  const V& array = ev.realize(bound[0]);
+  if (array->kind != Kind::Array || array->flavor != Flavor::NdArray) graph_break("add.at() of this object");
+  Indexed target = index(ev, array, bound[1]);
+  const V& value = ev.realize(bound[2]);
+  const Tensor source = cast_to(as_tensor(ev, value), target.tensor.dtype());
+  Tensor updated;
+  if (target.arrays.empty()) {
+    updated = ops::call1("add", {target.tensor, source});
+  } else {
+    std::vector<Tensor> operands = target.arrays;
+    operands.insert(operands.begin(), {target.tensor, source});
+    updated = ops::call1("index_put", std::move(operands), {{"accumulate", true}});
+  }
+  ev.prepare_mutation(array);
+  ev.tracer().record_copy(target.tensor, updated);
+  return none_value();
+}
+
 }  // namespace
+
+void register_numpy_index() { register_lowering("weft._entered.ufuncs.add_at", add_at); }
 
 V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
   Indexed result = index(ev, array, key);

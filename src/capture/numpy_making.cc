@@ -7,9 +7,16 @@
 namespace weft::capture {
 namespace {
 
-// Of known numbers only: the array is a constant, made by NumPy.
-constexpr const char* kKnown[] = {"linspace", "logspace", "geomspace", "tri",
-                                  "hanning",  "hamming",  "blackman",  "bartlett"};
+// Of known numbers and dtypes only: the value is a constant, made by NumPy.
+constexpr const char* kKnown[] = {
+    "numpy.linspace",     "numpy.logspace",      "numpy.geomspace",      "numpy.tri",
+    "numpy.hanning",      "numpy.hamming",       "numpy.blackman",       "numpy.bartlett",
+    "numpy.kaiser",       "numpy.indices",       "numpy.tril_indices",   "numpy.triu_indices",
+    "numpy.diag_indices", "numpy.mask_indices",  "numpy.fft.fftfreq",    "numpy.fft.rfftfreq",
+    "numpy.result_type",  "numpy.promote_types", "numpy.can_cast",       "numpy.issubdtype",
+    "numpy.isdtype",      "numpy.mintypecode",   "numpy.min_scalar_type", "numpy.typename",
+    "numpy.finfo",        "numpy.iinfo",         "numpy.dtype",          "numpy.broadcast_shapes",
+    "numpy.isscalar",     "builtins.issubclass", "numpy.base_repr",      "numpy.binary_repr"};
 
 Ref known(Evaluator& ev, const V& value, const char* name) {
   if (ev.realize(value)->kind == Kind::SymInt) return int_value(sym_specialize(value->sym))->object;
@@ -18,10 +25,28 @@ Ref known(Evaluator& ev, const V& value, const char* name) {
   return object;
 }
 
+// The object as a value: arrays become tensors, containers keep their form.
+V constant_value(PyObject* object, const char* name) {
+  if (PyTuple_Check(object) || PyList_CheckExact(object)) {
+    std::vector<V> items;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      items.push_back(constant_value(PySequence_Fast_GET_ITEM(object, i), name));
+    return PyTuple_Check(object) ? tuple_value(std::move(items)) : list_value(std::move(items));
+  }
+  if (!PyArray_Check(object)) return const_value(Ref::borrow(object));
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (!PyArray_CheckExact(object) || !dtype_of_descr(PyArray_DESCR(array)))
+    graph_break(fmt::format("{}() with a result of this kind", name));
+  const Tensor tensor = borrow_array(array).clone();
+  return array_value(ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}));
+}
+
 template <size_t kIndex>
 V made(Evaluator& ev, CallArgs& args) {
-  const char* name = kKnown[kIndex];
-  Ref numpy = checked(PyImport_ImportModule("numpy")),
+  const std::string path = kKnown[kIndex];
+  const size_t dot = path.rfind('.');
+  const char* name = kKnown[kIndex] + dot + 1;
+  Ref numpy = checked(PyImport_ImportModule(path.substr(0, dot).c_str())),
       function = checked(PyObject_GetAttrString(numpy.get(), name));
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
       keywords = checked(PyDict_New());
@@ -30,17 +55,17 @@ V made(Evaluator& ev, CallArgs& args) {
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), known(ev, value, name).get()) < 0)
       throw PythonError{};
-  Ref result = checked(PyObject_Call(function.get(), positional.get(), keywords.get()));
-  auto* array = reinterpret_cast<PyArrayObject*>(result.get());
-  if (!PyArray_CheckExact(result.get()) || !dtype_of_descr(PyArray_DESCR(array)))
-    graph_break(fmt::format("{}() with a result of this kind", name));
-  const Tensor tensor = borrow_array(array).clone();
-  return array_value(ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}));
+  Ref result = Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
+  if (!result) {
+    PyErr_Clear();  // raised again when the call is performed for real
+    graph_break(fmt::format("{}() raises", name));
+  }
+  return constant_value(result.get(), name);
 }
 
 template <size_t... I>
 void register_made(std::index_sequence<I...>) {
-  (register_lowering((std::string("numpy.") + kKnown[I]).c_str(), made<I>), ...);
+  (register_lowering(kKnown[I], made<I>), ...);
 }
 
 V diag(Evaluator& ev, CallArgs& args) {
@@ -86,6 +111,36 @@ V plainly(Evaluator& ev, CallArgs& args) {
                           function ? callable_name(function.get()) : std::string("a function")));
 }
 
+// An operator of weft's by name, strict: operands have the dtypes it wants.
+V operator_call(Evaluator& ev, CallArgs& args) {
+  if (args.args.empty()) graph_break("operator() without a name");
+  std::vector<Tensor> operands;
+  for (size_t i = 1; i < args.args.size(); ++i) operands.push_back(as_tensor(ev, args.args[i]));
+  ops::Attrs attrs;
+  for (const auto& [key, value] : args.keywords) {
+    const Ref object = ev.constant(value);
+    if (object && PyBool_Check(object.get()))
+      attrs.set(key, object.get() == Py_True);
+    else
+      attrs.set(key, ev.to_sym(value, "an attribute"));
+  }
+  std::vector<V> results;
+  for (Tensor& result : ops::call(ops::get_op(ev.to_string(args.args[0], "a name")), {operands, attrs}))
+    results.push_back(array_value(std::move(result)));
+  return results.size() == 1 ? results[0] : tuple_value(std::move(results));
+}
+
+// The first operand; a graph in which the second is not all true gives up.
+V require(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "value, condition");
+  const V& value = ev.realize(bound[0]);
+  const Tensor x = as_tensor(ev, value);
+  V result = array_value(ops::call1("require", {x, as_tensor(ev, bound[1])}),
+                         value->kind == Kind::Array ? value->flavor : Flavor::NumpyScalar);
+  result->f_order = value->f_order;
+  return result;
+}
+
 }  // namespace
 
 void register_numpy_making() {
@@ -93,6 +148,8 @@ void register_numpy_making() {
   register_lowering("numpy.diag", diag);
   register_lowering("numpy.nan_to_num", nan_to_num);
   register_lowering("weft._entered.plainly", plainly);
+  register_lowering("weft._entered.require", require);
+  register_lowering("weft._entered.operator", operator_call);
 }
 
 }  // namespace weft::capture

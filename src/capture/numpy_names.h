@@ -44,6 +44,7 @@ void register_numpy_sorting();
 void register_numpy_positions();
 void register_numpy_ufunc_methods();
 void register_numpy_making();
+void register_numpy_index();
 void register_builtins();
 
 }  // namespace weft::capture

@@ -293,6 +293,7 @@ constexpr std::pair<const char*, const char*> kUfuncs[] = {
     {"isinf", "isinf"},
     {"isfinite", "isfinite"},
     {"copysign", "copysign"},
+    {"nextafter", "nextafter"},
     {"logaddexp", "logaddexp"},
     {"logaddexp2", "logaddexp2"},
     {"heaviside", "heaviside"},
@@ -329,7 +330,8 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   const auto& params = ops::get_op(op).params;
   const auto num_operands = static_cast<size_t>(std::count_if(
       params.begin(), params.end(), [](const ops::Param& p) { return p.type == ops::Param::Type::Tensor; }));
-  V out, dtype;
+  V out, dtype, where;
+  std::string casting = "same_kind";
   for (const auto& [key, value] : args.keywords) {
     if (key == "out") {
       out = value;
@@ -337,7 +339,11 @@ V ufunc(Evaluator& ev, CallArgs& args) {
       if (ev.is_none(out)) out = nullptr;
     } else if (key == "dtype") {
       if (!ev.is_none(value)) dtype = value;
-    } else if (key == "where" && ev.realize(value)->is(Py_True)) {
+    } else if (key == "where") {
+      if (!ev.realize(value)->is(Py_True)) where = value;
+    } else if (key == "casting") {
+      casting = ev.to_string(value, "casting");
+    } else if ((key == "order" && ev.to_string(value, "order") == "K") || key == "subok") {
     } else {
       graph_break(fmt::format("a ufunc with the argument '{}'", key));
     }
@@ -350,9 +356,13 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   }
   if (operands.size() != num_operands) graph_break("a ufunc with another number of operands");
   bool any_array = false;
+  if (casting != "same_kind" && casting != "unsafe") graph_break(fmt::format("a ufunc with casting={}", casting));
   for (V& operand : operands) {
     ev.realize(operand);
     any_array |= operand->kind == Kind::Array;
+    if (dtype && casting == "same_kind" &&
+        info(as_tensor(ev, operand).dtype()).kind > info(to_dtype(ev, dtype, "dtype")).kind)
+      graph_break("a ufunc with a dtype of a smaller kind");
     if (dtype) operand = array_value(cast_to(as_tensor(ev, operand), to_dtype(ev, dtype, "dtype")));
   }
   V result;
@@ -365,13 +375,24 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   } else {
     result = numpy_pointwise(ev, op, operands);
   }
-  if (!out) return result;
+  if (!out) {
+    if (where) graph_break("a ufunc with where= and no out=");
+    return result;
+  }
   if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray)
     graph_break("out= that is not an array");
   if (info(result->tensor.dtype()).kind > info(out->tensor.dtype()).kind)
     graph_break("out= of a smaller kind");
   if (!(str(ops::sym_shape(result->tensor)) == str(ops::sym_shape(out->tensor))))
     graph_break("out= of another shape");
+  if (where) {
+    const Tensor mask = as_tensor(ev, where);
+    if (mask.dtype() != DType::Bool || mask.dim() > out->tensor.dim()) graph_break("a ufunc with this where=");
+    result = array_value(
+        ops::call1("where", {mask, cast_to(result->tensor, out->tensor.dtype()), out->tensor}));
+    if (str(ops::sym_shape(result->tensor)) != str(ops::sym_shape(out->tensor)))
+      graph_break("a ufunc with a larger where=");
+  }
   assign(ev, out, out->tensor, result);
   return out;
 }

@@ -13,7 +13,7 @@ std::vector<int64_t> to_axes(Evaluator& ev, const V& axis, int64_t ndim, const c
     for (int64_t d = 0; d < ndim; ++d) axes.push_back(d);
     return axes;
   }
-  const bool many = axis->kind == Kind::Tuple || (axis->is_const() && PyTuple_CheckExact(axis->object.get()));
+  const bool many = axis->kind == Kind::Tuple || axis->kind == Kind::List || (axis->is_const() && PyTuple_CheckExact(axis->object.get()));
   for (const V& item : many ? ev.elements(axis) : std::vector<V>{axis})
     axes.push_back(ops::normalize_dim(op, ev.to_int(item, "axis"), ndim));
   return axes;

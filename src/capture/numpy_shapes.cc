@@ -204,18 +204,6 @@ V squeeze(Evaluator& ev, CallArgs& args) {
   return view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
 }
 
-V astype(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "a, dtype, *, copy");
-  const V& array = array_argument(ev, bound[0]);
-  const DType dtype = to_dtype(ev, bound[1], "dtype");
-  if (is_complex(array->tensor.dtype()) && !is_complex(dtype))
-    graph_break("a cast that discards imaginary parts");
-  if (bound[2] && !ev.truth(bound[2]) && dtype == array->tensor.dtype()) return array;
-  V value = copy_of(array, dtype);
-  value->flavor = array->flavor;
-  return value;
-}
-
 // Whether order= asks for Fortran order of an array's copy, where `otherwise` is the default.
 bool wants_fortran(Evaluator& ev, const V& order, const V& array, const char* otherwise) {
   const std::string text = order && !ev.is_none(order) ? ev.to_string(order, "order") : otherwise;
@@ -223,17 +211,6 @@ bool wants_fortran(Evaluator& ev, const V& order, const V& array, const char* ot
   if (text == "C") return false;
   if (text == "K" || text == "A") return array->f_order;
   graph_break("an unknown memory order");
-}
-
-// numpy.copy keeps the order, the method gives C order.
-template <bool kMethod>
-V copy(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "a, order, subok");
-  V array = ev.realize(bound[0])->kind == Kind::Array ? bound[0] : array_value(as_tensor(ev, bound[0]));
-  V value = array_value(copy_tensor(array->tensor));
-  value->f_order = wants_fortran(ev, bound[1], array, kMethod ? "C" : "K");
-  if (kMethod) value->flavor = array->flavor;
-  return value;
 }
 
 bool is_contiguous(const V& array, bool fortran) {
@@ -247,6 +224,34 @@ bool is_contiguous(const V& array, bool fortran) {
     expected *= shape[d];
   }
   return true;
+}
+
+V astype(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, dtype, order, casting, subok, copy");
+  const V& array = array_argument(ev, bound[0]);
+  const DType dtype = to_dtype(ev, bound[1], "dtype"), from = array->tensor.dtype();
+  if (is_complex(from) && !is_complex(dtype)) graph_break("a cast that discards imaginary parts");
+  const std::string casting = bound[3] ? ev.to_string(bound[3], "casting") : "unsafe";
+  if (casting != "unsafe" && dtype != from && (casting != "same_kind" || info(from).kind > info(dtype).kind))
+    graph_break(fmt::format("astype() with casting={}", casting));
+  const bool fortran = wants_fortran(ev, bound[2], array, "K");
+  const bool laid_out = !bound[2] || is_contiguous(array, fortran);
+  if (bound[5] && !ev.truth(bound[5]) && dtype == from && laid_out) return array;
+  V value = copy_of(array, dtype);
+  value->f_order = fortran && value->tensor.dim() > 1;
+  value->flavor = array->flavor;
+  return value;
+}
+
+// numpy.copy keeps the order, the method gives C order.
+template <bool kMethod>
+V copy(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "a, order, subok");
+  V array = ev.realize(bound[0])->kind == Kind::Array ? bound[0] : array_value(as_tensor(ev, bound[0]));
+  V value = array_value(copy_tensor(array->tensor));
+  value->f_order = wants_fortran(ev, bound[1], array, kMethod ? "C" : "K");
+  if (kMethod) value->flavor = array->flavor;
+  return value;
 }
 
 template <bool kFortran>
@@ -267,37 +272,66 @@ V as_contiguous(Evaluator& ev, CallArgs& args) {
   return value;
 }
 
+V in_order(Evaluator& ev, const V& array, const V& order, const char* otherwise) {
+  if (array->tensor.dim() < 2) return array;
+  const bool fortran = wants_fortran(ev, order, array, otherwise);
+  if (is_contiguous(array, fortran)) return array;
+  V value = array_value(copy_tensor(array->tensor));
+  value->f_order = fortran;
+  return value;
+}
+
 V asarray(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "a, dtype, *, copy");
-  if (bound[2] && !ev.is_none(bound[2])) graph_break("array() with copy=");
+  std::vector<V> bound = bind_arguments(args, "a, dtype, order, *, device, copy");
   ev.realize(bound[0]);
-  const V array = bound[0]->kind == Kind::Array && bound[0]->flavor == Flavor::NdArray
-                      ? bound[0]
-                      : array_value(as_tensor(ev, bound[0]));
+  const bool copies = bound[4] && !ev.is_none(bound[4]);
+  if (copies && !ev.truth(bound[4])) graph_break("asarray() with copy=False");
+  V array = bound[0]->kind == Kind::Array && bound[0]->flavor == Flavor::NdArray
+                ? bound[0]
+                : array_value(as_tensor(ev, bound[0]));
   const DType dtype =
       bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : array->tensor.dtype();
-  return dtype == array->tensor.dtype() ? array : copy_of(array, dtype);
+  if (is_complex(array->tensor.dtype()) && !is_complex(dtype))
+    graph_break("a cast that discards imaginary parts");
+  if (dtype != array->tensor.dtype() || copies) array = copy_of(array, dtype);
+  const std::string order = bound[2] && !ev.is_none(bound[2]) ? ev.to_string(bound[2], "order") : "K";
+  return order == "K" || order == "A" ? array : in_order(ev, array, bound[2], "K");
 }
 
 V array(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "a, dtype");
-  V value = asarray(ev, args);
-  if (value != bound[0]) return value;
-  V copied = array_value(copy_tensor(value->tensor));
-  copied->f_order = value->f_order;
-  return copied;
+  std::vector<V> bound = bind_arguments(args, "a, dtype, *, copy, order, subok, ndmin");
+  CallArgs plain;
+  plain.args = {bound[0], bound[1] ? bound[1] : none_value()};
+  V value = asarray(ev, plain);
+  const bool copies = !bound[2] || (!ev.is_none(bound[2]) && ev.truth(bound[2]));
+  if (bound[2] && !ev.is_none(bound[2]) && !copies) graph_break("array() with copy=False");
+  if (value == bound[0] && copies) {
+    V copied = array_value(copy_tensor(value->tensor));
+    copied->f_order = value->f_order;
+    value = copied;
+  }
+  if (bound[3] && !ev.is_none(bound[3])) {
+    const std::string order = ev.to_string(bound[3], "order");
+    if (order != "K" && order != "A") value = in_order(ev, value, bound[3], "K");
+  }
+  const int64_t ndim = bound[5] ? ev.to_int(bound[5], "ndmin") : 0;
+  if (value->tensor.dim() >= ndim) return value;
+  SymShape shape = ops::sym_shape(value->tensor);
+  shape.insert(shape.begin(), static_cast<size_t>(ndim) - shape.size(), Sym(1));
+  return view(value, ops::call1("reshape", {value->tensor}, {{"shape", shape}}));
 }
 
 template <int kFill>  // 0, 1; 2: empty
 V filled(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "shape, dtype, order");
-  if (bound[2] && ev.to_string(bound[2], "order") != "C") graph_break("an array in another order");
+  std::vector<V> bound = bind_arguments(args, "shape, dtype, order, *, device");
   const DType dtype = bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : DType::F64;
   const SymShape shape = to_shape(ev, bound[0], "a shape");
   for (Sym size : shape)
     if (size.hint() < 0) graph_break("a negative size");
-  return array_value(
+  V value = array_value(
       ops::call1("full", {}, {{"shape", shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
+  value->f_order = wants_fortran(ev, bound[2], value, "C");
+  return value;
 }
 
 // A number as the fill of a new array.
@@ -308,31 +342,50 @@ V fill_array(Evaluator& ev, const SymShape& shape, const V& value, std::optional
 }
 
 V full(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "shape, fill_value, dtype");
+  std::vector<V> bound = bind_arguments(args, "shape, fill_value, dtype, order, *, device");
   const SymShape shape = to_shape(ev, bound[0], "a shape");
   std::optional<DType> dtype;
   if (bound[2] && !ev.is_none(bound[2])) dtype = to_dtype(ev, bound[2], "dtype");
-  return fill_array(ev, shape, bound[1], dtype);
+  V value = fill_array(ev, shape, bound[1], dtype);
+  value->f_order = wants_fortran(ev, bound[3], value, "C");
+  return value;
+}
+
+// What the arrays like another have in common: the shape, and whether they lie in Fortran order.
+struct Like {
+  Tensor tensor;
+  SymShape shape;
+  bool fortran;
+};
+Like like(Evaluator& ev, const V& prototype, const V& order, const V& shape) {
+  const V array = ev.realize(prototype)->kind == Kind::Array ? prototype : array_value(as_tensor(ev, prototype));
+  Like result{array->tensor, ops::sym_shape(array->tensor), wants_fortran(ev, order, array, "K")};
+  if (!shape || ev.is_none(shape)) return result;
+  result.shape = to_shape(ev, shape, "a shape");
+  if (result.shape.size() != static_cast<size_t>(array->tensor.dim()))
+    result.fortran = wants_fortran(ev, order, array_value(array->tensor), "C");
+  return result;
 }
 
 template <int kFill>
 V filled_like(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "a, dtype");
-  Tensor like = as_tensor(ev, bound[0]);
-  const DType dtype = bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : like.dtype();
+  std::vector<V> bound = bind_arguments(args, "a, dtype, order, subok, shape, *, device");
+  const Like form = like(ev, bound[0], bound[2], bound[4]);
+  const DType dtype =
+      bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : form.tensor.dtype();
   V value = array_value(ops::call1(
-      "full", {},
-      {{"shape", ops::sym_shape(like)}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
-  value->f_order = bound[0]->f_order;
+      "full", {}, {{"shape", form.shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
+  value->f_order = form.fortran && form.shape.size() > 1;
   return value;
 }
 
 V full_like(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "a, fill_value, dtype");
-  Tensor like = as_tensor(ev, bound[0]);
-  const DType dtype = bound[2] && !ev.is_none(bound[2]) ? to_dtype(ev, bound[2], "dtype") : like.dtype();
-  V value = fill_array(ev, ops::sym_shape(like), bound[1], dtype);
-  value->f_order = bound[0]->f_order;
+  std::vector<V> bound = bind_arguments(args, "a, fill_value, dtype, order, subok, shape, *, device");
+  const Like form = like(ev, bound[0], bound[3], bound[5]);
+  const DType dtype =
+      bound[2] && !ev.is_none(bound[2]) ? to_dtype(ev, bound[2], "dtype") : form.tensor.dtype();
+  V value = fill_array(ev, form.shape, bound[1], dtype);
+  value->f_order = form.fortran && form.shape.size() > 1;
   return value;
 }
 
@@ -517,6 +570,19 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name) {
     return permute(array, order);
   }
   if (name == "real" && !is_complex(tensor.dtype())) return array;
+  if (name == "real" || name == "imag") {
+    V part = array_value(ops::call1(name, {tensor}), array->flavor);
+    part->f_order = array->f_order;
+    if (!is_complex(tensor.dtype()) || array->flavor == Flavor::NumpyScalar) return part;
+    // A view in NumPy: given to Python as the attribute, and neither it nor the array is assigned to.
+    part->name = name;
+    part->items = {array};
+    V root = array;
+    while (root->view_of) root = root->view_of;
+    root->partly_viewed = true;
+    return part;
+  }
+  if (name == "device") return str_value("cpu");
   if (AttributeLowering lowering = find_array_attribute(name)) return lowering(ev, array);
   return nullptr;
 }
@@ -530,6 +596,7 @@ void register_numpy_shapes() {
                                                         {"squeeze", squeeze},
                                                         {"copy", copy<false>},
                                                         {"asarray", asarray},
+                                                        {"asanyarray", asarray},
                                                         {"array", array},
                                                         {"ascontiguousarray", as_contiguous<false>},
                                                         {"asfortranarray", as_contiguous<true>},

@@ -133,11 +133,20 @@ bool is_ufunc(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_na
 
 V numpy_ufunc_method(Evaluator& ev, PyObject* object, const std::string& method, CallArgs& args) {
   const std::string_view ufunc = reinterpret_cast<PyUFuncObject*>(object)->name;
-  if (method == "outer") return outer(ev, object, args);
-  if (method == "accumulate") return accumulate(ev, ufunc, args);
-  if (const char* reduction = reduction_of(ufunc); reduction && method == "reduce")
-    return reduce(ev, reduction, args);
-  graph_break(fmt::format("a call of numpy.{}.{}", ufunc, method));
+  PyObject* replacement = find_method_replacement("ufunc." + method);
+  try {
+    CallArgs copied = args;
+    if (method == "outer") return outer(ev, object, copied);
+    if (method == "accumulate") return accumulate(ev, ufunc, copied);
+    if (const char* reduction = reduction_of(ufunc); reduction && method == "reduce")
+      return reduce(ev, reduction, copied);
+  } catch (const GraphBreak&) {
+    if (!replacement) throw;
+  }
+  if (!replacement) graph_break(fmt::format("a call of numpy.{}.{}", ufunc, method));
+  args.args.insert(args.args.begin(), const_value(Ref::borrow(object)));
+  ev.enter(replacement, std::move(args));
+  return nullptr;
 }
 
 void register_numpy_ufunc_methods() {

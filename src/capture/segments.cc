@@ -213,7 +213,7 @@ Ref CompiledFunction::run(State state) {
       result = variant->run(registers, state);
     } catch (const GraphFailed& failed) {
       // Performed for real, the operation raises NumPy's own exception.
-      if (failed.kind != ErrorKind::Index)
+      if (failed.kind == ErrorKind::NotImplemented || failed.kind == ErrorKind::Internal)
         log::warning(fmt::format("weft.compile: {} runs as it is this time: {}",
                                  state.frames.back().code->name(), failed.message));
       return run_concretely(state);

@@ -86,6 +86,7 @@ struct Value {
   V view_of;             // the array whose memory this one is a view of
   V context;             // Exception: what was being handled when it was raised
   bool strided = false;  // an argument that is neither in C nor in Fortran order
+  bool partly_viewed = false;  // an attribute such as .real looks at its memory
   bool f_order = false;  // NumPy would lay the result out in Fortran order
   Sym sym;
 

@@ -201,6 +201,7 @@ class Builder {
       return make_array(view, slot(variant_.inputs[index].reg));
     }
     if (s.root < 0) return make_array(tensor, base_of(tensor));
+    if (!s.is_view && !s.shares_root && !tensor.is_contiguous()) return make_array(tensor.contiguous(), nullptr);
     return make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor, nullptr, !s.shares_root);
   }
 

@@ -57,6 +57,7 @@ struct BuildStep {
   // Output that looks at an argument the segment updates: the graph input, and the views to take of it then.
   int updated_input = -1;
   std::vector<std::pair<const ops::OpDef*, ops::Attrs>> views;
+  bool is_view = false;      // Output: of another array's memory; others are in one piece
   bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied
 };
 

@@ -1,0 +1,22 @@
+"""Python functions that capture enters in place of functions written in C or behind NumPy's dispatcher.
+
+They cover what graphs can hold; everything else goes through plainly(), where the graph breaks and NumPy's
+own function runs, which also raises NumPy's own errors.
+"""
+
+from . import arrays, fitting, linalg, order, reductions, shapes, ufuncs
+from ._core import REPLACEMENTS, operator, plainly, require
+
+__all__ = [
+    "REPLACEMENTS",
+    "arrays",
+    "fitting",
+    "linalg",
+    "operator",
+    "order",
+    "plainly",
+    "reductions",
+    "require",
+    "shapes",
+    "ufuncs",
+]

@@ -1,0 +1,81 @@
+"""The table of replaced functions, and what their sources share."""
+
+import numpy as np
+
+REPLACEMENTS = {}
+
+
+def replaces(*paths):
+    """Enters the function's source where one of these is called: "numpy.flip", "nd.sort" (a method), "nd.ufunc.at"."""
+
+    def register(function):
+        for path in paths:
+            REPLACEMENTS[path] = function
+        return function
+
+    return register
+
+
+def plainly(function, *args, **kwargs):
+    """A graph break, at which NumPy's own function runs."""
+    return function(*args, **kwargs)
+
+
+def require(value, condition):
+    """The value. Where the condition is not all true, compiled code gives up this call and NumPy runs it."""
+    return value
+
+
+def operator(name, *arrays, **attributes):
+    """Weft's operator of that name on arrays: a node of the graph."""
+    import weft
+
+    results = getattr(weft, name)(
+        *[weft.from_numpy(np.ascontiguousarray(array)) for array in arrays], **attributes
+    )
+    return tuple(one.numpy() for one in results) if isinstance(results, tuple | list) else results.numpy()
+
+
+def axis_of(axis, ndim):
+    """The axis from the front; None where there is no such axis."""
+    if not isinstance(axis, int) or not -ndim <= axis < ndim:
+        return None
+    return axis % ndim
+
+
+def before(axis):
+    """Leading whole slices of a subscript, for a part along `axis`."""
+    return (slice(None),) * axis
+
+
+def broadcast_shape(shapes):
+    """The shape that all broadcast to; None where they do not."""
+    result = []
+    for shape in shapes:
+        while len(result) < len(shape):
+            result.insert(0, 1)
+        for place in range(1, len(shape) + 1):
+            size = shape[-place]
+            if result[-place] == 1:
+                result[-place] = size
+            elif size != 1 and size != result[-place]:
+                return None
+    return tuple(result)
+
+
+def kind_fits(source, target):
+    """Whether values of one kind are assigned to another without loss of kind: casting="same_kind"."""
+    return "biufc".index(source.dtype.kind if source.dtype.kind != "u" else "i") <= "biufc".index(
+        target.dtype.kind
+    )
+
+
+def product_of(sizes):
+    total = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, np.generic)

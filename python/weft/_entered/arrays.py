@@ -1,0 +1,604 @@
+"""Making arrays, and reading and writing parts of them."""
+
+import numpy as np
+
+from ._core import (
+    axis_of,
+    before,
+    broadcast_shape,
+    is_number,
+    kind_fits,
+    plainly,
+    product_of,
+    replaces,
+    require,
+)
+
+
+@replaces("numpy.astype")
+def astype(x, dtype, /, *, copy=True, device=None):
+    return x.astype(dtype, copy=copy)
+
+
+@replaces("numpy.linspace")
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    start, stop = np.asarray(start), np.asarray(stop)
+    usual = not retstep and axis == 0 and device is None and start.ndim == 0 and stop.ndim == 0
+    if not usual or not isinstance(num, int) or num < 2 or dtype is not None or start.dtype.kind not in "iuf":
+        return plainly(np.linspace, start, stop, num, endpoint, retstep, dtype, axis)
+    start, stop = start * 1.0, stop * 1.0
+    steps = num - 1 if endpoint else num
+    delta = stop - start
+    places = np.arange(0, num).astype((start + stop).dtype)
+    step = delta / steps
+    values = np.where(step == 0, places / steps * delta, places * step) + start
+    return np.concatenate([values[:-1], np.reshape(stop, (1,))]) if endpoint else values
+
+
+@replaces("numpy.fromfunction")
+def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
+    return function(*np.indices(shape, dtype=dtype), **kwargs)
+
+
+@replaces("numpy.diagflat")
+def diagflat(v, k=0):
+    return np.diag(np.ravel(v), k)
+
+
+@replaces("numpy.diag_indices_from")
+def diag_indices_from(arr):
+    return np.diag_indices(arr.shape[0], arr.ndim)
+
+
+@replaces("numpy.tril_indices_from")
+def tril_indices_from(arr, k=0):
+    return np.tril_indices(arr.shape[-2], k=k, m=arr.shape[-1])
+
+
+@replaces("numpy.triu_indices_from")
+def triu_indices_from(arr, k=0):
+    return np.triu_indices(arr.shape[-2], k=k, m=arr.shape[-1])
+
+
+@replaces("numpy.tril")
+def tril(m, k=0):
+    m = np.asarray(m)
+    if m.ndim != 1:
+        return plainly(np.tril, m, k)
+    return np.where(np.tri(m.shape[0], m.shape[0], k=k, dtype=bool), m, np.zeros((), m.dtype))
+
+
+@replaces("numpy.triu")
+def triu(m, k=0):
+    m = np.asarray(m)
+    if m.ndim != 1:
+        return plainly(np.triu, m, k)
+    return np.where(np.tri(m.shape[0], m.shape[0], k=k - 1, dtype=bool), np.zeros((), m.dtype), m)
+
+
+@replaces("numpy.vander")
+def vander(x, N=None, increasing=False):
+    x = np.asarray(x)
+    columns = x.shape[0] if N is None and x.ndim == 1 else N
+    if x.ndim != 1 or columns < 1 or x.dtype.kind == "c":
+        return plainly(np.vander, x, N, increasing)
+    x = x * np.ones(1, dtype=np.int64)
+    powers = [np.ones_like(x)]
+    for _ in range(columns - 1):
+        powers.append(powers[-1] * x)
+    return np.stack(powers if increasing else powers[::-1], axis=1)
+
+
+@replaces("numpy.s_", "numpy.index_exp")
+def subscript(key):
+    return key
+
+
+@replaces("numpy.index_exp")
+def subscript_tuple(key):
+    return key if isinstance(key, tuple) else (key,)
+
+
+@replaces("numpy.mgrid")
+def mgrid(key):
+    if not isinstance(key, tuple):
+        return _range_of(key)
+    grids = np.meshgrid(*[_range_of(one) for one in key], indexing="ij")
+    return np.stack(grids)
+
+
+@replaces("numpy.ogrid")
+def ogrid(key):
+    if not isinstance(key, tuple):
+        return _range_of(key)
+    return np.meshgrid(*[_range_of(one) for one in key], indexing="ij", sparse=True)
+
+
+def _range_of(key):
+    step = 1 if key.step is None else key.step
+    start = 0 if key.start is None else key.start
+    if isinstance(step, complex):
+        return np.linspace(start, key.stop, int(abs(step)))
+    return np.arange(start, key.stop, step)
+
+
+@replaces("numpy.r_")
+def r_(key):
+    parts = key if isinstance(key, tuple) else (key,)
+    arrays = []
+    for part in parts:
+        if isinstance(part, str) or (isinstance(part, np.ndarray) and part.ndim != 1):
+            return plainly(np.r_.__getitem__, key)
+        if isinstance(part, slice):
+            part = _range_of(part)
+        arrays.append(np.atleast_1d(part))
+    return np.concatenate(arrays)
+
+
+@replaces("numpy.c_")
+def c_(key):
+    parts = key if isinstance(key, tuple) else (key,)
+    arrays = []
+    for part in parts:
+        if isinstance(part, str | slice):
+            return plainly(np.c_.__getitem__, key)
+        part = np.asarray(part)
+        arrays.append(part.reshape(-1, 1) if part.ndim < 2 else part)
+    return np.concatenate(arrays, axis=-1)
+
+
+@replaces("numpy.ix_")
+def ix_(*args):
+    result = []
+    for place, part in enumerate(args):
+        if isinstance(part, list | tuple):
+            if len(part) > 0 and isinstance(part[0], bool):
+                part = [i for i, chosen in enumerate(part) if chosen]
+            part = np.asarray(part) if len(part) > 0 else np.zeros(0, np.intp)
+        if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
+            return plainly(np.ix_, *args)
+        shape = [1] * len(args)
+        shape[place] = part.shape[0]
+        result.append(part.reshape(tuple(shape)))
+    return tuple(result)
+
+
+@replaces("numpy.compress", "nd.compress")
+def compress(condition, a, axis=None, out=None):
+    if isinstance(condition, np.ndarray) and not isinstance(a, np.ndarray):
+        condition, a = a, condition
+    if out is not None or not isinstance(condition, list | tuple):
+        return plainly(np.compress, condition, a, axis, out)
+    return np.take(a, [i for i, chosen in enumerate(condition) if chosen], axis=axis)
+
+
+@replaces("nd.compress")
+def compress_method(a, condition, axis=None, out=None):
+    return np.compress(condition, a, axis, out)
+
+
+@replaces("numpy.take", "nd.take")
+def take(a, indices, axis=None, out=None, mode="raise"):
+    a, indices = np.asarray(a), np.asarray(indices)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = axis_of(axis, a.ndim)
+    if axis is None or a.shape[axis] == 0 or indices.dtype.kind not in "iu":
+        return plainly(np.take, a, indices, axis, out, mode)
+    if mode == "wrap":
+        indices = indices % a.shape[axis]
+    elif mode == "clip":
+        indices = np.clip(indices, 0, a.shape[axis] - 1)
+    elif mode != "raise":
+        return plainly(np.take, a, indices, axis, out, mode)
+    result = np.take(a, indices, axis)
+    if out is None:
+        return result
+    if out.dtype != a.dtype or out.shape != result.shape:
+        return plainly(np.take, a, indices, axis, out, mode)
+    out[...] = result
+    return out
+
+
+@replaces("numpy.choose")
+def choose(a, choices, out=None, mode="raise"):
+    a = np.asarray(a)
+    if (
+        out is not None
+        or not isinstance(choices, list | tuple)
+        or not 1 <= len(choices) <= 32
+        or a.dtype.kind not in "iu"
+    ):
+        return plainly(np.choose, a, choices, out, mode)
+    if mode == "wrap":
+        a = a % len(choices)
+    elif mode == "clip":
+        a = np.clip(a, 0, len(choices) - 1)
+    else:
+        a = require(a, (a >= 0) & (a < len(choices)))
+    choices = [np.asarray(choice) for choice in choices]
+    dtype = np.result_type(*choices)
+    result = choices[0].astype(dtype)
+    for place, choice in enumerate(choices):
+        if place > 0:
+            result = np.where(a == place, choice.astype(dtype), result)
+    return np.broadcast_to(result, broadcast_shape([a.shape, result.shape])).copy()
+
+
+@replaces("nd.choose")
+def choose_method(a, choices, out=None, mode="raise"):
+    return np.choose(a, choices, out, mode)
+
+
+@replaces("numpy.select")
+def select(condlist, choicelist, default=0):
+    usual = len(condlist) == len(choicelist) and len(condlist) > 0
+    for condition in condlist:
+        usual = usual and isinstance(condition, np.ndarray) and condition.dtype == np.bool_
+    if not usual:
+        return plainly(np.select, condlist, choicelist, default)
+    choices = [choice if is_number(choice) else np.asarray(choice) for choice in choicelist]
+    default = default if is_number(default) else np.asarray(default)
+    dtype = np.result_type(*choices, default)
+    result = np.asarray(default).astype(dtype)
+    for condition, choice in zip(condlist[::-1], choices[::-1]):
+        result = np.where(condition, np.asarray(choice).astype(dtype), result)
+    return result
+
+
+@replaces("numpy.copyto")
+def copyto(dst, src, casting="same_kind", where=True):
+    src = np.asarray(src)
+    usual = isinstance(dst, np.ndarray) and casting == "same_kind" and kind_fits(src, dst)
+    if not usual or src.ndim > dst.ndim:
+        plainly(np.copyto, dst, src, casting=casting, where=where)
+    elif where is True:
+        dst[...] = src
+    else:
+        dst[...] = np.where(where, src.astype(dst.dtype), dst)
+
+
+@replaces("numpy.putmask")
+def putmask(a, mask, values):
+    values, mask = np.asarray(values), np.asarray(mask)
+    usual = isinstance(a, np.ndarray) and mask.shape == a.shape and kind_fits(values, a) and values.size > 0
+    if not usual:
+        return plainly(np.putmask, a, mask, values)
+    values = values.astype(a.dtype)
+    if values.shape != a.shape and values.ndim > 0:
+        values = np.take(np.ravel(values), np.arange(a.size) % values.size).reshape(a.shape)
+    a[...] = np.where(mask, values, a)
+
+
+@replaces("numpy.place")
+def place(arr, mask, vals):
+    vals, mask = np.ravel(vals), np.asarray(mask)
+    if (
+        not isinstance(arr, np.ndarray)
+        or mask.shape != arr.shape
+        or vals.size == 0
+        or not kind_fits(vals, arr)
+    ):
+        return plainly(np.place, arr, mask, vals)
+    mask = mask.astype(bool)
+    order = np.maximum(np.cumsum(mask) - 1, 0) % vals.size
+    arr[...] = np.where(mask, np.take(vals.astype(arr.dtype), order).reshape(arr.shape), arr)
+
+
+def _coordinates(positions, shape):
+    coordinates = []
+    for size in shape[::-1]:
+        coordinates.append(positions % size)
+        positions = positions // size
+    return tuple(coordinates[::-1])
+
+
+@replaces("numpy.put", "nd.put")
+def put(a, ind, v, mode="raise"):
+    ind, v = np.ravel(ind), np.ravel(v)
+    usual = (
+        isinstance(a, np.ndarray)
+        and ind.dtype.kind in "iu"
+        and kind_fits(v, a)
+        and ind.size > 0
+        and v.size > 0
+    )
+    if not usual or a.size == 0:
+        return plainly(np.put, a, ind, v, mode)
+    if mode == "wrap":
+        ind = ind % a.size
+    elif mode == "clip":
+        ind = np.clip(ind, 0, a.size - 1)
+    else:
+        ind = require(ind, (ind >= -a.size) & (ind < a.size))
+        ind = np.where(ind < 0, ind + a.size, ind)
+    v = v.astype(a.dtype)
+    if v.size != ind.size:
+        v = np.take(v, np.arange(ind.size) % v.size)
+    a[_coordinates(ind, a.shape)] = v
+
+
+def _along(indices, axis, ndim):
+    """Open grids of positions, with `indices` along `axis`."""
+    subscript = []
+    for place in range(ndim):
+        if place == axis:
+            subscript.append(indices)
+        else:
+            shape = [1] * ndim
+            shape[place] = indices.shape[place]
+            subscript.append(np.arange(indices.shape[place]).reshape(tuple(shape)))
+    return tuple(subscript)
+
+
+@replaces("numpy.put_along_axis")
+def put_along_axis(arr, indices, values, axis):
+    indices = np.asarray(indices)
+    if axis is None or indices.ndim != arr.ndim:
+        return plainly(np.put_along_axis, arr, indices, values, axis)
+    for place in range(arr.ndim):
+        if place != axis % arr.ndim and indices.shape[place] != arr.shape[place]:
+            return plainly(np.put_along_axis, arr, indices, values, axis)
+    arr[_along(indices, axis % arr.ndim, arr.ndim)] = values
+
+
+@replaces("numpy.fill_diagonal")
+def fill_diagonal(a, val, wrap=False):
+    if not isinstance(a, np.ndarray) or a.ndim != 2 or wrap or np.ndim(val) > 0:
+        return plainly(np.fill_diagonal, a, val, wrap)
+    places = np.arange(min(a.shape[0], a.shape[1]))
+    a[places, places] = val
+
+
+@replaces("numpy.unravel_index")
+def unravel_index(indices, shape, order="C"):
+    indices = np.asarray(indices)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if order != "C" or indices.dtype.kind not in "iu" or product_of(shape) == 0:
+        return plainly(np.unravel_index, indices, shape, order)
+    indices = require(indices, (indices >= 0) & (indices < product_of(shape)))
+    return tuple([coordinate[()] for coordinate in _coordinates(indices.astype(np.intp), shape)])
+
+
+@replaces("numpy.ravel_multi_index")
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    if (
+        order != "C"
+        or not isinstance(mode, str)
+        or not isinstance(dims, tuple)
+        or mode not in ("raise", "wrap", "clip")
+    ):
+        return plainly(np.ravel_multi_index, multi_index, dims, mode, order)
+    result = 0
+    for coordinate, size in zip(multi_index, dims):
+        coordinate = np.asarray(coordinate)
+        if coordinate.dtype.kind not in "iu":
+            return plainly(np.ravel_multi_index, multi_index, dims, mode, order)
+        if mode == "wrap":
+            coordinate = coordinate % size
+        elif mode == "clip":
+            coordinate = np.clip(coordinate, 0, size - 1)
+        else:
+            coordinate = require(coordinate, (coordinate >= 0) & (coordinate < size))
+        result = result * size + coordinate.astype(np.intp)
+    return result
+
+
+@replaces("numpy.delete")
+def delete(arr, obj, axis=None):
+    arr = np.asarray(arr)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis = axis_of(axis, arr.ndim)
+    if axis is None:
+        return plainly(np.delete, arr, obj, axis)
+    size, lead = arr.shape[axis], before(axis)
+    if isinstance(obj, slice):
+        obj = list(range(size)[obj])
+    elif isinstance(obj, int) and not isinstance(obj, bool) and -size <= obj < size:
+        obj = [obj]
+    usual = isinstance(obj, list | tuple)
+    for one in obj if usual else ():
+        usual = usual and isinstance(one, int) and not isinstance(one, bool) and -size <= one < size
+    if not usual:
+        return plainly(np.delete, arr, obj, axis)
+    gone, parts, start = sorted([one % size for one in obj]), [], 0
+    for one in gone + [size]:
+        if one > start:
+            parts.append(arr[lead + (slice(start, one),)])
+        start = max(start, one + 1)
+    return np.concatenate(parts, axis=axis) if parts else arr[lead + (slice(0, 0),)].copy()
+
+
+@replaces("numpy.insert")
+def insert(arr, obj, values, axis=None):
+    arr, values = np.asarray(arr), np.asarray(values)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis = axis_of(axis, arr.ndim)
+    places = [obj] if isinstance(obj, int) else obj
+    if axis is None or not isinstance(places, list | tuple) or not kind_fits(values, arr):
+        return plainly(np.insert, arr, obj, values, axis)
+    size, lead = arr.shape[axis], before(axis)
+    for place in places:
+        if not isinstance(place, int) or not -size <= place <= size:
+            return plainly(np.insert, arr, obj, values, axis)
+    places = [place + size if place < 0 else place for place in places]
+    values = values.reshape((1,) * (arr.ndim - values.ndim) + values.shape).astype(arr.dtype)
+    if isinstance(obj, int):
+        values = np.moveaxis(values, 0, axis)
+        places = places * values.shape[axis]
+    shape = list(arr.shape)
+    shape[axis] = len(places)
+    values = np.broadcast_to(values, tuple(shape))
+    order = sorted([(place, number) for number, place in enumerate(places)])
+    parts, start = [], 0
+    for place, number in order:
+        if place > start:
+            parts.append(arr[lead + (slice(start, place),)])
+        parts.append(values[lead + (slice(number, number + 1),)])
+        start = place
+    if start < size:
+        parts.append(arr[lead + (slice(start, None),)])
+    return np.concatenate(parts, axis=axis)
+
+
+_PADDED_POSITIONS = {
+    "edge": lambda places, size: np.clip(places, 0, size - 1),
+    "wrap": lambda places, size: places % size,
+    "reflect": lambda places, size: (size - 1) - np.abs((size - 1) - places % max(2 * size - 2, 1)),
+    "symmetric": lambda places, size: np.minimum(places % (2 * size), 2 * size - 1 - places % (2 * size)),
+}
+
+
+def _pad_widths(pad_width, ndim):
+    if isinstance(pad_width, int):
+        return [(pad_width, pad_width)] * ndim
+    pairs = [one if isinstance(one, tuple | list) else None for one in pad_width]
+    if None in pairs:
+        return [tuple(pad_width) if len(pairs) == 2 else (pad_width[0], pad_width[0])] * ndim
+    pairs = [(one[0], one[-1]) for one in pairs]
+    return pairs * ndim if len(pairs) == 1 else pairs
+
+
+@replaces("numpy.pad")
+def pad(array, pad_width, mode="constant", **kwargs):
+    array = np.asarray(array)
+    usual = isinstance(pad_width, int | tuple | list) and isinstance(mode, str) and array.size > 0
+    if mode == "constant":
+        value = kwargs.get("constant_values", 0)
+        usual = usual and len(kwargs) <= 1 and np.ndim(value) == 0
+    else:
+        usual = usual and not kwargs and mode in _PADDED_POSITIONS
+    if not usual:
+        return plainly(np.pad, array, pad_width, mode, **kwargs)
+    widths = _pad_widths(pad_width, array.ndim)
+    for axis in range(array.ndim):
+        low, high = widths[axis]
+        if low < 0 or high < 0:
+            return plainly(np.pad, array, pad_width, mode, **kwargs)
+        if low == 0 and high == 0:
+            continue
+        size = array.shape[axis]
+        if mode == "constant":
+            parts = [array]
+            for count, front in ((low, True), (high, False)):
+                shape = list(array.shape)
+                shape[axis] = count
+                border = np.full(tuple(shape), value, dtype=array.dtype)
+                parts = [border] + parts if front else parts + [border]
+            array = np.concatenate(parts, axis=axis)
+        else:
+            places = _PADDED_POSITIONS[mode](np.arange(-low, size + high), size)
+            array = np.take(array, places, axis=axis)
+    return array.copy()
+
+
+@replaces("numpy.unpackbits")
+def unpackbits(a, /, axis=None, count=None, bitorder="big"):
+    if a.dtype != np.uint8 or count is not None:
+        return plainly(np.unpackbits, a, axis, count, bitorder)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = axis % a.ndim
+    shifts = [7, 6, 5, 4, 3, 2, 1, 0] if bitorder == "big" else [0, 1, 2, 3, 4, 5, 6, 7]
+    bits = np.stack([(a >> np.uint8(shift)) & np.uint8(1) for shift in shifts], axis=axis + 1)
+    return bits.reshape(a.shape[:axis] + (a.shape[axis] * 8,) + a.shape[axis + 1 :])
+
+
+@replaces("numpy.packbits")
+def packbits(a, /, axis=None, bitorder="big"):
+    a = np.asarray(a)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis, size = axis % a.ndim, a.shape[axis % a.ndim]
+    if size == 0 or a.dtype.kind not in "iub":
+        return plainly(np.packbits, a, axis, bitorder)
+    bits = (a != 0).astype(np.uint8)
+    if size % 8:
+        shape = list(a.shape)
+        shape[axis] = 8 - size % 8
+        bits = np.concatenate([bits, np.zeros(tuple(shape), np.uint8)], axis=axis)
+    bits = bits.reshape(a.shape[:axis] + (-1, 8) + a.shape[axis + 1 :])
+    result = 0
+    for place in range(8):
+        shift = np.uint8(7 - place if bitorder == "big" else place)
+        result = (bits[before(axis + 1) + (place,)] << shift) | result
+    return result
+
+
+@replaces("numpy.piecewise")
+def piecewise(x, condlist, funclist, *args, **kw):
+    return plainly(np.piecewise, x, condlist, funclist, *args, **kw)
+
+
+@replaces("numpy.apply_along_axis")
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    arr = np.asarray(arr)
+    axis = axis_of(axis, arr.ndim)
+    if axis is None:
+        return plainly(np.apply_along_axis, func1d, axis, arr, *args, **kwargs)
+    moved = np.moveaxis(arr, axis, -1)
+    lead = moved.shape[:-1]
+    count = product_of(lead)
+    if not 1 <= count <= 64:
+        return plainly(np.apply_along_axis, func1d, axis, arr, *args, **kwargs)
+    rows = moved.reshape((count, moved.shape[-1]))
+    results = [np.asarray(func1d(rows[i], *args, **kwargs)) for i in range(count)]
+    ndim = results[0].ndim
+    result = np.stack(results).reshape(lead + results[0].shape)
+    if ndim == 0:
+        return result
+    places = list(range(len(lead), len(lead) + ndim))
+    return np.moveaxis(result, places, list(range(axis, axis + ndim)))
+
+
+@replaces("numpy.apply_over_axes")
+def apply_over_axes(func, a, axes):
+    value = np.asarray(a)
+    ndim = value.ndim
+    for axis in [axes] if isinstance(axes, int) else axes:
+        axis = axis % ndim
+        result = func(value, axis)
+        value = result if result.ndim == ndim else np.expand_dims(result, axis)
+    return value
+
+
+def _dtype_of(value):
+    return value.dtype if isinstance(value, np.ndarray | np.generic) else value
+
+
+@replaces("numpy.result_type")
+def result_type(*arrays_and_dtypes):
+    return np.result_type(*[_dtype_of(value) for value in arrays_and_dtypes])
+
+
+@replaces("numpy.can_cast")
+def can_cast(from_, to, casting="safe"):
+    return np.can_cast(_dtype_of(from_), to, casting)
+
+
+@replaces("numpy.common_type")
+def common_type(*arrays):
+    dtypes = [np.asarray(array).dtype for array in arrays]
+    dtypes = [np.dtype(np.float64) if dtype.kind in "iu" else dtype for dtype in dtypes]
+    for dtype in dtypes:
+        if dtype.kind == "b":
+            return plainly(np.common_type, *arrays)
+    return np.result_type(*dtypes).type
+
+
+@replaces("numpy.einsum")
+def einsum(*operands, **kwargs):
+    if len(operands) < 2 or isinstance(operands[0], str) or kwargs:
+        return plainly(np.einsum, *operands, **kwargs)
+    letters, terms, arrays = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", [], []
+    for place in range(0, len(operands) - 1, 2):
+        arrays.append(operands[place])
+        terms.append(operands[place + 1])
+    output = operands[-1] if len(operands) % 2 else None
+    texts = []
+    for term in terms if output is None else terms + [output]:
+        texts.append("".join(["..." if axis is Ellipsis else letters[axis] for axis in term]))
+    equation = ",".join(texts) if output is None else ",".join(texts[:-1]) + "->" + texts[-1]
+    return np.einsum(equation, *arrays)

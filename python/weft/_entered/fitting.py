@@ -1,0 +1,170 @@
+"""Interpolation, convolution, polynomials, and functions of one variable."""
+
+import numpy as np
+
+from ._core import operator, plainly, replaces, require
+
+# Up to this many taps a convolution is written out as a sum of shifted products.
+TAPS = 16
+
+
+@replaces("numpy.interp")
+def interp(x, xp, fp, left=None, right=None, period=None):
+    x, xp, fp = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    if (
+        period is not None
+        or fp.dtype.kind not in "fiu"
+        or xp.ndim != 1
+        or xp.shape != fp.shape
+        or xp.shape[0] < 2
+    ):
+        return plainly(np.interp, x, xp, fp, left, right, period)
+    x, xp, fp = x.astype(np.float64), xp.astype(np.float64), fp.astype(np.float64)
+    size = xp.shape[0]
+    place = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, size - 2)
+    x0, x1, y0, y1 = xp[place], xp[place + 1], fp[place], fp[place + 1]
+    slope = (y1 - y0) / (x1 - x0)
+    value = slope * (x - x0) + y0
+    other = slope * (x - x1) + y1
+    value = np.where(np.isnan(value), np.where(np.isnan(other) & (y0 == y1), y0, other), value)
+    value = np.where(x == x0, y0, value)
+    value = np.where(x == xp[-1], fp[-1], value)
+    value = np.where(x > xp[-1], fp[-1] if right is None else right, value)
+    value = np.where(x < xp[0], fp[0] if left is None else left, value)
+    return np.where(np.isnan(x), x, value)[()]
+
+
+def _padded(x, count):
+    zeros = np.zeros(count, x.dtype)
+    return np.concatenate([zeros, x, zeros])
+
+
+def _convolved(a, v, mode):
+    """a is not shorter than v, and v is short."""
+    taps = v.shape[0]
+    if mode == "valid":
+        length, whole = a.shape[0] - taps + 1, a
+    else:
+        length, whole = a.shape[0] + taps - 1, _padded(a, taps - 1)
+    total = whole[taps - 1 : taps - 1 + length] * v[0]
+    for place in range(1, taps):
+        start = taps - 1 - place
+        total = total + whole[start : start + length] * v[place]
+    if mode == "same":
+        start = (taps - 1) // 2
+        total = total[start : start + a.shape[0]]
+    return total
+
+
+def _window_products(a, v, mode):
+    """As _convolved, by one product of a matrix of windows with the taps."""
+    taps = v.shape[0]
+    whole = a if mode == "valid" else _padded(a, taps - 1)
+    length = whole.shape[0] - taps + 1
+    windows = whole[np.arange(length)[:, None] + np.arange(taps)]
+    total = np.matmul(windows, v[::-1])
+    if mode == "same":
+        start = (taps - 1) // 2
+        total = total[start : start + a.shape[0]]
+    return total
+
+
+@replaces("numpy.convolve")
+def convolve(a, v, mode="full"):
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
+    usual = a.ndim == 1 and v.ndim == 1 and a.shape[0] > 0 and v.shape[0] > 0
+    if not usual or mode not in ("full", "same", "valid") or a.dtype.kind == "b":
+        return plainly(np.convolve, a, v, mode)
+    if v.shape[0] > a.shape[0]:
+        a, v = v, a
+    dtype = np.result_type(a, v)
+    a, v = a.astype(dtype), v.astype(dtype)
+    if v.shape[0] <= TAPS:
+        return _convolved(a, v, mode)
+    if v.shape[0] * a.shape[0] > 1 << 22:
+        return plainly(np.convolve, a, v, mode)
+    return _window_products(a, v, mode)
+
+
+@replaces("numpy.correlate")
+def correlate(a, v, mode="valid"):
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
+    if a.shape[0] < v.shape[0] or a.dtype.kind == "b":
+        return plainly(np.correlate, a, v, mode)
+    if mode == "same" and v.shape[0] % 2 == 0:
+        full = np.convolve(a, np.conjugate(v[::-1]), "full")
+        start = v.shape[0] // 2 if v.shape[0] == a.shape[0] else v.shape[0] // 2
+        return full[start : start + a.shape[0]]
+    return np.convolve(a, np.conjugate(v[::-1]), mode)
+
+
+@replaces("numpy.poly")
+def poly(seq_of_zeros):
+    zeros = np.atleast_1d(seq_of_zeros)
+    if zeros.ndim != 1 or zeros.dtype.kind not in "fiu" or zeros.shape[0] > 64:
+        return plainly(np.poly, zeros)
+    coefficients = np.ones(1, zeros.dtype)
+    for place in range(zeros.shape[0]):
+        coefficients = np.convolve(coefficients, np.stack([np.ones((), zeros.dtype), -zeros[place]]))
+    return coefficients
+
+
+def _with_zeros_before(a, size):
+    return np.concatenate([np.zeros(size - a.shape[0], a.dtype), a]) if a.shape[0] < size else a
+
+
+@replaces("numpy.polyadd")
+def polyadd(a1, a2):
+    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
+    size = max(a1.shape[0], a2.shape[0])
+    return _with_zeros_before(a1, size) + _with_zeros_before(a2, size)
+
+
+@replaces("numpy.polysub")
+def polysub(a1, a2):
+    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
+    size = max(a1.shape[0], a2.shape[0])
+    return _with_zeros_before(a1, size) - _with_zeros_before(a2, size)
+
+
+@replaces("numpy.polymul")
+def polymul(a1, a2):
+    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
+    a1 = require(a1, (a1[0] != 0) & (a2[0] != 0))
+    return np.convolve(a1, a2)
+
+
+@replaces("numpy.polyder")
+def polyder(p, m=1):
+    p = np.asarray(p)
+    if m < 0 or p.ndim != 1 or m >= p.shape[0]:
+        return plainly(np.polyder, p, m)
+    for _ in range(m):
+        p = p[:-1] * np.arange(p.shape[0] - 1, 0, -1)
+    return p
+
+
+@replaces("numpy.polyint")
+def polyint(p, m=1, k=None):
+    p = np.asarray(p)
+    if m < 0 or k is not None or p.ndim != 1:
+        return plainly(np.polyint, p, m, k)
+    p = p + 0.0
+    for _ in range(m):
+        p = np.concatenate([p / np.arange(p.shape[0], 0, -1), np.zeros(1)])
+    return p
+
+
+@replaces("numpy.i0")
+def i0(x):
+    x = np.asarray(x)
+    if x.ndim == 0 or x.dtype.kind == "c":
+        return plainly(np.i0, x)
+    return operator("i0", x if x.dtype.kind == "f" else x.astype(np.float64))
+
+
+@replaces("numpy.sinc")
+def sinc(x):
+    x = np.pi * np.asarray(x)
+    y = np.where(x, x, np.finfo(x.dtype).eps if x.dtype.kind == "f" else 1e-20)
+    return np.sin(y) / y

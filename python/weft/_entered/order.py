@@ -1,0 +1,302 @@
+"""Sorting, searching, order statistics and histograms."""
+
+import math
+
+import numpy as np
+
+from ._core import before, is_number, plainly, replaces, require
+
+
+@replaces("nd.sort")
+def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None):
+    if order is not None:
+        return plainly(np.ndarray.sort, a, axis, kind, order)
+    a[...] = np.sort(a, axis=axis)
+
+
+@replaces("numpy.sort_complex")
+def sort_complex(a):
+    a = np.sort(a)
+    if a.dtype.kind == "c":
+        return a
+    return a.astype(np.complex64 if a.dtype.char in "bhBH" else np.complex128)
+
+
+@replaces("numpy.argsort", "nd.argsort")
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """Without kind="stable" NumPy leaves equal elements in no defined order: then NumPy itself runs."""
+    a = np.asarray(a)
+    if kind is not None or order is not None or stable is not None or a.ndim == 0:
+        return plainly(np.argsort, a, axis, kind, order)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    positions = np.argsort(a, axis=axis, kind="stable")
+    ordered = np.take_along_axis(a, positions, axis=axis)
+    lead = before(axis % a.ndim)
+    distinct = ordered[lead + (slice(1, None),)] > ordered[lead + (slice(None, -1),)]
+    return require(positions, distinct)
+
+
+@replaces("numpy.searchsorted", "nd.searchsorted")
+def searchsorted(a, v, side="left", sorter=None):
+    if sorter is None:
+        return plainly(np.searchsorted, a, v, side)
+    return np.searchsorted(np.asarray(a)[sorter], v, side)
+
+
+@replaces("numpy.digitize")
+def digitize(x, bins, right=False):
+    x, bins = np.asarray(x), np.asarray(bins)
+    if bins.ndim != 1 or bins.shape[0] < 1 or x.dtype.kind == "c":
+        return plainly(np.digitize, x, bins, right)
+    side = "left" if right else "right"
+    up, down = (bins[1:] >= bins[:-1]).all(), (bins[1:] <= bins[:-1]).all()
+    rising = np.searchsorted(bins, x, side=side)
+    falling = bins.shape[0] - np.searchsorted(bins[::-1], x, side=side)
+    return require(np.where(up, rising, falling)[()], up | down)
+
+
+@replaces("numpy.lexsort")
+def lexsort(keys, axis=-1):
+    keys = [np.asarray(key) for key in keys]
+    if len(keys) == 0 or keys[0].ndim != 1:
+        return plainly(np.lexsort, keys, axis)
+    order = np.argsort(keys[0], kind="stable")
+    for key in keys[1:]:
+        order = order[np.argsort(key[order], kind="stable")]
+    return order
+
+
+@replaces("numpy.isin")
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    element, tests = np.asarray(element), np.ravel(test_elements)
+    if tests.size == 0 or element.dtype.kind == "c" or tests.dtype.kind == "c":
+        return plainly(np.isin, element, tests, assume_unique, invert)
+    ordered = np.sort(tests)
+    places = np.minimum(np.searchsorted(ordered, element), tests.size - 1)
+    found = ordered[places] == element
+    return ~found if invert else found
+
+
+def _moved(a, axis):
+    """The elements along one axis, the last; None for what is done by NumPy."""
+    if axis is None:
+        return np.ravel(a)
+    if isinstance(axis, tuple):
+        if len(axis) != a.ndim:
+            return None
+        return np.ravel(a)
+    return np.moveaxis(a, axis, -1)
+
+
+def _kept(result, a, axis, keepdims):
+    if not keepdims:
+        return result
+    if axis is None or isinstance(axis, tuple):
+        return np.reshape(result, (1,) * a.ndim)
+    return np.expand_dims(result, axis)
+
+
+@replaces("numpy.median")
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    a = np.asarray(a)
+    moved = _moved(a, axis)
+    if out is not None or moved is None or a.dtype.char not in "dflqihbBHIL" or moved.shape[-1] == 0:
+        return plainly(np.median, a, axis, out, overwrite_input, keepdims)
+    ordered = np.sort(moved, axis=-1)
+    size = ordered.shape[-1]
+    middle = ordered[..., (size - 1) // 2 : size // 2 + 1].mean(axis=-1)
+    if a.dtype.kind == "f":
+        last = ordered[..., -1]
+        middle = np.where(np.isnan(last), last, middle)[()]
+    return _kept(middle, a, axis, keepdims)
+
+
+@replaces("numpy.nanmedian")
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    a = np.asarray(a)
+    if a.dtype.kind in "iub":
+        return np.median(a, axis, out, overwrite_input, keepdims)
+    moved = _moved(a, axis)
+    if out is not None or moved is None or a.dtype.char not in "df" or moved.shape[-1] == 0:
+        return plainly(np.nanmedian, a, axis, out, overwrite_input, keepdims)
+    ordered = np.sort(moved, axis=-1)
+    count = np.sum(~np.isnan(moved), axis=-1, keepdims=True)
+    low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0), axis=-1)
+    high = np.take_along_axis(ordered, np.minimum(count // 2, moved.shape[-1] - 1), axis=-1)
+    middle = np.where(count % 2 == 1, low, (low + high) / 2)[..., 0][()]
+    return _kept(middle, a, axis, keepdims)
+
+
+# alpha and beta of Hyndman and Fan's family of interpolating quantiles.
+_ALPHA_BETA = {
+    "linear": (1.0, 1.0),
+    "weibull": (0.0, 0.0),
+    "hazen": (0.5, 0.5),
+    "median_unbiased": (1 / 3.0, 1 / 3.0),
+    "normal_unbiased": (3 / 8.0, 3 / 8.0),
+}
+
+
+def _virtual_position(count, q, method):
+    """Where between the order statistics of `count` elements the quantile lies, from 0."""
+    if method == "linear":
+        return (count - 1) * q
+    alpha, beta = _ALPHA_BETA[method]
+    return count * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _between(ordered, q, method):
+    count = ordered.shape[-1]
+    if method in ("lower", "higher", "midpoint"):
+        place = (count - 1) * q
+        low, high = math.floor(place), math.ceil(place)
+        if method == "lower":
+            return ordered[..., low]
+        if method == "higher":
+            return ordered[..., high]
+        return _interpolated(ordered[..., low], ordered[..., high], 0.5 if low != high else 0.0)
+    place = min(max(_virtual_position(count, q, method), 0.0), count - 1.0)
+    low = math.floor(place)
+    return _interpolated(ordered[..., low], ordered[..., min(low + 1, count - 1)], place - low)
+
+
+def _interpolated(low, high, weight):
+    step = high - low
+    return high - step * (1 - weight) if weight >= 0.5 else low + step * weight
+
+
+def _quantiles(function, a, q, axis, out, method, keepdims, scale):
+    a = np.asarray(a)
+    moved = _moved(a, axis)
+    listed = isinstance(q, list | tuple)
+    usual = moved is not None and out is None and a.dtype.char in "dlqif" and isinstance(method, str)
+    usual = usual and (method in _ALPHA_BETA or method in ("lower", "higher", "midpoint"))
+    for one in q if listed else [q]:
+        usual = usual and is_number(one) and 0 <= one <= scale
+    if not usual or moved.shape[-1] == 0 or (a.dtype.char == "f" and (listed or scale == 100)):
+        return plainly(function, a, q, axis, out, False, method, keepdims)
+    ordered = np.sort(moved, axis=-1)
+    results = []
+    for one in q if listed else [q]:
+        value = _between(ordered, one / scale, method)
+        if a.dtype.kind == "f":
+            last = ordered[..., -1]
+            value = np.where(np.isnan(last), last, value)[()]
+        results.append(_kept(value, a, axis, keepdims))
+    return np.stack(results) if listed else results[0]
+
+
+@replaces("numpy.quantile")
+def quantile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    if weights is not None:
+        return plainly(np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    return _quantiles(np.quantile, a, q, axis, out, method, keepdims, 1)
+
+
+@replaces("numpy.percentile")
+def percentile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    if weights is not None:
+        return plainly(np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    return _quantiles(np.percentile, a, q, axis, out, method, keepdims, 100)
+
+
+def _nan_quantiles(function, a, q, axis, out, method, keepdims, scale):
+    a = np.asarray(a)
+    if a.dtype.kind in "iub":
+        return _quantiles(function, a, q, axis, out, method, keepdims, scale)
+    moved = _moved(a, axis)
+    listed = isinstance(q, list | tuple)
+    usual = moved is not None and out is None and a.dtype.char == "d" and method in _ALPHA_BETA
+    for one in q if listed else [q]:
+        usual = usual and is_number(one) and 0 <= one <= scale
+    if not usual or moved.shape[-1] == 0:
+        return plainly(function, a, q, axis, out, False, method, keepdims)
+    ordered = np.sort(moved, axis=-1)
+    count = np.sum(~np.isnan(moved), axis=-1, keepdims=True)
+    results = []
+    for one in q if listed else [q]:
+        last = np.maximum(count - 1, 0)
+        place = np.clip(_virtual_position(count, one / scale, method), 0.0, last)
+        below = np.floor(place)
+        low = np.take_along_axis(ordered, below.astype(np.int64), axis=-1)
+        high = np.take_along_axis(ordered, np.minimum(below.astype(np.int64) + 1, last), axis=-1)
+        weight, step = place - below, high - low
+        value = np.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)[..., 0][()]
+        results.append(_kept(value, a, axis, keepdims))
+    return np.moveaxis(np.stack(results, axis=-1), -1, 0) if listed else results[0]
+
+
+@replaces("numpy.nanquantile")
+def nanquantile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    if weights is not None:
+        return plainly(np.nanquantile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    return _nan_quantiles(np.nanquantile, a, q, axis, out, method, keepdims, 1)
+
+
+@replaces("numpy.nanpercentile")
+def nanpercentile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    if weights is not None:
+        return plainly(np.nanpercentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    return _nan_quantiles(np.nanpercentile, a, q, axis, out, method, keepdims, 100)
+
+
+def _even_edges(a, bins, limits):
+    """bins + 1 edges between the limits, or the extremes of the elements."""
+    if limits is None:
+        first, last = np.min(a), np.max(a)
+        first = require(first, np.isfinite(first) & np.isfinite(last))
+    else:
+        first, last = np.float64(limits[0]), np.float64(limits[1])
+    alone = first == last
+    return np.linspace(np.where(alone, first - 0.5, first), np.where(alone, last + 0.5, last), bins + 1)
+
+
+def _count_between(a, edges, weights):
+    """The number, or the weight, of the elements between neighbours of the edges; the last bin includes its edge."""
+    bins = edges.shape[0] - 1
+    place = np.searchsorted(edges, a, side="right") - 1
+    place = np.where(a == edges[-1], bins - 1, place)
+    place = np.where((place >= 0) & (place < bins), place, bins)
+    counts = np.zeros(bins + 1, np.int64 if weights is None else weights.dtype)
+    np.add.at(counts, place, 1 if weights is None else weights)
+    return counts[:bins]
+
+
+@replaces("numpy.histogram_bin_edges")
+def histogram_bin_edges(a, bins=10, range=None, weights=None):
+    a = np.ravel(a)
+    if not isinstance(bins, int) or bins < 1 or a.dtype.char not in "dlqi" or a.size == 0:
+        return plainly(np.histogram_bin_edges, a, bins, range, weights)
+    return _even_edges(a, bins, range)
+
+
+@replaces("numpy.histogram")
+def histogram(a, bins=10, range=None, density=None, weights=None):
+    a = np.ravel(a)
+    weights_usual = weights is None or (
+        np.shape(weights) == a.shape and np.asarray(weights).dtype == np.float64
+    )
+    usual = a.dtype.char in "dlqi" and a.size > 0 and weights_usual
+    if not usual or isinstance(bins, str) or (isinstance(bins, int) and bins < 1):
+        return plainly(np.histogram, a, bins, range, density, weights)
+    if isinstance(bins, int):
+        edges = _even_edges(a, bins, range)
+    else:
+        edges = np.asarray(bins)
+        if edges.ndim != 1 or edges.shape[0] < 2:
+            return plainly(np.histogram, a, bins, range, density, weights)
+        edges = require(edges, edges[1:] >= edges[:-1])
+    counts = _count_between(a, edges, None if weights is None else np.ravel(weights))
+    if density:
+        widths = np.diff(edges).astype(float)
+        return counts / widths / counts.sum(), edges
+    return counts, edges

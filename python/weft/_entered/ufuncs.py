@@ -1,0 +1,307 @@
+"""Element by element: NumPy's functions over ufuncs, and the methods of ufuncs."""
+
+import numpy as np
+
+from ._core import axis_of, before, plainly, replaces
+
+# Up to this many steps a loop over an axis becomes a chain of operations.
+UNROLLED = 64
+
+
+@replaces("functools.reduce")
+def reduce(function, iterable, *initial):
+    iterator = iter(iterable)
+    if initial:
+        (value,) = initial
+    else:
+        value = next(iterator)
+    for element in iterator:
+        value = function(value, element)
+    return value
+
+
+@replaces("nd.ufunc.reduce")
+def ufunc_reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    array = np.asarray(array)
+    axis = axis_of(axis, array.ndim)
+    usual = axis is not None and dtype is None and out is None and initial is None and where is True
+    if (
+        not usual
+        or not 1 <= array.shape[axis] <= UNROLLED
+        or ufunc in (np.logical_xor, np.equal, np.not_equal)
+    ):
+        return plainly(ufunc.reduce, array, axis)
+    lead = before(axis)
+    value = array[lead + (0,)]
+    for place in range(1, array.shape[axis]):
+        value = ufunc(value, array[lead + (place,)])
+    return np.expand_dims(value, axis) if keepdims else value
+
+
+@replaces("nd.ufunc.accumulate")
+def ufunc_accumulate(ufunc, array, axis=0, dtype=None, out=None):
+    array = np.asarray(array)
+    axis = axis_of(axis, array.ndim)
+    if axis is None or dtype is not None or out is not None or not 1 <= array.shape[axis] <= UNROLLED:
+        return plainly(ufunc.accumulate, array, axis, dtype, out)
+    lead = before(axis)
+    values = [array[lead + (0,)]]
+    for place in range(1, array.shape[axis]):
+        values.append(ufunc(values[-1], array[lead + (place,)]))
+    if values[-1].dtype != array.dtype:
+        return plainly(ufunc.accumulate, array, axis)
+    return np.stack(values, axis=axis)
+
+
+@replaces("nd.ufunc.reduceat")
+def ufunc_reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
+    array = np.asarray(array)
+    axis = axis_of(axis, array.ndim)
+    usual = axis is not None and dtype is None and out is None and isinstance(indices, list | tuple)
+    if not usual or len(indices) > UNROLLED:
+        return plainly(ufunc.reduceat, array, indices, axis, dtype, out)
+    lead = before(axis)
+    stops = list(indices[1:]) + [array.shape[axis]]
+    values = []
+    for start, stop in zip(indices, stops):
+        if not 0 <= start < array.shape[axis]:
+            return plainly(ufunc.reduceat, array, indices, axis)
+        part = array[lead + (slice(start, max(stop, start + 1)),)]
+        values.append(ufunc.reduce(part, axis=axis))
+    return np.stack(values, axis=axis)
+
+
+@replaces("nd.ufunc.outer")
+def ufunc_outer(ufunc, a, b, **kwargs):
+    return plainly(ufunc.outer, a, b, **kwargs)
+
+
+@replaces("nd.ufunc.at")
+def ufunc_at(ufunc, a, indices, b=None):
+    if ufunc is np.add and isinstance(a, np.ndarray) and b is not None:
+        b = np.asarray(b)
+        if b.dtype == a.dtype or (a.dtype.kind == "f" and b.dtype.kind in "iub" and b.ndim == 0):
+            return add_at(a, indices, b)
+    if ufunc is np.subtract and isinstance(a, np.ndarray) and b is not None and a.dtype.kind in "fi":
+        b = np.asarray(b)
+        if b.dtype == a.dtype or (a.dtype.kind == "f" and b.dtype.kind in "iub" and b.ndim == 0):
+            return add_at(a, indices, -(b + 0))
+    if b is None:
+        return plainly(ufunc.at, a, indices)
+    return plainly(ufunc.at, a, indices, b)
+
+
+def add_at(a, indices, b):
+    """a[indices] += b, counting repeated positions each time. Lowered by capture."""
+    np.add.at(a, indices, b)
+
+
+@replaces("numpy.angle")
+def angle(z, deg=False):
+    z = np.asarray(z)
+    value = np.arctan2(z.imag, z.real) if z.dtype.kind == "c" else np.arctan2(0, z)
+    return value * (180 / np.pi) if deg else value
+
+
+@replaces("numpy.isscalar")
+def isscalar(element):
+    return isinstance(element, np.generic | int | float | complex | str | bytes)
+
+
+@replaces("numpy.real")
+def real(val):
+    return (
+        val.real if isinstance(val, np.ndarray | np.generic | int | float | complex) else np.asarray(val).real
+    )
+
+
+@replaces("numpy.imag")
+def imag(val):
+    return (
+        val.imag if isinstance(val, np.ndarray | np.generic | int | float | complex) else np.asarray(val).imag
+    )
+
+
+@replaces("numpy.iscomplexobj")
+def iscomplexobj(x):
+    return np.asarray(x).dtype.kind == "c"
+
+
+@replaces("numpy.isrealobj")
+def isrealobj(x):
+    return np.asarray(x).dtype.kind != "c"
+
+
+@replaces("numpy.iscomplex")
+def iscomplex(x):
+    x = np.asarray(x)
+    return x.imag != 0 if x.dtype.kind == "c" else np.zeros(x.shape, bool)[()]
+
+
+@replaces("numpy.isreal")
+def isreal(x):
+    return np.asarray(x).imag == 0
+
+
+@replaces("numpy.real_if_close")
+def real_if_close(a, tol=100):
+    a = np.asarray(a)
+    return plainly(np.real_if_close, a, tol) if a.dtype.kind == "c" else a
+
+
+@replaces("numpy.isneginf")
+def isneginf(x, out=None):
+    x = np.asarray(x)
+    if out is not None or x.dtype.kind == "c":
+        return plainly(np.isneginf, x, out)
+    return np.logical_and(np.isinf(x), np.signbit(x))
+
+
+@replaces("numpy.isposinf")
+def isposinf(x, out=None):
+    x = np.asarray(x)
+    if out is not None or x.dtype.kind == "c":
+        return plainly(np.isposinf, x, out)
+    return np.logical_and(np.isinf(x), ~np.signbit(x))
+
+
+@replaces("numpy.isclose")
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    a, b = np.asarray(a), np.asarray(b)
+    if b.dtype.kind in "iub":
+        b = b.astype(np.float64)
+    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
+    if equal_nan:
+        near = near | np.isnan(a) & np.isnan(b)
+    return near
+
+
+@replaces("numpy.allclose")
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan).all().item()
+
+
+@replaces("numpy.array_equal")
+def array_equal(a1, a2, equal_nan=False):
+    a1, a2 = np.asarray(a1), np.asarray(a2)
+    if a1.shape != a2.shape:
+        return False
+    same = a1 == a2
+    if equal_nan:
+        same = same | (a1 != a1) & (a2 != a2)
+    return same.all().item()
+
+
+@replaces("numpy.array_equiv")
+def array_equiv(a1, a2):
+    a1, a2 = np.asarray(a1), np.asarray(a2)
+    for one, other in zip(a1.shape[::-1], a2.shape[::-1]):
+        if one != other and one != 1 and other != 1:
+            return False
+    return (a1 == a2).all().item()
+
+
+@replaces("numpy.clip", "nd.clip")
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
+    low, high = a_min if min is None else min, a_max if max is None else max
+    if out is None or (low is None and high is None):
+        return plainly(np.clip, a, low, high, out=out)
+    if low is None:
+        return np.minimum(a, high, out=out)
+    if high is None:
+        return np.maximum(a, low, out=out)
+    return np.minimum(np.maximum(a, low), high, out=out)
+
+
+@replaces("numpy.fix")
+def fix(x, out=None):
+    return np.trunc(x) if out is None else np.trunc(x, out=out)
+
+
+@replaces("numpy.float_power")
+def float_power(x1, x2, **kwargs):
+    x1, x2 = np.asarray(x1), np.asarray(x2)
+    if kwargs or x1.dtype.kind == "c" or x2.dtype.kind == "c":
+        return plainly(np.float_power, x1, x2, **kwargs)
+    return np.power(x1.astype(np.float64), x2.astype(np.float64))
+
+
+@replaces("numpy.reciprocal")
+def reciprocal(x, **kwargs):
+    x = np.asarray(x)
+    if kwargs or x.dtype.kind not in "fc":
+        return plainly(np.reciprocal, x, **kwargs)
+    return np.divide(np.ones((), x.dtype), x)
+
+
+@replaces("numpy.spacing")
+def spacing(x, **kwargs):
+    x = np.asarray(x)
+    if kwargs or x.dtype.char not in "fd":
+        return plainly(np.spacing, x, **kwargs)
+    size = np.abs(x)
+    step = np.nextafter(size, np.full((), np.inf, x.dtype)) - size
+    return np.where(np.isinf(x), np.full((), np.nan, x.dtype), np.copysign(step, x))[()]
+
+
+@replaces("numpy.bitwise_count")
+def bitwise_count(x, **kwargs):
+    x = np.asarray(x)
+    if kwargs or x.dtype.kind not in "iu":
+        return plainly(np.bitwise_count, x, **kwargs)
+    bits = (x if x.dtype.kind == "u" else np.abs(x.astype(np.int64))).astype(np.uint64)
+    ones, pairs, nibbles = (
+        np.uint64(0x5555555555555555),
+        np.uint64(0x3333333333333333),
+        np.uint64(0x0F0F0F0F0F0F0F0F),
+    )
+    bits = bits - ((bits >> np.uint64(1)) & ones)
+    bits = (bits & pairs) + ((bits >> np.uint64(2)) & pairs)
+    bits = (bits + (bits >> np.uint64(4))) & nibbles
+    return ((bits * np.uint64(0x0101010101010101)) >> np.uint64(56)).astype(np.uint8)
+
+
+@replaces("numpy.vecdot", "numpy.linalg.vecdot")
+def vecdot(x1, x2, /, *, axis=-1):
+    x1, x2 = np.asarray(x1), np.asarray(x2)
+    if axis != -1:
+        x1, x2 = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    return (np.conjugate(x1) * x2).sum(axis=-1, dtype=np.result_type(x1, x2))
+
+
+@replaces("numpy.matvec")
+def matvec(x1, x2, /):
+    return np.matmul(x1, np.asarray(x2)[..., None])[..., 0]
+
+
+@replaces("numpy.vecmat")
+def vecmat(x1, x2, /):
+    return np.matmul(np.conjugate(np.asarray(x1))[..., None, :], x2)[..., 0, :]
+
+
+@replaces("numpy.polyval")
+def polyval(p, x):
+    if not isinstance(x, np.ndarray | int | float):
+        return plainly(np.polyval, p, x)
+    value = np.zeros_like(x)
+    for coefficient in np.asarray(p):
+        value = value * x + coefficient
+    return value
+
+
+@replaces("numpy.unwrap")
+def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
+    p = np.asarray(p)
+    axis = axis_of(axis, p.ndim)
+    if axis is None or p.dtype.kind != "f" or not isinstance(period, float):
+        return plainly(np.unwrap, p, discont, -1 if axis is None else axis, period=period)
+    step = np.diff(p, axis=axis)
+    if discont is None:
+        discont = period / 2
+    half = period / 2
+    wrapped = np.mod(step + half, period) - half
+    wrapped = np.where((wrapped == -half) & (step > 0), half, wrapped)
+    correction = np.where(np.abs(step) < discont, 0.0, wrapped - step)
+    lead = before(axis)
+    rest = p[lead + (slice(1, None),)] + correction.cumsum(axis)
+    return np.concatenate([p[lead + (slice(None, 1),)], rest], axis=axis)

@@ -1,0 +1,36 @@
+// A check inside a graph: what it was captured for does not hold for the values at hand.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/arguments.h"
+#include "ops/build.h"
+
+namespace weft::ops {
+namespace {
+
+std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+  WEFT_CHECK_TYPE(operands[1].dtype == DType::Bool,
+                  fmt::format("{}: expected a condition of dtype bool{}", op.name, describe_operands(op, operands)));
+  return {operands[0]};
+}
+
+std::vector<Tensor> eager(const OpDef&, std::span<const Tensor> operands, const Attrs&) {
+  const Tensor condition = operands[1].contiguous();
+  const bool* const values = condition.data_as<bool>();
+  WEFT_CHECK(std::all_of(values, values + condition.numel(), [](bool value) { return value; }),
+             "require: the condition does not hold for these values");
+  return {operands[0].clone()};
+}
+
+[[maybe_unused]] const OpDef* const kOps[] = {
+    &register_op({.name = "require",
+                  .schema = "(Tensor x, Tensor condition) -> Tensor",
+                  .doc = "A copy of `x`, provided that all elements of the boolean `condition` are true.\n"
+                         "raises: ValueError where they are not.",
+                  .infer = infer,
+                  .eager = eager}),
+};
+
+}  // namespace
+}  // namespace weft::ops
