@@ -273,7 +273,6 @@ V as_contiguous(Evaluator& ev, CallArgs& args) {
 }
 
 V in_order(Evaluator& ev, const V& array, const V& order, const char* otherwise) {
-  if (array->tensor.dim() < 2) return array;
   const bool fortran = wants_fortran(ev, order, array, otherwise);
   if (is_contiguous(array, fortran)) return array;
   V value = array_value(copy_tensor(array->tensor));

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "capture/error_state.h"
 #include "runtime/log.h"
 #include "weft/error.h"
 
@@ -207,6 +208,7 @@ Ref CompiledFunction::run(State state) {
         return run_concretely(state);
       }
     }
+    if (floating_point_errors_are_handled()) return run_concretely(state);
     const auto start = Clock::now();
     Ref result;
     try {

@@ -10,8 +10,8 @@ namespace weft::ops {
 namespace {
 
 std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
-  WEFT_CHECK_TYPE(operands[1].dtype == DType::Bool,
-                  fmt::format("{}: expected a condition of dtype bool{}", op.name, describe_operands(op, operands)));
+  WEFT_CHECK_TYPE(operands[1].dtype == DType::Bool, fmt::format("{}: expected a condition of dtype bool{}",
+                                                                op.name, describe_operands(op, operands)));
   return {operands[0]};
 }
 

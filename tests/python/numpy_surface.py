@@ -608,7 +608,11 @@ NumPy itself at that place, with the same result, and compiled code goes on behi
 Results are NumPy's bit for bit, except where NumPy itself promises no order: sums of floating-point numbers and what is
 made of them (`sum`, `mean`, `var`, `dot`, `matmul`, `cumsum`, linear algebra) differ by the rounding of another order, a
 relative error of at most n times the machine epsilon for n terms, and elementary functions (`exp`, `sin`, ...) stay
-within the error that docs/operators.md states for each.
+within the error that docs/operators.md states for each. Eigenvectors, singular vectors and the like are unique up to
+their sign only. Arrays of three and more dimensions that are computed from permuted ones come in C order.
+
+Compiled code gives no RuntimeWarning at a division by zero, an overflow or an invalid operation. Where `numpy.errstate`
+asks for more than a warning ("raise", "call", "print", "log"), NumPy runs the function.
 
 | | names | compiled | compiled but for some calls | run by NumPy | nothing to compile |
 |---|---|---|---|---|---|

@@ -28,8 +28,6 @@ BREAKING = {
     "deque_",
     "errst",
     "lru",
-    "complexs",
-    "tolist",
     "ndenum",
     "frozen",
     "opover",

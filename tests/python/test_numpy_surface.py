@@ -62,6 +62,25 @@ def test_no_sample_differs_from_numpy(survey):
     assert wrong == []
 
 
+def test_floating_point_errors_are_raised_where_the_state_says_so():
+    def function(x):
+        return 1 / x + 1
+
+    def inside(x):
+        with np.errstate(divide="raise"):
+            return 1 / x
+
+    compiled, compiled_inside = numpy_surface.weft.compile(function), numpy_surface.weft.compile(inside)
+    x = np.array([1.0, 0.0])
+    for _ in range(2):
+        with np.errstate(divide="ignore"):
+            np.testing.assert_array_equal(compiled(x), [2.0, np.inf])
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+            compiled(x)
+        with pytest.raises(FloatingPointError, match="divide by zero"):
+            compiled_inside(x)
+
+
 @needs_numpy_2_4
 def test_the_page_is_current(survey):
     assert PAGE.read_text() == survey["page"], "run `make docs`"

@@ -63,13 +63,6 @@ def broadcast_shape(shapes):
     return tuple(result)
 
 
-def kind_fits(source, target):
-    """Whether values of one kind are assigned to another without loss of kind: casting="same_kind"."""
-    return "biufc".index(source.dtype.kind if source.dtype.kind != "u" else "i") <= "biufc".index(
-        target.dtype.kind
-    )
-
-
 def product_of(sizes):
     total = 1
     for size in sizes:

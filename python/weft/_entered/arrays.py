@@ -7,7 +7,6 @@ from ._core import (
     before,
     broadcast_shape,
     is_number,
-    kind_fits,
     plainly,
     product_of,
     replaces,
@@ -246,25 +245,41 @@ def select(condlist, choicelist, default=0):
     return result
 
 
+def _fits(values, target):
+    """Whether NumPy assigns the values to the array: numbers are taken only where they are of its kind, in range or not."""
+    if isinstance(values, bool | float):
+        return target.dtype.kind in ("f" if isinstance(values, float) else "biuf")
+    if isinstance(values, int):
+        return (
+            target.dtype.kind == "f"
+            or (target.dtype.kind == "i" and -128 <= values < 128)
+            or (target.dtype.kind == "u" and 0 <= values < 256)
+        )
+    values = np.asarray(values)
+    return values.dtype == target.dtype or (
+        values.dtype.kind == target.dtype.kind and values.dtype.kind in "if"
+    )
+
+
 @replaces("numpy.copyto")
 def copyto(dst, src, casting="same_kind", where=True):
-    src = np.asarray(src)
-    usual = isinstance(dst, np.ndarray) and casting == "same_kind" and kind_fits(src, dst)
-    if not usual or src.ndim > dst.ndim:
+    usual = isinstance(dst, np.ndarray) and casting == "same_kind" and _fits(src, dst)
+    if not usual or np.ndim(src) > dst.ndim:
         plainly(np.copyto, dst, src, casting=casting, where=where)
     elif where is True:
         dst[...] = src
     else:
-        dst[...] = np.where(where, src.astype(dst.dtype), dst)
+        dst[...] = np.where(where, np.asarray(src).astype(dst.dtype), dst)
 
 
 @replaces("numpy.putmask")
 def putmask(a, mask, values):
-    values, mask = np.asarray(values), np.asarray(mask)
-    usual = isinstance(a, np.ndarray) and mask.shape == a.shape and kind_fits(values, a) and values.size > 0
+    usual = (
+        isinstance(a, np.ndarray) and np.shape(mask) == a.shape and _fits(values, a) and np.size(values) > 0
+    )
     if not usual:
         return plainly(np.putmask, a, mask, values)
-    values = values.astype(a.dtype)
+    values = np.asarray(values).astype(a.dtype)
     if values.shape != a.shape and values.ndim > 0:
         values = np.take(np.ravel(values), np.arange(a.size) % values.size).reshape(a.shape)
     a[...] = np.where(mask, values, a)
@@ -272,15 +287,10 @@ def putmask(a, mask, values):
 
 @replaces("numpy.place")
 def place(arr, mask, vals):
-    vals, mask = np.ravel(vals), np.asarray(mask)
-    if (
-        not isinstance(arr, np.ndarray)
-        or mask.shape != arr.shape
-        or vals.size == 0
-        or not kind_fits(vals, arr)
-    ):
+    usual = isinstance(arr, np.ndarray) and isinstance(mask, np.ndarray) and mask.shape == arr.shape
+    if not usual or np.size(vals) == 0 or not _fits(vals, arr):
         return plainly(np.place, arr, mask, vals)
-    mask = mask.astype(bool)
+    vals, mask = np.ravel(vals), mask.astype(bool)
     order = np.maximum(np.cumsum(mask) - 1, 0) % vals.size
     arr[...] = np.where(mask, np.take(vals.astype(arr.dtype), order).reshape(arr.shape), arr)
 
@@ -295,16 +305,10 @@ def _coordinates(positions, shape):
 
 @replaces("numpy.put", "nd.put")
 def put(a, ind, v, mode="raise"):
-    ind, v = np.ravel(ind), np.ravel(v)
-    usual = (
-        isinstance(a, np.ndarray)
-        and ind.dtype.kind in "iu"
-        and kind_fits(v, a)
-        and ind.size > 0
-        and v.size > 0
-    )
-    if not usual or a.size == 0:
+    usual = isinstance(a, np.ndarray) and _fits(v, a) and np.size(ind) > 0 and np.size(v) > 0
+    if not usual or a.size == 0 or np.asarray(ind).dtype.kind not in "iu":
         return plainly(np.put, a, ind, v, mode)
+    ind, v = np.ravel(ind), np.ravel(v)
     if mode == "wrap":
         ind = ind % a.size
     elif mode == "clip":
@@ -412,12 +416,14 @@ def delete(arr, obj, axis=None):
 
 @replaces("numpy.insert")
 def insert(arr, obj, values, axis=None):
-    arr, values = np.asarray(arr), np.asarray(values)
+    if not isinstance(arr, np.ndarray) or not _fits(values, arr):
+        return plainly(np.insert, arr, obj, values, axis)
+    values = np.asarray(values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = axis_of(axis, arr.ndim)
     places = [obj] if isinstance(obj, int) else obj
-    if axis is None or not isinstance(places, list | tuple) or not kind_fits(values, arr):
+    if axis is None or not isinstance(places, list | tuple):
         return plainly(np.insert, arr, obj, values, axis)
     size, lead = arr.shape[axis], before(axis)
     for place in places:
@@ -525,11 +531,6 @@ def packbits(a, /, axis=None, bitorder="big"):
         shift = np.uint8(7 - place if bitorder == "big" else place)
         result = (bits[before(axis + 1) + (place,)] << shift) | result
     return result
-
-
-@replaces("numpy.piecewise")
-def piecewise(x, condlist, funclist, *args, **kw):
-    return plainly(np.piecewise, x, condlist, funclist, *args, **kw)
 
 
 @replaces("numpy.apply_along_axis")

@@ -34,22 +34,19 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     return np.where(np.isnan(x), x, value)[()]
 
 
-def _padded(x, count):
-    zeros = np.zeros(count, x.dtype)
-    return np.concatenate([zeros, x, zeros])
-
-
 def _convolved(a, v, mode):
     """a is not shorter than v, and v is short."""
-    taps = v.shape[0]
+    taps, size = v.shape[0], a.shape[0]
     if mode == "valid":
-        length, whole = a.shape[0] - taps + 1, a
-    else:
-        length, whole = a.shape[0] + taps - 1, _padded(a, taps - 1)
-    total = whole[taps - 1 : taps - 1 + length] * v[0]
-    for place in range(1, taps):
-        start = taps - 1 - place
-        total = total + whole[start : start + length] * v[place]
+        total = a[taps - 1 :] * v[0]
+        for place in range(1, taps):
+            total = total + a[taps - 1 - place : size - place] * v[place]
+        return total
+    total = None
+    for place in range(taps):
+        zeros = [np.zeros(place, a.dtype), np.zeros(taps - 1 - place, a.dtype)]
+        products = np.concatenate([zeros[0], a * v[place], zeros[1]])
+        total = products if total is None else total + products
     if mode == "same":
         start = (taps - 1) // 2
         total = total[start : start + a.shape[0]]
@@ -57,12 +54,14 @@ def _convolved(a, v, mode):
 
 
 def _window_products(a, v, mode):
-    """As _convolved, by one product of a matrix of windows with the taps."""
-    taps = v.shape[0]
-    whole = a if mode == "valid" else _padded(a, taps - 1)
-    length = whole.shape[0] - taps + 1
-    windows = whole[np.arange(length)[:, None] + np.arange(taps)]
-    total = np.matmul(windows, v[::-1])
+    """As _convolved, by the matrix of all windows. Beyond the ends there is no product, not even of zero and infinity."""
+    taps, size = v.shape[0], a.shape[0]
+    if mode == "valid":
+        return np.matmul(a[np.arange(size - taps + 1)[:, None] + np.arange(taps)], v[::-1])
+    places = np.arange(size + taps - 1)[:, None] + np.arange(1 - taps, 1)
+    inside = (places >= 0) & (places < size)
+    products = a[np.clip(places, 0, size - 1)] * v[::-1]
+    total = np.where(inside, products, np.zeros((), a.dtype)).sum(axis=1, dtype=a.dtype)
     if mode == "same":
         start = (taps - 1) // 2
         total = total[start : start + a.shape[0]]

@@ -303,6 +303,8 @@ def tolist(a):
 
 @replaces("nd.item")
 def item(a, *index):
+    if len(index) == 0:
+        return plainly(np.ndarray.item, a)
     if len(index) == 1 and isinstance(index[0], tuple):
         index = index[0]
     return (a[index] if len(index) > 1 else a.reshape(-1)[index[0]]).item()

@@ -204,7 +204,7 @@ def array_equiv(a1, a2):
 @replaces("numpy.clip", "nd.clip")
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     low, high = a_min if min is None else min, a_max if max is None else max
-    if out is None or (low is None and high is None):
+    if out is None or (low is None and high is None) or np.asarray(a).dtype.kind != "f":
         return plainly(np.clip, a, low, high, out=out)
     if low is None:
         return np.minimum(a, high, out=out)

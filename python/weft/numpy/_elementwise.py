@@ -1,0 +1,168 @@
+"""Functions element by element, with NumPy's promotion."""
+
+import numpy as _numpy
+
+import weft as _weft
+
+from ._convert import inexact as _inexact
+from ._convert import kind as _kind
+from ._convert import promoted as _promoted
+from ._convert import tensor as _tensor
+
+# The standard's name, and the operator's where it is another.
+_OF_REALS = """
+    acos acosh asin asinh atan atanh cos cosh exp expm1 log log1p log2 log10 sin sinh sqrt tan tanh exp2 cbrt
+    deg2rad rad2deg""".split()
+_KEEPING = {"positive": "positive", "negative": "neg", "square": "square", "conj": "conj", "sign": "sign"}
+_TESTS = "isfinite isinf isnan logical_not".split()
+_OF_TWO = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "remainder": "remainder",
+    "floor_divide": "floor_divide",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "equal": "eq",
+    "not_equal": "ne",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "logical_and": "logical_and",
+    "logical_or": "logical_or",
+    "logical_xor": "logical_xor",
+    "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    "pow": "pow",
+}
+_OF_TWO_REALS = {
+    "divide": "true_divide",
+    "atan2": "atan2",
+    "hypot": "hypot",
+    "copysign": "copysign",
+    "nextafter": "nextafter",
+    "logaddexp": "logaddexp",
+}
+
+
+def _documented(function, name, numpy_name=None):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"numpy.{numpy_name or name} on tensors."
+    return function
+
+
+def _unary(name, op, convert):
+    operator = getattr(_weft, op)
+
+    def function(x, /):
+        return operator(convert(x))
+
+    return _documented(function, name)
+
+
+def _binary(name, op, reals):
+    operator = getattr(_weft, op)
+
+    def function(x1, x2, /):
+        a, b = _promoted(x1, x2)
+        if reals:
+            a, b = _inexact(a), _inexact(b)
+        return operator(a, b)
+
+    return _documented(function, name)
+
+
+for _name in _OF_REALS:
+    globals()[_name] = _unary(_name, _name, _inexact)
+for _name, _op in _KEEPING.items():
+    globals()[_name] = _unary(_name, _op, _tensor)
+for _name in _TESTS:
+    globals()[_name] = _unary(_name, _name, _tensor)
+for _name, _op in _OF_TWO.items():
+    globals()[_name] = _binary(_name, _op, False)
+for _name, _op in _OF_TWO_REALS.items():
+    globals()[_name] = _binary(_name, _op, True)
+
+
+def abs(x, /):
+    return _weft.abs(_tensor(x))
+
+
+def bitwise_invert(x, /):
+    return _weft.bitwise_not(_tensor(x))
+
+
+def signbit(x, /):
+    return _weft.signbit(_inexact(x))
+
+
+def reciprocal(x, /):
+    x = _tensor(x)
+    if _kind(x) in "iub":
+        raise TypeError(f"reciprocal: expected a floating or complex dtype, got {x.dtype}")
+    return _weft.true_divide(_weft.full([], 1, dtype=x.dtype), x)
+
+
+def real(x, /):
+    return _weft.real(_tensor(x))
+
+
+def imag(x, /):
+    return _weft.imag(_tensor(x))
+
+
+def _rounding(name, op):
+    operator = getattr(_weft, op)
+
+    def function(x, /):
+        x = _tensor(x)
+        return x.clone() if _kind(x) in "iub" else operator(x)
+
+    return _documented(function, name)
+
+
+ceil, floor, trunc = _rounding("ceil", "ceil"), _rounding("floor", "floor"), _rounding("trunc", "trunc")
+
+
+def round(x, /, decimals=0):
+    """numpy.round on tensors."""
+    x = _tensor(x)
+    if decimals == 0:
+        if _kind(x) == "c":
+            return _weft.from_numpy(_numpy.round(x.numpy()))
+        return x.clone() if _kind(x) in "iub" else _weft.rint(x)
+    return _weft.from_numpy(_numpy.asarray(_numpy.round(x.numpy(), decimals)))
+
+
+def clip(x, /, min=None, max=None):
+    """numpy.clip on tensors."""
+    x = _tensor(x)
+    if min is not None:
+        x = maximum(x, min)  # noqa: F821
+    if max is not None:
+        x = minimum(x, max)  # noqa: F821
+    return x.clone() if min is None and max is None else x
+
+
+# NumPy's other names of these.
+absolute, invert, bitwise_not, power, mod = (
+    abs,
+    bitwise_invert,
+    bitwise_invert,
+    globals()["pow"],
+    globals()["remainder"],
+)
+true_divide, left_shift, right_shift = (
+    globals()["divide"],
+    globals()["bitwise_left_shift"],
+    globals()["bitwise_right_shift"],
+)
+arccos, arccosh, arcsin, arcsinh, arctan, arctanh, arctan2, conjugate = (
+    globals()[_name] for _name in "acos acosh asin asinh atan atanh atan2 conj".split()
+)
+
+__all__ = [_name for _name in globals() if not _name.startswith("_")]

@@ -1,0 +1,111 @@
+"""The standard's linear algebra: weft's operators where there is one, else NumPy on the tensors' memory."""
+
+import numpy
+
+import weft
+
+from ._convert import axes_of, inexact, kind, promoted, tensor, through_numpy, to_dtype
+
+
+def matmul(x1, x2, /):
+    return weft.matmul(*promoted(x1, x2))
+
+
+def matrix_transpose(x, /):
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose: expected at least two dimensions, got shape {tuple(x.shape)}")
+    return x.swapaxes(-1, -2)
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    x1, x2 = promoted(x1, x2)
+    if isinstance(axes, int):
+        return weft.tensordot(x1, x2, axes)
+    return weft.tensordot(x1, x2, dims_x=list(axes[0]), dims_y=list(axes[1]))
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    x1, x2 = promoted(x1, x2)
+    product = weft.mul(weft.conj(x1) if kind(x1) == "c" else x1, x2)
+    return weft.sum(product, [axis], dtype=product.dtype)
+
+
+def outer(x1, x2, /):
+    return weft.outer(*promoted(x1, x2))
+
+
+def cross(x1, x2, /, *, axis=-1):
+    return weft.cross(*promoted(x1, x2), axis)
+
+
+def diagonal(x, /, *, offset=0):
+    return weft.diagonal(x, offset, -2, -1)
+
+
+def trace(x, /, *, offset=0, dtype=None):
+    x = diagonal(x, offset=offset)
+    default = weft.uint64 if kind(x) == "u" else weft.int64 if kind(x) in "ib" else x.dtype
+    return weft.sum(x.to(to_dtype(dtype) or default), [-1])
+
+
+def _real_matrices(x):
+    return kind(x) == "f" and x.dtype in (weft.float32, weft.float64) and x.numel() > 0
+
+
+def _operator(name):
+    """weft's operator on real matrices, NumPy's function on others."""
+    ours, theirs = getattr(weft, name), through_numpy(getattr(numpy.linalg, name))
+
+    def function(x, /):
+        x = inexact(tensor(x))
+        return ours(x) if _real_matrices(x) else theirs(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"numpy.linalg.{name} on tensors."
+    return function
+
+
+det, inv, svdvals = _operator("det"), _operator("inv"), _operator("svdvals")
+
+
+def eigvalsh(x, /):
+    return weft.eigvalsh(x) if _real_matrices(x) else through_numpy(numpy.linalg.eigvalsh)(x)
+
+
+def cholesky(x, /, *, upper=False):
+    if not _real_matrices(x):
+        return through_numpy(numpy.linalg.cholesky)(x, upper=upper)
+    return matrix_transpose(weft.cholesky(x)) if upper else weft.cholesky(x)
+
+
+def solve(x1, x2, /):
+    x1, x2 = (inexact(x) for x in promoted(x1, x2))
+    return weft.solve(x1, x2) if _real_matrices(x1) else through_numpy(numpy.linalg.solve)(x1, x2)
+
+
+def matrix_power(x, n, /):
+    return weft.matrix_power(x, n) if n > 0 else through_numpy(numpy.linalg.matrix_power)(x, n)
+
+
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    x = inexact(x)
+    axes = axes_of(axis, x.ndim)
+    if kind(x) == "c" or len(axes) > 1 and ord != 2:
+        return through_numpy(numpy.linalg.vector_norm)(x, axis=axis, keepdims=keepdims, ord=ord)
+    return weft.vector_norm(x, float(ord), axes, keepdims)
+
+
+matrix_norm = through_numpy(numpy.linalg.matrix_norm)
+matrix_rank = through_numpy(numpy.linalg.matrix_rank)
+eigh = through_numpy(numpy.linalg.eigh)
+qr = through_numpy(numpy.linalg.qr)
+svd = through_numpy(numpy.linalg.svd)
+slogdet = through_numpy(numpy.linalg.slogdet)
+pinv = through_numpy(numpy.linalg.pinv)
+
+
+def __getattr__(name):
+    if name.startswith("_") or name not in numpy.linalg.__all__:
+        raise AttributeError(f"module 'weft.numpy.linalg' has no attribute '{name}'")
+    function = getattr(numpy.linalg, name)
+    return function if isinstance(function, type) else through_numpy(function)
