@@ -126,7 +126,7 @@ bool step_containers(Frame& frame, const Instruction& in) {
     case Op::ListExtend: {
       Ref value = pop(frame);
       PyObject* list = peek(frame, in.arg).get();
-      checked(PyObject_CallMethod(list, "extend", "O", value.get()));
+      checked(PyObject_CallMethod(list, "extend", "(O)", value.get()));
       return true;
     }
     case Op::SetUpdate: {

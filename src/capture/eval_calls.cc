@@ -36,10 +36,38 @@ Ref find_object(std::string rest) {
   return object;
 }
 
+// A new array in NumPy is another value than the arguments, also where it has the same elements.
+V distinct(V result, const CallArgs& args) {
+  if (!result || result->kind != Kind::Array || result->view_of || result->flavor != Flavor::NdArray)
+    return result;
+  bool same_tensor = false;
+  const auto look = [&](const V& argument) {
+    if (!argument || argument->kind != Kind::Array || argument == result) return argument == result;
+    same_tensor |= argument->tensor.impl() == result->tensor.impl();
+    return false;
+  };
+  const auto look_inside = [&](const V& argument) {
+    if (look(argument)) return true;
+    if (argument && (argument->kind == Kind::List || argument->kind == Kind::Tuple))
+      for (const V& item : argument->items)
+        if (look(item)) return true;
+    return false;
+  };
+  for (const V& argument : args.args)
+    if (look_inside(argument)) return result;
+  for (const auto& [key, argument] : args.keywords)
+    if (look_inside(argument)) return result;
+  if (!same_tensor) return result;
+  V copied = array_value(ops::call1("cast", {result->tensor}, {{"dtype", result->tensor.dtype()}}));
+  copied->f_order = result->f_order;
+  return copied;
+}
+
 }  // namespace
 
 void register_lowering(const char* path, Lowering lowering) {
-  if (Ref object = find_object(path)) registry().by_object[object.release()] = lowering;  // as long as the process
+  if (Ref object = find_object(path))
+    registry().by_object[object.release()] = lowering;  // as long as the process
 }
 
 Lowering find_lowering(PyObject* callable) {
@@ -49,7 +77,8 @@ Lowering find_lowering(PyObject* callable) {
 
 void register_replacement(const char* path, PyObject* function) {
   // Methods of arrays, of ufuncs, and subscripts of numpy.r_ and the like are known by name.
-  if (std::string_view(path).find('.') != std::string_view::npos && std::string_view(path).substr(0, 3) == "nd.") {
+  if (std::string_view(path).find('.') != std::string_view::npos &&
+      std::string_view(path).substr(0, 3) == "nd.") {
     registry().method_replacements[path + 3] = Py_NewRef(function);
     return;
   }
@@ -254,10 +283,10 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   // A Python source stands in for what the lowering cannot do.
   PyObject* replacement = find_replacement(object);
   if (Lowering lowering = find_lowering(object)) {
-    if (!replacement) return lowering(*this, args);
+    CallArgs given = args;
+    if (!replacement) return distinct(lowering(*this, given), args);
     try {
-      CallArgs copied = args;
-      return lowering(*this, copied);
+      return distinct(lowering(*this, given), args);
     } catch (const GraphBreak&) {
     }
   }
@@ -266,7 +295,8 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     return nullptr;
   }
   if (PyFunction_Check(object)) {
-    if (args.keywords.empty() && decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {
+    if (args.keywords.empty() &&
+        decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {
       V generator = make_value(Kind::Generator);
       generator->items = args.args;
       generator->items.insert(generator->items.begin(), callable);
@@ -301,11 +331,11 @@ V Evaluator::call_bound(const V& bound, CallArgs args) {
     PyObject* replacement = find_method_replacement(bound->name);
     if (!lowering && !replacement) graph_break(fmt::format("a call of the array method '{}'", bound->name));
     args.args.insert(args.args.begin(), self);
-    if (!replacement) return lowering(*this, args);
+    CallArgs given = args;
+    if (!replacement) return distinct(lowering(*this, given), args);
     if (lowering) {
       try {
-        CallArgs copied = args;
-        return lowering(*this, copied);
+        return distinct(lowering(*this, given), args);
       } catch (const GraphBreak&) {
       }
     }

@@ -231,7 +231,10 @@ V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
   if (!result.arrays.empty()) return gathered(ev, key, result);
   // A scalar is a copy: later assignments to the array do not reach it.
   if (result.all_integers)
-    return array_value(ops::call1("cast", {result.tensor}, {{"dtype", result.tensor.dtype()}}), Flavor::NumpyScalar);
+    return array_value(ops::call1("cast", {result.tensor}, {{"dtype", result.tensor.dtype()}}),
+                       Flavor::NumpyScalar);
+  if (array->flavor == Flavor::NumpyScalar)
+    return array_value(ops::call1("cast", {result.tensor}, {{"dtype", result.tensor.dtype()}}));
   V value = array_value(result.tensor);
   value->view_of = array;
   value->f_order = array->f_order && value->tensor.dim() == array->tensor.dim();

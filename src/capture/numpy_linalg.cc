@@ -82,7 +82,8 @@ V trace(Evaluator& ev, CallArgs& args) {
                       : is_inexact(d)                   ? d
                       : is_integral(d) && !is_signed(d) ? DType::U64
                                                         : DType::I64;
-  return array_or_scalar(ops::call1("sum", {cast_to(diagonal, dtype)}, {{"dim", SymShape{Sym(-1)}}}));
+  return array_or_scalar(
+      cast_to(ops::call1("sum", {cast_to(diagonal, dtype)}, {{"dim", SymShape{Sym(-1)}}}), dtype));
 }
 
 // float64 for integers; what LAPACK has otherwise.

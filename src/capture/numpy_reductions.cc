@@ -13,7 +13,8 @@ std::vector<int64_t> to_axes(Evaluator& ev, const V& axis, int64_t ndim, const c
     for (int64_t d = 0; d < ndim; ++d) axes.push_back(d);
     return axes;
   }
-  const bool many = axis->kind == Kind::Tuple || axis->kind == Kind::List || (axis->is_const() && PyTuple_CheckExact(axis->object.get()));
+  const bool many = axis->kind == Kind::Tuple || axis->kind == Kind::List ||
+                    (axis->is_const() && PyTuple_CheckExact(axis->object.get()));
   for (const V& item : many ? ev.elements(axis) : std::vector<V>{axis})
     axes.push_back(ops::normalize_dim(op, ev.to_int(item, "axis"), ndim));
   return axes;
@@ -128,6 +129,7 @@ V sum(Evaluator& ev, CallArgs& args) {
   const DType dtype = r.dtype ? to_dtype(ev, r.dtype, "dtype") : sum_dtype(r.tensor.dtype());
   const Tensor elements = selected(ev, r, cast_to(r.tensor, dtype), number(kProduct ? 1 : 0, dtype));
   Tensor total = elements.dim() == 0 ? elements : reduce(r, kProduct ? "prod" : "sum", elements);
+  total = cast_to(total, dtype);  // the operator adds narrow integers up in wide ones
   if (r.initial) total = ops::call1(kProduct ? "mul" : "add", {initial_value(ev, r, dtype), total});
   return finished(ev, r, total);
 }

@@ -21,6 +21,9 @@ namespace {
 
 // A view of `base`'s memory.
 V view(const V& base, Tensor tensor) {
+  // A scalar has no memory that others could look at.
+  if (base->flavor == Flavor::NumpyScalar)
+    return array_value(ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}));
   V value = array_value(std::move(tensor));
   value->view_of = base;
   return value;
@@ -337,6 +340,11 @@ V filled(Evaluator& ev, CallArgs& args) {
 V fill_array(Evaluator& ev, const SymShape& shape, const V& value, std::optional<DType> dtype) {
   Tensor fill = as_tensor(ev, value);
   fill = cast_to(fill, dtype.value_or(fill.dtype()));
+  if (!fill.is_traced()) {
+    if (fill.dim() != 0) graph_break("an array filled with a known array");
+    return array_value(
+        ops::call1("full", {}, {{"shape", shape}, {"value", fill.item()}, {"dtype", fill.dtype()}}));
+  }
   return array_value(copy_tensor(ops::call1("expand", {fill}, {{"shape", shape}})));
 }
 
@@ -357,7 +365,8 @@ struct Like {
   bool fortran;
 };
 Like like(Evaluator& ev, const V& prototype, const V& order, const V& shape) {
-  const V array = ev.realize(prototype)->kind == Kind::Array ? prototype : array_value(as_tensor(ev, prototype));
+  const V array =
+      ev.realize(prototype)->kind == Kind::Array ? prototype : array_value(as_tensor(ev, prototype));
   Like result{array->tensor, ops::sym_shape(array->tensor), wants_fortran(ev, order, array, "K")};
   if (!shape || ev.is_none(shape)) return result;
   result.shape = to_shape(ev, shape, "a shape");

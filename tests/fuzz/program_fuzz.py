@@ -18,13 +18,26 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import pathlib
+import re
 import sys
 import time
 import traceback
 
 import numpy as np
 
-DTYPES = ["bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+DTYPES = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
 COMMON = ["int32", "int64", "float32", "float64", "float64", "bool"]
 UNARY = ["np.negative", "np.abs", "np.square", "np.sign", "np.positive"]
 UNARY_DISCONTINUOUS = ["np.floor", "np.ceil", "np.rint", "np.trunc", "np.isnan", "np.isfinite", "np.signbit"]
@@ -36,6 +49,48 @@ INTEGER = ["&", "|", "^", "//", "%", "<<", ">>"]
 EXACT_REDUCTIONS = ["max", "min", "any", "all"]
 INDEX_REDUCTIONS = ["argmax", "argmin"]
 SUMS = ["sum", "mean", "prod"]
+# Calls whose results are the same to the last bit; x and y are arrays, k a small number.
+EXACT_CALLS = """
+np.diff(x) | np.diff(x, axis=0, prepend=x[:1]) | np.append(x, y) | np.delete(x, k, axis=0) | np.insert(x, k, 1, axis=0)
+np.insert(x, [0, 1], 2) | np.pad(x, k) | np.pad(x, 1, "edge") | np.pad(x, 1, "reflect") | np.pad(x, 2, "wrap")
+np.pad(x, 1, "symmetric") | np.median(x) | np.median(x, axis=0) | np.nanmedian(x, axis=0) | np.percentile(x, 30)
+np.quantile(x, 0.25, axis=0) | np.quantile(x, [0.1, 0.9]) | np.nanquantile(x, 0.5, axis=0) | np.quantile(x, 0.4, method="lower")
+np.sort(x, axis=0) | np.argsort(x, axis=-1) | np.argsort(x, axis=0, kind="stable") | np.searchsorted(np.sort(x.ravel()), y)
+np.searchsorted(np.sort(x.ravel()), y, side="right") | np.digitize(y, [-2, 0, 3]) | np.isin(x, y) | np.isin(x, [1, 2], invert=True)
+np.select([x > 0, x < -1], [x, x], 2) | np.rot90(x, k) | np.roll(x, k) | np.roll(x, -k, axis=0) | np.tile(x, 2) | np.repeat(x, 2, axis=0)
+np.repeat(x, [2, 0, 1], axis=0) | np.take(x, [0, -1], axis=0) | np.take(x, k, mode="wrap") | np.take(x, [k, -9], mode="clip")
+np.ravel(x, order="F") | np.reshape(x, -1, order="F") | x.flatten("F") | np.clip(x, -1, 3) | np.nan_to_num(x)
+np.interp(x, [-3.0, 0.0, 2.0], [1.0, -1.0, 5.0]) | np.histogram(x, [-5, -1, 0, 2, 9])[0] | np.histogram(x, 4, range=(-6, 6))[0]
+np.unravel_index(np.argmax(x), x.shape)[0] | np.maximum.accumulate(x) | np.bitwise_or.reduce(x) | np.subtract.reduce(x)
+np.logical_xor.accumulate(x) | np.minimum.reduceat(x, [0, 1]) | np.ptp(x) | np.count_nonzero(x, axis=0) | np.packbits(x > 0)
+np.nanmax(x, axis=0) | np.nanmin(x) | np.nanargmax(x, axis=0) | np.stack([x, x], axis=-1) | np.hstack([x, y]) | np.vstack([x, x]) | np.dstack([x, x])
+np.block([[x, x]]) | np.triu(x) | np.tril(x, -1) | np.diag(x) | np.diagonal(x) | np.meshgrid(x, y)[0] | np.unique(x) | np.flatnonzero(x)
+np.moveaxis(x, 0, -1) | np.expand_dims(x, (0, -1)) | np.atleast_3d(x) | np.broadcast_arrays(x, x[:1])[1] + 0 | np.isclose(x, x)
+np.ix_(np.arange(k), [0])[0] | x[np.ix_([0], [0, -1])] | np.r_[x.ravel(), 1, 2] | np.c_[x.ravel(), x.ravel()] | np.array(x, ndmin=3)
+np.ascontiguousarray(x.T) | np.copy(x) | np.zeros_like(x) | np.full_like(x, k) | np.compress([True, False, True], x)
+np.choose(np.abs(k), [x, y]) | np.ediff1d(x) | np.vander(x) | np.split(x, [1, 2])[1] | np.array_split(x, 3)[0] | np.cumulative_sum(x > 0, axis=0)
+np.bitwise_count(x) | np.lexsort((x, x)) | np.apply_along_axis(np.max, 0, x) | np.unstack(x)[0] | np.resize(x, (2, 3)) | np.fix(x) | np.signbit(x)
+np.where(x)[0] | np.array(x.tolist()) | np.asarray(x.item(0)) | np.asarray(np.array_equal(x, y)) | np.nextafter(x, 0) | np.reciprocal(x) | np.spacing(x) | np.isposinf(x)
+np.maximum(x, y, where=x > 0, out=np.zeros_like(x)) | np.add(x, k, dtype=np.float64) | x.astype(np.float64, order="F") | np.logical_and.reduce(x)
+"""
+# And calls that add up in another order, or compute elementary functions.
+APPROXIMATE_CALLS = """
+np.trapezoid(x) | np.gradient(x, axis=0) | np.gradient(x, 0.5, axis=0, edge_order=2) | np.cov(x) | np.convolve(x.ravel(), y.ravel())
+np.convolve(x.ravel(), y.ravel(), "same") | np.correlate(x.ravel(), y.ravel(), "full") | np.std(x, axis=0, ddof=1) | np.var(x, where=y > 0)
+np.nanmean(x) | np.nanvar(x, axis=0) | np.nanstd(x) | np.nansum(x, axis=0) | np.nancumsum(x) | np.average(x, weights=np.abs(x) + 1)
+np.outer(x, y) | np.kron(x, y) | np.linalg.norm(x) | np.linalg.norm(x, 1) | np.dot(x, y) | np.einsum("i...->...", x) | np.polyval(y.ravel()[:4], x)
+np.mean(x, axis=0, where=x > 0) | np.add.reduceat(x, [0, 1]) | np.sum(x, axis=0, initial=k) | np.vecdot(x, x) | np.tensordot(x, x, 1) | np.sinc(x)
+"""
+# Statements that change x.
+UPDATES = """
+np.putmask(x, x > 1, 0) | np.copyto(x, k, where=x > 0) | np.put(x, [0, -1], k) | x.sort(axis=0) | np.fill_diagonal(x, k) | np.add.at(x, [0, 0], 1)
+np.place(x, x > 0, [1, 2]) | np.maximum(x, k, out=x) | np.clip(x, -1, 2, out=x) | x.put([0], k) | np.put_along_axis(x, np.argmax(x, axis=0)[None], k, axis=0)
+x[x > 1] = 0 | x[[0, -1]] = k | x[..., None][:] = k | x.T[:] += 1 | x.ravel()[:1] = k | x.reshape(-1)[::2] = k
+"""
+
+
+def calls(text):
+    return [call.strip() for line in text.strip().split("\n") for call in line.split(" | ")]
 
 
 # Relative to the largest magnitude, by the itemsize of the least precise dtype that took part.
@@ -138,7 +193,9 @@ class Generator:
             self.values[f"a{i}"] = argument.make()
 
     def arrays(self, condition=lambda name, value: True):
-        return [n for n, v in self.values.items() if isinstance(v, np.ndarray | np.generic) and condition(n, v)]
+        return [
+            n for n, v in self.values.items() if isinstance(v, np.ndarray | np.generic) and condition(n, v)
+        ]
 
     def exact(self, name, value):
         return name not in self.approximate
@@ -149,7 +206,9 @@ class Generator:
     def slice_text(self, size):
         if self.chance(0.2):
             return ":"
-        start, stop = (str(self.rng.integers(-size - 1, size + 2)) if self.chance(0.6) else "" for _ in range(2))
+        start, stop = (
+            str(self.rng.integers(-size - 1, size + 2)) if self.chance(0.6) else "" for _ in range(2)
+        )
         step = self.pick(["", "", ":2", ":-1", ":-2", ":3"])
         return f"{start}:{stop}{step}"
 
@@ -173,6 +232,8 @@ class Generator:
         exact_value = self.values[exact_name]
         floating = value.dtype.kind == "f"
         target = f"v{self.counter}"
+        if self.chance(0.3):
+            return self.call(target)
         if kind < 0.22:
             other = self.pick(self.arrays()) if self.chance(0.7) else self.constant()
             if self.chance(0.3):
@@ -182,12 +243,16 @@ class Generator:
             other = self.pick(self.arrays(self.exact) or ["a0"]) if self.chance(0.6) else self.constant()
             return f"{target} = {exact_name} {self.pick(BINARY_DISCONTINUOUS)} {other}", [], False
         if kind < 0.34:
-            other = self.pick(self.arrays(self.exact) or ["a0"]) if self.chance(0.5) else self.pick(["2", "3", "-3", "1"])
+            other = (
+                self.pick(self.arrays(self.exact) or ["a0"])
+                if self.chance(0.5)
+                else self.pick(["2", "3", "-3", "1"])
+            )
             return f"{target} = {exact_name} {self.pick(INTEGER)} {other}", [], False
         if kind < 0.42:
             if self.chance(0.4):
                 return f"{target} = {self.pick(UNARY_DISCONTINUOUS)}({exact_name})", [], False
-            if self.chance(0.4) and floating:
+            if self.chance(0.4) and floating and self.is_moderate(value):
                 return f"{target} = {self.pick(UNARY_APPROXIMATE)}({name})", [name], True
             return f"{target} = {self.pick(UNARY)}({name})", [name], False
         if kind < 0.50:
@@ -196,7 +261,11 @@ class Generator:
             source_value = self.values[source]
             if source_value.dtype.kind == "f" and not dtype.startswith(("float", "bool")):
                 # Out-of-range casts are undefined in C and differ between machines.
-                return f"{target} = np.clip(np.nan_to_num({source}), 0, 100).astype(np.{dtype})", [source], False
+                return (
+                    f"{target} = np.clip(np.nan_to_num({source}), 0, 100).astype(np.{dtype})",
+                    [source],
+                    False,
+                )
             return f"{target} = {source}.astype(np.{dtype})", [source], False
         if kind < 0.60 and value.ndim:
             return f"{target} = {name}[{self.index_text(value)}]", [name], False
@@ -214,7 +283,11 @@ class Generator:
             }[choice]
             return f"{target} = {text}", [name], False
         if kind < 0.76:
-            axis = "" if self.chance(0.3) or not value.ndim else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
+            axis = (
+                ""
+                if self.chance(0.3) or not value.ndim
+                else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
+            )
             keep = ", keepdims=True" if axis and self.chance(0.4) else ""
             if self.chance(0.4):
                 function = self.pick(SUMS)
@@ -222,7 +295,11 @@ class Generator:
             if self.chance(0.3):
                 exact_axis = "" if not exact_value.ndim else f"axis={self.rng.integers(exact_value.ndim)}"
                 return f"{target} = {exact_name}.{self.pick(INDEX_REDUCTIONS)}({exact_axis})", [], False
-            return f"{target} = np.{self.pick(EXACT_REDUCTIONS)}({exact_name}{', ' + axis if axis else ''}{keep})", [], False
+            return (
+                f"{target} = np.{self.pick(EXACT_REDUCTIONS)}({exact_name}{', ' + axis if axis else ''}{keep})",
+                [],
+                False,
+            )
         if kind < 0.81:
             other = self.pick(self.arrays()) if self.chance(0.7) else self.constant()
             return f"{target} = np.where({exact_name}, {name}, {other})", [name, other], False
@@ -234,10 +311,35 @@ class Generator:
                 other = f"np.clip(np.nan_to_num({other}), 0, 100)"  # out-of-range casts are undefined
             return f"{name}[{self.index_text(value)}] {operator} {other}", [name, other], False
         if kind < 0.96:
-            lines = f"{target} = {name}\nfor i in range({self.rng.integers(0, 4)}):\n    {target} = {target} + i"
+            lines = (
+                f"{target} = {name}\nfor i in range({self.rng.integers(0, 4)}):\n    {target} = {target} + i"
+            )
             return lines, [name], False
-        joined = self.pick([f"np.concatenate([{name}, {name}])", f"np.stack([{name}, {name}])", f"np.cumsum({name})"])
+        joined = self.pick(
+            [f"np.concatenate([{name}, {name}])", f"np.stack([{name}, {name}])", f"np.cumsum({name})"]
+        )
         return f"{target} = {joined}", [name], "cumsum" in joined and floating
+
+    @staticmethod
+    def is_moderate(value):
+        """No magnitude at which one bit more turns a sine around."""
+        return np.abs(value[np.isfinite(value)]).max(initial=0) < 1000
+
+    def call(self, target):
+        """One of the calls by name; those that change an array in place keep it exact."""
+        names = {
+            "x": self.pick(self.arrays(self.exact) or ["a0"]),
+            "y": self.pick(self.arrays(self.exact) or ["a0"]),
+        }
+        names["k"] = str(self.rng.integers(0, 4))
+        kind = self.rng.random()
+        template = self.pick(
+            calls(EXACT_CALLS if kind < 0.6 else UPDATES if kind < 0.75 else APPROXIMATE_CALLS)
+        )
+        text = re.sub(r"\b[xyk]\b", lambda match: names[match.group()], template)
+        if kind >= 0.6 and kind < 0.75:
+            return text, [], False
+        return f"{target} = {text}", [], kind >= 0.75
 
     def grow(self, length):
         self.make_arguments()
@@ -252,7 +354,7 @@ class Generator:
                     exec(text, scope)
             except Exception:
                 for known, value in before.items():  # an update may have got halfway
-                    if isinstance(value, np.ndarray):
+                    if isinstance(value, np.ndarray) and self.values[known].flags.writeable:
                         np.copyto(self.values[known], value)
                 continue
             tainted = approximate or any(n in self.approximate for n in inputs)
@@ -307,7 +409,11 @@ def compare(what, actual, expected, tolerance, exact_zeros=True):
             wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
             magnitude = np.abs(wide_b[np.isfinite(wide_b)]).max(initial=1.0)
             bound = max(tolerance, TOLERANCE[b.dtype.itemsize]) * magnitude
-            equal = (np.abs(wide_a - wide_b) <= bound) | (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))
+            equal = (
+                (np.abs(wide_a - wide_b) <= bound)
+                | (wide_a == wide_b)
+                | (np.isnan(wide_a) & np.isnan(wide_b))
+            )
             # Where the exact result is at the edge of overflow, one order of summation may reach it first.
             equal |= ~np.isfinite(wide_b) & (np.abs(wide_a) > 0.9 * np.finfo(b.dtype).max)
     else:
@@ -316,7 +422,9 @@ def compare(what, actual, expected, tolerance, exact_zeros=True):
             equal &= (np.signbit(a) == np.signbit(b)) | np.isnan(b)
     if not np.all(equal):
         position = tuple(int(i) for i in np.argwhere(~np.atleast_1d(equal))[0])
-        raise Difference(f"{what}{list(position)}: {np.atleast_1d(a)[position]!r}, NumPy gives {np.atleast_1d(b)[position]!r}")
+        raise Difference(
+            f"{what}{list(position)}: {np.atleast_1d(a)[position]!r}, NumPy gives {np.atleast_1d(b)[position]!r}"
+        )
 
 
 def check(program, approximate=0.0):
@@ -333,7 +441,9 @@ def check(program, approximate=0.0):
     for attempt in range(2):
         actual, arrays, error = run(compiled, program.arguments)
         if (error is None) != (expected_error is None) or type(error) is not type(expected_error):
-            raise Difference(f"call {attempt + 1} raised {error!r}, NumPy raises {expected_error!r}") from error
+            raise Difference(
+                f"call {attempt + 1} raised {error!r}, NumPy raises {expected_error!r}"
+            ) from error
         if expected_error is None:
             for name, one, other in zip(program.results, actual, expected):
                 compare(f"call {attempt + 1}: {name}", one, other, approximate, exact_zeros)
@@ -355,7 +465,9 @@ def shrink(program, approximate):
     while changed:
         changed = False
         for i in reversed(range(len(program.statements))):
-            shorter = dataclasses.replace(program, statements=program.statements[:i] + program.statements[i + 1 :])
+            shorter = dataclasses.replace(
+                program, statements=program.statements[:i] + program.statements[i + 1 :]
+            )
             if _runs(shorter) and fails(shorter, approximate):
                 program, changed = shorter, True
         for i in reversed(range(len(program.results))):
@@ -421,7 +533,11 @@ def main():
                 print(f"written to {write_case(options.corpus, seed, small, approximate, message)}")
         if sys.stderr.isatty() and tried % 50 == 0:
             rate = tried / (time.monotonic() - start)
-            print(f"\r{tried}/{options.programs} programs, {rate:.0f}/s, {failures} differ", end="", file=sys.stderr)
+            print(
+                f"\r{tried}/{options.programs} programs, {rate:.0f}/s, {failures} differ",
+                end="",
+                file=sys.stderr,
+            )
     print(f"{tried} programs from seed {options.seed}: {failures} differ")
     return 1 if failures else 0
 

@@ -255,3 +255,57 @@ NAMES = [
 @pytest.mark.parametrize("function, args, rtol", NAMES)
 def test_names(function, args, rtol):
     check(function, args, rtol)
+
+
+def full_updated(x):
+    y = np.full_like(x, 2)
+    y[:] *= x
+    return y
+
+
+def roll_by_nothing(x):
+    y = np.roll(x, 0, axis=0)
+    y[:] -= 1
+    return y, x + 0
+
+
+def scalar_is_not_changed(x):
+    largest = x.max()
+    largest[..., None][:] = 3
+    largest.ravel()[:1] = 4
+    return largest
+
+
+def part_in_use(x):
+    real = x.real
+    x[0] = 5
+    return real + 1
+
+
+def order_with_ties(x):
+    return np.argsort(x), np.digitize(x, [0, 2, 4])
+
+
+MEMORY = [
+    case("full-updated", full_updated, v),
+    case("roll-by-nothing", roll_by_nothing, f),
+    case("scalar-is-not-changed", scalar_is_not_changed, f),
+    case("sum-in-narrow-dtype", lambda x: (x.sum(dtype=np.int16), np.trace(x, dtype=np.int32)), i),
+    case("strided-asked-for-in-order", lambda x: np.asarray(x[::-1], order="F") + 1, v),
+    case("copy-of-transposed", lambda x: (x + 1).T.copy(), f),
+    case("joined-with-numbers", lambda x: np.r_[x.ravel(), 1, 2], s),
+    case("convolve-infinite", lambda x, y: np.convolve(x, y), np.array([1.0, np.inf, 2.0]), v, rtol=1e-14),
+]
+
+
+@pytest.mark.parametrize("function, args, rtol", MEMORY)
+def test_memory(function, args, rtol):
+    check(function, args, rtol)
+
+
+def test_what_graphs_cannot_decide_runs_in_numpy():
+    check(part_in_use, (z[0],), breaks=None)
+    for x in (np.array([3, 1, 2]), np.array([3, 1, 3, 1, 2])):
+        compiled = weft.compile(order_with_ties)
+        for _ in range(2):
+            same(compiled(x), order_with_ties(x))

@@ -124,14 +124,16 @@ def _range_of(key):
 @replaces("numpy.r_")
 def r_(key):
     parts = key if isinstance(key, tuple) else (key,)
-    arrays = []
+    arrays, kinds = [], []
     for part in parts:
         if isinstance(part, str) or (isinstance(part, np.ndarray) and part.ndim != 1):
             return plainly(np.r_.__getitem__, key)
         if isinstance(part, slice):
             part = _range_of(part)
+        kinds.append(part if is_number(part) else np.asarray(part))
         arrays.append(np.atleast_1d(part))
-    return np.concatenate(arrays)
+    dtype = np.result_type(*kinds)
+    return np.concatenate([array.astype(dtype) for array in arrays])
 
 
 @replaces("numpy.c_")

@@ -183,7 +183,7 @@ def _quantiles(function, a, q, axis, out, method, keepdims, scale):
         if a.dtype.kind == "f":
             last = ordered[..., -1]
             value = np.where(np.isnan(last), last, value)[()]
-        results.append(_kept(value, a, axis, keepdims))
+        results.append(_kept(value[()], a, axis, keepdims))
     return np.stack(results) if listed else results[0]
 
 

@@ -226,7 +226,7 @@ def ravel(a, order="C"):
 
 @replaces("nd.flatten")
 def flatten(a, order="C"):
-    return a.T.flatten() if order == "F" else plainly(np.ndarray.flatten, a, order)
+    return a.T.flatten() if order == "F" else plainly(_call_method, a, "flatten", order)
 
 
 @replaces("numpy.reshape")
@@ -292,19 +292,23 @@ def size(a, axis=None):
     return a.shape[axis]
 
 
+def _call_method(array, name, *args, **kwargs):
+    return getattr(array, name)(*args, **kwargs)
+
+
 @replaces("nd.tolist")
 def tolist(a):
     if a.ndim == 0:
         return a.item()
     if a.size > 64:
-        return plainly(np.ndarray.tolist, a)
+        return plainly(_call_method, a, "tolist")
     return [row.tolist() for row in a]
 
 
 @replaces("nd.item")
 def item(a, *index):
     if len(index) == 0:
-        return plainly(np.ndarray.item, a)
+        return plainly(_call_method, a, "item")
     if len(index) == 1 and isinstance(index[0], tuple):
         index = index[0]
     return (a[index] if len(index) > 1 else a.reshape(-1)[index[0]]).item()
@@ -323,7 +327,9 @@ def deepcopy(x, memo=None):
 @replaces("nd.to_device")
 def to_device(x, device, /, *, stream=None):
     return (
-        x if device == "cpu" and stream is None else plainly(np.ndarray.to_device, x, device, stream=stream)
+        x
+        if device == "cpu" and stream is None
+        else plainly(_call_method, x, "to_device", device, stream=stream)
     )
 
 
@@ -334,4 +340,4 @@ def conj(x):
 
 @replaces("nd.view")
 def view(x, dtype=None, type=None):
-    return x[...] if dtype is None and type is None else plainly(np.ndarray.view, x, dtype)
+    return x[...] if dtype is None and type is None else plainly(_call_method, x, "view", dtype)
