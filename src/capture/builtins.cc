@@ -57,7 +57,15 @@ V builtin_len(Evaluator& ev, CallArgs& args) {
     if (length < 0) throw PythonError{};
     return int_value(length);
   }
-  if (value->kind == Kind::Iter || value->kind == Kind::Instance) graph_break("len() of an object");
+  if (value->kind == Kind::Instance) {
+    static PyObject* const name = PyUnicode_InternFromString("__len__");
+    PyObject* method = _PyType_Lookup(value->object_type, name);
+    if (!method || !PyFunction_Check(method)) graph_break("len() of an object");
+    if (!value->source) ev.pin_type(value->object_type);
+    ev.enter(method, std::move(args));
+    return nullptr;
+  }
+  if (value->kind == Kind::Iter) graph_break("len() of an object");
   return int_value(static_cast<int64_t>(ev.elements(value).size()));
 }
 
@@ -316,12 +324,13 @@ V builtin_hasattr(Evaluator& ev, CallArgs& args) {
   return bool_value(ev.has_attribute(args.args[0], name.get()));
 }
 
+template <bool kAsObject>
 V builtin_setattr(Evaluator& ev, CallArgs& args) {
   expect(args, 3, 3);
   Ref name = ev.constant(args.args[1]);
   if (!name || !PyUnicode_Check(name.get())) graph_break("setattr() with an unknown name");
   PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
-  ev.store_attribute(args.args[0], name.get(), args.args[2]);
+  ev.store_attribute(args.args[0], name.get(), args.args[2], kAsObject);
   return none_value();
 }
 
@@ -570,7 +579,8 @@ void register_builtins() {
                                                         {"callable", builtin_callable},
                                                         {"getattr", builtin_getattr},
                                                         {"hasattr", builtin_hasattr},
-                                                        {"setattr", builtin_setattr},
+                                                        {"setattr", builtin_setattr<false>},
+                                                        {"object.__setattr__", builtin_setattr<true>},
                                                         {"all", builtin_quantifier<true>},
                                                         {"any", builtin_quantifier<false>},
                                                         {"slice", builtin_slice},

@@ -235,9 +235,11 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
   graph_break(fmt::format("attribute '{}' of an object that capture knows nothing of", utf8(name)));
 }
 
-void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value) {
+void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, bool as_object) {
   realize(owner);
   if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
+  if (!as_object && owner->object_type->tp_setattro != PyObject_GenericSetAttr)
+    graph_break(fmt::format("assignment to attribute '{}', which the class handles", utf8(name)));
   if (!owner->source) pin_type(owner->object_type);
   PyObject* found = _PyType_Lookup(owner->object_type, name);
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type)

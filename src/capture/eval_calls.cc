@@ -260,7 +260,7 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   const bool plain =
       (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
       type->tp_new == PyBaseObject_Type.tp_new && type->tp_getattro == PyObject_GenericGetAttr &&
-      type->tp_setattro == PyObject_GenericSetAttr && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
+      (type->tp_setattro == PyObject_GenericSetAttr || is_frozen_dataclass(type)) && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
   if (!plain) graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   pin_type(type);
   V instance = make_value(Kind::Instance);

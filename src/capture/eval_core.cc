@@ -115,7 +115,7 @@ void Evaluator::execute_return() {
 }
 
 void Evaluator::execute(const Instruction& in) {
-  if (execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in) ||
+  if (execute_special_methods(in) || execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in) ||
       execute_exceptions(in))
     return;
   graph_break(fmt::format("instruction {}", op_name(in.op)));

@@ -51,7 +51,7 @@ bool is_value_type(PyObject* o) {
 
 bool is_plain_class(PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_getattro == PyObject_GenericGetAttr &&
-         type->tp_setattro == PyObject_GenericSetAttr && !PyType_IsSubtype(type, &PyType_Type) &&
+         (type->tp_setattro == PyObject_GenericSetAttr || is_frozen_dataclass(type)) && !PyType_IsSubtype(type, &PyType_Type) &&
          !PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS |
                                         Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_BYTES_SUBCLASS |
                                         Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
@@ -59,6 +59,18 @@ bool is_plain_class(PyTypeObject* type) {
          !PyType_IsSubtype(type, &PyArray_Type) && !PyType_IsSubtype(type, &PyGenericArrType_Type) &&
          !PyType_IsSubtype(type, &PyFloat_Type);
 }
+
+}  // namespace
+
+bool is_frozen_dataclass(PyTypeObject* type) {
+  static PyObject* const parameters = PyUnicode_InternFromString("__dataclass_params__");
+  PyObject* found = type->tp_setattro == PyObject_GenericSetAttr ? nullptr : _PyType_Lookup(type, parameters);
+  const Ref frozen = found ? Ref::steal(PyObject_GetAttrString(found, "frozen")) : Ref();
+  PyErr_Clear();
+  return frozen.get() == Py_True;
+}
+
+namespace {
 
 SourceRef item_source(Source::Step step, const SourceRef& base, int index) {
   return make_source({.step = step, .base = base, .index = index, .key = {}, .object = {}, .object2 = {}});

@@ -93,7 +93,8 @@ class Evaluator {
   // The next element, or null when exhausted.
   V next(const V& iterator);
   V attribute(const V& owner, PyObject* name);  // null: a frame was pushed that will yield it
-  void store_attribute(const V& owner, PyObject* name, const V& value);
+  // `as_object`: what object.__setattr__ does.
+  void store_attribute(const V& owner, PyObject* name, const V& value, bool as_object = false);
   bool has_attribute(const V& owner, PyObject* name);
   // Raises for a handler inside the segment; breaks with the reason where there is none.
   [[noreturn]] void raise(PyObject* type, std::vector<V> args, const std::string& reason);
@@ -133,6 +134,7 @@ class Evaluator {
   bool execute_names(const Instruction& in);
   bool execute_control(const Instruction& in);
   bool execute_calls(const Instruction& in);
+  bool execute_special_methods(const Instruction& in);
   void execute_return();
   bool execute_exceptions(const Instruction& in);
   // Goes to the handler of the exception; false when no frame of the segment has one.
@@ -226,6 +228,9 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
 // Positional and keyword arguments by a signature such as "a, axis=None, *, keepdims=None"; absent ones are
 // null. Breaks when the arguments do not fit.
 std::vector<V> bind_arguments(const CallArgs& args, const char* signature);
+
+// Attributes of its instances are set in __init__, past its own __setattr__, and read as any other's.
+bool is_frozen_dataclass(PyTypeObject* type);
 
 // What weft.compile was given, if `object` is what it returned; borrowed, or null.
 PyObject* compiled_function(PyObject* object);
