@@ -35,12 +35,31 @@ def around(values, dtype):
     """The values and their neighbours."""
     values = np.asarray(values, dtype)
     with np.errstate(over="ignore"):
-        return np.concatenate([values, np.nextafter(values, dtype(np.inf)), np.nextafter(values, dtype(-np.inf))])
+        return np.concatenate(
+            [values, np.nextafter(values, dtype(np.inf)), np.nextafter(values, dtype(-np.inf))]
+        )
 
 
 def special(dtype):
     info = np.finfo(dtype)
-    values = [0, 1, 2, 0.5, np.pi, 10, 88.7, 103.9, 709.7, 745.1, 1e30, np.inf, np.nan, info.max, info.tiny, info.smallest_subnormal]
+    values = [
+        0,
+        1,
+        2,
+        0.5,
+        np.pi,
+        10,
+        88.7,
+        103.9,
+        709.7,
+        745.1,
+        1e30,
+        np.inf,
+        np.nan,
+        info.max,
+        info.tiny,
+        info.smallest_subnormal,
+    ]
     values = around(values, dtype)
     return np.concatenate([values, -values])
 
@@ -48,7 +67,10 @@ def special(dtype):
 def arguments(intervals, dtype, count, seed=0):
     random = np.random.default_rng(seed)
     limit = float(np.finfo(dtype).max)
-    parts = [special(dtype), around(2.0 ** np.arange(np.finfo(dtype).minexp - 20, np.finfo(dtype).maxexp), dtype)]
+    parts = [
+        special(dtype),
+        around(2.0 ** np.arange(np.finfo(dtype).minexp - 20, np.finfo(dtype).maxexp), dtype),
+    ]
     for low, high in intervals:
         low, high = max(low, -limit), min(high, limit)
         parts.append(random.uniform(low, high, count).astype(dtype))
@@ -109,7 +131,9 @@ def main():
     for name in options.names or FUNCTIONS:
         for dtype in (np.float64, np.float32):
             error, at, got, exact = measure(name, dtype, options.count)
-            print(f"{dtype.__name__} {name:8s} {error:8.3f} ULP at {', '.join(map(str, at))}: {got}, exactly {exact}")
+            print(
+                f"{dtype.__name__} {name:8s} {error:8.3f} ULP at {', '.join(map(str, at))}: {got}, exactly {exact}"
+            )
 
 
 if __name__ == "__main__":

@@ -262,7 +262,12 @@ def run_suite(programs, implementations, threads: int, options, firsts: dict) ->
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--peers", action="store_true", help="also run what .venv-peers has (bench/setup_peers)"
+        "--peers",
+        nargs="?",
+        const=",".join(PEERS),
+        default="",
+        metavar="NAME,...",
+        help="also run these, or all, of .venv-peers (bench/setup_peers)",
     )
     parser.add_argument(
         "--filter", default="", metavar="TEXT", help="only programs whose field or name contains TEXT"
@@ -292,7 +297,10 @@ def main():
         parser.error("no .venv-peers: run bench/setup_peers (or make bench-peers)")
     cores = len(usable_cores())
     counts = [int(t) for t in options.threads.split(",")] if options.threads else sorted({1, cores})
-    implementations = ["numpy", "weft"] + (PEERS if options.peers else [])
+    peers = [name for name in options.peers.split(",") if name]
+    if unknown := set(peers) - set(PEERS):
+        parser.error(f"unknown peers: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
+    implementations = ["numpy", "weft", *peers]
 
     report = {
         "machine": platform.processor() or platform.machine(),

@@ -49,6 +49,43 @@ Shape broadcast(const std::vector<Tensor>& indices) {
   return shape;
 }
 
+// The index counted from the beginning.
+inline int64_t checked(int64_t value, int64_t dim, int64_t size) {
+  if (value < -size || value >= size)
+    throw_error(ErrorKind::Index, fmt::format("index: {} is out of range for dimension {} of size {}", value, dim, size));
+  return value < 0 ? value + size : value;
+}
+
+// Elements of kBytes of a vector, as a table is looked up.
+template <size_t kBytes>
+Tensor look_up(const Tensor& x, const Tensor& index) {
+  const Tensor result = Tensor::empty(index.shape(), x.dtype());
+  const int64_t size = x.size(0), stride = x.strides()[0] * static_cast<int64_t>(kBytes);
+  const int64_t* values = index.data_as<int64_t>();
+  const char* from = x.data_as<char>();
+  char* to = result.data_as<char>();
+  parallel_for(0, index.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(to + i * static_cast<int64_t>(kBytes), from + checked(values[i], 0, size) * stride, kBytes);
+  });
+  return result;
+}
+
+Tensor look_up(const Tensor& x, const Tensor& index) {
+  switch (itemsize(x.dtype())) {
+    case 1: return look_up<1>(x, index);
+    case 2: return look_up<2>(x, index);
+    case 4: return look_up<4>(x, index);
+    case 8: return look_up<8>(x, index);
+    default: return look_up<16>(x, index);
+  }
+}
+
+bool is_look_up(const Tensor& x, const std::vector<Tensor>& indices) {
+  return x.dim() == 1 && indices.size() == 1 && indices[0].defined() && indices[0].dtype() == DType::I64 &&
+         indices[0].is_contiguous() && itemsize(x.dtype()) <= 16;
+}
+
 Plan make_plan(const Tensor& x, const std::vector<Tensor>& indices) {
   WEFT_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= x.dim(),
                    fmt::format("index: {} indices for {}", indices.size(), describe(x)));
@@ -71,12 +108,7 @@ Plan make_plan(const Tensor& x, const std::vector<Tensor>& indices) {
     const int64_t size = x.shape()[axis], stride = x.strides()[axis];
     const int64_t* values = index.data_as<int64_t>();
     for (size_t i = 0; i < plan.offsets.size(); ++i) {
-      const int64_t value = values[i];
-      if (value < -size || value >= size) {
-        throw_error(ErrorKind::Index,
-                    fmt::format("index: {} is out of range for dimension {} of size {}", value, d, size));
-      }
-      plan.offsets[i] += (value < 0 ? value + size : value) * stride;
+      plan.offsets[i] += checked(values[i], d, size) * stride;
     }
   }
   const bool neighbours = last - first + 1 == count;
@@ -100,6 +132,7 @@ struct DenseLayout {
 }  // namespace
 
 Tensor index_get(const Tensor& x, const std::vector<Tensor>& indices) {
+  if (is_look_up(x, indices)) return look_up(x, indices[0]);
   const Plan plan = make_plan(x, indices);
   const Tensor result = Tensor::empty(plan.result_shape(), x.dtype());
   if (result.numel() == 0) return result;
