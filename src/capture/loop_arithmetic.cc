@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <opcode.h>
 
+#include <cstdlib>
+
 #include "capture/loop_builder.h"
 
 namespace weft::capture {
@@ -78,9 +80,8 @@ LoopValue LoopBuilder::python_binary(int op, const LoopValue& a, const LoopValue
       if (part->kind == LoopKind::Int && !part->known &&
           !check_before(part->affine, "-(1L << 53)", "(1L << 53)"))
         require(fmt::format("is_exact({})", part->expr));
-    if ((a.known && *a.known != static_cast<int64_t>(static_cast<double>(*a.known))) ||
-        (b.known && *b.known != static_cast<int64_t>(static_cast<double>(*b.known))))
-      unsupported("a quotient of very large ints");
+    for (const LoopValue* part : {&a, &b})
+      if (part->known && std::abs(*part->known) > 1L << 53) unsupported("a quotient of very large ints");
     return loop_float(temporary("f64", fmt::format("{} / {}", as_float(a), as_float(b))));
   }
   return int_binary(op, a, b);
@@ -259,6 +260,8 @@ LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
       return loop_bool(temporary("bool", fmt::format("{}{} {} {}{}", cast, a.expr, symbol, cast, b.expr)));
     }
     const LoopValue& integer = a_float ? b : a;
+    if (integer.known && std::abs(*integer.known) > 1L << 53)
+      unsupported("a comparison with a very large int");
     if (integer.kind == LoopKind::Int && !integer.known &&
         !check_before(integer.affine, "-(1L << 53)", "(1L << 53)"))
       require(fmt::format("is_exact({})", integer.expr));
@@ -287,6 +290,7 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
   LoopValue result = a.kind == LoopKind::Bool ? loop_int("") : a;
   result.nonnegative = false;
   result.known.reset();
+  result.affine.reset();
   if (op == Op::Positive && a.kind != LoopKind::Bool &&
       !(a.kind == LoopKind::Numpy && a.dtype == DType::Bool))
     return a;
@@ -296,6 +300,7 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
     if (!is_float && a.kind != LoopKind::Bool)
       require(fmt::format("{} != {}", a.expr, min_of(a.kind == LoopKind::Int ? DType::I64 : a.dtype)));
     result.expr = temporary(type, fmt::format("-({}){}", type, a.expr));
+    result.affine = affine_sum(affine_literal(0), a.affine, true);
     return result;
   }
   if (op == Op::Invert && !is_float && a.kind != LoopKind::Bool) {

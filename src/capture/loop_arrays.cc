@@ -85,6 +85,14 @@ std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
     require(fmt::format("is_finite({}) || !is_finite({})", narrow, value.expr));
     return narrow;
   }
+  // What does not fit is NumPy's to wrap or to refuse.
+  if (value.kind == LoopKind::Numpy && is_integral(value.dtype) && is_integral(dtype) &&
+      value.dtype != dtype) {
+    const std::string narrow = temporary(c_type(dtype), fmt::format("({}){}", c_type(dtype), value.expr));
+    require(
+        fmt::format("({1}){0} == {2} && ({0} < 0) == ({2} < 0)", narrow, c_type(value.dtype), value.expr));
+    return narrow;
+  }
   return as_dtype(value, dtype);
 }
 

@@ -199,8 +199,9 @@ std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
   }
   for (const auto& [name, value] : moves) code += fmt::format("{} = {}; ", name, value);
   block_edges_.push_back(std::move(edge));
-  const bool is_checked = checked_ && checked_->blocks.count(target);
-  return code + fmt::format("goto {}{}; }}", is_checked ? "checked" : "block", target);
+  if (checked_ && checked_->blocks.count(target))
+    return code + fmt::format("goto checked{}_{}; }}", checked_->head, target);
+  return code + fmt::format("goto block{}; }}", target);
 }
 
 std::string LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames) {

@@ -132,6 +132,7 @@ LoopValue LoopBuilder::absolute(const LoopValue& value) {
   }
   LoopValue result = value;
   result.known.reset();
+  result.affine.reset();
   if (value.kind == LoopKind::Int || is_signed(value.dtype)) {
     const int bits = value.kind == LoopKind::Int ? 63 : itemsize(value.dtype) * 8 - 1;
     require(fmt::format("{} != ({})(1UL << {})", value.expr, c_type(value), bits));

@@ -28,7 +28,7 @@ std::set<int> LoopBuilder::loop_blocks(int head) const {
     const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(id)].frames;
     if (frames.size() < depth) return false;
     const LoopFrame& own = frames[depth - 1];
-    return own.code == frame.code && own.ip >= frame.ip && own.ip < end;
+    return own.code == frame.code && own.ip > frame.ip && own.ip < end;
   };
   // Depth first: `open` blocks are on the path; meeting one again other than the head is an inner loop.
   std::set<int> reaching, done, open;
@@ -104,7 +104,7 @@ void LoopBuilder::add_checked_loop(int head) {
   std::string code;
   for (int id : order) {
     execute_block(id);
-    code += fmt::format("checked{}:  {{\n{}  }}\n", id, block_code_);
+    code += fmt::format("checked{}_{}:  {{\n{}  }}\n", head, id, block_code_);
     if (id != head) continue;
     // Variables that only the head sets, to one value, are known behind it.
     std::set<std::string> elsewhere;
@@ -153,7 +153,7 @@ std::string LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& ran
   if (loop.polls)
     text += fmt::format("      piece_end = ({1} - {0}) / {2} > kPiece ? {0} + kPiece * {2} : {1};\n", current,
                         stop, integer_literal(step));
-  return text + fmt::format("      goto checked{};\n    }}\n  }}\n", loop.head);
+  return text + fmt::format("      goto checked{0}_{0};\n    }}\n  }}\n", loop.head);
 }
 
 }  // namespace weft::capture

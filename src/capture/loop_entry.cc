@@ -98,6 +98,7 @@ LoopValue LoopEntry::numpy_scalar(PyObject* o) {
   const auto dtype = descr ? dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get())) : std::nullopt;
   PyErr_Clear();
   if (!dtype || !is_loop_dtype(*dtype) ||
+      reinterpret_cast<PyArray_Descr*>(descr.get())->type_num != type_number(*dtype) ||
       Py_TYPE(o) != reinterpret_cast<PyArray_Descr*>(descr.get())->typeobj)
     return object(o);
   const Scalar value = scalar_tensor(o, *dtype).item();
@@ -131,8 +132,9 @@ LoopValue LoopEntry::array(PyObject* o) {
   auto* a = reinterpret_cast<PyArrayObject*>(o);
   const auto dtype = dtype_of_descr(PyArray_DESCR(a));
   const int64_t item = PyArray_ITEMSIZE(a);
-  bool usable = dtype && is_loop_dtype(*dtype) && PyArray_ISNBO(PyArray_DESCR(a)->byteorder) &&
-                PyArray_ISALIGNED(a) && PyArray_NDIM(a) > 0;
+  // A second type of the same size (long long) has scalars of its own.
+  bool usable = dtype && is_loop_dtype(*dtype) && PyArray_DESCR(a)->type_num == type_number(*dtype) &&
+                PyArray_ISNBO(PyArray_DESCR(a)->byteorder) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) > 0;
   for (int d = 0; d < PyArray_NDIM(a); ++d) usable = usable && PyArray_STRIDE(a, d) % item == 0;
   if (!usable) return object(o);
   LoopValue value;

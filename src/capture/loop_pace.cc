@@ -71,8 +71,8 @@ LoopOutcome LoopPace::arrive(State& state, int64_t captures, Loops& loops, Ref& 
   if (head.in_python) {
     if (!was_in_python)
       log::write(log::Channel::GraphBreaks,
-                 fmt::format("{}:{}: the loop goes on in Python, where a round takes {:.1f} us",
-                             code->file(), code->line(at), head.python_us));
+                 fmt::format("{}:{}: the loop goes on in Python, where a round takes {:.1f} us", code->file(),
+                             code->line(at), head.python_us));
     return run_rounds(state, head, INT64_MAX, loops, result, report);
   }
   head.captures = captures;

@@ -14,6 +14,7 @@ namespace weft::capture {
 namespace {
 
 constexpr int kMaxShortRuns = 64;
+constexpr int kMaxRejections = 3;  // of one loop, with different types
 
 // Python's objects from the words an exit left.
 class Rebuilder {
@@ -174,6 +175,8 @@ LoopOutcome Loops::run(State& state, Ref& result,
                        const std::function<void(std::shared_ptr<Variant>)>& report) {
   const Code* code = state.frames.back().code;
   if (loop_end(*code, state.frames.back().ip) < 0) return LoopOutcome::NotEntered;
+  int& rejections = rejections_[{code, state.frames.back().ip}];
+  if (rejections >= kMaxRejections) return LoopOutcome::NotEntered;
   const LoopEntry entry(state.frames.back());
   Candidates& candidates = by_key_[entry.key];
   if (candidates.rejected || entry.mixes_types()) return LoopOutcome::NotEntered;
@@ -195,6 +198,7 @@ LoopOutcome Loops::run(State& state, Ref& result,
     }
     if (!loop) {
       candidates.rejected = true;
+      ++rejections;
       log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native: {}", code->file(),
                                                         code->line(entry.frames[0].ip), why));
       return LoopOutcome::NotEntered;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -60,6 +61,7 @@ class Loops {
     bool rejected = false;
   };
   std::unordered_map<std::string, Candidates> by_key_;
+  std::map<std::pair<const Code*, int>, int> rejections_;  // by loop head
 };
 
 // Could the loop at the frame's position be native, for all the types say? `why`: the reason if not.

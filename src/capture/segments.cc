@@ -231,6 +231,9 @@ Ref CompiledFunction::run(State state) {
       continue;
     }
     if (at_range(state)) {
+      const LoopOutcome native = loops->run(state, returned, report_loop);
+      if (native == LoopOutcome::Returned) return returned;
+      if (native == LoopOutcome::Advanced) continue;
       const std::shared_ptr<LoopPace> pace = captures_.pace;
       const LoopOutcome paced = pace->arrive(state, counters().captures, *loops, returned, report_loop);
       if (paced == LoopOutcome::Returned) return returned;

@@ -677,3 +677,19 @@ def test_checked_versions_fall_back():
     calls += [(a, np.zeros(50), 99, -1), (a, np.zeros(50), 2**62, 2**61), (a, a[50:], 0, 1)]
     check(shifted, *calls, native=False)
     check(branches, (a, np.zeros(100)), (a, np.zeros(40)))
+
+
+def test_checked_versions_know_what_they_check():
+    def negated(a, k, n):
+        for i in range(1, n):
+            a[-k] -= i
+            a[-i] += 1
+            a[abs(k - i)] += 2
+
+    def swapped(a, b, n):
+        for i in range(n):
+            a[i] = b[i] + 1
+            a, b = b, a
+
+    check(negated, (np.zeros(60), 3, 20), (np.zeros(60), 0, 60), (np.zeros(60), -7, 61), (np.zeros(60), 3, 62))
+    check(swapped, (np.zeros(40), np.ones(40), 40), (np.zeros(40), np.ones(40), 41))
