@@ -9,12 +9,12 @@ constexpr double kLn2 = 0.69314718055994530942;
 
 [[maybe_unused]] const OpDef* const kPowers[] = {
     &binary<kNumbers>("pow", DTypeRule::Same, [](auto x, auto y) { return pow(x, y); },
-                      {.doc = "x**y. Integers wrap; a negative integer exponent gives 1 / x**|y| truncated. source: SLEEF.",
+                      {.doc = "x**y. Integers wrap; a negative integer exponent gives 1 / x**|y| truncated.",
                        .numpy = "numpy.power(x, y)", .error = {1, 1}, .low = 0.1, .high = 4, .aliases = {"power"},
                        .numpy_bool_is_int8 = true}),
     &binary<kFloats>("atan2", DTypeRule::FloatOnly, [](auto x, auto y) { return atan2(x, y); },
-                     {.doc = "The angle of the point (y, x) in [-pi, pi]. source: SLEEF.", .numpy = "numpy.arctan2(x, y)",
-                      .error = {1, 1}, .aliases = {"arctan2"}}),
+                     {.doc = "The angle of the point (y, x) in [-pi, pi].", .numpy = "numpy.arctan2(x, y)",
+                      .error = {1.25, 1.3}, .aliases = {"arctan2"}}),
     &binary<kFloats>("hypot", DTypeRule::FloatOnly, [](auto x, auto y) { return hypot(x, y); },
                      {.doc = "sqrt(x**2 + y**2) without overflow. source: SLEEF.", .error = {1, 1}}),
     &binary<kFloats>("copysign", DTypeRule::FloatOnly, [](auto x, auto y) { return copysign(x, y); },

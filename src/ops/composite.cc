@@ -126,7 +126,7 @@ std::vector<Tensor> nan_to_num(const OpDef&, const OpArgs& args) {
     &composite("sign", "(Tensor x) -> Tensor",
                "-1, 0 or 1; x / |x| for complex x != 0. NaN: 0 under PyTorch's rules, NaN under NumPy's. TypeError for bool.",
                "numpy.sign(x)", sign, {"sgn"}, true),
-    &composite("float_power", "(Tensor x, Tensor y) -> Tensor", "x**y in float64 or complex128. error: 1 ULP. source: SLEEF.",
+    &composite("float_power", "(Tensor x, Tensor y) -> Tensor", "x**y in float64 or complex128. error: 1 ULP.",
                "numpy.float_power(x, y)", float_power, {}, true),
     &composite("clip", "(Tensor x, Tensor? min=None, Tensor? max=None) -> Tensor",
                "minimum(maximum(x, min), max): max where min > max. ValueError if both are None.",

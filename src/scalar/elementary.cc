@@ -12,6 +12,9 @@ namespace {
 #include "scalar/elementary/exp.inc"
 #include "scalar/elementary/hyperbolic.inc"
 #include "scalar/elementary/log.inc"
+#include "scalar/elementary/pow.inc"
+#include "scalar/elementary/angle.inc"
+#include "scalar/elementary/remainder.inc"
 
 }  // namespace
 
@@ -20,6 +23,11 @@ extern "C" {
   float weft_##NAME##f(float x) { return elementary::NAME(x); } \
   double weft_##NAME(double x) { return elementary::NAME(x); }
 WEFT_FOR_EACH_ELEMENTARY_UNARY(WEFT_DEFINE)
+#undef WEFT_DEFINE
+#define WEFT_DEFINE(PRIM, NAME)                                             \
+  float weft_##NAME##f(float x, float y) { return elementary::NAME(x, y); } \
+  double weft_##NAME(double x, double y) { return elementary::NAME(x, y); }
+WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_DEFINE)
 #undef WEFT_DEFINE
 }
 
@@ -36,13 +44,22 @@ const auto& sources() {
   static const std::array table = {
       Source{
 #include "embedded/elementary/exp.inc"
-          , {Prim::Exp, Prim::Expm1, Prim::Tanh}},
+          , {Prim::Exp, Prim::Exp2, Prim::Expm1, Prim::Sinh, Prim::Cosh, Prim::Tanh, Prim::Pow}},
       Source{
 #include "embedded/elementary/hyperbolic.inc"
-          , {Prim::Tanh}},
+          , {Prim::Sinh, Prim::Cosh, Prim::Tanh}},
       Source{
 #include "embedded/elementary/log.inc"
-          , {Prim::Log, Prim::Log2, Prim::Log10, Prim::Log1p}},
+          , {Prim::Log, Prim::Log2, Prim::Log10, Prim::Log1p, Prim::Pow}},
+      Source{
+#include "embedded/elementary/pow.inc"
+          , {Prim::Pow}},
+      Source{
+#include "embedded/elementary/angle.inc"
+          , {Prim::Atan, Prim::Atan2}},
+      Source{
+#include "embedded/elementary/remainder.inc"
+          , {Prim::Rem}},
   };
   return table;
 }
@@ -57,6 +74,8 @@ bool is_elementary(Prim prim) {
   switch (prim) {
 #define WEFT_CASE(PRIM, NAME) case Prim::PRIM: return true;
     WEFT_FOR_EACH_ELEMENTARY_UNARY(WEFT_CASE)
+    WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_CASE)
+    case Prim::Rem: return true;
 #undef WEFT_CASE
     default: return false;
   }

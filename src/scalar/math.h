@@ -36,6 +36,15 @@ namespace weft::scalar {
 WEFT_FOR_EACH_SLEEF_UNARY(WEFT_DEFINE_UNARY)
 WEFT_FOR_EACH_SLEEF_BINARY(WEFT_DEFINE_BINARY)
 WEFT_FOR_EACH_OWN_UNARY(WEFT_DEFINE_OWN)
+#define WEFT_DEFINE_OWN_BINARY(PRIM, NAME)                                                            \
+  template <class T>                                                                                  \
+    requires is_float_v<T>                                                                            \
+  Number<T> NAME(Number<T> a, Number<T> b) {                                                          \
+    if constexpr (std::is_same_v<T, float>) return Number<T>(weft_##NAME##f(a.value, b.value));       \
+    else return Number<T>(weft_##NAME(a.value, b.value));                                             \
+  }
+WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_DEFINE_OWN_BINARY)
+#undef WEFT_DEFINE_OWN_BINARY
 #undef WEFT_DEFINE_UNARY
 #undef WEFT_DEFINE_BINARY
 #undef WEFT_DEFINE_OWN

@@ -16,7 +16,7 @@ spec = importlib.util.spec_from_file_location("elementary_accuracy", path)
 accuracy = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(accuracy)
 
-OWN = ["exp", "expm1", "tanh", "log", "log2", "log10", "log1p"]
+OWN = ["exp", "exp2", "expm1", "sinh", "cosh", "tanh", "log", "log2", "log10", "log1p", "arctan", "power", "arctan2", "fmod"]
 DTYPES = [np.float32, np.float64]
 
 
