@@ -8,6 +8,7 @@
 
 #include "cli/llm.h"
 #include "cli/progress.h"
+#include "models/llama_weights.h"
 #include "runtime/ceilings.h"
 #include "runtime/host.h"
 #include "runtime/toolchain.h"
@@ -36,6 +37,10 @@ class Bench {
     WEFT_CHECK(arguments.depth >= 0, fmt::format("--depth must be at least 0, got {}", arguments.depth));
     for (const auto* sizes : {&arguments.prompt_sizes, &arguments.generate_sizes})
       for (const int64_t size : *sizes) WEFT_CHECK(size >= 0 && size <= (1 << 20), fmt::format("--pp and --tg must be at least 0, got {}", size));
+    WEFT_CHECK(arguments.model.folder.empty() || (arguments.shape.empty() && !arguments.random_weights && arguments.layers == 0),
+               "bench llm: give --model, or --shape with --random-weights, not both");
+    for (const std::string& scheme : arguments.schemes)
+      if (!is_dtype(scheme)) QuantizationScheme::parse(scheme);
     read_gbs_ = runtime::measure_read_bandwidth();
   }
 
@@ -69,14 +74,13 @@ class Bench {
   std::shared_ptr<const Llama> make(const std::string& scheme, Execution execution) {
     LlamaOptions options = arguments_.model.options();
     options.execution = execution;
-    const bool is_dtype = scheme == "float32" || scheme == "bfloat16" || scheme == "float16";
-    if (is_dtype) options.dtype = scheme;
+    if (is_dtype(scheme)) options.dtype = scheme;
     else if (!scheme.empty()) options.quantize = scheme;
     Progress progress("making layer");
     options.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
     if (!arguments_.model.folder.empty()) {
       name_ = arguments_.model.folder;
-      return Llama::from_pretrained(arguments_.model.folder, options);
+      return with_room(Llama::from_pretrained(arguments_.model.folder, options));
     }
     WEFT_CHECK(!arguments_.shape.empty(), "bench llm: give --model, or --shape with --random-weights");
     WEFT_CHECK(arguments_.random_weights, "bench llm: --shape has no weights of its own: add --random-weights");
@@ -87,9 +91,18 @@ class Bench {
       name_ += fmt::format(" ({} layers)", arguments_.layers);
     }
     options.max_positions = std::min(config.max_position_embeddings, std::max(positions(), arguments_.model.max_positions));
-    return Llama::random(config, options, arguments_.seed);
+    return with_room(Llama::random(config, options, arguments_.seed));
   }
 
+  std::shared_ptr<const Llama> with_room(std::shared_ptr<const Llama> model) const {
+    for (const auto& [option, sizes] : {std::pair{"--pp", &arguments_.prompt_sizes}, std::pair{"--tg", &arguments_.generate_sizes}})
+      for (const int64_t size : *sizes)
+        WEFT_CHECK(size <= model->max_positions() - arguments_.depth,
+                   fmt::format("bench llm: {} {} after --depth {} does not fit into the context of {}", option, size, arguments_.depth, model->max_positions()));
+    return model;
+  }
+
+  static bool is_dtype(const std::string& scheme) { return scheme == "float32" || scheme == "bfloat16" || scheme == "float16"; }
   static std::string weights_of(const Llama& model) {
     const LlamaOptions& options = model.options();
     return options.quantize.empty() || options.quantize == "none" ? options.dtype : options.quantize;

@@ -5,10 +5,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/llm.h"
 #include "cli/progress.h"
@@ -38,14 +36,6 @@ double peak_memory_bytes() {
   struct rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) * 1024;
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 // Generated text and figures; the figures of several answers add up.
@@ -171,16 +161,16 @@ bool has_room(const Session& session, const std::vector<int64_t>& ids, bool is_t
   return false;
 }
 
-// Messages line by line. Ctrl-C ends an answer, Ctrl-D the conversation; "/new" begins another one.
-std::string converse(const GenerateArguments& arguments, Session& session, ChatTemplate chat) {
+// Messages line by line, `first` before them. Ctrl-C ends an answer, Ctrl-D the conversation; "/new" begins another one.
+std::string converse(const GenerateArguments& arguments, Session& session, ChatTemplate chat, const std::string& first) {
   std::vector<ChatMessage> opening;
   if (!arguments.system.empty()) opening.push_back({"system", arguments.system});
   std::vector<ChatMessage> messages = opening;
   const bool is_terminal = ::isatty(STDIN_FILENO) != 0;
-  std::string line, answers;
-  while (!interrupted) {
-    if (is_terminal) std::fputs("\n> ", stderr);
-    if (!std::getline(std::cin, line)) break;
+  std::string line = first, answers;
+  for (bool is_given = !first.empty(); !interrupted; is_given = false) {
+    if (is_terminal && !is_given) std::fputs("\n> ", stderr);
+    if (!is_given && !std::getline(std::cin, line)) break;
     if (line.empty()) continue;
     if (line == "/new") {
       messages = opening;
@@ -230,7 +220,7 @@ int generate(const GenerateArguments& arguments) {
   if (!arguments.profile.empty()) profiler::start(arguments.profile);
   std::string answer;
   if (arguments.interactive) {
-    answer = converse(arguments, session, chat);
+    answer = converse(arguments, session, chat, prompt);
   } else {
     std::vector<int64_t> ids;
     if (arguments.chat) {

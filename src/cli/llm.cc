@@ -1,9 +1,25 @@
 #include "cli/llm.h"
 
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
 #include "cli/progress.h"
+#include "runtime/files.h"
+#include "weft/error.h"
+#include "weft/models/tokenizer.h"
 #include "weft/parallel.h"
 
 namespace weft::cli {
+
+std::string read_text(const std::string& path) {
+  const std::optional<std::string> text = runtime::read_file(path);
+  if (!text) throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read: {}", path, std::strerror(errno)));
+  WEFT_CHECK(models::is_utf8(*text), fmt::format("'{}': not valid UTF-8", path));
+  return *text;
+}
 
 void ModelArguments::add_to(CLI::App* command) {
   command->add_option("--dtype", dtype, "Of the weights: float32, bfloat16 or float16 (default: the checkpoint's)");

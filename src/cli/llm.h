@@ -11,6 +11,9 @@
 
 namespace weft::cli {
 
+// A file's text. RuntimeError where it cannot be read, ValueError where it is not UTF-8.
+std::string read_text(const std::string& path);
+
 // What every command that loads a model takes.
 struct ModelArguments {
   std::string folder, dtype, quantize, cache_dtype, activations;

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/llm.h"
 #include "cli/progress.h"
@@ -27,13 +25,12 @@ double negative_log_likelihood(const float* logits, int64_t vocab, int64_t token
 
 // Windows of `context` tokens, each of whose last `stride` tokens are judged.
 int perplexity(const PerplexityArguments& arguments) {
-  std::ifstream file(arguments.text, std::ios::binary);
-  if (!file) throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read", arguments.text));
-  std::ostringstream text;
-  text << file.rdbuf();
+  WEFT_CHECK(arguments.context >= 0 && arguments.stride >= 0,
+             fmt::format("--context and --stride must not be negative, got {} and {}", arguments.context, arguments.stride));
+  const std::string text = read_text(arguments.text);
   const auto model = arguments.model.load();
   const auto tokenizer = models::Tokenizer::open(arguments.model.folder);
-  const std::vector<int64_t> ids = tokenizer->encode(text.str());
+  const std::vector<int64_t> ids = tokenizer->encode(text);
   const int64_t count = static_cast<int64_t>(ids.size());
   WEFT_CHECK(count >= 2, fmt::format("'{}': fewer than two tokens", arguments.text));
   const int64_t context = arguments.context > 0 ? arguments.context : std::min<int64_t>(model->max_positions(), 2048);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 
@@ -61,11 +60,8 @@ std::string config_text(const LlamaConfig& config, const QuantizationScheme& sch
 // The calibration text in pieces that fit into the context, each with the beginning token.
 std::vector<std::vector<int64_t>> calibration_ids(const QuantizeArguments& arguments, const LlamaConfig& config) {
   constexpr int64_t kLongest = 512;
-  std::ifstream file(arguments.calibration, std::ios::binary);
-  if (!file) throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read", arguments.calibration));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto tokenizer = Tokenizer::open(arguments.input);
-  std::vector<int64_t> ids = tokenizer->encode(text, false);
+  std::vector<int64_t> ids = tokenizer->encode(read_text(arguments.calibration), false);
   ids.resize(std::min<size_t>(ids.size(), static_cast<size_t>(arguments.calibration_tokens)));
   WEFT_CHECK(!ids.empty(), fmt::format("'{}': no text to calibrate with", arguments.calibration));
   const auto length = static_cast<size_t>(std::clamp<int64_t>(config.max_position_embeddings / 2, 1, kLongest));

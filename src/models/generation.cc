@@ -16,7 +16,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 constexpr int64_t kMaxSpeculation = 7;   // one pass over the weights serves up to 8 tokens
 constexpr int64_t kProbeTokens = 8;      // plain tokens that say what speculation has to beat
-constexpr int64_t kJudgedTokens = 24;    // speculative tokens between two judgements
+constexpr int64_t kJudgedTokens = 24;    // speculative tokens between two judgements, or
+constexpr int64_t kJudgedRounds = 12;    // so many rounds, where few are kept
 constexpr int64_t kPrefillBlock = 512;
 
 std::span<const float> row_of(const Tensor& logits, int64_t row) {
@@ -182,11 +183,11 @@ bool Generation::wants_speculation() const {
 }
 
 void Generation::judge_speculation() {
-  if (!options_.adaptive_speculation || speculative_tokens_ < kJudgedTokens) return;
+  if (!options_.adaptive_speculation || (speculative_tokens_ < kJudgedTokens && speculative_rounds_ < kJudgedRounds)) return;
   stats_.plain_seconds_per_token = plain_seconds_ / static_cast<double>(plain_tokens_);
   stats_.speculative_seconds_per_token = speculative_seconds_ / static_cast<double>(speculative_tokens_);
   stats_.speculation_stopped = stats_.speculative_seconds_per_token > stats_.plain_seconds_per_token;
-  speculative_tokens_ = 0;
+  speculative_tokens_ = speculative_rounds_ = 0;
   speculative_seconds_ = 0;
 }
 
@@ -261,6 +262,7 @@ void Generation::speculative_round() {
   stats_.proposed += static_cast<int64_t>(proposed.size());
   stats_.accepted += static_cast<int64_t>(accepted);
   speculative_tokens_ += emitted;
+  ++speculative_rounds_;
   speculative_seconds_ += seconds_since(start);
   judge_speculation();
 }

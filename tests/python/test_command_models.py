@@ -114,7 +114,12 @@ def test_bench():
         (["quantize", STORIES, "/tmp/never", "--gptq", "--calibration", "/nope"], "GPTQ is for int4 schemes, got 'int8'"),
         (["quantize", STORIES, "/tmp/never", "--scheme", "int4-g32", "--gptq", "--calibration", "/nope"], "'/nope': cannot be read"),
         (["eval", "perplexity", "-m", STORIES, "--text", "/nope"], "'/nope': cannot be read"),
+        (["eval", "perplexity", "-m", STORIES, "--text", sys.executable], "not valid UTF-8"),
+        (["eval", "perplexity", "-m", STORIES, "--text", __file__, "--stride", "-1"], "must not be negative, got 0 and -1"),
         (["bench", "llm", "--shape", "tiny"], "add --random-weights"),
+        (["bench", "llm", "-m", STORIES, "--shape", "tiny"], "not both"),
+        (["bench", "llm", "-m", STORIES, "--pp", "600"], "--pp 600 after --depth 0 does not fit into the context of 512"),
+        (["bench", "llm", "-m", STORIES, "--schemes", "int8,int9"], "unknown quantization scheme 'int9'"),
         (["bench", "llm"], "give --model, or --shape"),
     ],
 )

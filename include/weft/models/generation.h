@@ -90,7 +90,7 @@ class Generation {
   std::deque<int64_t> ready_;       // generated and not yet returned
   int64_t returned_ = 0;
   bool is_prefilled_ = false;
-  int64_t plain_tokens_ = 0, speculative_tokens_ = 0;
+  int64_t plain_tokens_ = 0, speculative_tokens_ = 0, speculative_rounds_ = 0;
   double plain_seconds_ = 0, speculative_seconds_ = 0;
   GenerationStats stats_;
 };
