@@ -34,12 +34,66 @@ void scatter(const uint8_t* row, int64_t count, uint8_t* to) {
                 sizeof(T));
 }
 
+// The same for as many rows as elements are in 16 bytes, which lie side by side in the panel: their
+// transpose.
+template <class T>
+struct Square;
+
+template <>
+struct Square<uint16_t> {
+  static constexpr int kSize = 8;
+  typedef uint16_t Row __attribute__((vector_size(16)));
+  static void transpose(Row (&x)[8]) {
+    for (int pass = 0; pass < 3; ++pass) {
+      Row y[8];
+      for (int i = 0; i < 4; ++i) {
+        y[2 * i] = __builtin_shufflevector(x[i], x[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        y[2 * i + 1] = __builtin_shufflevector(x[i], x[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+      }
+      std::copy_n(y, 8, x);
+    }
+  }
+};
+
+template <>
+struct Square<uint32_t> {
+  static constexpr int kSize = 4;
+  typedef uint32_t Row __attribute__((vector_size(16)));
+  static void transpose(Row (&x)[4]) {
+    for (int pass = 0; pass < 2; ++pass) {
+      Row y[4];
+      for (int i = 0; i < 2; ++i) {
+        y[2 * i] = __builtin_shufflevector(x[i], x[i + 2], 0, 4, 1, 5);
+        y[2 * i + 1] = __builtin_shufflevector(x[i], x[i + 2], 2, 6, 3, 7);
+      }
+      std::copy_n(y, 4, x);
+    }
+  }
+};
+
+// `count` elements of each of kSize rows, a multiple of kSize, `row_bytes` apart. convert: applied to four
+// bytes or two, in vectors.
+template <class T, class F>
+void transpose_rows(const uint8_t* row, int64_t row_bytes, int64_t count, uint8_t* to, F&& convert) {
+  constexpr int64_t kSize = Square<T>::kSize, kItem = sizeof(T);
+  for (int64_t k = 0; k < count; k += kSize, row += 16, to += kSize * kItem * kPanel) {
+    typename Square<T>::Row square[kSize];
+    for (int64_t i = 0; i < kSize; ++i) std::memcpy(&square[i], row + i * row_bytes, 16);
+    Square<T>::transpose(square);
+    for (int64_t i = 0; i < kSize; ++i) {
+      const typename Square<T>::Row converted = convert(square[i]);
+      std::memcpy(to + i * kItem * kPanel, &converted, 16);
+    }
+  }
+}
+
 // Four bytes of eight numbers q, the first in the high bits of the first, in the order of a panel.
-uint32_t reorder_int4(uint32_t bytes) {
-  const uint32_t even = bytes >> 4 & 0x0f0f0f0fu,
-                 odd = bytes & 0x0f0f0f0fu;  // inputs 0, 2, 4, 6 and 1, 3, 5, 7
-  const uint32_t even_pairs = even | even >> 12,
-                 odd_pairs = odd | odd >> 12;  // 0 and 4, 2 and 6 in the low bytes; 1 and 5, 3 and 7
+template <class T>  // uint32_t or a vector of it
+T reorder_int4(T bytes) {
+  const T even = bytes >> 4 & 0x0f0f0f0fu,
+          odd = bytes & 0x0f0f0f0fu;  // inputs 0, 2, 4, 6 and 1, 3, 5, 7
+  const T even_pairs = even | even >> 12,
+          odd_pairs = odd | odd >> 12;  // 0 and 4, 2 and 6 in the low bytes; 1 and 5, 3 and 7
   return (even_pairs & 0xffu) | (odd_pairs & 0xffu) << 8 | (even_pairs & 0xff00u) << 8 |
          (odd_pairs & 0xff00u) << 16;
 }
@@ -69,11 +123,7 @@ void pack_int8(const uint8_t* row, int64_t k, int64_t end, uint8_t* to) {
 void pack_int4(const Source& source, int64_t k, int64_t end, uint8_t* to, int64_t lane) {
   const int64_t group = source.weights->group, in = source.weights->in;
   const uint8_t* const row = source.bytes(in / 2);
-  const auto* scales = static_cast<const uint16_t*>(source.weights->scales) +
-                       2 * (k / group * source.weights->out + source.row);
-  for (; k < end; k += group, scales += 2 * source.weights->out) {
-    std::memcpy(to + 2 * lane, scales, 2);
-    std::memcpy(to + 2 * kPanel + 2 * lane, scales + 1, 2);
+  for (; k < end; k += group) {
     to += 4 * kPanel;
     for (int64_t i = k; i < k + group; i += 8, to += 4 * kPanel) {
       uint32_t bytes = 0x88888888u;  // past the end: zero
@@ -85,6 +135,38 @@ void pack_int4(const Source& source, int64_t k, int64_t end, uint8_t* to, int64_
       std::memcpy(to + 4 * lane, &bytes, 4);
     }
   }
+}
+
+void pack_int4_scales(const Source& source, int64_t k, int64_t end, uint8_t* to, int64_t lane) {
+  const int64_t group = source.weights->group, stride = 2 * source.weights->out;
+  const auto* scales =
+      static_cast<const uint16_t*>(source.weights->scales) + k / group * stride + 2 * source.row;
+  for (; k < end; k += group, scales += stride, to += 4 * kPanel + group / 2 * kPanel) {
+    std::memcpy(to + 2 * lane, scales, 2);
+    std::memcpy(to + 2 * kPanel + 2 * lane, scales + 1, 2);
+  }
+}
+
+// Inputs [k, end) of outputs from `lane` on, as many as a square of 16 bytes' elements has; whole squares.
+void pack_squares(WeightFormat format, const Source& source, int64_t k, int64_t end, uint8_t* to,
+                  int64_t lane) {
+  const int64_t in = source.weights->in, count = end - k;
+  const auto same = [](auto row) { return row; };
+  switch (format) {
+    case WeightFormat::F32:
+      return transpose_rows<uint32_t>(source.bytes(4 * in) + 4 * k, 4 * in, count, to + 4 * lane, same);
+    case WeightFormat::F16:
+    case WeightFormat::BF16:
+      return transpose_rows<uint16_t>(source.bytes(2 * in) + 2 * k, 2 * in, count, to + 2 * lane, same);
+    case WeightFormat::Int8:
+      return transpose_rows<uint32_t>(source.bytes(in) + k, in, count / 4, to + 4 * lane,
+                                      [](auto row) { return row ^ 0x80808080u; });
+    case WeightFormat::Int4: break;
+  }
+  const int64_t group = source.weights->group;
+  for (; k < end; k += group, to += 4 * kPanel + group / 2 * kPanel)
+    transpose_rows<uint32_t>(source.bytes(in / 2) + k / 2, in / 2, group / 8, to + 4 * kPanel + 4 * lane,
+                             [](auto row) { return reorder_int4(row); });
 }
 
 // Where the outputs of a panel come from; gated: the gate's to the first half, up's to the other.
@@ -99,6 +181,21 @@ std::vector<Source> sources_of(int64_t panel, const std::vector<WeightRows>& wei
       sources[static_cast<size_t>(lane)] = {&weights[part], row};
   }
   return sources;
+}
+
+// How many outputs from `lane` on pack_squares takes, 0 if it does not.
+int64_t square_at(const std::vector<Source>& sources, int64_t lane, WeightFormat format, int64_t inputs,
+                  int64_t group) {
+  const bool halves = format == WeightFormat::F16 || format == WeightFormat::BF16;
+  const int64_t size = halves ? 8 : 4;
+  const int64_t together = halves                         ? 8
+                           : format == WeightFormat::F32  ? 4
+                           : format == WeightFormat::Int8 ? 16
+                                                          : group;
+  if (lane % size != 0 || inputs % together != 0) return 0;
+  const Source &first = sources[static_cast<size_t>(lane)],
+               &last = sources[static_cast<size_t>(lane + size - 1)];
+  return first.weights && first.weights == last.weights && last.row - first.row == size - 1 ? size : 0;
 }
 
 }  // namespace
@@ -136,10 +233,20 @@ void PackedMatrix::pack_panel(int64_t panel, const std::vector<WeightRows>& weig
   }
   for (int64_t k = 0; k < in_; k += kBlock) {
     const int64_t end = std::min(in_, k + kBlock);
+    uint8_t* const at = to + offset_of(k);
     for (int64_t lane = 0; lane < kPanel; ++lane) {
       const Source& source = sources[static_cast<size_t>(lane)];
+      if (source.weights && format_ == WeightFormat::Int4) pack_int4_scales(source, k, end, at, lane);
+    }
+    for (int64_t lane = 0, taken = 1; lane < kPanel; lane += taken) {
+      const Source& source = sources[static_cast<size_t>(lane)];
+      taken = square_at(sources, lane, format_, end - k, group_);
+      if (taken > 0) {
+        pack_squares(format_, source, k, end, at, lane);
+        continue;
+      }
+      taken = 1;
       if (!source.weights) continue;
-      uint8_t* const at = to + offset_of(k);
       switch (format_) {
         case WeightFormat::F32:
           scatter<uint32_t>(source.bytes(4 * in_) + 4 * k, end - k, at + 4 * lane);
