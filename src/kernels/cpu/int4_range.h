@@ -12,14 +12,15 @@ namespace weft::kernels {
 struct Int4Range {
   BFloat16 scale, zero;
 
-  Int4Range(const float* x, int64_t count) {
-    const auto [least, most] = std::minmax_element(x, x + count);
-    const float exact = std::max(*most - *least, 1e-6f) / 15.0f;
-    scale = BFloat16(exact), zero = BFloat16(*least + exact * 8.0f);
+  Int4Range(const float* x, int64_t count) : Int4Range(*std::min_element(x, x + count), *std::max_element(x, x + count)) {}
+  Int4Range(float least, float most) {
+    const float exact = std::max(most - least, 1e-6f) / 15.0f;
+    scale = BFloat16(exact), zero = BFloat16(least + exact * 8.0f);
   }
+  // What the number 0 stands for.
+  float start() const { return static_cast<float>(zero) - static_cast<float>(scale) * 8.0f; }
   uint8_t quantize(float x) const {
-    const float step = scale, least = static_cast<float>(zero) - step * 8.0f;
-    return static_cast<uint8_t>(std::clamp(std::nearbyint((x - least) / step), 0.0f, 15.0f));
+    return static_cast<uint8_t>(std::clamp(std::nearbyint((x - start()) / static_cast<float>(scale)), 0.0f, 15.0f));
   }
   float dequantize(uint8_t q) const { return static_cast<float>(q - 8) * static_cast<float>(scale) + static_cast<float>(zero); }
 };
