@@ -132,8 +132,16 @@ std::optional<Strides> reshaped_strides(const V& array, const SymShape& shape) {
 V reshape_to(const V& array, SymShape shape) {
   shape = complete_shape(ops::sym_shape(array->tensor), std::move(shape));
   require_known_strides(array, shape);
+  V root = array;
+  while (root->view_of) root = root->view_of;
+  // An array made inside in Fortran order has other strides in NumPy than its tensor.
+  const bool fortran = root->input < 0 && root->f_order && root->tensor.dim() > 1;
+  if (fortran && root != array && array->tensor.dim() > 1)
+    graph_break("reshape() of a view of an array in Fortran order");
   V value = view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
-  if (!reshaped_strides(array, shape)) value->view_of = nullptr;
+  if (fortran ? root == array : !reshaped_strides(array, shape)) {
+    value = array_value(ops::call1("cast", {value->tensor}, {{"dtype", value->tensor.dtype()}}));
+  }
   return value;
 }
 

@@ -124,6 +124,9 @@ V ptp(Evaluator& ev, CallArgs& args) {
   return numpy_pointwise(ev, "sub", {high, low});
 }
 
+// What operators make by views alone is an array of its own in NumPy.
+Tensor copied(const Tensor& tensor) { return ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}); }
+
 V repeat(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, repeats, axis");
   if (!ev.is_int(bound[1])) graph_break("repeat() with an array of counts");
@@ -137,13 +140,13 @@ V repeat(Evaluator& ev, CallArgs& args) {
   result[static_cast<size_t>(dim)] = shape[static_cast<size_t>(dim)] * count;
   const Tensor expanded =
       ops::call1("expand", {ops::call1("reshape", {x}, {{"shape", wide}})}, {{"shape", stretched}});
-  return array_value(ops::call1("reshape", {expanded}, {{"shape", result}}));
+  return array_value(copied(ops::call1("reshape", {expanded}, {{"shape", result}})));
 }
 
 V tile(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "A, reps");
   return array_value(
-      ops::call1("tile", {as_tensor(ev, bound[0])}, {{"dims", to_shape(ev, bound[1], "reps")}}));
+      copied(ops::call1("tile", {as_tensor(ev, bound[0])}, {{"dims", to_shape(ev, bound[1], "reps")}})));
 }
 
 V broadcast_to(Evaluator& ev, CallArgs& args) {

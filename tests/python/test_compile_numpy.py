@@ -286,7 +286,24 @@ def order_with_ties(x):
     return np.argsort(x), np.digitize(x, [0, 2, 4])
 
 
+def tiled_before(x):
+    y = np.square(x)
+    tiled, repeated = np.tile(y, 2), np.repeat(y, 2)
+    y[:] = 1
+    return tiled, repeated
+
+
+def fortran_flattened(x):
+    y = np.asfortranarray(x) + 1
+    y.reshape(-1)[::2] = 0
+    y.ravel()[:2] = -1
+    return y
+
+
 MEMORY = [
+    case("tiled-before", tiled_before, v),
+    case("fortran-flattened", fortran_flattened, f),
+    case("isin-of-one", lambda x: np.isin(x.max(), [1, 2]), v),
     case("full-updated", full_updated, v),
     case("roll-by-nothing", roll_by_nothing, f),
     case("scalar-is-not-changed", scalar_is_not_changed, f),

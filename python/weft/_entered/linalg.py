@@ -55,6 +55,8 @@ def norm(x, ord=None, axis=None, keepdims=False):
     row, column = axis_of(axes[0], x.ndim), axis_of(axes[1], x.ndim)
     if row is None or column is None or row == column:
         return plainly(np.linalg.norm, x, ord, axis, keepdims)
+    if x.size == 0:
+        return plainly(np.linalg.norm, x, ord, axis, keepdims)
     if x.dtype.kind in "iub":
         x = x.astype(np.float64)
     if not isinstance(ord, str) and ord in (1, -1, np.inf, -np.inf):

@@ -75,7 +75,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     ordered = np.sort(tests)
     places = np.minimum(np.searchsorted(ordered, element), tests.size - 1)
     found = ordered[places] == element
-    return ~found if invert else found
+    return np.asarray(~found if invert else found)
 
 
 def _moved(a, axis):

@@ -42,7 +42,7 @@ def ufunc_reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, ini
 def ufunc_accumulate(ufunc, array, axis=0, dtype=None, out=None):
     array = np.asarray(array)
     axis = axis_of(axis, array.ndim)
-    if axis is None or dtype is not None or out is not None or not 1 <= array.shape[axis] <= UNROLLED:
+    if axis is None or dtype is not None or out is not None or not 2 <= array.shape[axis] <= UNROLLED:
         return plainly(ufunc.accumulate, array, axis, dtype, out)
     lead = before(axis)
     values = [array[lead + (0,)]]
@@ -241,7 +241,7 @@ def spacing(x, **kwargs):
         return plainly(np.spacing, x, **kwargs)
     size = np.abs(x)
     step = np.nextafter(size, np.full((), np.inf, x.dtype)) - size
-    return np.where(np.isinf(x), np.full((), np.nan, x.dtype), np.copysign(step, x))[()]
+    return np.where(np.isinf(x), np.full((), np.nan, x.dtype), np.where(x < 0, -step, step))[()]
 
 
 @replaces("numpy.bitwise_count")
