@@ -102,6 +102,18 @@ bool IndexSpace::split_by(const Index& a, Sym divisor, Index* multiple, Index* r
     else
       rest->terms.emplace_back(id, coefficient);
   }
+  // Of a reversed index the rest may be negative, which C++ divides towards zero: then nothing is split off.
+  Sym smallest = rest->constant;
+  bool decreasing = false;
+  for (const auto& [id, coefficient] : rest->terms) {
+    if (!coefficient.is_constant() || coefficient.constant() >= 0) continue;
+    decreasing = true;
+    smallest = smallest + coefficient * (atom(id).extent - Sym(1));
+  }
+  if (decreasing && !(smallest.is_constant() && smallest.constant() >= 0)) {
+    *multiple = Index();
+    *rest = a;
+  }
   return true;
 }
 
@@ -127,7 +139,8 @@ int IndexSpace::find_or_add(Atom::Kind kind, const Index& inner, Sym divisor) {
   if (kind == Atom::Kind::Quotient) {
     Sym largest = inner.constant;
     for (const auto& [id, coefficient] : inner.terms)
-      largest = largest + coefficient * (atom(id).extent - Sym(1));
+      if (!coefficient.is_constant() || coefficient.constant() > 0)
+        largest = largest + coefficient * (atom(id).extent - Sym(1));
     extent = floor_div(largest, divisor) + Sym(1);
   }
   atoms_.push_back({kind, "", extent, -1, inner, divisor});

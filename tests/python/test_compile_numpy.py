@@ -301,6 +301,9 @@ def fortran_flattened(x):
 
 
 MEMORY = [
+    case("reversed-flat-transposed", lambda x: x.T.ravel()[::-1] + 0, f),
+    case("reversed-flat-part", lambda x: x[:, -2].ravel()[::-1] * 2, cube),
+    case("reversed-flat-steps", lambda x: x.T.reshape(-1)[::-2] + x.T.reshape(-1)[1::2], f),
     case("tiled-before", tiled_before, v),
     case("fortran-flattened", fortran_flattened, f),
     case("isin-of-one", lambda x: np.isin(x.max(), [1, 2]), v),
