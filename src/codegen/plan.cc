@@ -445,7 +445,8 @@ void Plan::run_update(const PlanStep& step, std::vector<Tensor>& slots,
 // slice_update without a copy of its first operand. False: it is needed.
 bool Plan::replace_in_place(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const {
   const Tensor& base = slots[static_cast<size_t>(step.inputs[0])];
-  if (!is_sole_owner(base)) return false;
+  // One element may stand for many (an expanded number).
+  if (!is_sole_owner(base) || !is_contiguous(base.shape(), base.strides())) return false;
   ops::Attrs attrs = has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs;
   ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0].copy_from(slots[static_cast<size_t>(step.inputs[1])]);
   slots[static_cast<size_t>(step.results[0])] = base;

@@ -300,7 +300,14 @@ def fortran_flattened(x):
     return y
 
 
+def filled_then_changed(x):
+    x[:] = 2
+    x[1:3] += 7
+    return x + 0
+
+
 MEMORY = [
+    case("filled-then-changed", filled_then_changed, v),
     case("reversed-flat-transposed", lambda x: x.T.ravel()[::-1] + 0, f),
     case("reversed-flat-part", lambda x: x[:, -2].ravel()[::-1] * 2, cube),
     case("reversed-flat-steps", lambda x: x.T.reshape(-1)[::-2] + x.T.reshape(-1)[1::2], f),
