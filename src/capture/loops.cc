@@ -5,6 +5,7 @@
 #include <bit>
 #include <chrono>
 
+#include "capture/error_state.h"
 #include "capture/numpy_api.h"
 #include "runtime/log.h"
 #include "runtime/toolchain.h"
@@ -176,7 +177,7 @@ LoopOutcome Loops::run(State& state, Ref& result,
   const Code* code = state.frames.back().code;
   if (loop_end(*code, state.frames.back().ip) < 0) return LoopOutcome::NotEntered;
   int& rejections = rejections_[{code, state.frames.back().ip}];
-  if (rejections >= kMaxRejections) return LoopOutcome::NotEntered;
+  if (rejections >= kMaxRejections || floating_point_errors_are_handled()) return LoopOutcome::NotEntered;
   const LoopEntry entry(state.frames.back());
   Candidates& candidates = by_key_[entry.key];
   if (candidates.rejected || entry.mixes_types()) return LoopOutcome::NotEntered;

@@ -693,3 +693,15 @@ def test_checked_versions_know_what_they_check():
 
     check(negated, (np.zeros(60), 3, 20), (np.zeros(60), 0, 60), (np.zeros(60), -7, 61), (np.zeros(60), 3, 62))
     check(swapped, (np.zeros(40), np.ones(40), 40), (np.zeros(40), np.ones(40), 41))
+
+
+def test_errors_that_are_to_be_raised():
+    def grow(a):
+        with np.errstate(over="raise"):
+            s = a[0]
+            for i in range(1, len(a)):
+                s = s * a[i]
+        return s
+
+    with pytest.raises(FloatingPointError, match="overflow"):
+        weft.compile(grow)(np.full(40, 1e200))
