@@ -1,0 +1,90 @@
+"""The coefficients and tables of src/scalar/elementary/*.inc, computed with mpmath (which nothing else needs).
+
+Polynomials interpolate at Chebyshev nodes, which is within a small factor of the best; tables choose, near each
+interval's middle, the point whose logarithm or angle comes closest to a number of few bits.
+"""
+
+import mpmath as mp
+import numpy as np
+
+mp.mp.dps = 60
+LN2 = mp.log(2)
+
+
+def polynomial(name, function, low, high, count, single, at_zero=None):
+    values = lambda x: mp.mpf(at_zero) if x == 0 else function(x)  # noqa: E731
+    rounded = (float(np.float32(float(c))) if single else float(c) for c in mp.chebyfit(values, [low, high], count))
+    print(f"{name} ({'single' if single else 'double'}): {', '.join(c.hex() for c in rounded)}")
+
+
+def of_square(function):
+    return lambda square: function(mp.sqrt(square))
+
+
+def logarithm_table(name, base, grid, single, random):
+    """Inverses of points of the 16 intervals whose logarithms are multiples of `grid`."""
+    unit = mp.log(base) if base else mp.mpf(1)
+    inverses, logarithms = [], []
+    for j in range(16):
+        ends = np.array([0x3FE6800000000000 + (j << 48), 0x3FE6800000000000 + ((j + 1) << 48)], np.uint64).view(np.float64)
+        if ends[0] < 1 < ends[1]:
+            inverses, logarithms = [*inverses, 1.0], [*logarithms, 0.0]
+            continue
+        middle = 2 / ends.sum()
+        if single:
+            near = np.float32(middle).view(np.int32) + np.arange(-(2**15), 2**15, dtype=np.int32)
+            candidates = near.view(np.float32)
+            candidates = candidates[np.abs(candidates / middle - 1) < 0.004].astype(np.longdouble)
+        else:
+            candidates = (middle * (1 + random.uniform(-0.002, 0.002, 1 << 21))).astype(np.longdouble)
+        exact = -np.log(candidates) / np.longdouble(str(unit))
+        rounded = np.round(exact / grid) * np.longdouble(grid)
+        best = np.argmin(np.abs(rounded - exact))
+        inverses, logarithms = [*inverses, float(candidates[best])], [*logarithms, float(rounded[best])]
+    print(f"{name} inverse: {', '.join(c.hex() for c in inverses)}")
+    print(f"{name} logarithm: {', '.join(c.hex() for c in logarithms)}")
+
+
+def angle_table(dtype, random):
+    """Tangents near the middles of halves of octaves whose angles are numbers of `dtype`."""
+    tangents, angles = [0.0], [0.0]
+    for j in range(14):
+        octave = 2.0 ** (j // 2 - 3)
+        ends = np.array([1.5, 2.0] if j % 2 else [1.0, 1.5]) * octave
+        middle = np.tan(np.arctan(ends).mean())
+        if dtype == np.float32:
+            candidates = (np.float32(middle).view(np.int32) + np.arange(-(2**14), 2**14, dtype=np.int32)).view(np.float32)
+        else:
+            candidates = middle * (1 + random.uniform(-2e-3, 2e-3, 1 << 16))
+        candidates = candidates.astype(np.longdouble)
+        exact = np.arctan(candidates)
+        best = np.argmin(np.abs(exact.astype(dtype) - exact))
+        tangents, angles = [*tangents, float(candidates[best])], [*angles, float(exact[best].astype(dtype))]
+    print(f"angles ({dtype.__name__}) tangent: {', '.join(c.hex() for c in tangents)}")
+    print(f"angles ({dtype.__name__}) angle: {', '.join(c.hex() for c in angles)}")
+
+
+def main():
+    half, log_end = LN2 / 2 * mp.mpf("1.0001"), mp.mpf(1) / mp.mpf("31.9")
+    for single, tail, even, odd, angle, logarithm in ((False, 11, 6, 6, 9, 8), (True, 5, 3, 3, 4, 3)):
+        polynomial("exp_tail", lambda x: (mp.expm1(x) - x) / x**2, -half, half, tail, single, 0.5)
+        polynomial("cosh_tail", of_square(lambda x: (mp.cosh(x) - 1) / x**2), mp.mpf("1e-12"), half**2, even, single)
+        polynomial("sinh_tail", of_square(lambda x: (mp.sinh(x) - x) / x**3), mp.mpf("1e-12"), half**2, odd, single)
+        polynomial("atan_tail", of_square(lambda x: (mp.atan(x) - x) / x**3), mp.mpf("1e-12"), mp.mpf("0.17") ** 2, angle, single)
+        third = lambda x: ((mp.log1p(x) - x) / x**2 + mp.mpf("0.5")) / x  # noqa: E731
+        polynomial("log_tail, before -1/2", third, -log_end, log_end, logarithm, single, mp.mpf(1) / 3)
+        polynomial("exp2_slope", lambda x: (mp.power(2, x) - 1) / x, -mp.mpf("0.5001"), mp.mpf("0.5001"), 7 if single else 11, single, LN2)
+    polynomial("exp_slope", lambda x: mp.expm1(x) / x, -half, half, 11, False, 1)
+    polynomial("tanh, single", of_square(lambda x: (mp.tanh(x) - x) / x**3), mp.mpf("1e-9"), mp.mpf("0.551") ** 2, 5, True)
+    polynomial("pow_of_single, slope", lambda x: mp.log1p(x) / x / LN2, -log_end, log_end, 6, False, 1 / LN2)
+    polynomial("pow_of_single, power", lambda x: (mp.power(2, x) - 1) / x, -mp.mpf("0.5001"), mp.mpf("0.5001"), 6, False, LN2)
+    random = np.random.default_rng(1)
+    for name, base, bits in (("Natural", None, (42, 16)), ("Binary", 2, (42, 16)), ("Decimal", 10, (43, 17))):
+        for single in (False, True):
+            logarithm_table(f"{name}<{'f32' if single else 'f64'}>", base, 2.0 ** -bits[single], single, random)
+    for dtype in (np.float64, np.float32):
+        angle_table(dtype, np.random.default_rng(2))
+
+
+if __name__ == "__main__":
+    main()
