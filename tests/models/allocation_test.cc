@@ -26,7 +26,6 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++g_allocations;
   return std::malloc(bytes == 0 ? 1 : bytes);
 }
-void* operator new[](std::size_t bytes, const std::nothrow_t& nothrow) noexcept { return operator new(bytes, nothrow); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
