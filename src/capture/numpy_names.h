@@ -1,6 +1,8 @@
 // What NumPy's operators, functions and methods mean as operator calls; by family in numpy_*.cc.
 #pragma once
 
+#include <optional>
+
 #include "capture/evaluator.h"
 
 namespace weft::capture {
@@ -23,6 +25,8 @@ V numpy_ufunc_method(Evaluator& ev, PyObject* ufunc, const std::string& method, 
 V scalar_binary(Evaluator& ev, int op, const V& a, const V& b);
 V scalar_compare(Evaluator& ev, int op, const V& a, const V& b);
 
+// A Python bool, int, float or complex; breaks where an int does not fit 64 bits.
+std::optional<Scalar> scalar_of(PyObject* object);
 // The value's traced tensor with its own dtype; Python numbers and nested lists become arrays as asarray
 // makes them.
 Tensor as_tensor(Evaluator& ev, const V& value);

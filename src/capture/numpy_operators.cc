@@ -10,8 +10,6 @@
 
 namespace weft::capture {
 
-namespace {
-
 std::optional<Scalar> scalar_of(PyObject* o) {
   if (PyBool_Check(o)) return Scalar(o == Py_True);
   if (PyLong_CheckExact(o)) {
@@ -25,6 +23,8 @@ std::optional<Scalar> scalar_of(PyObject* o) {
     return Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
   return std::nullopt;
 }
+
+namespace {
 
 Scalar weak_placeholder(WeakKind kind) {
   switch (kind) {

@@ -336,3 +336,22 @@ def test_what_graphs_cannot_decide_runs_in_numpy():
         compiled = weft.compile(order_with_ties)
         for _ in range(2):
             same(compiled(x), order_with_ties(x))
+
+
+@pytest.mark.parametrize("value", [np.nan, 1e30, -1.0, 2.5, 300, -1, True, np.float64(2.5), np.float32(np.nan), np.int64(7)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.bool_])
+def test_storing_numbers_that_may_not_fit(value, dtype):
+    def store(v):
+        array = np.zeros(4, dtype)
+        array[0] = v
+        array[1:3] = v * 1
+        return array
+
+    def outcome(function):
+        try:
+            return function(value).tobytes()
+        except (ValueError, OverflowError) as error:
+            return str(error)
+
+    with np.errstate(all="ignore"):
+        assert outcome(weft.compile(store)) == outcome(store)
