@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "script/code.h"
 #include "script/function.h"
@@ -43,7 +45,8 @@ ClassType& class_of(const TypePtr& type) {
 }
 
 // Attributes whose types lead back to the class that has them keep it alive. One of every cycle becomes Any: objects
-// that outlive their program keep their values.
+// that outlive their program keep their values. Chains of classes may be as long as an archive likes: nothing recurses
+// over them.
 class CyclicAttributes {
  public:
   explicit CyclicAttributes(const std::map<std::string, TypePtr>& types) {
@@ -51,25 +54,57 @@ class CyclicAttributes {
       if (type->is(TypeKind::Class)) states_.emplace(type.get(), State::New);
   }
 
-  // True if the type leads to a class whose attributes are being looked at. Classes of other programs are left alone.
-  bool cut(const TypePtr& type) {
-    bool leads_back = false;
-    for (const TypePtr& element : type->elements()) leads_back |= cut(element);
-    const auto found = states_.find(type.get());
-    if (found == states_.end() || found->second == State::Done) return leads_back;
-    if (found->second == State::Open) return true;
-    found->second = State::Open;
-    ClassType& cls = class_of(type);
-    for (size_t slot = 0; slot < cls.attributes().size(); ++slot)
-      if (const TypePtr attribute = cls.attributes()[slot].type; cut(attribute)) cls.set_attribute_type(slot, Type::any());
-    found->second = State::Done;
-    return leads_back;
+  void cut(const TypePtr& root) {
+    open(root);
+    while (!path_.empty()) {
+      auto& [type, slot] = path_.back();
+      ClassType& cls = class_of(type);
+      if (slot == cls.attributes().size()) {
+        states_[type.get()] = State::Done;
+        path_.pop_back();
+        continue;
+      }
+      std::vector<TypePtr> classes;  // of this program that the attribute's type is made of
+      collect(cls.attributes()[slot].type, classes);
+      const auto is = [&](State state) { return [this, state](const TypePtr& t) { return states_[t.get()] == state; }; };
+      if (std::any_of(classes.begin(), classes.end(), is(State::Open))) {
+        cls.set_attribute_type(slot++, Type::any());
+      } else if (const auto next = std::find_if(classes.begin(), classes.end(), is(State::New)); next != classes.end()) {
+        open(*next);
+      } else {
+        ++slot;
+      }
+    }
   }
 
  private:
   enum class State { New, Open, Done };
+  void open(const TypePtr& type) {
+    const auto found = states_.find(type.get());
+    if (found == states_.end() || found->second != State::New) return;
+    found->second = State::Open;
+    path_.emplace_back(type, 0);
+  }
+  void collect(const TypePtr& type, std::vector<TypePtr>& classes) const {
+    if (states_.contains(type.get())) classes.push_back(type);
+    for (const TypePtr& element : type->elements()) collect(element, classes);
+  }
+
   std::unordered_map<const Type*, State> states_;
+  std::vector<std::pair<TypePtr, size_t>> path_;  // the class, and the attribute that is next
 };
+
+// Lets go of types one by one: what a type holds goes after it, not inside of it.
+void release(std::vector<TypePtr> types) {
+  while (!types.empty()) {
+    const TypePtr type = std::move(types.back());
+    types.pop_back();
+    if (type.use_count() > 1) continue;
+    types.insert(types.end(), type->elements().begin(), type->elements().end());
+    if (!type->is(TypeKind::Class)) continue;
+    for (const auto& attribute : class_of(type).attributes()) types.push_back(attribute.type);
+  }
+}
 
 }  // namespace
 
@@ -87,6 +122,10 @@ CompilationUnit::~CompilationUnit() {
     cyclic.cut(type);
   }
   for (const auto& function : recursive.found()) function->impl().forget();
+  std::vector<TypePtr> types;
+  for (auto& [name, type] : types_) types.push_back(std::move(type));
+  types_.clear();
+  release(std::move(types));
 }
 
 std::shared_ptr<CompilationUnit> CompilationUnit::create() { return std::shared_ptr<CompilationUnit>(new CompilationUnit); }

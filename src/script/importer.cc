@@ -151,6 +151,12 @@ TypePtr CompilationUnit::Importer::load_type(const std::string& qualified_name) 
   const auto* cls = statement ? statement->as<Stmt::Class>() : nullptr;
   if (!cls) return nullptr;
   const std::shared_ptr<const ClassDef> definition(file, &cls->definition);
+  if (depth_ >= kMaxDepth) syntax_error(definition->range, fmt::format("classes name one another more than {} deep", kMaxDepth));
+  struct Deeper {
+    int& depth;
+    explicit Deeper(int& d) : depth(d) { ++depth; }
+    ~Deeper() { --depth; }
+  } const deeper(depth_);
   for (const char* base : {"NamedTuple", "Enum", "Interface", "ModuleInterface"}) {
     if (has_base(*definition, base)) return define_whole(qualified_name, definition);
   }

@@ -43,6 +43,8 @@ struct CompilationUnit::Importer {
   ReadEntry read_;
   std::shared_ptr<Resolver> resolver_;
   std::map<std::string, std::shared_ptr<const File>> files_;
+  static constexpr int kMaxDepth = 300;  // of classes whose definitions are being read
+  int depth_ = 0;
   std::set<std::string> loading_;  // NamedTuples and enumerations, which are there only when they are complete
 };
 

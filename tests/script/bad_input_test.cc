@@ -178,6 +178,14 @@ TEST(BadArchive, ClassesThatContainThemselves) {
 }
 
 // ---- inputs of forward -----------------------------------------------------------------------------------
+TEST(BadArchive, ClassesThatNameOneAnotherTooDeep) {
+  std::string source = "class M(Module):\n  next : Optional[__torch__.C0]\n";
+  for (int i = 0; i < 20'000; ++i)
+    source += "class C" + std::to_string(i) + "(Module):\n  next : Optional[__torch__.C" + std::to_string(i + 1) + "]\n";
+  EXPECT_THAT(load_error({{"data.pkl", object_pickle(text("next") + "N")}, {"code/__torch__.py", source}, {"constants.pkl", tuple_pickle()}}),
+              HasSubstr("classes name one another more than 300 deep"));
+}
+
 TEST(BadInput, Forward) {
   const std::string code =
       "class M(Module):\n"

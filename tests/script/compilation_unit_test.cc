@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace weft::jit {
@@ -27,6 +28,22 @@ TEST(CompilationUnit, FreesClassesThatHaveThemselvesAsAttributes) {
     owned->add_attribute({"owner", owner});
   }
   for (const auto& type : classes) EXPECT_TRUE(type.expired());
+}
+
+TEST(CompilationUnit, LongChainsOfClassesGo) {
+  std::weak_ptr<ClassType> last;
+  {
+    const auto unit = CompilationUnit::create();
+    ClassTypePtr next;
+    for (int i = 0; i < 100'000; ++i) {
+      const ClassTypePtr type = ClassType::create("__torch__.C" + std::to_string(i), false);
+      unit->add_type(type);
+      if (next) type->add_attribute({"next", Type::optional(next)});
+      next = type;
+    }
+    last = next;
+  }
+  EXPECT_TRUE(last.expired());
 }
 
 TEST(CompilationUnit, ObjectsThatOutliveItKeepTheirValues) {
