@@ -102,6 +102,12 @@ bool Evaluator::execute_data(const Instruction& in) {
       V slice = make_value(Kind::Slice);
       slice->items = {top(2), top(1), none_value()};
       if (in.op == Op::BinarySlice) {
+        const size_t depth = frames_.size();
+        if (enter_subscript(top(3), slice)) {
+          auto& stack = frames_[depth - 1].stack;
+          stack.resize(stack.size() - 3);
+          return true;
+        }
         V result = subscript(top(3), slice);
         drop(3);
         push(result);

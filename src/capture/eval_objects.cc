@@ -77,6 +77,14 @@ bool Evaluator::execute_special_methods(const Instruction& in) {
       PyObject* method = special_method(a, "__getitem__");
       return method && enter_method(method, a, {key}, 2);
     }
+    case Op::BinarySlice: {
+      if (!is_instance(3)) return false;
+      const V a = top(3);
+      V slice = make_value(Kind::Slice);
+      slice->items = {top(2), top(1), none_value()};
+      PyObject* method = special_method(a, "__getitem__");
+      return method && enter_method(method, a, {slice}, 3);
+    }
     case Op::Compare: {
       if (in.arg2 || !is_instance(2)) return false;
       const V a = top(2), b = top(1);

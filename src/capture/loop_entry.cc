@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <optional>
 
 #include "capture/guards.h"
 #include "capture/loops.h"
@@ -95,11 +96,11 @@ LoopValue LoopEntry::classify(PyObject* o) {
 
 LoopValue LoopEntry::numpy_scalar(PyObject* o) {
   Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(o)));
-  const auto dtype = descr ? dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get())) : std::nullopt;
   PyErr_Clear();
-  if (!dtype || !is_loop_dtype(*dtype) ||
-      reinterpret_cast<PyArray_Descr*>(descr.get())->type_num != type_number(*dtype) ||
-      Py_TYPE(o) != reinterpret_cast<PyArray_Descr*>(descr.get())->typeobj)
+  if (!descr) return object(o);
+  auto* const array_descr = reinterpret_cast<PyArray_Descr*>(descr.get());
+  const std::optional<DType> dtype = dtype_of_descr(array_descr);
+  if (!dtype || !is_loop_dtype(*dtype) || array_descr->type_num != type_number(*dtype) || Py_TYPE(o) != array_descr->typeobj)
     return object(o);
   const Scalar value = scalar_tensor(o, *dtype).item();
   words.push_back(is_floating(*dtype) ? std::bit_cast<int64_t>(value.to_double()) : value.to_int());

@@ -792,7 +792,7 @@ class Frozen:
 def arithmetic(x):
     v = Vector(x) + Vector(x) + 1.0
     v *= 3.0
-    return (2 + v).a + (-v)[0] + (Vector(x) < v)
+    return (2 + v).a + (-v)[0] + (Vector(x) < v) + v[1:2]
 
 
 def subclass_goes_first(x):
