@@ -86,7 +86,8 @@ bool Evaluator::execute_special_methods(const Instruction& in) {
       return method && enter_method(method, a, {slice}, 3);
     }
     case Op::Compare: {
-      if (in.arg2 || !is_instance(2)) return false;
+      // Where a bool is wanted of it (in.arg2), the jump that follows asks for the truth.
+      if (!is_instance(2)) return false;
       const V a = top(2), b = top(1);
       // A subclass's method comes before.
       if (is_instance(1) && b->object_type != a->object_type) return false;
