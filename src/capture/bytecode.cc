@@ -330,18 +330,7 @@ void find_liveness(Code& code) {
       const bool ends = in.op == Op::Return || in.op == Op::Raise || in.op == Op::Reraise ||
                         in.op == Op::Jump || in.op == Op::JumpBack;
       if (!ends) live |= code.live[k + 1];
-      switch (in.op) {
-        case Op::Jump:
-        case Op::JumpBack:
-        case Op::PopJumpIfTrue:
-        case Op::PopJumpIfFalse:
-        case Op::PopJumpIfNone:
-        case Op::PopJumpIfNotNone:
-        case Op::JumpIfTrueOrPop:
-        case Op::JumpIfFalseOrPop:
-        case Op::ForIter: live |= code.live[static_cast<size_t>(in.arg)]; break;
-        default: break;
-      }
+      if (is_jump(in.op)) live |= code.live[static_cast<size_t>(in.arg)];
       const uint64_t bit = in.arg < 64 ? uint64_t{1} << (in.arg & 63) : 0;
       switch (in.op) {
         case Op::StoreFast: live &= ~bit; break;
@@ -426,6 +415,21 @@ const Handler* Code::find_handler(int offset) const {
   for (const Handler& handler : handlers)
     if (handler.start <= offset && offset < handler.end) found = &handler;
   return found;
+}
+
+bool is_jump(Op op) {
+  switch (op) {
+    case Op::Jump:
+    case Op::JumpBack:
+    case Op::PopJumpIfTrue:
+    case Op::PopJumpIfFalse:
+    case Op::PopJumpIfNone:
+    case Op::PopJumpIfNotNone:
+    case Op::JumpIfTrueOrPop:
+    case Op::JumpIfFalseOrPop:
+    case Op::ForIter: return true;
+    default: return false;
+  }
 }
 
 std::string_view op_name(Op op) {

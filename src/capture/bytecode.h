@@ -150,6 +150,8 @@ struct Code {
 
 // Decodes, once per code object.
 const Code& decode(PyCodeObject* code);
+// Does the instruction go, always or sometimes, to the one that `arg` numbers?
+bool is_jump(Op op);
 std::string_view op_name(Op op);
 
 }  // namespace weft::capture

@@ -62,20 +62,8 @@ const std::set<int>& jump_targets(const Code& code) {
   static auto& all = *new std::unordered_map<const Code*, std::set<int>>;
   auto [found, is_new] = all.try_emplace(&code);
   if (!is_new) return found->second;
-  for (const Instruction& in : code.instructions) {
-    switch (in.op) {
-      case Op::Jump:
-      case Op::JumpBack:
-      case Op::PopJumpIfTrue:
-      case Op::PopJumpIfFalse:
-      case Op::PopJumpIfNone:
-      case Op::PopJumpIfNotNone:
-      case Op::JumpIfTrueOrPop:
-      case Op::JumpIfFalseOrPop:
-      case Op::ForIter: found->second.insert(in.arg); break;
-      default: break;
-    }
-  }
+  for (const Instruction& in : code.instructions)
+    if (is_jump(in.op)) found->second.insert(in.arg);
   return found->second;
 }
 

@@ -591,9 +591,9 @@ def test_odd_arrays():
 
 def test_fortran_order_is_kept():
     fortran = np.asfortranarray(x34)
-    for fn in (lambda x: x + 1, lambda x: x * x, lambda x: x.T + 1, lambda x: np.exp(x)):
+    for fn in (lambda x: x + 1, lambda x: x * x, lambda x: x.T + 1, lambda x: np.sqrt(x)):
         for x in (fortran, x34):
             expected, actual = fn(x), weft.compile(fn)(x)
             assert actual.flags.c_contiguous == expected.flags.c_contiguous
             assert actual.flags.f_contiguous == expected.flags.f_contiguous
-            np.testing.assert_allclose(actual, expected, rtol=4.5e-16)  # exp: within its bound
+            np.testing.assert_array_equal(actual, expected)
