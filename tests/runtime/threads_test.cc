@@ -227,7 +227,7 @@ TEST_F(Threads, AChildUsesSeveralThreads) {
             0);
 }
 
-TEST_F(Threads, ForkWhileOtherThreadsUseThePool) {
+TEST_F(Threads, ChildrenMadeWhileOtherThreadsUseThePool) {
   set_num_threads(3);
   std::atomic<bool> stop{false};
   std::vector<std::thread> users;
