@@ -89,7 +89,13 @@ Generation::~Generation() = default;
 
 void Generation::begin_context() {
   context_ = options_.context ? options_.context : std::make_shared<Context>();
-  if (context_->model.lock() != model_) *context_ = Context{};
+  const std::scoped_lock lock(context_->mutex);
+  generation_number_ = ++context_->generations;
+  if (context_->model.lock() != model_) {
+    context_->cache = KVCache{};
+    context_->tokens.clear();
+    context_->draft.reset();
+  }
   if (context_->draft.lock() != options_.draft) context_->draft_cache = KVCache{};
   context_->model = model_;
   context_->draft = options_.draft;
@@ -125,7 +131,9 @@ bool Generation::is_end(int64_t token) const {
 }
 
 std::optional<int64_t> Generation::next() {
+  const std::scoped_lock lock(context_->mutex);
   if (stats_.finish_reason != FinishReason::None) return std::nullopt;
+  WEFT_CHECK(generation_number_ == context_->generations, "generate: another text was begun in the same context; this one cannot go on");
   if (returned_ >= options_.max_new_tokens) return finish(FinishReason::Length);
   if (ready_.empty()) {
     const auto start = Clock::now();

@@ -156,6 +156,35 @@ TEST(Generation, ContextIsComputedOnce) {
   }
 }
 
+TEST(Generation, ContextServesTheLastGeneration) {
+  const auto model = Llama::random(config_of(2), {.dtype = "float32"});
+  const auto context = std::make_shared<Context>();
+  const GenerationOptions options = {.max_new_tokens = 20, .ignore_eos = true, .context = context};
+  const Ids expected = all_of(Generation(model, {4}, {.max_new_tokens = 20, .ignore_eos = true}));
+  Generation first(model, {1, 2, 3}, options);
+  for (int i = 0; i < 10; ++i) first.next();
+  Generation second(model, {4}, options);
+  EXPECT_THAT(error_of([&] { first.next(); }), HasSubstr("generate: another text was begun in the same context"));
+  EXPECT_EQ(all_of(std::move(second)), expected);
+}
+
+TEST(Generation, ContextOfManyThreads) {
+  const auto model = Llama::random(config_of(1), {.dtype = "float32"});
+  const GenerationOptions options = {.max_new_tokens = 10, .ignore_eos = true, .context = std::make_shared<Context>()};
+  const Ids expected = all_of(Generation(model, {1, 2}, {.max_new_tokens = 10, .ignore_eos = true}));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      try {
+        for (int turn = 0; turn < 10; ++turn) EXPECT_EQ(all_of(Generation(model, {1, 2}, options)), expected);
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("another text was begun"));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(all_of(Generation(model, {1, 2}, options)), expected);
+}
+
 TEST(Generation, SaysWhyItEnded) {
   const auto model = Llama::random(config_of(1), {.dtype = "float32", .max_positions = 12});
   const auto reason = [&](GenerationOptions options) {

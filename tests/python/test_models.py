@@ -88,6 +88,27 @@ def test_speculation_is_greedy(model):
     assert model.generate("Tom had", draft=model, speculate_k=2, **options) == model.generate("Tom had", **options)
 
 
+def test_conversation(model):
+    """Each turn is computed once, and the answers are those of whole prompts."""
+    context, ids = weft.models.Context(), model.tokenizer.encode("Lily had a ball.")
+    before = 0
+    for said in (" It was red.", " She was sad.", " Then Tom came."):
+        ids += model.tokenizer.encode(said, add_bos=False)
+        stream = model.stream(ids, max_new_tokens=20, context=context)
+        assert "".join(stream) == model.generate(ids, max_new_tokens=20)
+        assert stream.stats["kept_tokens"] == before
+        before = len(context.tokens)
+        ids = stream.tokens
+        assert ids[:before] == context.tokens and len(ids) - before <= 1
+
+    earlier, later = (model.stream("Tom", max_new_tokens=5, context=context) for _ in range(2))
+    with pytest.raises(ValueError, match="another text was begun in the same context"):
+        next(earlier)
+    assert "".join(later) == model.generate("Tom", max_new_tokens=5)
+    with pytest.raises(TypeError, match="Context"):
+        model.generate("Tom", context=model.make_cache())
+
+
 def test_safetensors_round_trip(tmp_path):
     tensors = {"a": weft.tensor([[1.0, 2.0]]), "b": weft.tensor([1, 2, 3])}
     weft.models.save_safetensors(str(tmp_path / "x.safetensors"), tensors)

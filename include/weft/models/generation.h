@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +17,13 @@
 namespace weft::models {
 
 // What a model has computed of a text, kept from one generation to the next: of a prompt that begins alike, only the rest
-// is computed. Serves one generation at a time; another model or draft begins anew.
+// is computed. Another model or draft begins anew. It serves the generation that was begun last; earlier ones cannot go on.
 struct Context {
   KVCache cache, draft_cache;
   std::vector<int64_t> tokens;  // that `cache` holds
   std::weak_ptr<const Llama> model, draft;
+  uint64_t generations = 0;  // begun in it
+  std::mutex mutex;          // held by a generation while it computes
 };
 
 struct GenerationOptions {
@@ -57,7 +60,7 @@ struct GenerationStats {
 };
 
 // One text being written. ValueError for no prompt, a prompt longer than the model's positions, a draft of another
-// vocabulary.
+// vocabulary, and for going on after another generation began in the same context.
 class Generation {
  public:
   Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt, GenerationOptions options = {});
@@ -86,6 +89,7 @@ class Generation {
   GenerationOptions options_;
   Sampler sampler_;
   std::shared_ptr<Context> context_;
+  uint64_t generation_number_ = 0;  // in the context
   std::vector<int64_t> tokens_;     // prompt and generated, those in `ready_` included
   std::deque<int64_t> ready_;       // generated and not yet returned
   int64_t returned_ = 0;

@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
+
 #include "weft/models/generation.h"
 #include "weft/models/llama.h"
 #include "weft/models/safetensors.h"
@@ -75,9 +77,40 @@ nb::dict stats_dict(const GenerationStats& stats) {
   return result;
 }
 
+// Several threads may take pieces of one text.
+class Stream {
+ public:
+  Stream(const ModelPtr& model, const std::shared_ptr<Tokenizer>& tokenizer, std::vector<int64_t> prompt, GenerationOptions options,
+         std::vector<std::string> stop)
+      : text_(model, tokenizer, std::move(prompt), std::move(options), std::move(stop)) {}
+
+  std::optional<std::string> next() {
+    const std::scoped_lock lock(mutex_);
+    return text_.next();
+  }
+  std::vector<int64_t> tokens() const {
+    const std::scoped_lock lock(mutex_);
+    return text_.generation().tokens();
+  }
+  const char* finish_reason() const {
+    const std::scoped_lock lock(mutex_);
+    return name(text_.finish_reason());
+  }
+  GenerationStats stats() const {
+    const std::scoped_lock lock(mutex_);
+    return text_.generation().stats();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  TextGeneration text_;
+};
+
 GenerationOptions generation_options(int64_t max_new_tokens, double temperature, int64_t top_k, double top_p, double min_p, double repetition_penalty,
-                                     uint64_t seed, bool ignore_eos, const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k) {
+                                     uint64_t seed, bool ignore_eos, const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k,
+                                     const std::shared_ptr<Context>& context) {
   GenerationOptions options;
+  options.context = context;
   options.max_new_tokens = max_new_tokens;
   options.sampling = {temperature, top_k, top_p, min_p, repetition_penalty, seed};
   options.ignore_eos = ignore_eos;
@@ -118,24 +151,42 @@ void bind_tokenizer(nb::module_& m) {
            "Ids of a conversation, up to where the assistant speaks next. template: 'llama2', 'llama3', 'mistral', 'chatml', 'none'; by the tokens where empty.");
 }
 
+// Another thread may hold the stream's lock and wait for Python's.
+template <class Result>
+Result without_gil(const Stream& stream, Result (Stream::*method)() const) {
+  const nb::gil_scoped_release no_gil;
+  return (stream.*method)();
+}
+
 void bind_generation(nb::module_& m) {
-  nb::class_<TextGeneration>(m, "TextGeneration", "Pieces of text, one after the other.")
+  nb::class_<Context>(m, "Context",
+                      "What a model has computed of a conversation, for `Llama.stream(…, context=…)`: of a prompt that begins as the last text did, only "
+                      "the rest is computed. Grows as needed; another model begins anew.")
+      .def("__init__", [](Context* self) { new (self) Context; })
+      .def_prop_ro("tokens",
+                   [](Context& context) {
+                     const nb::gil_scoped_release no_gil;
+                     const std::scoped_lock lock(context.mutex);
+                     return context.tokens;
+                   },
+                   "The token ids whose keys and values it holds.");
+  nb::class_<Stream>(m, "TextGeneration", "Pieces of text, one after the other.")
       .def("__iter__", [](nb::object self) { return self; })
       .def("__next__",
-           [](TextGeneration& generation) {
+           [](Stream& stream) {
              std::optional<std::string> piece;
              {
                const nb::gil_scoped_release no_gil;
-               piece = generation.next();
+               piece = stream.next();
              }
              if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C within a long prompt
              if (!piece) throw nb::stop_iteration();
              return *piece;
            })
-      .def_prop_ro("tokens", [](const TextGeneration& g) { return g.generation().tokens(); }, "The prompt and what was generated.")
-      .def_prop_ro("finish_reason", [](const TextGeneration& g) { return name(g.finish_reason()); },
+      .def_prop_ro("tokens", [](const Stream& s) { return without_gil(s, &Stream::tokens); }, "The prompt and what was generated.")
+      .def_prop_ro("finish_reason", [](const Stream& s) { return without_gil(s, &Stream::finish_reason); },
                    "Why it ended: 'end_token', 'stop_text', 'length', 'context_full'; '' before.")
-      .def_prop_ro("stats", [](const TextGeneration& g) { return stats_dict(g.generation().stats()); });
+      .def_prop_ro("stats", [](const Stream& s) { return stats_dict(without_gil(s, &Stream::stats)); });
 }
 
 void bind_llama(nb::module_& m) {
@@ -177,14 +228,15 @@ void bind_llama(nb::module_& m) {
       .def("stream",
            [](const ModelPtr& model, const std::shared_ptr<Tokenizer>& tokenizer, std::vector<int64_t> prompt, int64_t max_new_tokens, double temperature,
               int64_t top_k, double top_p, double min_p, double repetition_penalty, uint64_t seed, std::vector<std::string> stop, bool ignore_eos,
-              const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k) {
-             return new TextGeneration(model, tokenizer, std::move(prompt),
-                                       generation_options(max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, seed, ignore_eos, draft,
-                                                          prompt_lookup, speculate_k),
-                                       std::move(stop));
+              const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k, const std::shared_ptr<Context>& context) {
+             const nb::gil_scoped_release no_gil;  // the context may be in use
+             return new Stream(model, tokenizer, std::move(prompt),
+                               generation_options(max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, seed, ignore_eos, draft,
+                                                  prompt_lookup, speculate_k, context),
+                               std::move(stop));
            },
            nb::rv_policy::take_ownership, "tokenizer"_a, "prompt"_a, "max_new_tokens"_a, "temperature"_a, "top_k"_a, "top_p"_a, "min_p"_a,
-           "repetition_penalty"_a, "seed"_a, "stop"_a, "ignore_eos"_a, "draft"_a.none(), "prompt_lookup"_a, "speculate_k"_a);
+           "repetition_penalty"_a, "seed"_a, "stop"_a, "ignore_eos"_a, "draft"_a.none(), "prompt_lookup"_a, "speculate_k"_a, "context"_a.none());
 }
 
 }  // namespace

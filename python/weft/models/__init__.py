@@ -4,14 +4,22 @@
     print(model.generate("Once upon a time", max_new_tokens=100))
     for piece in model.stream("Once upon a time", temperature=0.8, seed=1):
         print(piece, end="", flush=True)
+
+A conversation computes each turn once where its texts share a context:
+
+    context, messages = weft.models.Context(), []
+    for question in ("Who wrote Emma?", "And when?"):
+        messages.append({"role": "user", "content": question})
+        answer = model.generate(messages, context=context)
+        messages.append({"role": "assistant", "content": answer})
 """
 
 import os as _os
 
 from .. import _models
-from .._models import KVCache, Tokenizer, load_safetensors, save_safetensors
+from .._models import Context, KVCache, Tokenizer, load_safetensors, save_safetensors
 
-__all__ = ["KVCache", "Llama", "Tokenizer", "load_safetensors", "save_safetensors"]
+__all__ = ["Context", "KVCache", "Llama", "Tokenizer", "load_safetensors", "save_safetensors"]
 
 
 class Llama:
@@ -97,12 +105,15 @@ class Llama:
         ignore_eos=False,
         draft=None,
         speculate_k=4,
+        context=None,
     ):
-        """An iterator over pieces of text; its `stats` and `tokens` tell more.
+        """An iterator over pieces of text; its `stats`, `tokens` and `finish_reason` tell more.
 
         prompt: text, token ids, or a conversation as [{'role': …, 'content': …}, …]. temperature 0 takes the most
         likely token. stop: texts before which to end. draft: another Llama, or 'prompt-lookup', whose tokens the
-        model checks `speculate_k` at a time. ValueError for a prompt that is empty or longer than the context.
+        model checks `speculate_k` at a time. context: a Context of earlier texts; the part of the prompt that it holds
+        is not computed again (`stats["kept_tokens"]`), and a text begun in it earlier cannot go on. ValueError for a
+        prompt that is empty or longer than the model's positions.
         """
         if self.tokenizer is None:
             raise ValueError("the model's folder has no tokenizer: set model.tokenizer, or use forward()")
@@ -124,6 +135,7 @@ class Llama:
             None if lookup or draft is None else draft._model,
             lookup,
             speculate_k,
+            context,
         )
 
     def generate(self, prompt, **options):
