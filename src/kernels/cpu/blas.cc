@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/gemm.h"
@@ -21,6 +22,7 @@ namespace {
 // CBLAS's constants, fixed by its interface.
 enum Layout { kRowMajor = 101 };
 enum Transpose { kNoTranspose = 111, kTranspose = 112 };
+enum Triangle { kUpper = 121 };
 
 class Blas {
  public:
@@ -136,19 +138,59 @@ struct BlasOperand {
   }
 };
 
-// c in tiles, whose sizes do not depend on the number of threads, on weft's threads.
+// Sizes of the tiles that a product is cut into for the threads. BLAS packs both operands again for every tile, so there
+// are no more of them than threads need, unless the tiles are of those that it does not pack.
+struct Tiles {
+  int64_t rows, columns;
+
+  Tiles(int64_t m, int64_t n, int64_t k) : rows(m), columns(n) {
+    constexpr int64_t kUnit = 8, kSmallProducts = 1 << 18, kLargest = 1024, kShallow = 32, kUnpacked = 64;
+    if (k <= kShallow) {
+      rows = std::min(m, kUnpacked), columns = std::min<int64_t>(n, 512);
+      return;
+    }
+    const int64_t threads = in_parallel_region() || m * n * k < 2 * kSmallProducts ? 1 : get_num_threads();
+    if (threads == 1) return;
+    int64_t& longer = m * 2 >= n ? rows : columns;
+    const int64_t pieces = threads * ((longer + threads * kLargest - 1) / (threads * kLargest));
+    longer = ((longer + pieces - 1) / pieces + kUnit - 1) / kUnit * kUnit;
+  }
+};
+
 template <class T>
 void tiled_gemm(int64_t m, int64_t n, int64_t k, const BlasOperand<T>& a, const BlasOperand<T>& b, T* c) {
-  // BLAS packs the columns again for each tile of rows, unless the product is small: then it has kernels that do not.
-  const int64_t columns = 512, rows = k <= 32 || m * n <= (1 << 16) ? 64 : m * n <= (1 << 19) ? 128 : 256;
-  const int64_t across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
-  const int64_t grain = std::max<int64_t>(1, (1 << 18) / (std::min(rows, m) * std::min(columns, n) * k));
+  const Tiles tiles(m, n, k);
+  const int64_t across = (n + tiles.columns - 1) / tiles.columns, down = (m + tiles.rows - 1) / tiles.rows;
+  const int64_t grain = std::max<int64_t>(1, (1 << 18) / (tiles.rows * tiles.columns * k));
   parallel_for(0, across * down, grain, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t i = tile / across * rows, j = tile % across * columns;
-      call_gemm<T>(static_cast<int>(std::min(rows, m - i)), static_cast<int>(std::min(columns, n - j)),
+      const int64_t i = tile / across * tiles.rows, j = tile % across * tiles.columns;
+      call_gemm<T>(static_cast<int>(std::min(tiles.rows, m - i)), static_cast<int>(std::min(tiles.columns, n - j)),
                    static_cast<int>(k), a.transpose, a.at(i, 0), a.leading, b.transpose, b.at(0, j),
                    b.leading, c + i * n + j, static_cast<int>(n));
+    }
+  });
+}
+
+// The upper triangle of c = a @ a.T, the rest of its tiles with it.
+void upper_rank_k(int64_t n, int64_t k, const BlasOperand<double>& a, const BlasOperand<double>& b, double* c) {
+  using Syrk = void(Layout, Triangle, Transpose, int, int, double, const double*, int, double, double*, int);
+  static Syrk* const syrk = Blas::instance().symbol<Syrk>("cblas_dsyrk");
+  const int64_t rows = Tiles(n, n, k).rows, blocks = (n + rows - 1) / rows;
+  std::vector<std::pair<int64_t, int64_t>> tiles;
+  for (int64_t i = 0; i < blocks; ++i)
+    for (int64_t j = i; j < blocks; ++j) tiles.emplace_back(i * rows, j * rows);
+  parallel_for(0, static_cast<int64_t>(tiles.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const auto [i, j] = tiles[static_cast<size_t>(tile)];
+      const int height = static_cast<int>(std::min(rows, n - i)), width = static_cast<int>(std::min(rows, n - j));
+      double* const to = c + i * n + j;
+      if (i == j) {
+        syrk(kRowMajor, kUpper, a.transpose, height, static_cast<int>(k), 1.0, a.at(i, 0), a.leading, 0.0, to, static_cast<int>(n));
+      } else {
+        call_gemm<double>(height, width, static_cast<int>(k), a.transpose, a.at(i, 0), a.leading, b.transpose, b.at(0, j), b.leading,
+                          to, static_cast<int>(n));
+      }
     }
   });
 }
@@ -270,6 +312,13 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
     if constexpr (std::is_same_v<T, double>)
       if (vector_product(m, n, k, a, b, c)) return;
     const BlasOperand<T> left(a, m, k), right(b, k, n);
+    if constexpr (std::is_same_v<T, double>) {
+      if (is_own_transpose(m, n, k, a, b)) {
+        upper_rank_k(n, k, left, right, c);
+        mirror_upper(n, c);
+        return;
+      }
+    }
     tiled_gemm(m, n, k, left, right, c);
   } else {
     plain_product(m, n, k, a, b, c);

@@ -144,8 +144,15 @@ void multiply_small(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixVi
   }
 }
 
+// What of a product is computed: tiles below the diagonal may be left out.
+enum class Part { All, Upper };
+
+bool is_left_out(Part wanted, int64_t first_row, const WeightBlock& block) {
+  return wanted == Part::Upper && first_row >= block.channel + block.columns;
+}
+
 // Few columns: b is packed once, and the rows are divided among the threads.
-void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c) {
+void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c, Part wanted) {
   const std::vector<WeightBlock> blocks = weight_blocks(1, n, k);
   const WeightBlock& last = blocks.back();
   const FloatBuffer panels(last.offset + k * last.vectors * gemm_kernels().lanes);
@@ -158,16 +165,18 @@ void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixV
                     const int64_t begin = tiles.begin(tile), count = tiles.begin(tile + 1) - begin;
                     for (int64_t i = 0; i < count; ++i)
                       rows[static_cast<size_t>(i)] = a.data + (begin + i) * a.stride;
-                    for (int64_t block = first_block; block < end_block; ++block)
+                    for (int64_t block = first_block; block < end_block; ++block) {
+                      if (is_left_out(wanted, begin, blocks[static_cast<size_t>(block)])) continue;
                       compute_tile(blocks[static_cast<size_t>(block)], panels.data(), {rows.data(), 1, k}, {},
                                    begin, count, c, n);
+                    }
                   }
                 });
 }
 
 // Many columns: every thread packs some of them, a piece of the depth at a time that its second-level cache
 // holds, and multiplies all rows with it.
-void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c) {
+void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c, Part wanted) {
   constexpr int64_t kDepth = 1024, kMostBlocks = 6;
   const int64_t lanes = gemm_kernels().lanes, width = 2 * lanes, blocks = (n + width - 1) / width;
   const int64_t per_group = std::clamp<int64_t>(blocks / 8, 1, kMostBlocks),
@@ -187,9 +196,11 @@ void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, Mat
           const int64_t top = tiles.begin(tile), count = tiles.begin(tile + 1) - top;
           for (int64_t i = 0; i < count; ++i)
             rows[static_cast<size_t>(i)] = a.data + (top + i) * a.stride + p;
-          for (const WeightBlock& part : parts)
+          for (const WeightBlock& part : parts) {
+            if (is_left_out(wanted, top - first, part)) continue;
             compute_tile(part, panels.data(), {rows.data(), 1, depth}, {.accumulate = p > 0}, top, count,
                          c + first, n);
+          }
         }
       }
     }
@@ -211,8 +222,10 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<f
   if (m <= 2 && rows_contiguous(b, n)) return by_rows(m, n, k, left, RowMajor(b, k, n), c);
   if (m <= kFewRows && rows_contiguous(b, n)) return in_place(m, n, k, left, RowMajor(b, k, n), c);
   if (m * n * k <= kSmallProducts) return multiply_small(m, n, k, left, b, c);
-  if (n >= 16 * gemm_kernels().lanes) return multiply_by_columns(m, n, k, left, b, c);
-  multiply_packed(m, n, k, left, b, c);
+  const bool symmetric = is_own_transpose(m, n, k, a, b);
+  const auto multiply = n >= 16 * gemm_kernels().lanes ? multiply_by_columns : multiply_packed;
+  multiply(m, n, k, left, b, c, symmetric ? Part::Upper : Part::All);
+  if (symmetric) mirror_upper(n, c);
 }
 
 }  // namespace weft::kernels
