@@ -27,6 +27,7 @@ class LoopTypes {
       null.kind = LoopKind::Null;
       result.stack.push_back(value ? type(value) : null);
     }
+    entry.read_attributes(result);
     return result;
   }
   LoopEntry entry;
@@ -113,7 +114,7 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   std::vector<LoopFrame> frames = {types.frame(frame())};
   native_verdicts_.insert(place);
   std::string why;
-  if (can_be_native(std::move(frames), types.entry.arrays, &why)) return true;
+  if (can_be_native(std::move(frames), types.entry, &why)) return true;
   if (!is_for) return false;
   specialize_range(it);
   if (is_short()) return false;

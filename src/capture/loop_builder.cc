@@ -56,6 +56,13 @@ std::string from_word(const LoopValue& leaf, size_t k) {
   return fmt::format("({})io[{}]", type, k);
 }
 
+// Null: none.
+PyObject* name_of_local(const LoopFrame& frame, size_t slot, const std::vector<LoopAttribute>& attributes) {
+  const auto& names = frame.code->local_names;
+  if (slot < names.size()) return names[slot].get();
+  return slot - names.size() < attributes.size() ? attributes[slot - names.size()].name.get() : nullptr;
+}
+
 }  // namespace
 
 const std::set<int>& jump_targets(const Code& code) {
@@ -79,8 +86,10 @@ int loop_end(const Code& code, int head) {
   return -1;
 }
 
-LoopBuilder::LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays)
+LoopBuilder::LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays,
+                         LoopObjects objects)
     : entry_(std::move(entry)), arrays_(std::move(arrays)) {
+  result_.objects = std::move(objects);
   std::set<std::string> taken;
   for (LoopArray& array : arrays_) array.name.clear();
   const auto give_name = [&](const LoopValue& value, PyObject* name) {
@@ -92,7 +101,7 @@ LoopBuilder::LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> ar
   };
   for (LoopFrame& frame : entry_)
     for (size_t i = 0; i < frame.locals.size(); ++i)
-      give_name(frame.locals[i], frame.code->local_names[i].get());
+      give_name(frame.locals[i], name_of_local(frame, i, result_.objects.attributes));
   for (size_t i = 0; i < arrays_.size(); ++i)
     if (arrays_[i].name.empty()) arrays_[i].name = fmt::format("array{}", i);
 }
@@ -104,8 +113,8 @@ std::string LoopBuilder::variable(size_t depth, bool is_stack, size_t slot, cons
   auto [found, is_new] = variables_.try_emplace(key);
   if (!is_new) return found->second;
   std::string name = is_stack ? fmt::format("stack{}", slot) : std::string("local");
-  if (!is_stack && depth < frames_.size() && slot < frames_[depth].code->local_names.size())
-    name = identifier(frames_[depth].code->local_names[slot].get());
+  if (!is_stack && depth < frames_.size())
+    name = identifier(name_of_local(frames_[depth], slot, result_.objects.attributes));
   if (depth > 0) name += fmt::format("_in{}", depth);
   name += path + "_" + suffix(leaf);
   while (variable_types_.count(name)) name += "_";
@@ -386,8 +395,9 @@ std::string LoopBuilder::print(const std::string& name) const {
   return text + "}\n";
 }
 
-LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays) {
-  return LoopBuilder(std::move(entry), std::move(arrays)).build();
+LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays,
+                    LoopObjects objects) {
+  return LoopBuilder(std::move(entry), std::move(arrays), std::move(objects)).build();
 }
 
 }  // namespace weft::capture

@@ -26,11 +26,24 @@ struct LoopArray {
   std::string name = {};
 };
 
+// An attribute of an object of the entry, which the loop holds in a local of the outermost frame behind the code's own.
+struct LoopAttribute {
+  int object = 0;  // of the entry
+  Ref name;
+  bool is_of_class = false;  // not the object's own
+  bool is_stored = false;    // the loop sets it
+};
+
+struct LoopObjects {
+  std::map<int, Ref> classes;  // by object
+  std::vector<LoopAttribute> attributes;
+};
+
 struct LoopExit {
   enum class Kind : uint8_t {
     Leave,        // the loop is done
     Perform,      // Python performs the instruction
-    Interrupted,  // a signal handler raised: the exception is set
+    Interrupted,  // a signal handler raised (the exception is set), or another thread may have changed something
   };
   Kind kind;
   std::vector<LoopFrame> frames;  // the types of what the exit's words hold
@@ -49,6 +62,7 @@ struct LoopCode {
   std::vector<LoopName> names;
   std::vector<Ref> kept;
   std::vector<std::string> notes;  // what Python performs: "file:line: reason"
+  LoopObjects objects;
   size_t num_words = 0;            // of the largest exit
   int head = 0, end = 0;           // the loop's instructions in the outermost frame
 };
@@ -68,11 +82,13 @@ struct LoopUnsupported {
 int loop_end(const Code& code, int head);
 
 // From the state at a loop's head.
-LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays);
+LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays,
+                    LoopObjects objects);
 
 class LoopBuilder {
  public:
-  LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays);
+  LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays,
+              LoopObjects objects);
   LoopCode build();
 
  private:
@@ -135,6 +151,13 @@ class LoopBuilder {
   LoopValue constant(PyObject* object);
   LoopValue named(PyObject* dict, PyObject* builtins, PyObject* name);
   LoopValue attribute(const LoopValue& owner, PyObject* name);
+
+  // ---- attributes of the program's objects (loop_objects.cc) ----
+  LoopValue* object_attribute(const LoopValue& owner, PyObject* name);  // null: not one that the loop holds
+  // What the object's class has under the name, if it is of that type; null if not. Looked at again before every run.
+  PyObject* in_class(const LoopValue& owner, PyObject* name, const PyTypeObject& type);
+  bool load_property(const LoopValue& owner, PyObject* name);
+  void store_attribute(const LoopValue& owner, PyObject* name, LoopValue value);
 
   // ---- numbers (loop_arithmetic.cc) ----
   LoopValue binary(int op, const LoopValue& a, const LoopValue& b);

@@ -28,16 +28,21 @@ LoopEntry::LoopEntry(const Frame& frame) {
     const bool live = frame.code->is_live(frame.ip, static_cast<int>(i));
     read.locals.push_back(live ? classify(frame.locals[i].get()) : LoopValue());
   }
+  if (frame.extra) read.extra = object(frame.extra.get());
+  read_attributes(read);
   for (const Ref& value : frame.stack) {
     LoopValue null;
     null.kind = LoopKind::Null;
     read.stack.push_back(value ? classify(value.get()) : null);
   }
-  if (frame.extra) read.extra = object(frame.extra.get());
   frames.push_back(std::move(read));
   append_key(frames, key);
   for (const LoopArray& array : arrays)
     key += fmt::format("{} {} {} {};", static_cast<int>(array.dtype), array.dim, array.unit, array.writable);
+  for (const auto& [number, type] : of_objects.classes)
+    key += fmt::format("{} {};", number, static_cast<const void*>(type.get()));
+  for (const LoopAttribute& attribute : of_objects.attributes)
+    key += fmt::format("{} {} {};", attribute.object, attribute.is_of_class, utf8(attribute.name.get()));
 }
 
 bool LoopEntry::mixes_types() const {

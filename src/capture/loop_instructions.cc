@@ -56,6 +56,7 @@ LoopValue LoopBuilder::named(PyObject* dict, PyObject* builtins, PyObject* name)
 LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
   if (owner.kind == LoopKind::Const && PyModule_Check(owner.object))
     return named(PyModule_GetDict(owner.object), nullptr, name);
+  if (const LoopValue* held = object_attribute(owner, name)) return *held;
   if (owner.kind != LoopKind::Array && owner.kind != LoopKind::Row)
     unsupported(fmt::format("the attribute '{}'", utf8(name)));
   const LoopArray& array = array_of(owner);
@@ -156,11 +157,22 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       return true;
     case Op::LoadAttr: {
       const LoopValue owner = pop();
-      push(attribute(owner, frame().code->names[slot].get()));
+      PyObject* name = frame().code->names[slot].get();
+      if (!load_property(owner, name)) push(attribute(owner, name));
+      return true;
+    }
+    case Op::StoreAttr: {
+      const LoopValue owner = pop(), value = pop();
+      store_attribute(owner, frame().code->names[slot].get(), value);
       return true;
     }
     case Op::LoadMethod: {
       const LoopValue owner = pop();
+      if (PyObject* function = in_class(owner, frame().code->names[slot].get(), PyFunction_Type)) {
+        push(loop_const(function));
+        push(owner);
+        return true;
+      }
       LoopValue null;
       null.kind = LoopKind::Null;
       push(null);

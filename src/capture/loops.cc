@@ -102,11 +102,11 @@ bool names_hold(const std::vector<LoopName>& names) {
   return true;
 }
 
-// Python's signal handlers run, and other threads.
+// Python's signal handlers run. Where Python has other threads the loop is left: they may read what it has changed, and
+// change what it has read (a global flag).
 int64_t look_for_signals() {
-  Py_BEGIN_ALLOW_THREADS;
-  Py_END_ALLOW_THREADS;
-  return PyErr_CheckSignals() < 0;
+  if (PyErr_CheckSignals() < 0) return 1;
+  return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) != nullptr;
 }
 
 std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr<Variant>& variant) {
@@ -116,7 +116,7 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
   };
   const auto start = Clock::now();
   auto loop = std::make_shared<NativeLoop>();
-  loop->code = build_loop(entry.frames, entry.arrays);
+  loop->code = build_loop(entry.frames, entry.arrays, entry.of_objects);
   std::vector<LoopFrame> frames = entry.frames;
   for (LoopFrame& frame : frames)
     for (std::vector<LoopValue>* values : {&frame.locals, &frame.stack})
@@ -139,7 +139,8 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
 }
 
 // Frames from the exit's types and words.
-void rebuild(State& state, const LoopEntry& entry, const LoopExit& exit, const std::vector<int64_t>& words) {
+void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const LoopExit& exit,
+             const std::vector<int64_t>& words) {
   Rebuilder rebuilder(entry, words.data());
   std::vector<Frame> frames;
   for (const LoopFrame& from : exit.frames) {
@@ -149,7 +150,18 @@ void rebuild(State& state, const LoopEntry& entry, const LoopExit& exit, const s
     frame.builtins = Ref::borrow(from.builtins);
     frame.ip = from.ip;
     frame.on_return = from.on_return;
-    for (const LoopValue& value : from.locals) frame.locals.push_back(rebuilder.build(value));
+    const auto num_locals = static_cast<size_t>(from.code->num_locals);
+    for (size_t i = 0; i < from.locals.size(); ++i) {
+      Ref object = rebuilder.build(from.locals[i]);
+      if (i < num_locals) {
+        frame.locals.push_back(std::move(object));
+        continue;
+      }
+      const LoopAttribute& attribute = loop.objects.attributes[i - num_locals];
+      if (!attribute.is_stored) continue;
+      PyObject* owner = entry.objects[static_cast<size_t>(attribute.object)].get();
+      if (PyObject_SetAttr(owner, attribute.name.get(), object.get()) < 0) throw PythonError{};
+    }
     for (const LoopValue& value : from.stack) frame.stack.push_back(rebuilder.build(value));
     frame.extra = rebuilder.build(from.extra);
     frames.push_back(std::move(frame));
@@ -213,10 +225,16 @@ LoopOutcome Loops::run(State& state, Ref& result,
       loop->function(words.data(), entry.array_words.data(), loop->code.functions.data(), look_for_signals);
   const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
   const size_t depth = state.frames.size();
-  rebuild(state, entry, exit, words);
+  rebuild(state, entry, loop->code, exit, words);
   if (exit.kind == LoopExit::Kind::Interrupted) {
-    unwind(state);
-    return LoopOutcome::Advanced;
+    if (PyErr_Occurred()) {
+      unwind(state);
+      return LoopOutcome::Advanced;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    Py_END_ALLOW_THREADS;
+    // The jump to the loop's head.
+    return step(state, result) == StepResult::Returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
   }
   if (exit.kind == LoopExit::Kind::Leave) return LoopOutcome::Advanced;
   const bool is_short = std::chrono::steady_clock::now() - start < std::chrono::microseconds(20);
@@ -231,9 +249,9 @@ LoopOutcome Loops::run(State& state, Ref& result,
   return perform(state, depth, code, loop->code, result);
 }
 
-bool can_be_native(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, std::string* why) {
+bool can_be_native(std::vector<LoopFrame> frames, const LoopEntry& entry, std::string* why) {
   try {
-    build_loop(std::move(entry), std::move(arrays));
+    build_loop(std::move(frames), entry.arrays, entry.of_objects);
     return true;
   } catch (const LoopRejected& rejected) {
     *why = rejected.reason;

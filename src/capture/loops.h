@@ -24,7 +24,11 @@ class LoopEntry {
   // Code over arrays of different types takes them not to share memory.
   bool mixes_types() const;
 
+  // Takes in attributes of the objects met so far, as locals of `frame` behind its own.
+  void read_attributes(LoopFrame& frame);
+
   std::vector<LoopFrame> frames;
+  LoopObjects of_objects;
   std::vector<int64_t> words, array_words;
   std::vector<LoopArray> arrays;
   std::vector<Ref> array_objects, objects;
@@ -65,6 +69,6 @@ class Loops {
 };
 
 // Could the loop at the frame's position be native, for all the types say? `why`: the reason if not.
-bool can_be_native(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, std::string* why);
+bool can_be_native(std::vector<LoopFrame> frames, const LoopEntry& entry, std::string* why);
 
 }  // namespace weft::capture
