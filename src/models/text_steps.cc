@@ -54,6 +54,25 @@ Normalize unicode_form(int options) {
   };
 }
 
+// source: Unicode's lower case mapping, which gives one character a longer text: U+0130.
+std::string lowercase(std::string text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    utf8proc_int32_t code = 0;
+    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + i), static_cast<utf8proc_ssize_t>(text.size() - i), &code);
+    WEFT_CHECK(length > 0, "encode: the text is not valid UTF-8");
+    i += static_cast<size_t>(length);
+    if (code == 0x130) {
+      result += "i\xCC\x87";
+      continue;
+    }
+    std::array<utf8proc_uint8_t, 4> encoded{};
+    const auto bytes = utf8proc_encode_char(utf8proc_tolower(code), encoded.data());
+    result.append(reinterpret_cast<const char*>(encoded.data()), static_cast<size_t>(bytes));
+  }
+  return result;
+}
+
 Normalize make_replace(const Json& description, const std::string& name) {
   const std::string content = text_of(description, "content", name);
   const Json& pattern = description.contains("pattern") ? description["pattern"] : description;
@@ -235,7 +254,7 @@ Normalize make_normalizer(const Json& description, const std::string& name) {
   if (type == "NFD") return unicode_form(UTF8PROC_DECOMPOSE);
   if (type == "NFKC") return unicode_form(UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
   if (type == "NFKD") return unicode_form(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
-  if (type == "Lowercase") return unicode_form(UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD);
+  if (type == "Lowercase") return lowercase;
   throw_error(ErrorKind::Value, fmt::format("tokenizer '{}': the normalizer '{}' is not supported", name, type));
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "models/bpe.h"
 #include "models/special_tokens.h"
@@ -20,10 +21,10 @@ class JsonTokenizer : public Tokenizer {
   JsonTokenizer(const Json& json, std::string name) : name_(std::move(name)) {
     check(json.is_object() && json.contains("model") && json["model"].is_object(), "it has no 'model'");
     read_model(json["model"]);
-    read_added(json);
     const Json none;
     const auto part = [&](const char* key) -> const Json& { return json.contains(key) ? json[key] : none; };
     normalize_ = make_normalizer(part("normalizer"), name_);
+    read_added(json);
     pre_tokenize_ = make_pre_tokenizer(part("pre_tokenizer"), name_);
     is_byte_level_ = has_step(part("pre_tokenizer"), "ByteLevel") || has_step(part("decoder"), "ByteLevel");
     strips_ = !is_byte_level_ && (has_step(part("decoder"), "Strip") || has_step(part("decoder"), "Metaspace"));
@@ -38,19 +39,27 @@ class JsonTokenizer : public Tokenizer {
     std::vector<int64_t> ids;
     if (add_bos) ids = prefix_;
     bool is_first = true;
-    for (const auto& [part, id] : special_.split(text, special)) {
+    const auto add_part = [&](std::string_view part, std::optional<int64_t> id) {
       if (id) ids.push_back(*id);
       else
-        for (const std::string& word : pre_tokenize_(normalize_(std::string(part)), is_first)) encode_word(word, ids);
+        for (const std::string& word : pre_tokenize_(std::string(part), is_first)) encode_word(word, ids);
       is_first = false;
+    };
+    for (const auto& [part, id] : as_written_.split(text, special)) {
+      if (id) {
+        add_part(part, id);
+        continue;
+      }
+      const std::string normal = normalize_(std::string(part));
+      for (const auto& [normal_part, normal_id] : normalized_.split(normal, special)) add_part(normal_part, normal_id);
     }
     return ids;
   }
 
   std::string token_bytes(int64_t id) const override {
     WEFT_CHECK_INDEX(id >= 0 && id < vocab_size(), fmt::format("token id {} is outside the vocabulary of {}", id, vocab_size()));
-    if (const std::string* added = special_.text_of(id)) return *added;
     std::string token = tokens_[static_cast<size_t>(id)];
+    if (added_.contains(id)) return token;
     if (is_byte_level_) return letters_to_bytes(token);
     if (byte_fallback_ && token.size() == 6 && token.starts_with("<0x") && token[5] == '>') {
       const int byte = hex(token[3]) * 16 + hex(token[4]);
@@ -60,11 +69,10 @@ class JsonTokenizer : public Tokenizer {
   }
 
   std::optional<int64_t> token_id(std::string_view token) const override {
-    if (const auto id = special_.find(token)) return id;
     const auto found = ids_.find(std::string(token));
     return found == ids_.end() ? std::nullopt : std::optional(found->second);
   }
-  bool is_special(int64_t id) const override { return special_.is_special(id); }
+  bool is_special(int64_t id) const override { return as_written_.is_special(id) || normalized_.is_special(id); }
   bool strips_first_space() const override { return strips_; }
   std::optional<int64_t> bos_id() const override { return bos_; }
   std::vector<int64_t> eos_ids() const override { return eos_; }
@@ -143,8 +151,12 @@ class JsonTokenizer : public Tokenizer {
       check(token.is_object() && token.contains("content") && token["content"].is_string() && token.contains("id"), "an added token has no content or id");
       const std::string content = token["content"].get<std::string>();
       set_token(content, token["id"]);
-      const bool is_special = token.contains("special") && token["special"].is_boolean() && token["special"].get<bool>();
-      special_.add(content, token["id"].get<int64_t>(), is_special);
+      const auto is_set = [&](const char* key) { return token.contains(key) && token[key].is_boolean() && token[key].get<bool>(); };
+      const SpecialToken added = {.id = token["id"].get<int64_t>(), .is_special = is_set("special"), .is_single_word = is_set("single_word"),
+                                  .takes_left = is_set("lstrip"), .takes_right = is_set("rstrip")};
+      added_.insert(added.id);
+      if (is_set("normalized")) normalized_.add(normalize_(content), added);
+      else as_written_.add(content, added);
     }
   }
 
@@ -178,7 +190,7 @@ class JsonTokenizer : public Tokenizer {
     for (const char* token : {"<s>", "<|begin_of_text|>"})
       if (!bos_) bos_ = token_id(token);
     for (const char* token : {"</s>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|endoftext|>"})
-      if (const auto id = special_.find(token)) eos_.push_back(*id);
+      if (const auto id = token_id(token); id && added_.contains(*id)) eos_.push_back(*id);
   }
 
   void encode_word(const std::string& word, std::vector<int64_t>& ids) const {
@@ -213,7 +225,8 @@ class JsonTokenizer : public Tokenizer {
   std::vector<std::string> tokens_;
   std::unordered_map<std::string, int64_t> ids_;
   MergeTable merges_;
-  SpecialTokens special_;
+  SpecialTokens as_written_, normalized_;  // looked for in the text before it is normalized, and after
+  std::unordered_set<int64_t> added_;
   Normalize normalize_;
   PreTokenize pre_tokenize_;
   std::array<int64_t, 256> bytes_{};

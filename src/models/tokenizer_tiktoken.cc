@@ -112,8 +112,8 @@ class TiktokenTokenizer : public Tokenizer {
   void add_special() {
     const int64_t first = static_cast<int64_t>(tokens_.size());
     int64_t id = first;
-    for (const char* text : kLlama3Special) special_.add(text, id++, true);
-    for (int64_t reserved = 2; id < first + kNumSpecial; ++reserved) special_.add(fmt::format("<|reserved_special_token_{}|>", reserved), id++, true);
+    for (const char* text : kLlama3Special) special_.add(text, {.id = id++});
+    for (int64_t reserved = 2; id < first + kNumSpecial; ++reserved) special_.add(fmt::format("<|reserved_special_token_{}|>", reserved), {.id = id++});
   }
   void encode_word(std::string_view word, std::vector<int64_t>& ids) const {
     if (const auto found = ranks_.find(std::string(word)); found != ranks_.end()) {

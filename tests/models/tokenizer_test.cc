@@ -59,6 +59,30 @@ TEST(TokenizerJson, SpecialTokensInTheText) {
   EXPECT_EQ(tokenizer->decode({261, 262, 263}), "or<think>");
 }
 
+// The expected ids are those of Hugging Face's tokenizers 0.23.
+TEST(TokenizerJson, WhatAddedTokensTake) {
+  const auto with = [](const char* flags, const char* content, const char* normalizer = "null") {
+    const std::string added = fmt::format(R"({{"id": 262, "content": "{}", {}}})", content, flags);
+    return parse_tokenizer_json(byte_level_json(fmt::format(R"({{"added_tokens": [{}], "normalizer": {}}})", added, normalizer)), "t");
+  };
+  EXPECT_THAT(with(R"("lstrip": true)", "<m>")->encode("a \n\xC2\xA0<m> b"), ElementsAre('a', 262, ' ', 'b'));
+  EXPECT_THAT(with(R"("rstrip": true)", "<m>")->encode("a <m> \n b"), ElementsAre('a', ' ', 262, 'b'));
+  EXPECT_THAT(with(R"("lstrip": true, "rstrip": true)", "<m>")->encode(" <m>  <m> a"), ElementsAre(262, 262, 'a'));
+  const auto word = with(R"("single_word": true)", "cat");
+  EXPECT_THAT(word->encode("cat-cat"), ElementsAre(262, '-', 262));
+  EXPECT_THAT(word->encode("cats"), ElementsAre('c', 'a', 't', 's'));
+  EXPECT_THAT(word->encode("_cat"), ElementsAre('_', 'c', 'a', 't'));
+  EXPECT_THAT(word->encode("\xC3\xA9" "cat"), ElementsAre(0xC3, 0xA9, 'c', 'a', 't'));
+
+  const char* lowercase = R"({"type": "Lowercase"})";
+  const auto normalized = with(R"("normalized": true)", "<M>", lowercase), as_written = with(R"("normalized": false)", "<M>", lowercase);
+  EXPECT_THAT(normalized->encode("<m>A<M>"), ElementsAre(262, 'a', 262));
+  EXPECT_THAT(as_written->encode("<m>A<M>"), ElementsAre('<', 'm', '>', 'a', 262));
+  EXPECT_EQ(normalized->decode({262, 'a'}), "<M>a");
+  EXPECT_EQ(normalized->token_id("<M>"), 262);
+  EXPECT_THAT(normalized->encode("\xC4\xB0\xC3\x9F"), ElementsAre('i', 0xCC, 0x87, 0xC3, 0x9F));  // lower case is not case folding
+}
+
 TEST(TokenizerJson, ByteFallbackAndPrefix) {
   nlohmann::json json = {{"model", {{"type", "BPE"}, {"byte_fallback", true}, {"vocab", nlohmann::json::object()}, {"merges", nlohmann::json::array()}}},
                          {"normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "Prepend"}, {"prepend", "▁"}}, {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "▁"}}}}}},
