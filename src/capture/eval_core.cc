@@ -59,6 +59,7 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
 std::shared_ptr<Variant> Evaluator::evaluate() {
   ops::TracerScope scope(&tracer_);
   std::string reason;
+  bool is_sized = false;
   while (true) {
     const size_t depth = frames_.size() - 1;
     const int at = frame().ip;
@@ -81,6 +82,7 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       continue;
     } catch (const GraphBreak& signal) {
       reason = signal.reason;
+      is_sized = signal.is_sized;
     } catch (const Error& error) {
       // A user error becomes NumPy's own when the operation is performed for real.
       reason = error.what();
@@ -93,6 +95,7 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     frames_.resize(depth + 1);
     frame().ip = at;
     finish_break(reason);
+    variant_->ends_sized = is_sized;
     return variant_;
   }
 }

@@ -178,9 +178,26 @@ V Evaluator::unary(Op op, const V& a) {
   graph_break("an operator on an object that capture knows nothing of");
 }
 
+// Does the subscript of an array select by truth values, which are not known?
+static bool selects_by_mask(Evaluator& ev, const V& key) {
+  const auto is_mask = [&](const V& part) {
+    return ev.realize(part)->kind == Kind::Array && part->tensor.dtype() == DType::Bool && part->tensor.dim() > 0;
+  };
+  if (is_mask(key)) return true;
+  return key->kind == Kind::Tuple && std::any_of(key->items.begin(), key->items.end(), is_mask);
+}
+
 bool Evaluator::enter_subscript(const V& container, const V& key) {
   static PyObject* getitem = PyUnicode_InternFromString("__getitem__");
   realize(container);
+  if (container->kind == Kind::Array) {
+    PyObject* function = selects_by_mask(*this, key) ? find_method_replacement("__getitem__") : nullptr;
+    if (!function) return false;
+    CallArgs args;
+    args.args = {container, key};
+    enter(function, std::move(args));
+    return true;
+  }
   if (container->is_const()) {
     PyObject* function = find_replacement(container->object.get());
     if (!function || PyCallable_Check(container->object.get())) return false;

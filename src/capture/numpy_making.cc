@@ -141,6 +141,14 @@ V require(Evaluator& ev, CallArgs& args) {
   return result;
 }
 
+// A function of weft's operators, the size of whose result depends on values, runs between two segments.
+V sized(Evaluator& ev, CallArgs& args) {
+  const Ref function = args.args.empty() ? Ref() : ev.constant(args.args[0]);
+  throw GraphBreak{fmt::format("the size of what {} gives depends on values",
+                               function ? callable_name(function.get()) : std::string("a function")),
+                   true};
+}
+
 }  // namespace
 
 void register_numpy_making() {
@@ -150,6 +158,7 @@ void register_numpy_making() {
   register_lowering("weft._entered.plainly", plainly);
   register_lowering("weft._entered.require", require);
   register_lowering("weft._entered.operator", operator_call);
+  register_lowering("weft._entered.sized", sized);
 }
 
 }  // namespace weft::capture

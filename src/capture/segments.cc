@@ -79,6 +79,14 @@ bool concrete_only(Op op) {
   }
 }
 
+// Sizes of what the last operator gave depend on values: symbolic from the first capture on.
+void expect_sizes(History& history, const State& state) {
+  const size_t frame = state.frames.size() - 1, top = state.frames.back().stack.size() - 1;
+  const std::string source = fmt::format("stack[{}][{}]", frame, top);
+  if (!history.changing.insert(source + ".shape[0]").second) return;
+  for (int item = 0; item < 4; ++item) history.changing.insert(fmt::format("{}[{}].shape[0]", source, item));
+}
+
 }  // namespace
 
 Counters& counters() {
@@ -128,7 +136,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
   ++counters().captures;
   if (variant->executable) ++counters().graphs;
   counters().kernels += static_cast<int64_t>(variant->kernels.size());
-  if (!variant->returns && !variant->enters_loop) {
+  if (variant->is_broken()) {
     const std::string place = fmt::format("{}:{}", variant->break_file, variant->break_line);
     const std::string line = source_line(variant->break_file, variant->break_line);
     if (settings_.fullgraph) {
@@ -225,7 +233,7 @@ Ref CompiledFunction::run(State state) {
     ++counters().runs;
     if (variant->returns) return result;
     if (variant->enters_loop) continue;
-    ++counters().breaks;
+    if (variant->is_broken()) ++counters().breaks;
     if (PyErr_CheckSignals() < 0) {
       unwind(state);
       continue;
@@ -239,10 +247,12 @@ Ref CompiledFunction::run(State state) {
       if (paced == LoopOutcome::Returned) return returned;
       if (paced == LoopOutcome::Advanced) continue;
     }
+    const bool is_sized = variant->ends_sized && variant->runs == 1;
     do {
       if (step(state, returned) == StepResult::Returned) return returned;
     } while (concrete_only(
         state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op));
+    if (is_sized) expect_sizes(segment(state)->history, state);
   }
 }
 
@@ -348,7 +358,7 @@ Ref CompiledFunction::report() const {
     put(entry.get(), "graph", text(variant->graph ? variant->graph->str() : ""));
     put(entry.get(), "num_nodes", checked(PyLong_FromLong(variant->num_nodes)));
     put(entry.get(), "has_graph", Ref::borrow(variant->executable ? Py_True : Py_False));
-    put(entry.get(), "returns", Ref::borrow(variant->returns || variant->enters_loop ? Py_True : Py_False));
+    put(entry.get(), "returns", Ref::borrow(variant->is_broken() ? Py_False : Py_True));
     put(entry.get(), "reason", text(variant->break_reason));
     put(entry.get(), "file", text(variant->break_file));
     put(entry.get(), "line", checked(PyLong_FromLong(variant->break_line)));

@@ -121,6 +121,7 @@ V sym_value(Sym sym);
 // which is then performed for real.
 struct GraphBreak {
   std::string reason;
+  bool is_sized = false;  // one of weft's operators follows, whose result's size depends on values
 };
 [[noreturn]] void graph_break(std::string reason);
 

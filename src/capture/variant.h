@@ -111,8 +111,12 @@ class Variant {
   int num_slots = 0;  // registers included
   bool returns = false;
   bool enters_loop = false;         // ends at the head of a loop that is native code
+  bool ends_sized = false;          // ends before an operator of weft's whose result's size depends on values
   int result = -1;                  // slot, when it returns
   std::vector<FrameRecipe> frames;  // the state at the break otherwise
+
+  // Did something leave the graph that Python performs?
+  bool is_broken() const { return !returns && !enters_loop && !ends_sized; }
 
   // For people.
   std::string break_reason, break_file;

@@ -4,19 +4,23 @@ They cover what graphs can hold; everything else goes through plainly(), where t
 own function runs, which also raises NumPy's own errors.
 """
 
-from . import arrays, fitting, linalg, order, reductions, shapes, ufuncs
-from ._core import REPLACEMENTS, operator, plainly, require
+from . import arrays, fitting, histograms, linalg, order, reductions, selecting, sets, shapes, ufuncs
+from ._core import REPLACEMENTS, operator, plainly, require, sized
 
 __all__ = [
     "REPLACEMENTS",
     "arrays",
     "fitting",
+    "histograms",
     "linalg",
     "operator",
     "order",
     "plainly",
     "reductions",
     "require",
+    "selecting",
+    "sets",
     "shapes",
+    "sized",
     "ufuncs",
 ]

@@ -36,6 +36,11 @@ def operator(name, *arrays, **attributes):
     return tuple(one.numpy() for one in results) if isinstance(results, tuple | list) else results.numpy()
 
 
+def sized(function, *args):
+    """The function's result, whose size depends on values: a segment ends here, and another goes on with that size."""
+    return function(*args)
+
+
 def axis_of(axis, ndim):
     """The axis from the front; None where there is no such axis."""
     if not isinstance(axis, int) or not -ndim <= axis < ndim:

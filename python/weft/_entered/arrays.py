@@ -150,32 +150,26 @@ def c_(key):
 
 @replaces("numpy.ix_")
 def ix_(*args):
-    result = []
-    for place, part in enumerate(args):
-        if isinstance(part, list | tuple):
-            if len(part) > 0 and isinstance(part[0], bool):
-                part = [i for i, chosen in enumerate(part) if chosen]
-            part = np.asarray(part) if len(part) > 0 else np.zeros(0, np.intp)
-        if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
-            return plainly(np.ix_, *args)
-        shape = [1] * len(args)
-        shape[place] = part.shape[0]
-        result.append(part.reshape(tuple(shape)))
-    return tuple(result)
+    grids = _open_grid(args, len(args), 0)
+    return plainly(np.ix_, *args) if grids is None else grids
 
 
-@replaces("numpy.compress", "nd.compress")
-def compress(condition, a, axis=None, out=None):
-    if isinstance(condition, np.ndarray) and not isinstance(a, np.ndarray):
-        condition, a = a, condition
-    if out is not None or not isinstance(condition, list | tuple):
-        return plainly(np.compress, condition, a, axis, out)
-    return np.take(a, [i for i, chosen in enumerate(condition) if chosen], axis=axis)
-
-
-@replaces("nd.compress")
-def compress_method(a, condition, axis=None, out=None):
-    return np.compress(condition, a, axis, out)
+def _open_grid(parts, ndim, place):
+    # By recursion: a segment ends at every mask.
+    if len(parts) == 0:
+        return ()
+    part = parts[0]
+    if isinstance(part, list | tuple):
+        if len(part) > 0 and isinstance(part[0], bool):
+            part = [i for i, chosen in enumerate(part) if chosen]
+        part = np.asarray(part) if len(part) > 0 else np.zeros(0, np.intp)
+    if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iub":
+        return None
+    if part.dtype == np.bool_:
+        part = np.nonzero(part)[0]
+    shape = (1,) * place + (part.shape[0],) + (1,) * (ndim - place - 1)
+    others = _open_grid(parts[1:], ndim, place + 1)
+    return None if others is None else (part.reshape(shape),) + others
 
 
 @replaces("numpy.take", "nd.take")
@@ -399,6 +393,8 @@ def delete(arr, obj, axis=None):
     if axis is None:
         return plainly(np.delete, arr, obj, axis)
     size, lead = arr.shape[axis], before(axis)
+    if isinstance(obj, np.ndarray) and obj.dtype == np.bool_ and obj.shape == (size,):
+        return arr[lead + (~obj,)]
     if isinstance(obj, slice):
         obj = list(range(size)[obj])
     elif isinstance(obj, int) and not isinstance(obj, bool) and -size <= obj < size:

@@ -1,4 +1,4 @@
-"""Sorting, searching, order statistics and histograms."""
+"""Sorting, searching and order statistics."""
 
 import math
 
@@ -247,56 +247,3 @@ def nanpercentile(
     if weights is not None:
         return plainly(np.nanpercentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     return _nan_quantiles(np.nanpercentile, a, q, axis, out, method, keepdims, 100)
-
-
-def _even_edges(a, bins, limits):
-    """bins + 1 edges between the limits, or the extremes of the elements."""
-    if limits is None:
-        first, last = np.min(a), np.max(a)
-        first = require(first, np.isfinite(first) & np.isfinite(last))
-    else:
-        first, last = np.float64(limits[0]), np.float64(limits[1])
-    alone = first == last
-    return np.linspace(np.where(alone, first - 0.5, first), np.where(alone, last + 0.5, last), bins + 1)
-
-
-def _count_between(a, edges, weights):
-    """The number, or the weight, of the elements between neighbours of the edges; the last bin includes its edge."""
-    bins = edges.shape[0] - 1
-    place = np.searchsorted(edges, a, side="right") - 1
-    place = np.where(a == edges[-1], bins - 1, place)
-    place = np.where((place >= 0) & (place < bins), place, bins)
-    counts = np.zeros(bins + 1, np.int64 if weights is None else weights.dtype)
-    np.add.at(counts, place, 1 if weights is None else weights)
-    return counts[:bins]
-
-
-@replaces("numpy.histogram_bin_edges")
-def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    a = np.ravel(a)
-    if not isinstance(bins, int) or bins < 1 or a.dtype.char not in "dlqi" or a.size == 0:
-        return plainly(np.histogram_bin_edges, a, bins, range, weights)
-    return _even_edges(a, bins, range)
-
-
-@replaces("numpy.histogram")
-def histogram(a, bins=10, range=None, density=None, weights=None):
-    a = np.ravel(a)
-    weights_usual = weights is None or (
-        np.shape(weights) == a.shape and np.asarray(weights).dtype == np.float64
-    )
-    usual = a.dtype.char in "dlqi" and a.size > 0 and weights_usual
-    if not usual or isinstance(bins, str) or (isinstance(bins, int) and bins < 1):
-        return plainly(np.histogram, a, bins, range, density, weights)
-    if isinstance(bins, int):
-        edges = _even_edges(a, bins, range)
-    else:
-        edges = np.asarray(bins)
-        if edges.ndim != 1 or edges.shape[0] < 2:
-            return plainly(np.histogram, a, bins, range, density, weights)
-        edges = require(edges, edges[1:] >= edges[:-1])
-    counts = _count_between(a, edges, None if weights is None else np.ravel(weights))
-    if density:
-        widths = np.diff(edges).astype(float)
-        return counts / widths / counts.sum(), edges
-    return counts, edges
