@@ -25,6 +25,8 @@ inline constexpr Variable kVariables[] = {
     {"WEFT_CXX", "c++", "The compiler the spawned toolchain runs."},
     {"WEFT_CLANG_PLUGIN", "", "The library of the in-process compiler; default: libweft_clang.so beside libweft.so."},
     {"WEFT_VECTOR_BYTES", "0", "Vector width of generated code in bytes: 16, 32 or 64; 0: the machine's."},
+    {"WEFT_KERNEL_OPTIMIZATION", "2", "How much compiled kernels are optimized: 0, 1 or 2. Results are the same."},
+    {"WEFT_INTERPRET", "0", "1: captured graphs run operator by operator in the reference interpreter."},
     {"WEFT_VERIFY", "0", "1: verify the graph after every pass."},
     {"WEFT_DISABLE_COMPILE", "0", "1: weft.compile returns calls the original function."},
     {"WEFT_JIT_COMPILE", "1", "0: TorchScript is interpreted, never compiled (weft::jit::set_profiling_executor)."},

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "capture/evaluator.h"
+#include "capture/numpy_api.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -333,6 +334,18 @@ void Evaluator::find_views_of_updated() {
   }
 }
 
+// Strides of the graph's inputs at this call; none of those in C order.
+std::vector<Strides> Evaluator::input_strides() const {
+  std::vector<Strides> strides(variant_->inputs.size());
+  size_t array = 0;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (variant_->inputs[i].type != GraphInput::Type::Array) continue;
+    const Tensor input = borrow_array(reinterpret_cast<PyArrayObject*>(inputs_[array++]->object.get()));
+    if (!input.is_contiguous()) strides[i] = input.strides();
+  }
+  return strides;
+}
+
 void Evaluator::finish_graph() {
   guard_distinct();
   keep_shared_roots();
@@ -363,7 +376,7 @@ void Evaluator::finish_graph() {
     if (node->op) ++variant_->num_nodes;
   if (!outputs_.empty() || !variant_->graph->write_backs.empty()) {
     const auto start = std::chrono::steady_clock::now();
-    variant_->executable = make_executable(variant_->graph->clone(), settings_.mode, &variant_->kernels);
+    variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
     variant_->compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }

@@ -171,6 +171,7 @@ class Evaluator {
   void finish_graph();
   void keep_shared_roots();
   void find_views_of_updated();
+  std::vector<Strides> input_strides() const;
   int slot_of(const V& value);
   int add_step(BuildStep step, std::vector<V> operands = {});
   void write_effects();

@@ -4,6 +4,7 @@
 #include "capture/variant.h"
 #include "codegen/compiled_graph.h"
 #include "runtime/log.h"
+#include "weft/env.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -32,11 +33,14 @@ class Interpreted final : public Executable {
 
 }  // namespace
 
-std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, const std::string&,
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, std::vector<Strides> input_strides,
                                             std::vector<KernelSummary>* kernels) {
+  if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();
   try {
-    std::shared_ptr<codegen::CompiledGraph> compiled = codegen::compile(std::move(graph));
+    codegen::CompileOptions options;
+    options.input_strides = std::move(input_strides);
+    std::shared_ptr<codegen::CompiledGraph> compiled = codegen::compile(std::move(graph), options);
     for (const codegen::KernelInfo& kernel : compiled->kernels())
       kernels->push_back({kernel.name, kernel.source, kernel.compile_ms, kernel.from_cache});
     return std::make_shared<Compiled>(std::move(compiled));

@@ -89,8 +89,8 @@ struct KernelSummary {
   double compile_ms = 0;
   bool from_cache = false;
 };
-// Compiles the graph; logs and interprets when nothing can compile.
-std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, const std::string& mode,
+// Compiles the graph for inputs of these strides; logs and interprets when nothing can compile.
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, std::vector<Strides> input_strides,
                                             std::vector<KernelSummary>* kernels);
 
 // Thrown when the graph cannot be computed for the values it met (an index out of range). Graphs change their

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -50,27 +51,27 @@ class CompiledGraphImpl final : public CompiledGraph {
     }
   }
 
+  // The plan for these inputs' layout, or null where there are too many already. C order always gets one.
+  std::shared_ptr<const Plan> other_plan(const std::vector<Tensor>& inputs) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& other : others_)
+      if (other->accepts(inputs)) return other;
+    std::vector<Strides> strides;
+    for (const Tensor& input : inputs) strides.push_back(input.is_contiguous() ? Strides() : input.strides());
+    const bool in_c_order = std::all_of(strides.begin(), strides.end(), [](const Strides& s) { return s.empty(); });
+    if (!in_c_order && others_.size() >= kMaxPlans) return nullptr;
+    others_.push_back(std::make_shared<Plan>(graph_, strides, options_));
+    return others_.back();
+  }
+
   std::vector<Tensor> run_other_layout(const std::vector<Tensor>& inputs) const {
-    std::shared_ptr<const Plan> plan;
-    {
-      std::lock_guard lock(mutex_);
-      for (const auto& other : others_)
-        if (other->accepts(inputs)) plan = other;
-      if (!plan && others_.size() < kMaxPlans) {
-        std::vector<Strides> strides;
-        for (const Tensor& input : inputs)
-          strides.push_back(input.is_contiguous() ? Strides() : input.strides());
-        plan = std::make_shared<Plan>(graph_, strides, options_);
-        others_.push_back(plan);
-      }
-    }
-    if (plan) return plan->run(inputs);
+    if (const std::shared_ptr<const Plan> plan = other_plan(inputs)) return plan->run(inputs);
     std::vector<Tensor> copies;
     for (const Tensor& input : inputs) copies.push_back(input.contiguous());
     for (const ir::WriteBack& write : graph_->write_backs)
       WEFT_CHECK(copies[write.input].impl() == inputs[write.input].impl(),
                  fmt::format("{}: too many layouts of an array that is written to", graph_->name));
-    return first_.run(copies);
+    return run(copies);
   }
 };
 

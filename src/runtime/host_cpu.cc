@@ -154,9 +154,20 @@ int host_vector_bytes() {
   return static_cast<int>(wanted);
 }
 
+namespace {
+
+std::string optimization_flag() {
+  const std::string level = env::get("WEFT_KERNEL_OPTIMIZATION");
+  WEFT_CHECK(level == "0" || level == "1" || level == "2",
+             "WEFT_KERNEL_OPTIMIZATION: expected 0, 1 or 2, got '" + level + "'");
+  return "-O" + level;
+}
+
+}  // namespace
+
 std::vector<std::string> kernel_flags() {
   std::vector<std::string> flags = {
-      "-std=c++20", "-O2", "-w",
+      "-std=c++20", optimization_flag(), "-w",
       // Rounding as in the eager kernels.
       "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
       // Integers wrap.
