@@ -1,24 +1,38 @@
 // Elements of arrays in native loops.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "capture/loop_builder.h"
 
 namespace weft::capture {
 
+namespace {
+
+bool has_only_ints(const std::vector<LoopValue>& parts) {
+  return std::all_of(parts.begin(), parts.end(), [](const LoopValue& part) {
+    return part.kind == LoopKind::Int || (part.kind == LoopKind::Numpy && is_integral(part.dtype));
+  });
+}
+
+std::vector<LoopValue> parts_of(const LoopValue& key) {
+  return key.kind == LoopKind::Tuple ? key.items : std::vector<LoopValue>{key};
+}
+
+}  // namespace
+
 // The element or row that `key` names. An index that is out of range is Python's to report.
 LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValue& key) {
-  const LoopArray& array = array_of(container);
   const int first = container.kind == LoopKind::Row ? container.dims : 0;
-  const std::vector<LoopValue> indices =
-      key.kind == LoopKind::Tuple ? key.items : std::vector<LoopValue>{key};
-  if (indices.empty() || static_cast<int>(indices.size()) > array.dim - first)
+  const std::vector<LoopValue> indices = parts_of(key);
+  if (indices.empty() || static_cast<int>(indices.size()) > num_dims(container))
     throw LoopUnsupported{"an index with more dimensions than the array"};
   std::string offset;
   for (size_t i = 0; i < indices.size(); ++i) {
-    const int d = first + static_cast<int>(i);
-    const std::string size = fmt::format("{}_n{}", array.name, d);
+    const int d = static_cast<int>(i);
+    const std::string size = size_text(container, d), stride = stride_text(container, d);
     std::string index;
-    if (check_before(indices[i].affine, "0L", size)) {
+    if (is_fixed(size) && check_before(indices[i].affine, "0L", size)) {
       index = as_index(indices[i]);
     } else if (indices[i].known) {
       const int64_t k = *indices[i].known;
@@ -32,17 +46,35 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
       require(fmt::format("(u64){} < (u64){}", index, size));
     }
     if (!offset.empty()) offset += " + ";
-    offset += array.unit >> d & 1 ? index : fmt::format("{} * {}_s{}", index, array.name, d);
+    offset += stride == "1L" ? index : fmt::format("{} * {}", index, stride);
   }
-  const std::string base = container.kind == LoopKind::Row ? container.expr : array.name + "_data";
+  const std::string base = data_text(container);
   Place result;
   result.array = container.index;
   result.dims = first + static_cast<int>(indices.size());
-  if (result.dims == array.dim)
+  if (static_cast<int>(indices.size()) == num_dims(container))
     result.element = fmt::format("{}[{}]", base, offset);
   else
     result.pointer = fmt::format("{} + ({})", base, offset);
   return result;
+}
+
+// Does the key give an array, not an element? Rows of the entry's arrays have a form of their own.
+bool LoopBuilder::takes_view(const LoopValue& container, const LoopValue& key) const {
+  const std::vector<LoopValue> parts = parts_of(key);
+  return !has_only_ints(parts) || static_cast<int>(parts.size()) < num_dims(container);
+}
+
+std::string LoopBuilder::origin_of(const LoopValue& container, const LoopValue& key) const {
+  std::string text;
+  const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
+    append_key(value, text);
+    text += value.expr + ",";
+    for (const LoopValue& item : value.items) visit(item);
+  };
+  visit(container);
+  visit(key);
+  return text;
 }
 
 LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& key) {
@@ -52,10 +84,16 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
     if (index < 0 || index >= size) throw LoopUnsupported{"a tuple index out of range"};
     return container.items[static_cast<size_t>(index)];
   }
-  if (container.kind != LoopKind::Array && container.kind != LoopKind::Row)
-    throw LoopUnsupported{"an element of what is not an array"};
+  if (container.kind == LoopKind::Pending) return subscript(materialized(container), key);
+  if (!is_array(container)) throw LoopUnsupported{"an element of what is not an array"};
+  const bool is_row = container.kind != LoopKind::View && has_only_ints(parts_of(key));
+  if (takes_view(container, key) && !is_row) {
+    LoopValue view = view_subscript(container, taken_apart(key, num_dims(container)));
+    view.origin = origin_of(container, key);
+    return view;
+  }
   const Place found = place(container, key);
-  const DType dtype = array_of(container).dtype;
+  const DType dtype = container.dtype;
   if (!found.element.empty())
     return loop_numpy(dtype, temporary(c_type(dtype), found.element + (dtype == DType::Bool ? " != 0" : "")));
   LoopValue row;
@@ -64,6 +102,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   row.index = found.array;
   row.dims = found.dims;
   row.expr = temporary(c_type(row), found.pointer);
+  row.origin = origin_of(container, key);
   return row;
 }
 
@@ -97,13 +136,19 @@ std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
 }
 
 void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value) {
-  if (container.kind != LoopKind::Array && container.kind != LoopKind::Row)
-    throw LoopUnsupported{"assignment to an element of what is not an array"};
-  const LoopArray& array = array_of(container);
-  if (!array.writable) throw LoopUnsupported{"assignment to a read-only array"};
+  if (!is_array(container)) throw LoopUnsupported{"assignment to an element of what is not an array"};
+  if (!is_writable(container)) throw LoopUnsupported{"assignment to a read-only array"};
+  if (takes_view(container, key)) {
+    // An update in place assigns the view to itself.
+    if (!value.origin.empty() && value.origin == origin_of(container, key)) return;
+    materialize_all();
+    const LoopValue view = view_subscript(container, taken_apart(key, num_dims(container)));
+    return store_view(view, value, false);
+  }
   const Place found = place(container, key);
-  if (found.element.empty()) throw LoopUnsupported{"assignment to a row of an array"};
-  emit(fmt::format("{} = {};", found.element, stored(value, array.dtype)));
+  const std::string element = stored(value, container.dtype);
+  materialize_all();
+  emit(fmt::format("{} = {};", found.element, element));
 }
 
 }  // namespace weft::capture

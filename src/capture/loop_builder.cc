@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "capture/loop_memory.h"
 #include "codegen/print_cpp.h"
+#include "scalar/elementary.h"
 
 namespace weft::capture {
 
@@ -33,6 +35,7 @@ std::string suffix(const LoopValue& leaf) {
     case LoopKind::Float: return "f";
     case LoopKind::Bool: return "b";
     case LoopKind::Row: return fmt::format("row{}_{}", leaf.index, leaf.dims);
+    case LoopKind::Pointer: return element_type(leaf.dtype) + "p";
     default: return c_type(leaf.dtype);
   }
 }
@@ -40,7 +43,8 @@ std::string suffix(const LoopValue& leaf) {
 std::string as_word(const LoopValue& leaf) {
   switch (leaf.kind) {
     case LoopKind::Float: return fmt::format("word_of({})", leaf.expr);
-    case LoopKind::Row: return fmt::format("(i64){}", leaf.expr);
+    case LoopKind::Row:
+    case LoopKind::Pointer: return fmt::format("(i64)({})", leaf.expr);
     case LoopKind::Numpy:
       if (is_floating(leaf.dtype)) return fmt::format("word_of((f64){})", leaf.expr);
       return fmt::format("(i64){}", leaf.expr);
@@ -50,7 +54,7 @@ std::string as_word(const LoopValue& leaf) {
 
 std::string from_word(const LoopValue& leaf, size_t k) {
   const std::string type = c_type(leaf);
-  if (leaf.kind == LoopKind::Row) return fmt::format("({})io[{}]", type, k);
+  if (leaf.kind == LoopKind::Row || leaf.kind == LoopKind::Pointer) return fmt::format("({})io[{}]", type, k);
   if (leaf.kind == LoopKind::Float || (leaf.kind == LoopKind::Numpy && is_floating(leaf.dtype)))
     return fmt::format("({})float_of(io[{}])", type, k);
   return fmt::format("({})io[{}]", type, k);
@@ -156,6 +160,10 @@ int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
 std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
   std::vector<LoopFrame> frames = from;
   drop_dead(frames);
+  for (const LoopFrame& frame : frames)
+    for (const std::vector<LoopValue>* values : {&frame.locals, &frame.stack})
+      for (const LoopValue& value : *values)
+        if (value.kind == LoopKind::Pending) throw LoopUnsupported{"an array expression at a branch"};
   std::vector<LoopValue> leaves;
   for_each_leaf(frames, [&](LoopValue& leaf) { leaves.push_back(leaf); });
   for (LoopFrame& frame : frames) {
@@ -258,6 +266,7 @@ void LoopBuilder::build_block(int id) {
   execute_block(id);
   blocks_[static_cast<size_t>(id)].code = std::move(block_code_);
   blocks_[static_cast<size_t>(id)].edges = std::move(block_edges_);
+  blocks_[static_cast<size_t>(id)].has_arrays = block_has_arrays_;
 }
 
 void LoopBuilder::execute_block(int id) {
@@ -266,13 +275,16 @@ void LoopBuilder::execute_block(int id) {
   block_code_.clear();
   block_edges_.clear();
   block_done_ = false;
+  block_has_arrays_ = false;
   if (checked_) mark_affine(id);
   bool first = true;
   while (!block_done_) {
     before_ = frames_;
+    parts_.clear();
     const int at = frame().ip;
     const Code& code = *frame().code;
     if (!first && jump_targets(code).count(at)) {
+      materialize_all();
       emit(jump_to(frames_));
       break;
     }
@@ -340,7 +352,8 @@ LoopCode LoopBuilder::build() {
   result_.name = fmt::format("loop_{}_{}", identifier(outermost.code->code()->co_name),
                              outermost.code->line(outermost.ip));
   result_.body = print(result_.name);
-  result_.source = std::string(codegen::prelude()) + "\n" + loop_prelude() + "\n" + result_.body;
+  result_.source = std::string(codegen::prelude()) + "\n" + scalar::elementary_source(elementary_) +
+                   loop_prelude() + "\n" + result_.body;
   return std::move(result_);
 }
 
@@ -348,7 +361,10 @@ std::string LoopBuilder::prologue() const {
   std::string text;
   for (const auto& [name, k] : function_of_) {
     const bool binary = name == "pow" || name == "powf" || name == "fmod" || name == "atan2";
-    const char* type = name == "powf" ? "Function2f" : binary ? "Function2" : "Function1";
+    const std::string type = loop_library_function(name) ? name + "_function"
+                             : name == "powf"            ? "Function2f"
+                             : binary                    ? "Function2"
+                                                         : "Function1";
     text += fmt::format("  const {} c_{} = ({})functions[{}];\n", type, name, type, k);
   }
   size_t k = 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "capture/loop_value.h"
+#include "scalar/expr.h"
 
 namespace weft::capture {
 
@@ -100,7 +101,8 @@ class LoopBuilder {
     std::vector<LoopFrame> frames;  // leaves are variables
     std::string code;
     std::vector<Edge> edges;
-    std::string preheader;  // of an innermost loop's head: goes to the checked version if it can
+    bool has_arrays = false;  // statements on whole arrays
+    std::string preheader;    // of an innermost loop's head: goes to the checked version if it can
     std::string
         checked;  // the block in the checked version of the loop it heads, and that loop's other blocks
   };
@@ -187,9 +189,62 @@ class LoopBuilder {
   LoopValue subscript(const LoopValue& container, const LoopValue& key);
   void store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value);
   std::string stored(const LoopValue& value, DType dtype);
+  static bool is_array(const LoopValue& value) {
+    return value.kind == LoopKind::Array || value.kind == LoopKind::Row || value.kind == LoopKind::View;
+  }
+  static bool is_arraylike(const LoopValue& value) {
+    return is_array(value) || value.kind == LoopKind::Pending;
+  }
+  bool takes_view(const LoopValue& container, const LoopValue& key) const;
+  std::string origin_of(const LoopValue& container, const LoopValue& key) const;
+  int num_dims(const LoopValue& value) const;
+  std::string size_text(const LoopValue& array, int d) const;
+  std::string stride_text(const LoopValue& array, int d) const;
+  std::string data_text(const LoopValue& array) const;
+  bool is_writable(const LoopValue& array) const;
+  bool is_fixed(const std::string& expr) const;
   const LoopArray& array_of(const LoopValue& value) const {
     return arrays_[static_cast<size_t>(value.index)];
   }
+
+  // ---- views (loop_views.cc) ----
+  LoopValue as_view(const LoopValue& value);
+  LoopValue stride_value(std::string expr) const;
+  LoopValue view_subscript(const LoopValue& container, const std::vector<LoopValue>& key);
+  LoopValue transposed(const LoopValue& value);
+  void slice_bounds(const LoopValue& slice, const std::string& size, std::string* start, std::string* length,
+                    int64_t* step);
+  // False where the value is the view itself.
+  void store_view(const LoopValue& view, const LoopValue& value, bool same_kind);
+  LoopValue in_place(int op, const LoopValue& a, const LoopValue& b);
+  std::string is_conflict(const LoopValue& view, const LoopValue& operand);
+  std::vector<LoopValue> taken_apart(const LoopValue& key, int dims);
+
+  // ---- element by element (loop_elements.cc) ----
+  // What NumPy's `ufunc` gives for operands of which one is an array; computed where it is used.
+  LoopValue pending(const std::string& ufunc, std::vector<LoopValue> operands);
+  LoopValue array_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue array_compare(int op, const LoopValue& a, const LoopValue& b);
+  std::vector<std::string> broadcast(const std::vector<std::vector<std::string>>& shapes);
+  std::vector<std::string> shape_of(const LoopValue& value);
+  // Loops over all elements of `value`, stored at `pointer` with these strides. Sizes as the target's.
+  struct Target {
+    std::string pointer, type;
+    std::vector<std::string> sizes, strides;
+  };
+  void emit_elements(const LoopValue& value, DType dtype, const Target& target);
+  // With a condition: `otherwise` where it does not hold.
+  LoopValue allocated(DType dtype, const std::vector<std::string>& sizes, const std::string& condition = "",
+                      const std::string& otherwise = "");
+  LoopValue materialized(const LoopValue& value, bool always = false);
+  void materialize_all();
+  void collect_views(const LoopValue& value, std::vector<LoopValue>& views) const;
+
+  // ---- reductions and products (loop_folds.cc) ----
+  bool call_array(const std::string& name, std::vector<LoopValue> args);
+  LoopValue fold(const std::string& name, LoopValue value);
+  LoopValue product(const LoopValue& a, const LoopValue& b);
+  LoopValue joined(const LoopValue& parts);
 
   // ---- calls (loop_calls.cc) ----
   void call(const Instruction& in);
@@ -213,6 +268,7 @@ class LoopBuilder {
     frame().stack.pop_back();
     return value;
   }
+  std::string fresh_name(const char* prefix) { return prefix + std::to_string(num_temporaries_++); }
   void emit(const std::string& line) { block_code_ += "    " + line + "\n"; }
 
   LoopCode result_;
@@ -226,11 +282,14 @@ class LoopBuilder {
   std::map<std::string, std::string> variable_types_;
   std::map<std::string, int> function_of_;
   std::set<const Code*> entered_;
+  std::set<scalar::Prim> elementary_;
 
   // Of the block being built.
   std::vector<LoopFrame> frames_, before_;  // before_: at the start of the instruction
   std::string block_code_;
   std::vector<Edge> block_edges_;
+  std::vector<LoopValue> parts_;  // views in use by the instruction, which are in no frame
+  bool block_has_arrays_ = false;
   int block_id_ = 0;
   CheckedLoop* checked_ = nullptr;
   bool block_done_ = false;

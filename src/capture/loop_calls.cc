@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "capture/loop_builder.h"
+#include "capture/loop_memory.h"
 #include "capture/numpy_api.h"
 
 namespace weft::capture {
@@ -53,7 +54,7 @@ const void* library_function(const std::string& name) {
   if (name == "fmod") return address_of<F2>(std::fmod);
   if (name == "atan2") return address_of<F2>(std::atan2);
   if (name == "powf") return address_of<float(float, float)>(std::pow);
-  return nullptr;
+  return loop_library_function(name);
 }
 
 // "sqrt" of math.sqrt and numpy.sqrt; NumPy's other names for the C library's functions.
@@ -304,6 +305,12 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
     push(loop_numpy(*dtype, temporary(c_type(*dtype), stored(args[0], *dtype))));
     return true;
   }
+  const bool of_arrays = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) {
+    return is_arraylike(arg) || arg.kind == LoopKind::List;
+  });
+  if (of_arrays && callable_name(callable).starts_with("numpy."))
+    return call_array(plain_name(callable), args);
+  if (is_ufunc(callable) && of_arrays) return call_array(plain_name(callable), args);
   if (is_ufunc(callable)) return call_numpy(plain_name(callable), args);
   if (!PyCFunction_Check(callable)) return false;
   const std::string name = callable_name(callable);
@@ -311,8 +318,8 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
   if (name == "len" && args.size() == 1) {
     if (args[0].kind == LoopKind::Tuple)
       return push(loop_known_int(static_cast<int64_t>(args[0].items.size()))), true;
-    if (args[0].kind != LoopKind::Array && args[0].kind != LoopKind::Row) return false;
-    return push(loop_int(fmt::format("{}_n{}", array_of(args[0]).name, args[0].dims), true)), true;
+    if (!is_array(args[0])) return false;
+    return push(loop_int(size_text(args[0], 0), true)), true;
   }
   if (name == "abs" && one_number) return push(absolute(args[0])), true;
   if (name == "min" || name == "max") return extremum(name == "max", args), true;
@@ -406,11 +413,23 @@ void LoopBuilder::call(const Instruction& in) {
     if (second.kind != LoopKind::Null) args.insert(args.begin(), second);
     second = first;
   }
+  if (second.kind == LoopKind::Method) {
+    const std::string name = utf8(second.object);
+    args.insert(args.begin(), second.items[0]);
+    if (names || !call_array(name, args)) throw LoopUnsupported{fmt::format("the method '{}'", name)};
+    return;
+  }
   if (second.kind != LoopKind::Const) throw LoopUnsupported{"a call of what is not known"};
   PyObject* callable = second.object;
   std::vector<std::pair<PyObject*, LoopValue>> keywords;
   for (Py_ssize_t i = names ? PyTuple_GET_SIZE(names) : 0; i-- > 0; args.pop_back())
     keywords.emplace_back(PyTuple_GET_ITEM(names, i), args.back());
+  if (PyFunction_Check(callable)) {
+    for (LoopValue& arg : args) arg = materialized(arg);
+    for (auto& [name, value] : keywords) value = materialized(value);
+    parts_.insert(parts_.end(), args.begin(), args.end());
+    materialize_all();
+  }
   if (PyFunction_Check(callable)) return call_function(callable, std::move(args), std::move(keywords));
   if (names) throw LoopUnsupported{fmt::format("a call of {} with keywords", callable_name(callable))};
   if (!call_builtin(callable, args))

@@ -92,6 +92,8 @@ void LoopBuilder::add_checked_loop(int head) {
   loop.blocks = loop_blocks(head);
   if (loop.blocks.empty()) return;
   for (int id : loop.blocks)
+    if (blocks_[static_cast<size_t>(id)].has_arrays) return;
+  for (int id : loop.blocks)
     for (const Edge& edge : blocks_[static_cast<size_t>(id)].edges)
       if (loop.blocks.count(edge.target))
         for (const auto& [variable, value] : edge.moves) loop.changed.insert(variable);

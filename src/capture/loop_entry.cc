@@ -105,7 +105,8 @@ LoopValue LoopEntry::numpy_scalar(PyObject* o) {
   if (!descr) return object(o);
   auto* const array_descr = reinterpret_cast<PyArray_Descr*>(descr.get());
   const std::optional<DType> dtype = dtype_of_descr(array_descr);
-  if (!dtype || !is_loop_dtype(*dtype) || array_descr->type_num != type_number(*dtype) || Py_TYPE(o) != array_descr->typeobj)
+  if (!dtype || !is_loop_dtype(*dtype) || array_descr->type_num != type_number(*dtype) ||
+      Py_TYPE(o) != array_descr->typeobj)
     return object(o);
   const Scalar value = scalar_tensor(o, *dtype).item();
   words.push_back(is_floating(*dtype) ? std::bit_cast<int64_t>(value.to_double()) : value.to_int());

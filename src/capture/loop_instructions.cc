@@ -1,5 +1,6 @@
 // Instructions of native loops: the stack, names, jumps and iteration.
 #include <fmt/format.h>
+#include <opcode.h>
 
 #include <algorithm>
 
@@ -11,6 +12,19 @@ namespace weft::capture {
 namespace {
 
 [[noreturn]] void unsupported(std::string reason) { throw LoopUnsupported{std::move(reason)}; }
+
+LoopValue slice(std::vector<LoopValue> bounds) {
+  for (const LoopValue& bound : bounds) {
+    const bool is_none = bound.kind == LoopKind::Const && bound.object == Py_None;
+    if (!is_none && bound.kind != LoopKind::Int &&
+        !(bound.kind == LoopKind::Numpy && is_integral(bound.dtype)))
+      unsupported("a slice between what are not ints");
+  }
+  LoopValue value;
+  value.kind = LoopKind::Slice;
+  value.items = std::move(bounds);
+  return value;
+}
 
 }  // namespace
 
@@ -57,13 +71,12 @@ LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
   if (owner.kind == LoopKind::Const && PyModule_Check(owner.object))
     return named(PyModule_GetDict(owner.object), nullptr, name);
   if (const LoopValue* held = object_attribute(owner, name)) return *held;
-  if (owner.kind != LoopKind::Array && owner.kind != LoopKind::Row)
-    unsupported(fmt::format("the attribute '{}'", utf8(name)));
-  const LoopArray& array = array_of(owner);
+  if (!is_arraylike(owner)) unsupported(fmt::format("the attribute '{}'", utf8(name)));
+  if (owner.kind == LoopKind::Pending) return attribute(materialized(owner), name);
   std::vector<LoopValue> sizes;
-  for (int d = owner.dims; d < array.dim; ++d) {
-    sizes.push_back(loop_int(fmt::format("{}_n{}", array.name, d), true));
-    sizes.back().affine = affine_atom(sizes.back().expr);
+  for (int d = 0; d < num_dims(owner); ++d) {
+    sizes.push_back(loop_int(size_text(owner, d), true));
+    if (is_fixed(sizes.back().expr)) sizes.back().affine = affine_atom(sizes.back().expr);
   }
   const std::string text = utf8(name);
   if (text == "shape") return loop_tuple(std::move(sizes));
@@ -73,6 +86,7 @@ LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
     for (const LoopValue& size : sizes) product += (product.empty() ? "" : " * ") + size.expr;
     return loop_int(temporary("i64", product), true);
   }
+  if (text == "T") return transposed(owner);
   unsupported(fmt::format("the attribute '{}'", text));
 }
 
@@ -86,7 +100,10 @@ bool LoopBuilder::execute_data(const Instruction& in) {
       push(null);
       return true;
     }
-    case Op::Copy: push(LoopValue(top(in.arg))); return true;
+    case Op::Copy:
+      top(in.arg) = materialized(top(in.arg));
+      push(LoopValue(top(in.arg)));
+      return true;
     case Op::Swap: std::swap(top(1), top(in.arg)); return true;
     case Op::Negative:
     case Op::Positive:
@@ -95,11 +112,21 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     case Op::ToBool: push(loop_bool(temporary("bool", truth(pop())))); return true;
     case Op::Binary: {
       const LoopValue b = pop(), a = pop();
-      push(binary(in.arg, a, b));
+      if (in.arg >= NB_INPLACE_ADD && is_array(a))
+        push(in_place(in.arg, a, b));
+      else if (is_arraylike(a) || is_arraylike(b))
+        push(array_binary(in.arg, a, b));
+      else
+        push(binary(in.arg, a, b));
       return true;
     }
     case Op::Compare: {
       const LoopValue b = pop(), a = pop();
+      if (is_arraylike(a) || is_arraylike(b)) {
+        if (in.arg2) unsupported("the truth of an array");
+        push(array_compare(in.arg, a, b));
+        return true;
+      }
       LoopValue result = compare(in.arg, a, b);
       push(in.arg2 ? loop_bool(result.expr) : result);
       return true;
@@ -122,10 +149,31 @@ bool LoopBuilder::execute_data(const Instruction& in) {
       store_subscript(container, key, value);
       return true;
     }
+    case Op::BinarySlice:
+    case Op::StoreSlice: {
+      LoopValue key = slice({top(2), top(1), loop_const(Py_None)});
+      pop(), pop();
+      const LoopValue container = pop();
+      if (in.op == Op::BinarySlice)
+        push(subscript(container, key));
+      else
+        store_subscript(container, key, pop());
+      return true;
+    }
+    case Op::BuildSlice: {
+      LoopValue step = in.arg == 3 ? pop() : loop_const(Py_None), stop = pop(), start = pop();
+      push(slice({start, stop, step}));
+      return true;
+    }
+    case Op::BuildList:
     case Op::BuildTuple: {
       std::vector<LoopValue> items(frame().stack.end() - in.arg, frame().stack.end());
       frame().stack.resize(frame().stack.size() - static_cast<size_t>(in.arg));
       push(loop_tuple(std::move(items)));
+      if (in.op == Op::BuildList) {
+        if (in.arg == 0) unsupported("a list");
+        top().kind = LoopKind::List;
+      }
       return true;
     }
     case Op::UnpackSequence: {
@@ -147,7 +195,13 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       if (frame().locals[slot].kind == LoopKind::Unbound) unsupported("an unbound local variable");
       push(LoopValue(frame().locals[slot]));
       return true;
-    case Op::StoreFast: frame().locals[slot] = pop(); return true;
+    case Op::StoreFast: {
+      LoopValue value = pop();
+      if (value.kind == LoopKind::List || value.kind == LoopKind::Method)
+        unsupported("a list or method in a variable");
+      frame().locals[slot] = value.kind == LoopKind::Pending ? materialized(value) : std::move(value);
+      return true;
+    }
     case Op::LoadDeref:
       if (frame().locals[slot].kind != LoopKind::Cell) unsupported("an unbound closure variable");
       push(LoopValue(frame().locals[slot].items[0]));
@@ -163,7 +217,8 @@ bool LoopBuilder::execute_names(const Instruction& in) {
     }
     case Op::StoreAttr: {
       const LoopValue owner = pop(), value = pop();
-      store_attribute(owner, frame().code->names[slot].get(), value);
+      if (value.kind == LoopKind::List || value.kind == LoopKind::Method) unsupported("a list or method in an attribute");
+      store_attribute(owner, frame().code->names[slot].get(), materialized(value));
       return true;
     }
     case Op::LoadMethod: {
@@ -176,6 +231,14 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       LoopValue null;
       null.kind = LoopKind::Null;
       push(null);
+      if (is_arraylike(owner)) {
+        LoopValue method;
+        method.kind = LoopKind::Method;
+        method.object = frame().code->names[slot].get();
+        method.items = {materialized(owner)};
+        push(std::move(method));
+        return true;
+      }
       push(attribute(owner, frame().code->names[slot].get()));
       return true;
     }
@@ -190,6 +253,8 @@ void LoopBuilder::execute_return() {
     block_done_ = true;
     return;
   }
+  if (top().kind == LoopKind::List || top().kind == LoopKind::Method) unsupported("a list that is returned");
+  materialize_all();
   LoopValue value = pop();
   frames_.pop_back();
   push(std::move(value));
@@ -199,6 +264,7 @@ void LoopBuilder::execute_return() {
 
 void LoopBuilder::branch_on(const LoopValue& value, bool jump_if, int target, bool keeps_value) {
   const std::string condition = truth(value);
+  materialize_all();
   std::vector<LoopFrame> taken = frames_;
   taken.back().ip = target;
   if (keeps_value) taken.back().stack.push_back(value);
@@ -215,6 +281,7 @@ void LoopBuilder::branch_on(const LoopValue& value, bool jump_if, int target, bo
 void LoopBuilder::iterate(const Instruction& in) {
   LoopValue& it = top();
   if (it.kind != LoopKind::RangeIter) unsupported("iteration over what is not a range");
+  materialize_all();
   const LoopValue current = it.items[0], stop = it.items[1], step = it.items[2];
   std::string more;
   if (step.known)
@@ -248,6 +315,7 @@ bool LoopBuilder::execute_control(const Instruction& in) {
   switch (in.op) {
     case Op::Jump:
     case Op::JumpBack:
+      materialize_all();
       if (in.arg <= at) poll(in.arg);
       frame().ip = in.arg;
       emit(jump_to(frames_));
@@ -257,6 +325,7 @@ bool LoopBuilder::execute_control(const Instruction& in) {
     case Op::PopJumpIfFalse: branch_on(pop(), in.op == Op::PopJumpIfTrue, in.arg, false); return true;
     case Op::PopJumpIfNone:
     case Op::PopJumpIfNotNone: {
+      materialize_all();
       const LoopValue value = pop();
       const bool is_none = value.kind == LoopKind::Const && value.object == Py_None;
       if (is_none == (in.op == Op::PopJumpIfNone)) frame().ip = in.arg;

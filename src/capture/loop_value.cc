@@ -92,6 +92,26 @@ LoopValue loop_tuple(std::vector<LoopValue> items) {
   return value;
 }
 
+LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
+                    std::vector<LoopValue> strides) {
+  LoopValue view, address;
+  address.kind = LoopKind::Pointer;
+  address.dtype = view.dtype = dtype;
+  address.index = view.index = index;
+  address.expr = std::move(pointer);
+  view.kind = LoopKind::View;
+  view.dims = static_cast<int>(sizes.size());
+  view.items = {std::move(address)};
+  view.items.insert(view.items.end(), sizes.begin(), sizes.end());
+  view.items.insert(view.items.end(), strides.begin(), strides.end());
+  return view;
+}
+
+bool is_static_item(const LoopValue& value, size_t i) {
+  if (value.kind == LoopKind::RangeIter) return i == 2 && value.items[i].known;
+  return value.kind == LoopKind::View && i > static_cast<size_t>(value.dims) && value.items[i].known == 1;
+}
+
 bool is_loop_dtype(DType dtype) {
   return dtype == DType::F64 || dtype == DType::F32 || dtype == DType::Bool || is_integral(dtype);
 }
@@ -105,7 +125,8 @@ std::string c_type(const LoopValue& leaf) {
     case LoopKind::Int: return "i64";
     case LoopKind::Float: return "f64";
     case LoopKind::Bool: return "bool";
-    case LoopKind::Row: return element_type(leaf.dtype) + "*";
+    case LoopKind::Row:
+    case LoopKind::Pointer: return element_type(leaf.dtype) + "*";
     default: return c_type(leaf.dtype);
   }
 }
@@ -119,17 +140,26 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Object:
     case LoopKind::Array: key += fmt::format("{};", value.index); break;
     case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;
+    case LoopKind::Pointer: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
+    case LoopKind::View:
+    case LoopKind::Pending:
+    case LoopKind::Slice:
+    case LoopKind::List:
+    case LoopKind::Method:
     case LoopKind::Tuple:
     case LoopKind::Cell:
     case LoopKind::Range:
     case LoopKind::RangeIter:
       if (value.kind == LoopKind::Cell)
         key += fmt::format("{} {};", value.index, static_cast<const void*>(value.object));
+      if (value.kind == LoopKind::View) key += fmt::format("{};", value.index);
+      if (value.kind == LoopKind::Pending || value.kind == LoopKind::Method)
+        key += fmt::format("{};", static_cast<const void*>(value.object));
       key += fmt::format("{}(", value.items.size());
-      for (const LoopValue& item : value.items) {
-        append_key(item, key);
+      for (size_t i = 0; i < value.items.size(); ++i) {
+        append_key(value.items[i], key);
         // The step decides which comparison ends a loop.
-        if (value.kind == LoopKind::RangeIter && item.known) key += fmt::format("={}", *item.known);
+        if (is_static_item(value, i)) key += fmt::format("={}", *value.items[i].known);
       }
       key += ')';
       break;
@@ -141,7 +171,7 @@ void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const 
                    const std::string& path) {
   if (value.is_leaf()) return visit(value, path);
   for (size_t i = 0; i < value.items.size(); ++i) {
-    if (value.kind == LoopKind::RangeIter && i == 2 && value.items[i].known) continue;
+    if (is_static_item(value, i)) continue;
     for_each_leaf(value.items[i], visit, path + "_" + std::to_string(i));
   }
 }
@@ -151,8 +181,9 @@ LoopValue generalized(LoopValue value) {
     value.known.reset();
     value.affine.reset();
   }
+  value.origin.clear();
   for (size_t i = 0; i < value.items.size(); ++i)
-    if (value.kind != LoopKind::RangeIter || i != 2) value.items[i] = generalized(std::move(value.items[i]));
+    if (!is_static_item(value, i)) value.items[i] = generalized(std::move(value.items[i]));
   return value;
 }
 

@@ -29,6 +29,13 @@ enum class LoopKind : uint8_t {
   Range,      // range(items[0], items[1], items[2])
   Cell,       // a closure's cell, object `index` of the entry or the one `object`; items[0]: its contents
   RangeIter,  // an iterator: next is items[0], ends before items[1]; items[2]: the step
+  Pointer,    // an address of elements of `dtype`; only within a view
+  View,  // an array: items are the pointer, `dims` sizes, `dims` strides in elements; `index`: the array of
+         // the entry that it is a view of, or -1 for memory of the loop (loop_memory.h)
+  Pending,  // what the ufunc `object` gives for items, not computed yet; it never leaves its block
+  Slice,    // slice(items[0], items[1], items[2])
+  List,     // items; only on the stack
+  Method,   // the method named `object` of items[0]; only on the stack
 };
 
 // An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. Both are
@@ -54,13 +61,20 @@ struct LoopValue {
   std::vector<LoopValue> items;  // Tuple, Range, RangeIter
   std::optional<int64_t> known;  // Int: the value, if it is known here
   LoopAffineRef affine;          // Int, in a loop's checked version
-  std::string expr;              // of the leaf: Int, Float, Bool, Numpy, Row
+  std::string expr;              // of the leaf: Int, Float, Bool, Numpy, Row, Pointer
+  std::string operation;         // Pending: weft's operator, which computes with `compute`
+  DType compute = DType::F64;
+  std::vector<std::string> sizes;  // Pending
+  std::string origin;              // View: the container and key it was taken by, in this block
 
   bool is_leaf() const {
     return kind == LoopKind::Int || kind == LoopKind::Float || kind == LoopKind::Bool ||
-           kind == LoopKind::Numpy || kind == LoopKind::Row;
+           kind == LoopKind::Numpy || kind == LoopKind::Row || kind == LoopKind::Pointer;
   }
-  bool is_number() const { return is_leaf() && kind != LoopKind::Row; }
+  bool is_number() const { return is_leaf() && kind != LoopKind::Row && kind != LoopKind::Pointer; }
+  // Of a View.
+  const LoopValue& size(int d) const { return items[static_cast<size_t>(1 + d)]; }
+  const LoopValue& stride(int d) const { return items[static_cast<size_t>(1 + dims + d)]; }
   bool is_python() const { return is_number() && kind != LoopKind::Numpy; }
 };
 
@@ -71,6 +85,10 @@ LoopValue loop_bool(std::string expr);
 LoopValue loop_numpy(DType dtype, std::string expr);
 LoopValue loop_const(PyObject* object);
 LoopValue loop_tuple(std::vector<LoopValue> items);
+LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
+                    std::vector<LoopValue> strides);
+// Is item `i` a part of the value's type, and no variable? A range's step, a view's stride of one element.
+bool is_static_item(const LoopValue& value, size_t i);
 
 // The dtypes that loops compute with.
 bool is_loop_dtype(DType dtype);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "capture/error_state.h"
+#include "capture/loop_memory.h"
 #include "capture/numpy_api.h"
 #include "runtime/log.h"
 #include "runtime/toolchain.h"
@@ -20,7 +21,8 @@ constexpr int kMaxRejections = 3;  // of one loop, with different types
 // Python's objects from the words an exit left.
 class Rebuilder {
  public:
-  Rebuilder(const LoopEntry& entry, const int64_t* words) : entry_(entry), words_(words) {}
+  Rebuilder(const LoopEntry& entry, const int64_t* words, const LoopMemory& memory)
+      : entry_(entry), words_(words), memory_(memory) {}
 
   Ref build(const LoopValue& value) {
     switch (value.kind) {
@@ -34,6 +36,20 @@ class Rebuilder {
       case LoopKind::Object: return entry_.objects[static_cast<size_t>(value.index)];
       case LoopKind::Array: return entry_.array_objects[static_cast<size_t>(value.index)];
       case LoopKind::Row: return row(value);
+      case LoopKind::Pointer: return Ref();
+      case LoopKind::View: return view(value);
+      case LoopKind::Pending: return computed(value);
+      case LoopKind::Method: return checked(PyObject_GetAttr(build(value.items[0]).get(), value.object));
+      case LoopKind::Slice: {
+        Ref start = build(value.items[0]), stop = build(value.items[1]), step = build(value.items[2]);
+        return checked(PySlice_New(start.get(), stop.get(), step.get()));
+      }
+      case LoopKind::List: {
+        Ref list = checked(PyList_New(static_cast<Py_ssize_t>(value.items.size())));
+        for (size_t i = 0; i < value.items.size(); ++i)
+          PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), build(value.items[i]).release());
+        return list;
+      }
       case LoopKind::Tuple: {
         Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.items.size())));
         for (size_t i = 0; i < value.items.size(); ++i)
@@ -81,8 +97,54 @@ class Rebuilder {
     return result;
   }
 
+  // Views of the same elements are one object, as variables that hold one array are.
+  Ref view(const LoopValue& value) {
+    const int64_t address = *words_++;
+    std::vector<int64_t> sizes, strides, key{address, value.index, static_cast<int64_t>(value.dtype)};
+    for (int d = 0; d < value.dims; ++d) sizes.push_back(*words_++);
+    for (int d = 0; d < value.dims; ++d) strides.push_back(value.stride(d).known == 1 ? 1 : *words_++);
+    key.insert(key.end(), sizes.begin(), sizes.end());
+    key.insert(key.end(), strides.begin(), strides.end());
+    Ref& result = views_[key];
+    if (result) return result;
+    auto* data = reinterpret_cast<void*>(address);
+    if (value.index < 0) return result = made_array(data, value.dtype, sizes, strides);
+    PyObject* base = entry_.array_objects[static_cast<size_t>(value.index)].get();
+    auto* array = reinterpret_cast<PyArrayObject*>(base);
+    PyArray_Descr* descr = PyArray_DESCR(array);
+    for (int64_t& stride : strides) stride *= PyArray_ITEMSIZE(array);
+    Py_INCREF(descr);
+    result = checked(PyArray_NewFromDescr(&PyArray_Type, descr, value.dims, sizes.data(), strides.data(),
+                                          data, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, nullptr));
+    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result.get()), Py_NewRef(base)) < 0)
+      throw PythonError{};
+    return result;
+  }
+
+  Ref made_array(const void* data, DType dtype, const std::vector<int64_t>& sizes,
+                 const std::vector<int64_t>& strides) {
+    const Tensor block = memory_.block(data);
+    if (!block.defined())
+      return make_array(Tensor::empty(Shape(sizes.begin(), sizes.end()), dtype), nullptr, false);
+    const int64_t offset =
+        (static_cast<const char*>(data) - static_cast<const char*>(block.data())) / itemsize(dtype);
+    const Tensor whole =
+        block.as_strided(Shape(sizes.begin(), sizes.end()), Strides(strides.begin(), strides.end()), offset);
+    return make_array(whole, nullptr, false);
+  }
+
+  // What was not computed yet.
+  Ref computed(const LoopValue& value) {
+    Ref args = checked(PyTuple_New(static_cast<Py_ssize_t>(value.items.size())));
+    for (size_t i = 0; i < value.items.size(); ++i)
+      PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), build(value.items[i]).release());
+    return checked(PyObject_CallObject(value.object, args.get()));
+  }
+
   const LoopEntry& entry_;
   const int64_t* words_;
+  const LoopMemory& memory_;
+  std::map<std::vector<int64_t>, Ref> views_;
 };
 
 bool names_hold(const std::vector<LoopName>& names) {
@@ -140,8 +202,8 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
 
 // Frames from the exit's types and words.
 void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const LoopExit& exit,
-             const std::vector<int64_t>& words) {
-  Rebuilder rebuilder(entry, words.data());
+             const std::vector<int64_t>& words, const LoopMemory& memory) {
+  Rebuilder rebuilder(entry, words.data(), memory);
   std::vector<Frame> frames;
   for (const LoopFrame& from : exit.frames) {
     Frame frame;
@@ -220,12 +282,13 @@ LoopOutcome Loops::run(State& state, Ref& result,
   }
   std::vector<int64_t> words = entry.words;
   words.resize(loop->code.num_words + 1);
+  LoopMemory memory;
   const auto start = std::chrono::steady_clock::now();
   const int64_t number =
       loop->function(words.data(), entry.array_words.data(), loop->code.functions.data(), look_for_signals);
   const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
   const size_t depth = state.frames.size();
-  rebuild(state, entry, loop->code, exit, words);
+  rebuild(state, entry, loop->code, exit, words, memory);
   if (exit.kind == LoopExit::Kind::Interrupted) {
     if (PyErr_Occurred()) {
       unwind(state);

@@ -18,9 +18,6 @@ using scalar::Prim;
 std::string type_name(DType dtype) { return dtype == DType::Bool ? "bool" : std::string(short_name(dtype)); }
 std::string register_type(DType dtype) { return type_name(compute_dtype(dtype)); }
 
-namespace {
-
-// "+", "&", … where the primitive is an infix operator on numbers; null otherwise.
 const char* infix(Prim prim, DType operand) {
   bool integral = is_integral(operand);
   switch (prim) {
@@ -39,7 +36,6 @@ const char* infix(Prim prim, DType operand) {
   }
 }
 
-// Function of the prelude; null where there is none.
 const char* prelude_function(Prim prim, DType operand) {
   bool integral = is_integral(operand);
   switch (prim) {
@@ -67,7 +63,6 @@ const char* prelude_function(Prim prim, DType operand) {
   }
 }
 
-// Logic on masks; null where the primitive has no meaning on Bool here.
 const char* mask_function(Prim prim) {
   switch (prim) {
     case Prim::And:
@@ -83,6 +78,8 @@ const char* mask_function(Prim prim) {
     default: return nullptr;
   }
 }
+
+namespace {
 
 // What a value is called in generated code.
 std::string value_name(Prim prim) {

@@ -1,0 +1,427 @@
+// Element by element in native loops: what ufuncs give is a tree of operations, computed in one pass over the
+// arrays where it is used.
+#include <fmt/format.h>
+#include <opcode.h>
+
+#include <algorithm>
+#include <map>
+
+#include "capture/loop_builder.h"
+#include "capture/numpy_api.h"
+#include "codegen/print_expr.h"
+#include "scalar/elementary.h"
+
+namespace weft::capture {
+
+namespace {
+
+using scalar::Prim;
+
+// NumPy's names and weft's operators.
+const std::map<std::string, std::string>& operators() {
+  static const auto& names = *new std::map<std::string, std::string>{{"add", "add"},
+                                                                     {"subtract", "sub"},
+                                                                     {"multiply", "mul"},
+                                                                     {"divide", "true_divide"},
+                                                                     {"true_divide", "true_divide"},
+                                                                     {"negative", "neg"},
+                                                                     {"absolute", "abs"},
+                                                                     {"fabs", "fabs"},
+                                                                     {"sqrt", "sqrt"},
+                                                                     {"square", "square"},
+                                                                     {"maximum", "maximum"},
+                                                                     {"minimum", "minimum"},
+                                                                     {"fmax", "fmax"},
+                                                                     {"fmin", "fmin"},
+                                                                     {"less", "lt"},
+                                                                     {"less_equal", "le"},
+                                                                     {"equal", "eq"},
+                                                                     {"not_equal", "ne"},
+                                                                     {"greater", "gt"},
+                                                                     {"greater_equal", "ge"},
+                                                                     {"bitwise_and", "bitwise_and"},
+                                                                     {"bitwise_or", "bitwise_or"},
+                                                                     {"bitwise_xor", "bitwise_xor"},
+                                                                     {"invert", "bitwise_not"},
+                                                                     {"floor", "floor"},
+                                                                     {"ceil", "ceil"},
+                                                                     {"trunc", "trunc"},
+                                                                     {"exp", "exp"},
+                                                                     {"log", "log"},
+                                                                     {"sin", "sin"},
+                                                                     {"cos", "cos"},
+                                                                     {"tanh", "tanh"},
+                                                                     {"where", "where"}};
+  return names;
+}
+
+// NB_* numbers 0 to 12.
+constexpr const char* kBinary[] = {"add",      "bitwise_and", "floor_divide", "left_shift", "matmul",
+                                   "multiply", "remainder",   "bitwise_or",   "power",      "right_shift",
+                                   "subtract", "true_divide", "bitwise_xor"};
+constexpr const char* kCompare[] = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
+
+int plain(int op) { return op >= NB_INPLACE_ADD ? op - NB_INPLACE_ADD : op; }
+
+std::string literal(const Scalar& value, DType dtype) {
+  if (dtype == DType::Bool) return value.to_bool() ? "true" : "false";
+  if (is_floating(dtype)) return fmt::format("({}){}", c_type(dtype), float_literal(value.to_double()));
+  return fmt::format(
+      "({}){}", c_type(dtype),
+      integer_literal(value.is_float() ? static_cast<int64_t>(value.to_double()) : value.to_int()));
+}
+
+// Statements that compute one element.
+class ElementPrinter {
+ public:
+  explicit ElementPrinter(std::set<Prim>& elementary) : elementary_(elementary) {}
+  std::string text;
+
+  std::string variable(const std::string& type, const std::string& expr) {
+    const std::string name = fmt::format("e{}", count_++);
+    text += fmt::format("const {} {} = {}; ", type, name, expr);
+    return name;
+  }
+
+  std::string print(const scalar::Expr& expr, const std::vector<std::string>& operands) {
+    const scalar::ExprNode& node = expr.node();
+    if (node.prim == Prim::Arg) return operands[static_cast<size_t>(node.index)];
+    if (node.prim == Prim::Const) return literal(node.value, node.dtype);
+    std::vector<std::string> args;
+    for (const scalar::Expr& arg : node.args) args.push_back(print(arg, operands));
+    const std::string type = c_type(node.dtype);
+    return variable(type, fmt::format("({}){}", type, apply(node, args)));
+  }
+
+ private:
+  std::string apply(const scalar::ExprNode& node, const std::vector<std::string>& args) {
+    const DType dtype = node.args.back().dtype();
+    switch (node.prim) {
+      case Prim::Cast:
+        return node.dtype == DType::Bool ? fmt::format("({} != 0)", args[0]) : fmt::format("({})", args[0]);
+      case Prim::Select: return fmt::format("({} ? {} : {})", args[0], args[1], args[2]);
+      case Prim::Neg: return fmt::format("(-{})", args[0]);
+      case Prim::Not: return fmt::format("({}{})", dtype == DType::Bool ? "!" : "~", args[0]);
+      default: break;
+    }
+    if (!codegen::is_printable(node.prim, dtype))
+      throw LoopUnsupported{"an operation on arrays of this type"};
+    if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
+      elementary_.insert(node.prim);
+      return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), args[0]);
+    }
+    const char* function = dtype == DType::Bool ? codegen::mask_function(node.prim)
+                                                : codegen::prelude_function(node.prim, dtype);
+    if (const char* symbol = function ? nullptr : codegen::infix(node.prim, dtype))
+      return fmt::format("({} {} {})", args[0], symbol, args[1]);
+    if (!function) throw LoopUnsupported{"an operation on arrays of this type"};
+    if (args.size() == 1) return fmt::format("{}({})", function, args[0]);
+    return fmt::format("{}({}, {})", function, args[0], args[1]);
+  }
+
+  std::set<Prim>& elementary_;
+  int count_ = 0;
+};
+
+// One operand of the loops: a view with its strides, 0 where it is repeated.
+struct Stream {
+  LoopValue view;
+  std::vector<std::string> strides;
+  std::string name;
+};
+
+class Streams {
+ public:
+  std::vector<Stream> all;
+  std::string load(const LoopValue& view) {
+    for (const Stream& stream : all) {
+      if (stream.view.dims != view.dims) continue;
+      bool same = true;
+      for (size_t i = 0; i < view.items.size(); ++i)
+        same = same && stream.view.items[i].expr == view.items[i].expr;
+      if (same) return stream.name;
+    }
+    all.push_back({view, {}, fmt::format("x{}", all.size())});
+    return all.back().name;
+  }
+};
+
+std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
+  if (value.is_number()) return value.expr;
+  if (value.kind == LoopKind::View) return streams.load(value);
+  const ops::OpDef& op = ops::get_op(value.operation);
+  std::vector<std::string> operands;
+  std::vector<scalar::Expr> args;
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    const LoopValue& item = value.items[i];
+    std::string text = print_value(item, printer, streams);
+    const DType wanted = i == 0 && value.operation == "where" ? DType::Bool : value.compute;
+    if (item.dtype != wanted && !item.is_number())
+      text = printer.variable(c_type(wanted), wanted == DType::Bool
+                                                  ? text + " != 0"
+                                                  : fmt::format("({}){}", c_type(wanted), text));
+    operands.push_back(std::move(text));
+    args.push_back(scalar::Expr::arg(static_cast<int>(i), wanted));
+  }
+  ops::Attrs attrs;
+  for (const ops::Param& param : op.params)
+    if (!param.is_tensor()) attrs.set(param.name, param.default_value);
+  return printer.print(op.semantics(args, attrs), operands);
+}
+
+}  // namespace
+
+std::vector<std::string> LoopBuilder::shape_of(const LoopValue& value) {
+  if (value.kind == LoopKind::Pending) return value.sizes;
+  std::vector<std::string> sizes;
+  for (int d = 0; d < num_dims(value); ++d)
+    sizes.push_back(value.kind == LoopKind::View && value.size(d).known == 1 ? "1L" : size_text(value, d));
+  return sizes;
+}
+
+std::vector<std::string> LoopBuilder::broadcast(const std::vector<std::vector<std::string>>& shapes) {
+  size_t dims = 0;
+  for (const auto& shape : shapes) dims = std::max(dims, shape.size());
+  std::vector<std::string> result(dims);
+  for (size_t from_end = 1; from_end <= dims; ++from_end) {
+    std::string size = "1L";
+    for (const auto& shape : shapes) {
+      if (shape.size() < from_end) continue;
+      const std::string& own = shape[shape.size() - from_end];
+      if (own == size || own == "1L") continue;
+      if (size == "1L") {
+        size = own;
+        continue;
+      }
+      require(fmt::format("{0} == {1} || {0} == 1 || {1} == 1", size, own));
+      size = temporary("i64", fmt::format("{0} == 1 ? {1} : {0}", size, own));
+    }
+    result[dims - from_end] = size;
+  }
+  return result;
+}
+
+LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> operands) {
+  const auto found = operators().find(ufunc);
+  if (found == operators().end()) throw LoopUnsupported{fmt::format("numpy.{} of arrays", ufunc)};
+  const ops::OpDef& op = ops::get_op(found->second);
+  std::vector<ops::Operand> types;
+  std::vector<std::vector<std::string>> shapes;
+  const bool chooses = found->second == "where";
+  for (size_t i = 0; i < operands.size(); ++i) {
+    LoopValue& operand = operands[i];
+    if (is_array(operand)) operand = as_view(operand);
+    if (!is_arraylike(operand) && !operand.is_number())
+      throw LoopUnsupported{"an operation on what is no array or number"};
+    if (is_arraylike(operand)) shapes.push_back(shape_of(operand));
+    if (chooses && i == 0) {
+      if (!is_arraylike(operand) || operand.dtype != DType::Bool)
+        throw LoopUnsupported{"numpy.where of these arguments"};
+      types.emplace_back(Tensor::empty({1}, DType::Bool));
+    } else if (operand.kind == LoopKind::Int || operand.kind == LoopKind::Bool) {
+      types.emplace_back(operand.kind == LoopKind::Int ? Scalar(int64_t{1}) : Scalar(true));
+    } else if (operand.kind == LoopKind::Float) {
+      types.emplace_back(Scalar(1.0));
+    } else {
+      types.emplace_back(Tensor::empty({1}, operand.dtype));
+    }
+  }
+  const ops::PromotedTypes promoted = ops::promoted_types(op, types, Promotion::NumPy);
+  if (!is_loop_dtype(promoted.compute) || !is_loop_dtype(promoted.result))
+    throw LoopUnsupported{fmt::format("arrays of {}", name(promoted.compute))};
+  for (LoopValue& operand : operands) {
+    if (!operand.is_number()) continue;
+    operand = loop_numpy(promoted.compute,
+                         temporary(c_type(promoted.compute), as_dtype(operand, promoted.compute)));
+  }
+  LoopValue result;
+  result.kind = LoopKind::Pending;
+  result.operation = found->second;
+  result.dtype = promoted.result;
+  result.compute = promoted.compute;
+  Ref numpy = checked(PyImport_ImportModule("numpy"));
+  Ref function = checked(PyObject_GetAttrString(numpy.get(), ufunc.c_str()));
+  result.object = function.get();
+  result_.kept.push_back(std::move(function));
+  result.sizes = broadcast(shapes);
+  result.items = std::move(operands);
+  // Can it be printed?
+  ElementPrinter printer(elementary_);
+  Streams streams;
+  print_value(result, printer, streams);
+  block_has_arrays_ = true;
+  return printer.text.size() > 1500 ? materialized(result) : result;
+}
+
+LoopValue LoopBuilder::array_binary(int op, const LoopValue& a, const LoopValue& b) {
+  op = plain(op);
+  if (op == NB_MATRIX_MULTIPLY) return product(a, b);
+  if (op == NB_POWER) {
+    if (is_arraylike(a) && b.known == 2 && is_floating(a.dtype)) return pending("square", {a});
+    throw LoopUnsupported{"a power of an array"};
+  }
+  return pending(kBinary[op], {a, b});
+}
+
+LoopValue LoopBuilder::array_compare(int op, const LoopValue& a, const LoopValue& b) {
+  const auto is_unsigned = [&](const LoopValue& v) {
+    return v.kind != LoopKind::Int && v.kind != LoopKind::Float && v.kind != LoopKind::Bool &&
+           is_integral(v.dtype) && !is_signed(v.dtype);
+  };
+  // NumPy compares ints of different signs, and Python ints of any size, exactly.
+  if (is_unsigned(a) != is_unsigned(b)) throw LoopUnsupported{"a comparison of signed and unsigned ints"};
+  return pending(kCompare[op], {a, b});
+}
+
+void LoopBuilder::collect_views(const LoopValue& value, std::vector<LoopValue>& views) const {
+  if (value.kind == LoopKind::View) views.push_back(value);
+  if (value.kind == LoopKind::Pending)
+    for (const LoopValue& item : value.items) collect_views(item, views);
+}
+
+void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Target& target) {
+  block_has_arrays_ = true;
+  ElementPrinter printer(elementary_);
+  Streams streams;
+  std::string result = print_value(value, printer, streams);
+  const bool to_bool = dtype == DType::Bool;
+  if (to_bool) result = fmt::format("({} != 0)", result);
+  const size_t dims = target.sizes.size();
+  emit("{");
+  for (Stream& stream : streams.all) {
+    const auto own = static_cast<size_t>(stream.view.dims);
+    for (size_t d = 0; d < dims; ++d) {
+      if (d + own < dims) {
+        stream.strides.emplace_back("0L");
+        continue;
+      }
+      const int k = static_cast<int>(d + own - dims);
+      const LoopValue& size = stream.view.size(k);
+      std::string stride = stream.view.stride(k).expr;
+      if (size.known == 1)
+        stride = "0L";
+      else if (size.expr != target.sizes[d])
+        stride = temporary("i64", fmt::format("{} == 1 ? 0 : {}", size.expr, stride));
+      stream.strides.push_back(stride);
+    }
+  }
+  std::string indent = "  ";
+  std::vector<std::string> pointers;
+  for (const Stream& stream : streams.all) pointers.push_back(stream.view.items[0].expr);
+  std::string out = target.pointer;
+  for (size_t d = 0; d + 1 < dims; ++d) {
+    emit(fmt::format("for (i64 i{0} = 0; i{0} < {1}; ++i{0}) {{", d, target.sizes[d]));
+    for (size_t k = 0; k < streams.all.size(); ++k) {
+      if (streams.all[k].strides[d] == "0L") continue;
+      const std::string row = fmt::format("p{}_{}", k, d);
+      emit(fmt::format("const {}* const {} = {} + i{} * {};", element_type(streams.all[k].view.dtype), row,
+                       pointers[k], d, streams.all[k].strides[d]));
+      pointers[k] = row;
+    }
+    emit(fmt::format("{}* const out{} = {} + i{} * {};", target.type, d, out, d, target.strides[d]));
+    out = fmt::format("out{}", d);
+  }
+  std::string condition, unit, strided;
+  const size_t last = dims - 1;
+  for (size_t k = 0; k < streams.all.size(); ++k) {
+    const Stream& stream = streams.all[k];
+    const std::string &stride = stream.strides[last], type = c_type(stream.view.dtype);
+    const char* truth = stream.view.dtype == DType::Bool ? " != 0" : "";
+    if (stride == "0L") {
+      emit(fmt::format("const {} {} = {} > 0 ? {}[0]{} : ({})0;", type, stream.name, target.sizes[last],
+                       pointers[k], truth, type));
+      continue;
+    }
+    if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
+    unit += fmt::format("const {} {} = {}[i]{}; ", type, stream.name, pointers[k], truth);
+    strided += fmt::format("const {} {} = {}[i * {}]{}; ", type, stream.name, pointers[k], stride, truth);
+  }
+  const std::string& stride = target.strides[last];
+  if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
+  const std::string loop = fmt::format("for (i64 i = 0; i < {}; ++i) {{ ", target.sizes[last]);
+  emit(fmt::format("if ({}) {{", condition.empty() ? "true" : condition));
+  emit("WEFT_INDEPENDENT");
+  emit(fmt::format("{}{}{}{}[i] = {}; }}", loop, unit, printer.text, out, result));
+  emit("} else {");
+  if (!condition.empty())
+    emit(fmt::format("{}{}{}{}[i * {}] = {}; }}", loop, strided, printer.text, out, stride, result));
+  emit("}");
+  for (size_t d = 0; d < dims; ++d) emit("}");
+}
+
+// A new array in the loop's memory, whose elements are set next.
+LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& sizes,
+                                 const std::string& condition, const std::string& otherwise) {
+  std::set<std::string> live;
+  const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
+    if (value.kind == LoopKind::View && value.index < 0) live.insert(value.items[0].expr);
+    for (const LoopValue& item : value.items) visit(item);
+  };
+  for (const std::vector<LoopFrame>* frames : {&before_, &frames_}) {
+    for (const LoopFrame& frame : *frames) {
+      for (const LoopValue& value : frame.locals) visit(value);
+      for (const LoopValue& value : frame.stack) visit(value);
+      visit(frame.extra);
+    }
+  }
+  for (const LoopValue& value : parts_) visit(value);
+  std::string list, count;
+  for (const std::string& pointer : live) list += (list.empty() ? "" : ", ") + pointer;
+  for (const std::string& size : sizes) count += (count.empty() ? "" : " * ") + size;
+  std::string pointers = "nullptr";
+  if (!live.empty()) {
+    pointers = fresh_name("live");
+    emit(fmt::format("const void* const {}[] = {{{}}};", pointers, list));
+  }
+  const std::string type = element_type(dtype) + "*";
+  std::string call = fmt::format("({}){}({}, {}, {}, {})", type, function("allocate"), count,
+                                 static_cast<int>(dtype), pointers, live.size());
+  if (!condition.empty()) call = fmt::format("{} ? {} : {}", condition, call, otherwise);
+  const std::string pointer = temporary(type, call);
+  require(fmt::format("{} != nullptr", pointer));
+  std::vector<LoopValue> all_sizes, strides(sizes.size());
+  std::string stride = "1L";
+  for (size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = stride_value(stride);
+    if (d > 0)
+      stride = stride == "1L" ? sizes[d] : temporary("i64", fmt::format("{} * {}", sizes[d], stride));
+  }
+  for (const std::string& size : sizes) all_sizes.push_back(loop_int(size, true));
+  LoopValue result = loop_view(dtype, -1, pointer, std::move(all_sizes), std::move(strides));
+  parts_.push_back(result);
+  return result;
+}
+
+// The value as an array in memory; `always`: in memory of its own.
+LoopValue LoopBuilder::materialized(const LoopValue& value, bool always) {
+  if (value.kind != LoopKind::Pending) {
+    if (!is_array(value) || !always) return value;
+  }
+  const LoopValue source = is_array(value) ? as_view(value) : value;
+  std::vector<LoopValue> operands;
+  collect_views(source, operands);
+  parts_.insert(parts_.end(), operands.begin(), operands.end());
+  const std::vector<std::string> sizes = shape_of(source);
+  LoopValue result = allocated(source.dtype, sizes);
+  Target target{result.items[0].expr, element_type(source.dtype), sizes, {}};
+  for (int d = 0; d < result.dims; ++d) target.strides.push_back(result.stride(d).expr);
+  emit_elements(source, source.dtype, target);
+  return result;
+}
+
+// Nothing is pending any more: where the block ends, and before elements change that it may read.
+void LoopBuilder::materialize_all() {
+  const std::function<void(LoopValue&)> visit = [&](LoopValue& value) {
+    if (value.kind == LoopKind::Pending)
+      value = materialized(value);
+    else
+      for (LoopValue& item : value.items) visit(item);
+  };
+  for (LoopFrame& frame : frames_) {
+    for (LoopValue& value : frame.locals) visit(value);
+    for (LoopValue& value : frame.stack) visit(value);
+    visit(frame.extra);
+  }
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,130 @@
+// Functions of whole arrays in native loops: reductions, products, arrays joined or copied.
+#include <fmt/format.h>
+
+#include "capture/loop_builder.h"
+
+namespace weft::capture {
+
+namespace {
+
+std::string product_of(const std::vector<std::string>& sizes) {
+  std::string text;
+  for (const std::string& size : sizes) text += (text.empty() ? "" : " * ") + size;
+  return text;
+}
+
+}  // namespace
+
+// A reduction over all elements.
+LoopValue LoopBuilder::fold(const std::string& name, LoopValue value) {
+  value = materialized(value, num_dims(value) > 1);
+  const LoopValue view = as_view(value);
+  const std::string type = element_type(view.dtype);
+  const std::string count = view.dims == 1 ? view.size(0).expr : temporary("i64", product_of(shape_of(view)));
+  const std::string operands = fmt::format("({}, (const {}*){}, {})", count, type, view.items[0].expr,
+                                           view.dims == 1 ? view.stride(0).expr : "1L");
+  block_has_arrays_ = true;
+  const auto give = [&](DType dtype, const std::string& expr) {
+    return loop_numpy(dtype, temporary(c_type(dtype), expr));
+  };
+  if (name == "sum" || name == "mean") {
+    if (view.dtype == DType::F16 || (name == "mean" && view.dtype != DType::F64))
+      throw LoopUnsupported{"the mean of these numbers"};
+    const DType total = is_floating(view.dtype)                               ? view.dtype
+                        : view.dtype != DType::Bool && !is_signed(view.dtype) ? DType::U64
+                                                                              : DType::I64;
+    const std::string call = fmt::format("sum_of<{}>{}", c_type(total), operands);
+    if (name == "sum") return give(total, call);
+    require(fmt::format("{} > 0", count));
+    return give(total, fmt::format("{} / (f64){}", call, count));
+  }
+  if (view.dtype == DType::Bool) throw LoopUnsupported{"an extremum of bools"};
+  require(fmt::format("{} > 0", count));
+  const char* largest = name == "max" || name == "argmax" ? "true" : "false";
+  if (name == "argmax" || name == "argmin")
+    return give(DType::I64, fmt::format("position_of<{}>{}", largest, operands));
+  return give(view.dtype, fmt::format("extremum_of<{}>{}", largest, operands));
+}
+
+// a @ b
+LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
+  if (!is_arraylike(a) || !is_arraylike(b)) throw LoopUnsupported{"a product with a number"};
+  if (a.dtype != b.dtype) throw LoopUnsupported{"a product of arrays of different types"};
+  if (!is_floating(a.dtype)) throw LoopUnsupported{"a product of ints"};
+  const LoopValue x = as_view(materialized(a)), y = as_view(materialized(b));
+  if (x.dims > 2 || y.dims > 2) throw LoopUnsupported{"a product of many matrices"};
+  parts_.insert(parts_.end(), {x, y});
+  block_has_arrays_ = true;
+  const std::string inner = x.size(x.dims - 1).expr;
+  if (inner != y.size(0).expr) require(fmt::format("{} == {}", inner, y.size(0).expr));
+  const std::string type = c_type(x.dtype);
+  if (x.dims == 1 && y.dims == 1)
+    return loop_numpy(
+        x.dtype, temporary(type, fmt::format("dot_of<{}>({}, {}, {}, {}, {})", type, inner, x.items[0].expr,
+                                             x.stride(0).expr, y.items[0].expr, y.stride(0).expr)));
+  std::vector<std::string> sizes;
+  const std::string rows = x.dims == 2 ? x.size(0).expr : "1L", columns = y.dims == 2 ? y.size(1).expr : "1L";
+  if (x.dims == 2) sizes.push_back(rows);
+  if (y.dims == 2) sizes.push_back(columns);
+  const LoopValue result = allocated(x.dtype, sizes);
+  const std::string name = fresh_name("m");
+  emit(fmt::format("const i64 {}_sizes[] = {{{}, {}, {}}};", name, rows, columns, inner));
+  emit(fmt::format("const i64 {}_x[] = {{{}, {}}}, {}_y[] = {{{}, {}}};", name,
+                   x.dims == 2 ? x.stride(0).expr : "0", x.stride(x.dims - 1).expr, name, y.stride(0).expr,
+                   y.dims == 2 ? y.stride(1).expr : "1"));
+  require(fmt::format("{0}({1}_sizes, {2}, {1}_x, {3}, {1}_y, {4})", function("matrix_product_" + type), name,
+                      x.items[0].expr, y.items[0].expr, result.items[0].expr));
+  return result;
+}
+
+// numpy.concatenate of arrays of one dimension.
+LoopValue LoopBuilder::joined(const LoopValue& parts) {
+  if (parts.kind != LoopKind::List && parts.kind != LoopKind::Tuple)
+    throw LoopUnsupported{"numpy.concatenate of these"};
+  std::vector<LoopValue> views;
+  std::string total;
+  for (const LoopValue& part : parts.items) {
+    if (!is_arraylike(part) || num_dims(part) != 1) throw LoopUnsupported{"numpy.concatenate of these"};
+    views.push_back(as_view(materialized(part)));
+    if (views.back().dtype != views.front().dtype)
+      throw LoopUnsupported{"numpy.concatenate of different types"};
+    total += (total.empty() ? "" : " + ") + views.back().size(0).expr;
+  }
+  parts_.insert(parts_.end(), views.begin(), views.end());
+  const LoopValue result = allocated(views.front().dtype, {temporary("i64", total)});
+  std::string at = result.items[0].expr;
+  for (const LoopValue& view : views) {
+    emit_elements(view, view.dtype, {at, element_type(view.dtype), {view.size(0).expr}, {"1L"}});
+    at = temporary(element_type(view.dtype) + "*", fmt::format("{} + {}", at, view.size(0).expr));
+  }
+  return result;
+}
+
+// NumPy's function or method of that name.
+bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> args) {
+  const bool one = args.size() == 1 && is_arraylike(args[0]);
+  if (one && (name == "sum" || name == "max" || name == "min" || name == "mean" || name == "argmax" ||
+              name == "argmin"))
+    return push(fold(name, args[0])), true;
+  if (one && (name == "amax" || name == "amin")) return push(fold(name.substr(1), args[0])), true;
+  if (one && name == "copy") return push(materialized(args[0], true)), true;
+  if (args.size() == 2 && (name == "dot" || name == "matmul")) {
+    if (!is_arraylike(args[0]) || !is_arraylike(args[1])) return false;
+    return push(product(args[0], args[1])), true;
+  }
+  if (name == "concatenate" && args.size() == 1) return push(joined(args[0])), true;
+  const size_t wanted = name == "where" ? 3 : 0;
+  static const std::set<std::string> unary = {"negative", "absolute", "fabs", "sqrt",  "square",
+                                              "invert",   "floor",    "ceil", "trunc", "exp",
+                                              "log",      "sin",      "cos",  "tanh"};
+  const size_t count = wanted ? wanted : unary.count(name) ? 1 : 2;
+  static const std::set<std::string> binary = {
+      "add",       "subtract", "multiply",      "divide",      "true_divide", "maximum",
+      "minimum",   "fmax",     "fmin",          "less",        "less_equal",  "equal",
+      "not_equal", "greater",  "greater_equal", "bitwise_and", "bitwise_or",  "bitwise_xor"};
+  if (args.size() != count || (count == 2 && !binary.count(name))) return false;
+  push(pending(name, std::move(args)));
+  return true;
+}
+
+}  // namespace weft::capture

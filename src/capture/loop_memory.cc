@@ -1,0 +1,75 @@
+#include "capture/loop_memory.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/cpu/blas.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr int64_t kSmallest = 64;  // elements of a block
+
+thread_local LoopMemory* current = nullptr;
+
+bool points_into(const Tensor& block, const void* address) {
+  const auto* begin = static_cast<const char*>(block.data());
+  const auto* at = static_cast<const char*>(address);
+  return at >= begin && at <= begin + block.numel() * itemsize(block.dtype());
+}
+
+void* allocate(int64_t count, int64_t dtype, const void* const* live, int64_t num_live) {
+  return current->allocate(count, static_cast<DType>(dtype), live, num_live);
+}
+
+// c[m, n] = a[m, k] @ b[k, n], strides in elements. False where it could not be computed.
+template <class T>
+bool matrix_product(const int64_t* sizes, const T* a, const int64_t* a_strides, const T* b,
+                    const int64_t* b_strides, T* c) {
+  try {
+    kernels::matrix_product<T>(sizes[0], sizes[1], sizes[2], {a, a_strides[0], a_strides[1]},
+                               {b, b_strides[0], b_strides[1]}, c);
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+LoopMemory::LoopMemory() : outer_(current) { current = this; }
+
+LoopMemory::~LoopMemory() { current = outer_; }
+
+void* LoopMemory::allocate(int64_t count, DType dtype, const void* const* live, int64_t num_live) {
+  for (const Tensor& block : blocks_) {
+    if (block.dtype() != dtype || block.numel() < count) continue;
+    if (std::none_of(live, live + num_live, [&](const void* view) { return points_into(block, view); }))
+      return block.data();
+  }
+  try {
+    // Of a size that arrays a little larger fit as well.
+    const auto wanted = static_cast<uint64_t>(std::max(count, kSmallest));
+    const int64_t size = count <= int64_t{1} << 20 ? static_cast<int64_t>(std::bit_ceil(wanted)) : count;
+    blocks_.push_back(Tensor::empty({size}, dtype));
+    return blocks_.back().data();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+Tensor LoopMemory::block(const void* address) const {
+  for (const Tensor& block : blocks_)
+    if (points_into(block, address)) return block;
+  return Tensor();
+}
+
+const void* loop_library_function(const std::string& name) {
+  if (name == "allocate") return reinterpret_cast<const void*>(&allocate);
+  if (name == "matrix_product_f64") return reinterpret_cast<const void*>(&matrix_product<double>);
+  if (name == "matrix_product_f32") return reinterpret_cast<const void*>(&matrix_product<float>);
+  return nullptr;
+}
+
+}  // namespace weft::capture

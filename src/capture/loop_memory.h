@@ -1,0 +1,34 @@
+// Memory of native loops: the arrays that a loop makes, and what it calls in the library.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/tensor.h"
+
+namespace weft::capture {
+
+// The arrays one run of a loop has made. A block is used again as soon as no view points into it.
+class LoopMemory {
+ public:
+  // Becomes the memory of the loop that this thread runs, until it ends.
+  LoopMemory();
+  ~LoopMemory();
+  LoopMemory(const LoopMemory&) = delete;
+  LoopMemory& operator=(const LoopMemory&) = delete;
+
+  void* allocate(int64_t count, DType dtype, const void* const* live, int64_t num_live);
+  // The block that the address points into; undefined where it is none.
+  Tensor block(const void* address) const;
+
+ private:
+  std::vector<Tensor> blocks_;  // one dimension
+  LoopMemory* outer_;
+};
+
+// What generated code calls, by name; null for other names. Each has a type `NAME_function` in
+// loop_prelude.inc.
+const void* loop_library_function(const std::string& name);
+
+}  // namespace weft::capture

@@ -1,0 +1,240 @@
+"""Native loops over slices and whole arrays: what NumPy gives, element by element, with its errors and its views."""
+
+import copy
+import traceback
+
+import numpy as np
+import pytest
+
+import weft
+
+
+def forward_substitution(L, b):
+    x = np.zeros_like(b)
+    for i in range(L.shape[0]):
+        x[i] = (b[i] - L[i, :i] @ x[:i]) / L[i, i]
+    return x
+
+
+def orthonormal(A):
+    Q = np.zeros_like(A)
+    for k in range(A.shape[1]):
+        Q[:, k] = A[:, k] / np.sqrt(np.dot(A[:, k], A[:, k]))
+        for j in range(k + 1, A.shape[1]):
+            A[:, j] -= Q[:, k] * np.dot(Q[:, k], A[:, j])
+    return Q
+
+
+def knapsack(weights, values, capacity):
+    best = np.zeros(capacity + 1, dtype=np.int64)
+    for item in range(weights.size):
+        w = weights[item]
+        best[w:] = np.maximum(best[w:], best[:-w] + values[item])
+    return best
+
+
+def seam(energy):
+    cost = energy.copy()
+    for i in range(1, cost.shape[0]):
+        above = cost[i - 1]
+        left = np.concatenate([above[:1], above[:-1]])
+        right = np.concatenate([above[1:], above[-1:]])
+        cost[i] += np.minimum(above, np.minimum(left, right))
+    return cost, cost[-1].min()
+
+
+def conjugate_gradient(A, b, tolerance):
+    x = np.zeros_like(b)
+    r = b - A @ x
+    p = r.copy()
+    rr = r @ r
+    while rr > tolerance:
+        Ap = A @ p
+        step = rr / (p @ Ap)
+        x = x + step * p
+        r = r - step * Ap
+        after = r @ r
+        p = r + (after / rr) * p
+        rr = after
+    return x
+
+
+def shifted(a, n):
+    for i in range(1, n):
+        a[i:] += a[:-i]
+        a[:-1] = a[1:] * 0.5
+        a[::2] -= a[::-1][::2]
+    return a
+
+
+def folds(a, n):
+    totals = np.zeros((n, 6))
+    for i in range(1, n):
+        part = a[i:] * 2 - a[:-i]
+        totals[i, 0] = part.sum()
+        totals[i, 1] = np.max(part)
+        totals[i, 2] = part.min()
+        totals[i, 3] = part.argmax()
+        totals[i, 4] = np.argmin(part[::-1])
+        totals[i, 5] = part.mean()
+    return totals
+
+
+def swapped(a, b, steps):
+    for k in range(steps):
+        b[1:-1] = (a[:-2] + a[1:-1] + a[2:]) / 3
+        a, b = b, a
+    return a, b
+
+
+def many_dimensions(a, n):
+    out = np.zeros_like(a)
+    for i in range(n):
+        row = a[i]
+        out[i] = row[None, :, 0] * row[:, None, 1] + a[..., i, :1].T
+        out[:, i, ::-1] += a[i, :, :2] @ a[:2, i, :]
+        out[i, 1:, 1:] = np.where(out[i, :-1, :-1] > 0.5, out[i, 1:, 1:], -1)
+    return out
+
+
+def mixed_types(a, b, n):
+    for i in range(n):
+        a[i:] = b[: a.size - i] + i
+        b[i] = a[i] > 2
+        a[:i] *= 2
+    return a, b
+
+
+def kept(a, n):
+    older = a
+    old = a
+    for i in range(n):
+        older = old
+        old = a
+        a = a * 0.5 + i
+    return older, old, a
+
+
+def updated_in_place(a, n):
+    p = a
+    q = a[2:]
+    for i in range(n):
+        p += 1
+        q *= 2
+        r = p[1:]
+        r[i % 3] = i
+    return p, q, a
+
+
+def inputs(name, n):
+    rng = np.random.default_rng(n)
+    return {
+        "forward_substitution": lambda: (np.tril(rng.random((n, n))) + 2 * np.eye(n), rng.random(n)),
+        "orthonormal": lambda: (rng.random((n + 2, n)) + np.eye(n + 2, n) * 5,),
+        "knapsack": lambda: (rng.integers(1, 9, n), rng.integers(1, 100, n), 7 * n),
+        "seam": lambda: (rng.random((n, 17)),),
+        "conjugate_gradient": lambda: (np.diag(rng.random(n) + 1) + 0.01, rng.random(n), 1e-12),
+        "shifted": lambda: (rng.standard_normal(n + 3), n),
+        "folds": lambda: (rng.standard_normal(n + 40), n),
+        "swapped": lambda: (rng.random(n + 2), rng.random(n + 2), 9),
+        "many_dimensions": lambda: (rng.standard_normal((n, n, n)), n),
+        "mixed_types": lambda: (rng.standard_normal(n), rng.integers(0, 9, n).astype(np.int32), n),
+        "kept": lambda: (rng.standard_normal(n), n),
+        "updated_in_place": lambda: (rng.standard_normal(n + 4), n),
+    }[name]()
+
+
+PROGRAMS = [
+    forward_substitution, orthonormal, knapsack, seam, conjugate_gradient, shifted, folds, swapped,
+    many_dimensions, mixed_types, kept, updated_in_place,
+]  # fmt: skip
+
+
+def check_equal(got, expected):
+    if isinstance(expected, tuple):
+        assert len(got) == len(expected)
+        for g, e in zip(got, expected):
+            check_equal(g, e)
+        return
+    assert type(got) is type(expected)
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_programs(program):
+    compiled = weft.compile(program)
+    for n in (20, 33, 3, 64):
+        mine, theirs = (copy.deepcopy(inputs(program.__name__, n)) for _ in range(2))
+        check_equal(compiled(*mine), program(*theirs))
+        for m, t in zip(mine, theirs):
+            if isinstance(t, np.ndarray):
+                check_equal(m, t)
+
+
+def test_results_alias_as_in_numpy():
+    a = np.arange(40.0)
+    p, q, same = weft.compile(updated_in_place)(a, 20)
+    assert p is a and same is a
+    assert np.shares_memory(q, a)
+    assert not np.shares_memory(*weft.compile(kept)(a, 20)[1:])
+
+
+def row_of_loop(a, n):
+    total = a[0] * 0
+    for i in range(n):
+        total = total + a[i]
+    return total
+
+
+def test_result_is_an_array_of_its_own():
+    a = np.ones((30, 5))
+    compiled = weft.compile(row_of_loop)
+    first, second = compiled(a, 30), compiled(a, 30)
+    first[:] = -1
+    assert second.tolist() == [30.0] * 5
+    assert first.flags.c_contiguous and first.flags.writeable
+
+
+def fails_to_broadcast(a, n):
+    for i in range(n):
+        a[:i] = a[: i + 1 + i // 20] * 2 if i > 25 else 0
+    return a
+
+
+def index_out_of_range(a, n):
+    for i in range(n):
+        a[i, 1:] = a[i + 1, :-1]
+    return a
+
+
+def empty_maximum(a, n):
+    for i in range(n):
+        a[i] = a[i:n - 1].max()
+    return a
+
+
+@pytest.mark.parametrize(
+    "program, shape", [(fails_to_broadcast, (40,)), (index_out_of_range, (40, 5)), (empty_maximum, (40,))]
+)
+def test_errors(program, shape):
+    def outcome(function):
+        a = np.arange(float(np.prod(shape))).reshape(shape)
+        with pytest.raises(Exception) as caught:
+            function(a, 40)
+        line = traceback.extract_tb(caught.value.__traceback__)[-1].line
+        return type(caught.value), str(caught.value), line, a.tolist()
+
+    assert outcome(weft.compile(program)) == outcome(program)
+
+
+def test_read_only():
+    def fill(a, n):
+        for i in range(n):
+            a[i:] = i
+        return a
+
+    a = np.zeros(30)
+    a.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        weft.compile(fill)(a, 30)
