@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -245,6 +246,56 @@ Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands) {
     result = Tensor::empty(call.shaped->impl()->shape, call.result);
     return result.data();
   });
+  return result;
+}
+
+namespace {
+
+// One of the operands that has the result's shape and that nobody else has; null where there is none.
+Tensor* replaceable(std::span<Operand> operands, const SmallCall& call) {
+  for (Operand& operand : operands) {
+    Tensor* tensor = std::get_if<Tensor>(&operand);
+    if (tensor == nullptr || tensor->impl().use_count() != 1 || tensor->dim() != call.shaped->dim()) continue;
+    std::atomic_thread_fence(std::memory_order_acquire);  // after what other threads read before they let go of it
+    return tensor;
+  }
+  return nullptr;
+}
+
+// `tensor` as another one of its shape, without the memory that a new one takes.
+void become(const Tensor& tensor, DType dtype, std::shared_ptr<Storage> storage) {
+  TensorImpl& impl = *tensor.impl();
+  impl.storage = std::move(storage);
+  impl.dtype = dtype;
+  impl.offset = 0;
+  int64_t stride = 1;
+  for (size_t d = impl.shape.size(); d-- > 0;) {
+    impl.strides[d] = stride;
+    stride *= std::max<int64_t>(impl.shape[d], 1);
+  }
+}
+
+}  // namespace
+
+Tensor run_small_pointwise(const OpDef& op, std::span<Operand> operands) {
+  Tensor result;
+  Tensor* replaced = nullptr;
+  DType dtype{};
+  std::shared_ptr<Storage> storage;
+  run_small(op, operands, [&](const SmallCall& call) {
+    replaced = replaceable(operands, call);
+    if (replaced == nullptr) {
+      result = Tensor::empty(call.shaped->impl()->shape, call.result);
+      return result.data();
+    }
+    dtype = call.result;
+    storage = Storage::allocate(static_cast<size_t>(call.count * itemsize(dtype)));
+    return storage->data();
+  });
+  if (replaced != nullptr) {
+    become(*replaced, dtype, std::move(storage));
+    result = std::move(*replaced);
+  }
   return result;
 }
 

@@ -124,6 +124,7 @@ struct PointwiseCall {
     }
   }
   std::span<const Operand> operands() const { return std::span(storage).first(count); }
+  std::span<Operand> operands() { return std::span(storage).first(count); }
 
   std::array<Operand, 4> storage;
   size_t count = 0;
@@ -134,8 +135,10 @@ struct PointwiseCall {
 
 void forward(const OpDef& op, std::span<IValue> arguments, IValue* results) {
   if (op.kind == ops::OpKind::Pointwise) {
-    const PointwiseCall call(op, arguments);
-    results[0] = IValue(ops::invoke(op, call.operands(), call.attrs, Promotion::Torch));
+    PointwiseCall call(op, arguments);
+    Tensor result;
+    if (call.attrs.items().empty()) result = ops::run_small_pointwise(op, call.operands());
+    results[0] = IValue(result.defined() ? std::move(result) : ops::invoke(op, call.operands(), call.attrs, Promotion::Torch));
     return;
   }
   Attrs attrs;

@@ -540,3 +540,27 @@ def test_runtime_errors_have_the_scripts_stack():
     assert f"line {line_of(fails, 2)}, in fails" in str(caught.value)
     with pytest.raises(weft.jit.Error, match="negative"):
         compiled(x23(), -1)
+
+
+def test_results_in_the_place_of_operands():
+    """The interpreter writes over what nobody else has: views, lists and the caller's tensors keep their elements."""
+
+    @weft.jit.script
+    def function(x: weft.Tensor) -> Tuple[weft.Tensor, weft.Tensor, weft.Tensor, weft.Tensor, weft.Tensor]:
+        a = x + 1
+        view = a.view(-1)
+        kept = [a * 3]
+        b = a * 2
+        above = (b - 1) > 5
+        turned = (x + 0.5).t() * 2
+        expanded = (x[:, :1] + 1).expand(2, 3) - 1
+        return view, kept[0] - 1, above, turned, expanded
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    given = weft.tensor(x)
+    results = [result.numpy() for result in function(given)]
+    expected = [(x + 1).reshape(-1), (x + 1) * 3 - 1, (x + 1) * 2 - 1 > 5, (x + 0.5).T * 2, np.broadcast_to(x[:, :1], (2, 3))]
+    for result, wanted in zip(results, expected):
+        assert result.dtype == wanted.dtype
+        np.testing.assert_array_equal(result, wanted)
+    np.testing.assert_array_equal(given.numpy(), x)
