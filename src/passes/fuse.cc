@@ -259,9 +259,14 @@ class Fuser {
     for (size_t k = 0; k < depends; ++k)
       if (k >= visit.enclosing.size() || !visit.loops.count(visit.enclosing[k]))
         return "it varies along inner loops only, and would be reduced again for each outer position";
-    constexpr int64_t kShort = 64;
-    Sym extent = codegen::reduction_extent(*visit.value->def);
-    bool is_short = extent.is_constant() && extent.constant() <= kShort;
+    // Inside another reduction, positions of the outer one share a vector. Along the innermost dimension their
+    // elements lie apart; a loop of its own reads them in order.
+    const ir::Node& node = *visit.value->def;
+    const std::vector<size_t> dims = codegen::reduced_dims(node);
+    const bool innermost = !dims.empty() && dims.back() + 1 == node.inputs[0]->tensor().shape.size();
+    const int64_t most = innermost ? 16 : 64;
+    Sym extent = codegen::reduction_extent(node);
+    bool is_short = extent.is_constant() && extent.constant() <= most;
     if (depends > num_outer && !is_short) return "it is reduced inside another reduction";
     return "";
   }
