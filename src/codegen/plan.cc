@@ -152,6 +152,7 @@ class Planner {
     find_last_uses();
     find_taken_bases();
     plan_.num_slots_ = static_cast<int>(slots_.size());
+    plan_in_place(plan_.steps_, plan_.write_backs_, plan_.output_slots_, static_cast<int>(graph_.inputs().size()), plan_.num_slots_);
     if (log::enabled(log::Channel::Schedule)) log::write(log::Channel::Schedule, plan_.describe());
   }
 
@@ -210,6 +211,8 @@ class Planner {
     step.functions = printed.functions;
     step.description = fmt::format("kernel {}:", nest.name);
     for (const std::string& comment : nest.comments) step.description += " " + comment + ";";
+    for (const ir::Value* root : group.roots)
+      for (const ir::Value* value : fusion_.elsewhere[root]) step.reads_elsewhere.push_back(slot_of(value));
     for (const Buffer& buffer : nest.buffers) {
       step.arrays.push_back(slot_of(buffer.value));
       if (buffer.written && !fusion_.updating.count(buffer.value))
@@ -244,6 +247,7 @@ class Planner {
     if (!update.is_copied) step.results.push_back(slot_of(update.source));
     step.description = "copy of what is not replaced";
     step.takes_base = !update.keeps_base;
+    step.keeps_base = update.keeps_base;
     plan_.steps_.push_back(std::move(step));
   }
 
@@ -364,26 +368,42 @@ void Plan::bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>&
     symbols[static_cast<size_t>(source.symbol)] = inputs[source.input].shape()[source.dim];
 }
 
+// Nothing else may see an input change before the end.
+bool Plan::may_write_homes(const std::vector<Tensor>& inputs) const {
+  for (const PlannedWriteBack& write : write_backs_) {
+    if (!write.is_home) continue;
+    const Tensor& home = inputs[write.input];
+    if (home.storage()->read_only() || !is_contiguous(home.shape(), home.strides())) return false;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (i != write.input && may_overlap(inputs[i], home)) return false;
+  }
+  return true;
+}
+
 std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
-  std::vector<int64_t> symbols;
-  bind_symbols(inputs, symbols);
-  std::vector<Tensor> slots(static_cast<size_t>(num_slots_));
-  std::copy(inputs.begin(), inputs.end(), slots.begin());
-  for (const auto& [slot, tensor] : constants_) slots[static_cast<size_t>(slot)] = tensor;
+  Run run;
+  bind_symbols(inputs, run.symbols);
+  run.slots.resize(static_cast<size_t>(num_slots_));
+  run.at_home = may_write_homes(inputs);
+  std::copy(inputs.begin(), inputs.end(), run.slots.begin());
+  for (const auto& [slot, tensor] : constants_) run.slots[static_cast<size_t>(slot)] = tensor;
   for (const PlanStep& step : steps_) {
     if (step.kernel)
-      run_kernel(step, slots, symbols);
+      run_kernel(step, run);
     else if (step.is_update)
-      run_update(step, slots, symbols);
+      run_update(step, run);
     else
-      run_call(step, slots, symbols);
-    for (int slot : step.released) slots[static_cast<size_t>(slot)] = Tensor();
+      run_call(step, run);
+    for (int slot : step.released) run.slots[static_cast<size_t>(slot)] = Tensor();
   }
   std::vector<Tensor> outputs;
   outputs.reserve(output_slots_.size());
-  for (int slot : output_slots_) outputs.push_back(slots[static_cast<size_t>(slot)]);
-  if (write_backs_.empty()) return outputs;
+  for (int slot : output_slots_) outputs.push_back(run.slots[static_cast<size_t>(slot)]);
+  if (!write_backs_.empty()) write_back(inputs, run, outputs);
+  return outputs;
+}
 
+void Plan::write_back(const std::vector<Tensor>& inputs, const Run& run, std::vector<Tensor>& outputs) const {
   // All values are those before any input changes.
   auto detach = [&](Tensor& tensor) {
     for (const PlannedWriteBack& write : write_backs_)
@@ -393,25 +413,30 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
       }
   };
   std::vector<Tensor> sources;
-  for (const PlannedWriteBack& write : write_backs_)
-    sources.push_back(slots[static_cast<size_t>(write.slot)]);
-  for (Tensor& source : sources) detach(source);
+  for (const PlannedWriteBack& write : write_backs_) {
+    const bool is_there = write.is_home && run.at_home;
+    sources.push_back(is_there ? Tensor() : run.slots[static_cast<size_t>(write.slot)]);
+    if (!is_there) detach(sources.back());
+  }
   for (Tensor& output : outputs) detach(output);
   for (size_t i = 0; i < sources.size(); ++i) {
     const Tensor& target = inputs[write_backs_[i].input];
+    if (!sources[i].defined()) continue;
     if (write_backs_[i].starts.empty())
       target.copy_from(sources[i]);
     else
-      part_of(target, first_positions(write_backs_[i].starts, target.shape(), symbols), sources[i].shape())
+      part_of(target, first_positions(write_backs_[i].starts, target.shape(), run.symbols), sources[i].shape())
           .copy_from(sources[i]);
   }
-  return outputs;
 }
 
-void Plan::run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
-                      const std::vector<int64_t>& symbols) const {
-  for (const PlannedOutput& output : step.outputs)
-    slots[static_cast<size_t>(output.slot)] = Tensor::empty(output.shape.evaluate(symbols), output.dtype);
+void Plan::run_kernel(const PlanStep& step, Run& run) const {
+  std::vector<Tensor>& slots = run.slots;
+  for (const PlannedOutput& output : step.outputs) {
+    slots[static_cast<size_t>(output.slot)] = output.home >= 0 && run.at_home
+                                                  ? slots[static_cast<size_t>(output.home)]
+                                                  : Tensor::empty(output.shape.evaluate(run.symbols), output.dtype);
+  }
   constexpr size_t kFew = 32;
   void* few[kFew];
   std::vector<void*> many;
@@ -422,17 +447,22 @@ void Plan::run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
   }
   for (size_t i = 0; i < step.arrays.size(); ++i)
     arrays[i] = slots[static_cast<size_t>(step.arrays[i])].data();
-  step.kernel(arrays, symbols.data(), step.functions.data(), reinterpret_cast<void*>(&parallel_for_raw));
+  step.kernel(arrays, run.symbols.data(), step.functions.data(), reinterpret_cast<void*>(&parallel_for_raw));
 }
 
-void Plan::run_update(const PlanStep& step, std::vector<Tensor>& slots,
-                      const std::vector<int64_t>& symbols) const {
+bool Plan::is_over_base(const PlanStep& step, const Run& run) const {
+  const bool is_input = static_cast<size_t>(step.inputs[0]) < input_strides_.size();
+  return step.is_over_base && (run.at_home || !is_input);
+}
+
+void Plan::run_update(const PlanStep& step, Run& run) const {
+  std::vector<Tensor>& slots = run.slots;
   const Tensor base = slots[static_cast<size_t>(step.inputs[0])];
-  const Shape shape = step.outputs[0].shape.evaluate(symbols), part = step.outputs[1].shape.evaluate(symbols);
-  const Shape first = first_positions(step.starts, shape, symbols);
+  const Shape shape = step.outputs[0].shape.evaluate(run.symbols), part = step.outputs[1].shape.evaluate(run.symbols);
+  const Shape first = first_positions(step.starts, shape, run.symbols);
   // The slot and `base` are two.
-  const bool in_place = step.takes_base && base.impl().use_count() == 2 && base.storage().use_count() == 1 &&
-                        is_contiguous(base.shape(), base.strides());
+  const bool is_owned = step.takes_base && base.impl().use_count() == 2 && base.storage().use_count() == 1;
+  const bool in_place = (is_owned || is_over_base(step, run)) && is_contiguous(base.shape(), base.strides());
   const Tensor result = in_place ? base : copy_around(base, first, part);
   slots[static_cast<size_t>(step.outputs[0].slot)] = result;
   const Tensor room = part_of(result, first, part);
@@ -443,23 +473,24 @@ void Plan::run_update(const PlanStep& step, std::vector<Tensor>& slots,
 }
 
 // slice_update without a copy of its first operand. False: it is needed.
-bool Plan::replace_in_place(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const {
-  const Tensor& base = slots[static_cast<size_t>(step.inputs[0])];
+bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
+  const Tensor& base = run.slots[static_cast<size_t>(step.inputs[0])];
   // One element may stand for many (an expanded number).
-  if (!is_sole_owner(base) || !is_contiguous(base.shape(), base.strides())) return false;
-  ops::Attrs attrs = has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs;
-  ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0].copy_from(slots[static_cast<size_t>(step.inputs[1])]);
-  slots[static_cast<size_t>(step.results[0])] = base;
+  if (!is_contiguous(base.shape(), base.strides())) return false;
+  if (!(step.takes_base && is_sole_owner(base)) && !is_over_base(step, run)) return false;
+  ops::Attrs attrs = has_symbols(step.attrs) ? ir::evaluate(step.attrs, run.symbols) : step.attrs;
+  ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0].copy_from(run.slots[static_cast<size_t>(step.inputs[1])]);
+  run.slots[static_cast<size_t>(step.results[0])] = base;
   return true;
 }
 
-void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots,
-                    const std::vector<int64_t>& symbols) const {
-  if (step.takes_base && replace_in_place(step, slots, symbols)) return;
+void Plan::run_call(const PlanStep& step, Run& run) const {
+  std::vector<Tensor>& slots = run.slots;
+  if ((step.takes_base || step.is_over_base) && replace_in_place(step, run)) return;
   std::vector<Tensor> operands;
   operands.reserve(step.inputs.size());
   for (int slot : step.inputs) operands.push_back(slot >= 0 ? slots[static_cast<size_t>(slot)] : Tensor());
-  if (step.part) operands.push_back(part_in(*step.part, slots, symbols));
+  if (step.part) operands.push_back(part_in(*step.part, slots, run.symbols));
   std::vector<Tensor> results;
   try {
     if (const ops::Attr* through = step.node->attrs.find("through"))
@@ -468,7 +499,7 @@ void Plan::run_call(const PlanStep& step, std::vector<Tensor>& slots,
       results = step.prepared(operands);
     else
       results = ops::call(*step.node->op,
-                          {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, symbols) : step.attrs});
+                          {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, run.symbols) : step.attrs});
   } catch (const Error& error) {
     std::string where = step.node->location.str();
     if (where.empty()) throw;

@@ -25,6 +25,7 @@ struct PlannedOutput {
   int slot;
   DType dtype;
   PlannedShape shape;
+  int home = -1;  // the input that it is written back to, and whose memory it may take at once
 };
 
 // Elements of the last dimension, from `first` on.
@@ -39,6 +40,7 @@ struct PlanStep {
   std::vector<int> arrays;             // slots, in the kernel's order
   std::vector<PlannedOutput> outputs;  // allocated before it runs
   std::vector<const void*> functions;
+  std::vector<int> reads_elsewhere;  // at other positions than the kernel writes
   // … or an operator call.
   const ir::Node* node = nullptr;
   ops::Attrs attrs;
@@ -52,6 +54,9 @@ struct PlanStep {
   // Of an update, and of an operator call that gives inputs[0] with something replaced: nothing uses inputs[0] later. Where
   // no other tensor has its memory either, the result is written there.
   bool takes_base = false;
+  bool keeps_base = false;  // the kernel that writes the part reads the base elsewhere
+  // The same, and no other tensor has its memory: it is the result of an earlier step, or an input that is written back.
+  bool is_over_base = false;
 
   // … whose result is a part of a slot's tensor: these channels of a concatenation.
   std::optional<PlannedPart> part;
@@ -66,7 +71,13 @@ struct PlannedWriteBack {
   size_t input;
   int slot;
   std::vector<std::pair<size_t, Sym>> starts;  // of the part that is written; none: all
+  bool is_home = false;                        // computed in the input's memory, where that may be
 };
+
+// Decides which steps write over what nothing needs any more: over a base, or over an input that is written back
+// (is_over_base, home, is_home). `num_inputs`: the slots of the inputs are the first.
+void plan_in_place(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs, const std::vector<int>& output_slots,
+                   int num_inputs, int num_slots);
 
 struct SymbolSource {
   int symbol;
@@ -100,11 +111,19 @@ class Plan {
   std::vector<std::shared_ptr<const runtime::Module>> modules_;
 
   void bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const;
-  void run_kernel(const PlanStep& step, std::vector<Tensor>& slots,
-                  const std::vector<int64_t>& symbols) const;
-  void run_update(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
-  bool replace_in_place(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
-  void run_call(const PlanStep& step, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) const;
+  // What a run holds. `at_home`: inputs that are written back may be written before the end.
+  struct Run {
+    std::vector<Tensor> slots;
+    std::vector<int64_t> symbols;
+    bool at_home;
+  };
+  bool may_write_homes(const std::vector<Tensor>& inputs) const;
+  void run_kernel(const PlanStep& step, Run& run) const;
+  void run_update(const PlanStep& step, Run& run) const;
+  bool replace_in_place(const PlanStep& step, Run& run) const;
+  void run_call(const PlanStep& step, Run& run) const;
+  bool is_over_base(const PlanStep& step, const Run& run) const;
+  void write_back(const std::vector<Tensor>& inputs, const Run& run, std::vector<Tensor>& outputs) const;
   friend class Planner;
 };
 

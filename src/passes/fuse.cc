@@ -24,16 +24,19 @@ std::string label(const ir::Value* value) {
 
 class Fuser {
  public:
-  Fuser(const ir::Graph& graph, const std::vector<SymShape>& input_strides) : graph_(graph) {
+  // `apart`: results of updates that are not computed in the memory of the input that they are written back to.
+  Fuser(const ir::Graph& graph, const std::vector<SymShape>& input_strides, const std::set<const ir::Value*>& apart)
+      : graph_(graph), apart_(apart) {
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const ir::Value* input = graph.inputs()[i];
       bool known = i < input_strides.size() && input_strides[i].size() == input->tensor().shape.size();
+      if (known) strided_.insert(input);
       plan_.memory.strides[input] =
           known ? input_strides[i] : codegen::contiguous_sym_strides(input->tensor().shape);
     }
   }
 
-  FusionPlan run() {
+  const FusionPlan& run() {
     collect_required();
     constexpr int kMaxRounds = 100;
     for (int round = 0; round < kMaxRounds && store_what_would_repeat(); ++round) {
@@ -41,11 +44,24 @@ class Fuser {
     make_steps();
     while (store_what_kernels_share()) make_steps();
     for (auto& [result, update] : plan_.updates) update.keeps_base = !update.is_copied && reads_base_elsewhere(update);
-    return std::move(plan_);
+    for (const FusionStep& step : plan_.steps)
+      for (ir::Value* root : step.group.roots) plan_.elsewhere[root] = needs_of(root).elsewhere;
+    return plan_;
+  }
+
+  // Of the updates that run() had computed in the memory of an input: those for which that is too early.
+  std::set<const ir::Value*> too_early() {
+    std::set<const ir::Value*> found;
+    for (const ir::Value* result : over_inputs_)
+      if (!may_replace_input(plan_.updates.at(result))) found.insert(result);
+    return found;
   }
 
  private:
   const ir::Graph& graph_;
+  const std::set<const ir::Value*>& apart_;
+  std::set<const ir::Value*> strided_;      // inputs that are not contiguous
+  std::set<const ir::Value*> over_inputs_;  // results of updates that are written back, and whose part a kernel writes
   FusionPlan plan_;
   std::map<const ir::Node*, size_t> order_;
   std::vector<ir::Node*> nodes_;   // in order
@@ -157,7 +173,10 @@ class Fuser {
     std::set<size_t> dims;
     for (const auto& [dim, start] : update.starts)
       if (!dims.insert(dim).second) return false;
-    if (is_written_back_only(update)) {
+    const bool written_back = is_written_back_only(update);
+    if (written_back && !apart_.count(update.result) && !strided_.count(update.base) && is_written_in_place(update)) {
+      over_inputs_.insert(update.result);
+    } else if (written_back) {
       plan_.in_place.emplace(update.result, update);
       absorbed_.insert(update.result->def);
       return true;
@@ -196,6 +215,34 @@ class Fuser {
       if (write_back.value == update.result) own = graph_.inputs()[write_back.input] == update.base;
     }
     return writes == 1 && own;
+  }
+
+  // Does nothing from the part's kernel on need what the input held before, also if an operator fails?
+  bool may_replace_input(const Update& update) {
+    if (update.keeps_base) return false;
+    const auto is_old = [&](const ir::Value* value) { return value && view_root(value) == update.base; };
+    for (const ir::Value* output : graph_.outputs())
+      if (is_old(output)) return false;
+    for (const ir::WriteBack& write_back : graph_.write_backs)
+      if (is_old(write_back.value)) return false;
+    bool after = false;
+    for (const FusionStep& step : plan_.steps) {
+      const auto& roots = step.group.roots;
+      if (step.node && has_effects(*step.node)) return false;
+      if (after && step.node && !replaces_or_views(*step.node)) return false;
+      if (after && step.node && std::any_of(step.node->inputs.begin(), step.node->inputs.end(), is_old)) return false;
+      for (ir::Value* root : roots) {
+        if (!after) break;
+        if (!plan_.updating.count(root)) return false;  // memory for it may be wanting
+        const std::vector<const ir::Value*> reads = needs_of(root).reads;
+        if (std::any_of(reads.begin(), reads.end(), is_old)) return false;
+      }
+      after = after || std::find(roots.begin(), roots.end(), update.source) != roots.end();
+    }
+    return true;
+  }
+  static bool replaces_or_views(const ir::Node& node) {
+    return node.kind == ir::NodeKind::Constant || node.is("slice_update") || codegen::is_index_view(node);
   }
 
   void store_update(const Update& update) {
@@ -422,7 +469,14 @@ class Fuser {
 }  // namespace
 
 FusionPlan fuse(const ir::Graph& graph, const std::vector<SymShape>& input_strides) {
-  return Fuser(graph, input_strides).run();
+  std::set<const ir::Value*> apart;
+  for (;;) {
+    Fuser fuser(graph, input_strides, apart);
+    FusionPlan plan = fuser.run();
+    const std::set<const ir::Value*> too_early = fuser.too_early();
+    if (too_early.empty()) return plan;
+    apart.insert(too_early.begin(), too_early.end());
+  }
 }
 
 }  // namespace weft::passes

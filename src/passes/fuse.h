@@ -39,6 +39,8 @@ struct FusionPlan {
   std::map<const ir::Value*, Update> updates;   // by result
   std::set<const ir::Value*> updating;          // their sources
   std::map<const ir::Value*, Update> in_place;  // results that are written back to their base, and used nowhere else
+  // By value that a kernel writes: what that kernel reads at other positions than it writes the value.
+  std::map<const ir::Value*, std::set<const ir::Value*>> elsewhere;
   std::vector<FusionStep> steps;   // in order of execution
   codegen::Memory memory;          // everything held, with strides in elements
   std::vector<std::string> notes;  // what was stored or kept apart, and why: WEFT_LOGS=fusion
