@@ -52,6 +52,7 @@ bool ensure_ready() {
   register_numpy_ufunc_methods();
   for (const char* module : {"weft._entered", "weft._entered_library"})
     if (!register_replacements(module)) return false;
+  register_numpy_fft();
   register_numpy_making();
   register_numpy_index();
   ready = true;

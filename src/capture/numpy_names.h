@@ -44,6 +44,7 @@ void register_numpy_reductions();
 void register_numpy_shapes();
 void register_numpy_sequences();
 void register_numpy_linalg();
+void register_numpy_fft();
 void register_numpy_sorting();
 void register_numpy_positions();
 void register_numpy_ufunc_methods();

@@ -4,12 +4,13 @@ They cover what graphs can hold; everything else goes through plainly(), where t
 own function runs, which also raises NumPy's own errors.
 """
 
-from . import arrays, fitting, histograms, linalg, order, reductions, selecting, sets, shapes, ufuncs
+from . import arrays, fft, fitting, histograms, linalg, order, reductions, selecting, sets, shapes, ufuncs
 from ._core import REPLACEMENTS, operator, plainly, require, sized
 
 __all__ = [
     "REPLACEMENTS",
     "arrays",
+    "fft",
     "fitting",
     "histograms",
     "linalg",

@@ -1,0 +1,287 @@
+"""numpy.fft: each transform is one node per axis."""
+
+import numpy as np
+
+from ._core import operator, plainly, replaces
+
+# The norm attribute of weft's operators: n to the power of -norm / 2.
+_FORWARD = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
+_INVERSE = {None: 2, "backward": 2, "ortho": 1, "forward": 0}
+_SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def laid_out(value, like):
+    """The value in the memory order of `like`, as NumPy allocates results."""
+    return np.asarray(value, order="F") if like.flags.fnc else value
+
+
+def _usable(x, n, axis, norm):
+    """Whether numpy.fft makes no error of these, and graphs can hold them."""
+    return (
+        x.dtype.char in "fdFDlqibhBHILQ?"
+        and isinstance(axis, int)
+        and -x.ndim <= axis < x.ndim
+        and isinstance(n, int)
+        and n >= 1
+        and (norm is None or norm in ("backward", "ortho", "forward"))
+    )
+
+
+def _transformed(name, x, n, axis, norm, **attributes):
+    """The operator on x. Without a factor NumPy's loops are those of double precision."""
+    single = x.dtype.char in "fF" and norm == 0
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) if single else x
+    result = operator(name, wide, n=n, dim=axis, norm=norm, **attributes)
+    if single:
+        result = result.astype(np.float32 if name == "fft_c2r" else np.complex64)
+    return laid_out(result, x)
+
+
+def _complex_of(x):
+    return x if x.dtype.kind == "c" else x.astype(np.complex64 if x.dtype.char == "f" else np.complex128)
+
+
+def _real_of(x):
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+
+def _forward(x, n, axis, norm):
+    if x.dtype.kind == "c":
+        return _transformed("fft_c2c", x, n, axis, _FORWARD[norm], inverse=False)
+    return _transformed("fft_r2c", _real_of(x), n, axis, _FORWARD[norm], onesided=False)
+
+
+def _inverse(x, n, axis, norm):
+    return _transformed("fft_c2c", _complex_of(x), n, axis, _INVERSE[norm], inverse=True)
+
+
+def _real(x, n, axis, norm):
+    return _transformed("fft_r2c", _real_of(x), n, axis, _FORWARD[norm], onesided=True)
+
+
+def _to_real(x, n, axis, norm):
+    return _transformed("fft_c2r", _complex_of(x), n, axis, _INVERSE[norm])
+
+
+def _along(x, n, axis):
+    return x.shape[axis] if n is None and isinstance(axis, int) and -x.ndim <= axis < x.ndim else n
+
+
+def _fits(out, result):
+    return isinstance(out, np.ndarray) and out.dtype == result.dtype and out.shape == result.shape
+
+
+def _into(result, out):
+    out[...] = result
+    return out
+
+
+@replaces("numpy.fft.fft")
+def fft(a, n=None, axis=-1, norm=None, out=None):
+    x = np.asarray(a)
+    size = _along(x, n, axis)
+    if not _usable(x, size, axis, norm):
+        return plainly(np.fft.fft, a, n, axis, norm, out)
+    result = _forward(x, size, axis, norm)
+    if out is None:
+        return result
+    return _into(result, out) if _fits(out, result) else plainly(np.fft.fft, a, n, axis, norm, out)
+
+
+@replaces("numpy.fft.ifft")
+def ifft(a, n=None, axis=-1, norm=None, out=None):
+    x = np.asarray(a)
+    size = _along(x, n, axis)
+    if not _usable(x, size, axis, norm):
+        return plainly(np.fft.ifft, a, n, axis, norm, out)
+    result = _inverse(x, size, axis, norm)
+    if out is None:
+        return result
+    return _into(result, out) if _fits(out, result) else plainly(np.fft.ifft, a, n, axis, norm, out)
+
+
+@replaces("numpy.fft.rfft")
+def rfft(a, n=None, axis=-1, norm=None, out=None):
+    x = np.asarray(a)
+    size = _along(x, n, axis)
+    if not _usable(x, size, axis, norm) or x.dtype.kind == "c":
+        return plainly(np.fft.rfft, a, n, axis, norm, out)
+    result = _real(x, size, axis, norm)
+    if out is None:
+        return result
+    return _into(result, out) if _fits(out, result) else plainly(np.fft.rfft, a, n, axis, norm, out)
+
+
+def _real_size(x, n, axis):
+    size = _along(x, n, axis)
+    return (size - 1) * 2 if n is None and size is not None else size
+
+
+@replaces("numpy.fft.irfft")
+def irfft(a, n=None, axis=-1, norm=None, out=None):
+    x = np.asarray(a)
+    size = _real_size(x, n, axis)
+    if not _usable(x, size, axis, norm):
+        return plainly(np.fft.irfft, a, n, axis, norm, out)
+    result = _to_real(x, size, axis, norm)
+    if out is None:
+        return result
+    return _into(result, out) if _fits(out, result) else plainly(np.fft.irfft, a, n, axis, norm, out)
+
+
+@replaces("numpy.fft.hfft")
+def hfft(a, n=None, axis=-1, norm=None, out=None):
+    x = np.asarray(a)
+    size = _real_size(x, n, axis)
+    if not _usable(x, size, axis, norm):
+        return plainly(np.fft.hfft, a, n, axis, norm, out)
+    return _to_real(np.conjugate(x), size, axis, _SWAPPED[norm])  # NumPy does not write to out
+
+
+@replaces("numpy.fft.ihfft")
+def ihfft(a, n=None, axis=-1, norm=None, out=None):
+    x = np.asarray(a)
+    size = _along(x, n, axis)
+    if not _usable(x, size, axis, norm) or x.dtype.kind == "c":
+        return plainly(np.fft.ihfft, a, n, axis, norm, out)
+    result = np.conjugate(_real(x, size, axis, _SWAPPED[norm]))
+    if out is None:
+        return result
+    return _into(result, out) if _fits(out, result) else plainly(np.fft.ihfft, a, n, axis, norm, out)
+
+
+def _sizes(x, s, axes, real_result=False):
+    """Pairs of size and axis, in NumPy's order; None for what it makes an error or a warning of."""
+    if axes is None:
+        if s is not None:
+            return None
+        axes = tuple(range(-x.ndim, 0))
+    if not isinstance(axes, tuple | list) or len(axes) == 0 or (s is not None and len(s) != len(axes)):
+        return None
+    pairs = []
+    for place in range(len(axes)):
+        axis = axes[place]
+        if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+            return None
+        size = x.shape[axis]
+        if s is None:
+            if real_result and place == len(axes) - 1:
+                size = (size - 1) * 2
+        elif not isinstance(s[place], int):
+            return None
+        elif s[place] != -1:
+            size = s[place]
+        if size < 1:
+            return None
+        pairs.append((size, axis))
+    return pairs
+
+
+def _usable_all(x, pairs, norm):
+    return pairs is not None and _usable(x, pairs[0][0], pairs[0][1], norm)
+
+
+def _several(function, step, a, s, axes, norm, out):
+    x = np.asarray(a)
+    pairs = _sizes(x, s, axes)
+    if not _usable_all(x, pairs, norm):
+        return plainly(function, a, s, axes, norm, out)
+    result = x
+    for size, axis in pairs[::-1]:
+        result = step(result, size, axis, norm)
+    if out is None:
+        return result
+    return _into(result, out) if _fits(out, result) else plainly(function, a, s, axes, norm, out)
+
+
+@replaces("numpy.fft.fftn")
+def fftn(a, s=None, axes=None, norm=None, out=None):
+    return _several(np.fft.fftn, _forward, a, s, axes, norm, out)
+
+
+@replaces("numpy.fft.ifftn")
+def ifftn(a, s=None, axes=None, norm=None, out=None):
+    return _several(np.fft.ifftn, _inverse, a, s, axes, norm, out)
+
+
+@replaces("numpy.fft.fft2")
+def fft2(a, s=None, axes=(-2, -1), norm=None, out=None):
+    return _several(np.fft.fft2, _forward, a, s, axes, norm, out)
+
+
+@replaces("numpy.fft.ifft2")
+def ifft2(a, s=None, axes=(-2, -1), norm=None, out=None):
+    return _several(np.fft.ifft2, _inverse, a, s, axes, norm, out)
+
+
+def _several_real(function, a, s, axes, norm, out):
+    x = np.asarray(a)
+    pairs = _sizes(x, s, axes)
+    if not _usable_all(x, pairs, norm) or x.dtype.kind == "c":
+        return plainly(function, a, s, axes, norm, out)
+    result = _real(x, pairs[-1][0], pairs[-1][1], norm)
+    for size, axis in pairs[-2::-1]:
+        result = _forward(result, size, axis, norm)
+    if out is None:
+        return result
+    return _into(result, out) if _fits(out, result) else plainly(function, a, s, axes, norm, out)
+
+
+@replaces("numpy.fft.rfftn")
+def rfftn(a, s=None, axes=None, norm=None, out=None):
+    return _several_real(np.fft.rfftn, a, s, axes, norm, out)
+
+
+@replaces("numpy.fft.rfft2")
+def rfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
+    return _several_real(np.fft.rfft2, a, s, axes, norm, out)
+
+
+def _several_to_real(function, a, s, axes, norm, out):
+    x = np.asarray(a)
+    pairs = _sizes(x, s, axes, True)
+    if not _usable_all(x, pairs, norm):
+        return plainly(function, a, s, axes, norm, out)
+    result = x
+    for size, axis in pairs[:-1]:
+        result = _inverse(result, size, axis, norm)
+    result = _to_real(result, pairs[-1][0], pairs[-1][1], norm)
+    if out is None:
+        return result
+    return _into(result, out) if _fits(out, result) else plainly(function, a, s, axes, norm, out)
+
+
+@replaces("numpy.fft.irfftn")
+def irfftn(a, s=None, axes=None, norm=None, out=None):
+    return _several_to_real(np.fft.irfftn, a, s, axes, norm, out)
+
+
+@replaces("numpy.fft.irfft2")
+def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
+    return _several_to_real(np.fft.irfft2, a, s, axes, norm, out)
+
+
+def _shift_axes(x, axes):
+    if axes is None:
+        return tuple(range(x.ndim))
+    return (axes,) if isinstance(axes, int) else tuple(axes)
+
+
+@replaces("numpy.fft.fftshift")
+def fftshift(x, axes=None):
+    x = np.asarray(x)
+    axes = _shift_axes(x, axes)
+    for axis in axes:
+        if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+            return plainly(np.fft.fftshift, x, axes)
+    return np.roll(x, tuple([x.shape[axis] // 2 for axis in axes]), axes)
+
+
+@replaces("numpy.fft.ifftshift")
+def ifftshift(x, axes=None):
+    x = np.asarray(x)
+    axes = _shift_axes(x, axes)
+    for axis in axes:
+        if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+            return plainly(np.fft.ifftshift, x, axes)
+    return np.roll(x, tuple([-(x.shape[axis] // 2) for axis in axes]), axes)
