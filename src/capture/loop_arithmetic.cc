@@ -93,7 +93,7 @@ LoopValue LoopBuilder::affine_binary(int op, const LoopValue& a, const LoopValue
   if (op != NB_ADD && op != NB_SUBTRACT && op != NB_MULTIPLY) return result;
   const LoopAffineRef affine = op == NB_MULTIPLY ? affine_product(a.affine, b.affine)
                                                  : affine_sum(a.affine, b.affine, op == NB_SUBTRACT);
-  if (!check_before(affine, "", "")) return result;
+  if (parallel_ ? !affine : !check_before(affine, "", "")) return result;
   result = loop_int(temporary("i64", fmt::format("{} {} {}", a.expr,
                                                  op == NB_ADD        ? "+"
                                                  : op == NB_SUBTRACT ? "-"
@@ -113,12 +113,13 @@ LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b
     const std::string name = fmt::format("t{}", num_temporaries_++);
     emit(fmt::format("i64 {};", name));
     require(fmt::format("{}({}, {}, &{})", call, x, y, name));
+    if (op == NB_ADD || op == NB_SUBTRACT) note_update(op == NB_ADD ? '+' : '-', name, x, y, 2);
     return name;
   };
   const auto plain_result = [&](const char* symbol) {
     return loop_int(temporary("i64", fmt::format("{} {} {}", x, symbol, y)), nonnegative);
   };
-  if (checked_) {
+  if (checked_ || parallel_) {
     LoopValue result = affine_binary(op, a, b);
     if (result.affine) return result;
   }
@@ -216,6 +217,8 @@ LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& 
     const std::string name = fmt::format("t{}", num_temporaries_++);
     emit(fmt::format("{} {};", type, name));
     require(fmt::format("!{}({}, {}, &{})", call, x, y, name));
+    if ((op == NB_ADD || op == NB_SUBTRACT) && dtype == DType::I64)
+      note_update(op == NB_ADD ? '+' : '-', name, x, y, 2);
     return loop_numpy(dtype, name);
   };
   switch (op) {

@@ -22,7 +22,7 @@ std::vector<LoopValue> parts_of(const LoopValue& key) {
 }  // namespace
 
 // The element or row that `key` names. An index that is out of range is Python's to report.
-LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValue& key) {
+LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValue& key, bool stores) {
   const int first = container.kind == LoopKind::Row ? container.dims : 0;
   const std::vector<LoopValue> indices = parts_of(key);
   if (indices.empty() || static_cast<int>(indices.size()) > num_dims(container))
@@ -56,6 +56,7 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
     result.element = fmt::format("{}[{}]", base, offset);
   else
     result.pointer = fmt::format("{} + ({})", base, offset);
+  if (parallel_) note_access(container, indices, stores, result);
   return result;
 }
 
@@ -103,6 +104,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   row.dims = found.dims;
   row.expr = temporary(c_type(row), found.pointer);
   row.origin = origin_of(container, key);
+  note_row(row.expr);
   return row;
 }
 
@@ -145,7 +147,7 @@ void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& k
     const LoopValue view = view_subscript(container, taken_apart(key, num_dims(container)));
     return store_view(view, value, false);
   }
-  const Place found = place(container, key);
+  const Place found = place(container, key, true);
   const std::string element = stored(value, container.dtype);
   materialize_all();
   emit(fmt::format("{} = {};", found.element, element));

@@ -204,12 +204,14 @@ std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
   }
   for (const auto& [name, value] : moves) code += fmt::format("{} = {}; ", name, value);
   block_edges_.push_back(std::move(edge));
+  if (parallel_) return "{ }";
   if (checked_ && checked_->blocks.count(target))
     return code + fmt::format("goto checked{}_{}; }}", checked_->head, target);
   return code + fmt::format("goto block{}; }}", target);
 }
 
 std::string LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames) {
+  if (parallel_) return "{ }";
   drop_dead(frames);
   std::string code = "{ ";
   size_t k = 0;
@@ -276,7 +278,7 @@ void LoopBuilder::execute_block(int id) {
   block_edges_.clear();
   block_done_ = false;
   block_has_arrays_ = false;
-  if (checked_) mark_affine(id);
+  if (marks_) mark_affine(id, *marks_);
   bool first = true;
   while (!block_done_) {
     before_ = frames_;
@@ -295,7 +297,7 @@ void LoopBuilder::execute_block(int id) {
       execute(in);
     } catch (const LoopUnsupported& unsupported) {
       const bool inside = before_.size() > 1 || (at >= result_.head && at < result_.end);
-      if (inside && !checked_) {
+      if (inside && !checked_ && !parallel_) {
         result_.notes.push_back(fmt::format("{}:{}: {}", code.file(), code.line(at), unsupported.reason));
         if (first_reason_.empty()) {
           first_reason_ = unsupported.reason;
@@ -349,9 +351,10 @@ LoopCode LoopBuilder::build() {
   size_t words = 0;
   for_each_leaf(entry_, [&](LoopValue&) { ++words; });
   result_.num_words = std::max(result_.num_words, words);
+  add_parallel_loops();
   result_.name = fmt::format("loop_{}_{}", identifier(outermost.code->code()->co_name),
                              outermost.code->line(outermost.ip));
-  result_.body = print(result_.name);
+  result_.body = parallel_text_ + print(result_.name);
   result_.source = std::string(codegen::prelude()) + "\n" + scalar::elementary_source(elementary_) +
                    loop_prelude() + "\n" + result_.body;
   return std::move(result_);
@@ -391,6 +394,8 @@ std::string LoopBuilder::print(const std::string& name) const {
   text += prologue();
   for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
   text += "  i64 fuel = kFuel, piece_end = 0;\n";
+  for (size_t id = 0; id < blocks_.size(); ++id)
+    if (blocks_[id].is_parallel) text += fmt::format("  bool in_turn{} = false;\n", id);
   size_t k = 0;
   std::vector<LoopFrame> entry = blocks_.front().frames;
   for_each_leaf(entry, [&](LoopValue& leaf) {
@@ -404,6 +409,7 @@ std::string LoopBuilder::print(const std::string& name) const {
   for (size_t id = 0; id < blocks_.size(); ++id) {
     const LoopFrame& frame = blocks_[id].frames.back();
     if (targets.count(static_cast<int>(id))) text += fmt::format("block{}:", id);
+    text += blocks_[id].parallel;
     if (!blocks_[id].preheader.empty()) text += fmt::format("{}unchecked{}:", blocks_[id].preheader, id);
     text += fmt::format("  {{  // line {}\n{}  }}\n", frame.code->line(frame.ip), blocks_[id].code);
     text += blocks_[id].checked;

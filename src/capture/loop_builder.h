@@ -8,11 +8,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "capture/loop_team.h"
 #include "capture/loop_value.h"
 #include "scalar/expr.h"
 
@@ -60,6 +62,7 @@ struct LoopCode {
   std::string name, source, body;
   std::vector<LoopExit> exits;
   std::vector<const void*> functions;
+  std::vector<std::shared_ptr<LoopSite>> sites;  // of loops whose rounds threads share
   std::vector<LoopName> names;
   std::vector<Ref> kept;
   std::vector<std::string> notes;  // what Python performs: "file:line: reason"
@@ -105,14 +108,24 @@ class LoopBuilder {
     std::string preheader;    // of an innermost loop's head: goes to the checked version if it can
     std::string
         checked;  // the block in the checked version of the loop it heads, and that loop's other blocks
+    std::string parallel;  // of a loop's head: hands its rounds to threads if it can
+    bool is_parallel = false;
   };
-  // The checked version of an innermost loop: all indices that follow from its counter are checked before it
-  // begins.
-  struct CheckedLoop {
-    int head;
+  struct Place {
+    std::string element;  // an lvalue
+    std::string pointer;  // of the row, when dimensions are left
+    int array = -1, dims = 0;
+  };
+  // What one version of a loop knows of its variables.
+  struct LoopMarks {
+    int head = 0;
     std::set<int> blocks;
     std::set<std::string> changed;                // variables
     std::map<std::string, LoopAffineRef> affine;  // variables, behind the head
+  };
+  // The checked version of an innermost loop: all indices that follow from its counter are checked before it
+  // begins.
+  struct CheckedLoop : LoopMarks {
     std::set<std::string> checks, atoms;
     int bits = 60;  // what the numbers in the checks must fit in
     bool polls = false;
@@ -134,12 +147,32 @@ class LoopBuilder {
   // ---- checked versions of innermost loops (loop_checked.cc) ----
   std::set<int> loop_blocks(int head) const;
   void add_checked_loop(int head);
-  void mark_affine(int id);
+  void mark_affine(int id, const LoopMarks& loop);
   std::string preheader(const CheckedLoop& loop, const LoopValue& range) const;
   // In a checked version: true when the condition is checked before the loop.
   bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
   std::string print(const std::string& name) const;
   std::string prologue() const;
+
+  // ---- loops whose rounds threads share (loop_parallel.cc; how they are run: loop_team.h) ----
+  // The analysis executes the blocks of the loop once more: no code is made, exits lead nowhere.
+  struct ParallelLoop;
+  void add_parallel_loops();
+  bool add_parallel_loop(int head, std::string* why);
+  std::set<int> all_loop_blocks(int head) const;
+  void analyse(ParallelLoop& loop);
+  void note_access(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
+                   const Place& place);
+  void note_row(const std::string& pointer);
+  void note_update(char op, const std::string& result, const std::string& a, const std::string& b,
+                   int mentions);
+  void find_carried(ParallelLoop& loop, const std::string& counter);
+  void check_sum(const ParallelLoop& loop, const std::string& name) const;
+  void find_own_dimensions(ParallelLoop& loop);
+  std::string stored_slabs(ParallelLoop& loop) const;
+  static std::string with_sum_limits(std::string code, const std::vector<std::string>& carried);
+  std::string print_parallel(const ParallelLoop& loop, const std::string& name) const;
+  std::string parallel_entry(ParallelLoop& loop, const std::string& name);
 
   // ---- instructions ----
   void execute(const Instruction& in);
@@ -180,12 +213,7 @@ class LoopBuilder {
   std::string as_index(const LoopValue& value);
 
   // ---- arrays (loop_arrays.cc) ----
-  struct Place {
-    std::string element;  // an lvalue
-    std::string pointer;  // of the row, when dimensions are left
-    int array = -1, dims = 0;
-  };
-  Place place(const LoopValue& container, const LoopValue& key);
+  Place place(const LoopValue& container, const LoopValue& key, bool stores = false);
   LoopValue subscript(const LoopValue& container, const LoopValue& key);
   void store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value);
   std::string stored(const LoopValue& value, DType dtype);
@@ -291,7 +319,10 @@ class LoopBuilder {
   std::vector<LoopValue> parts_;  // views in use by the instruction, which are in no frame
   bool block_has_arrays_ = false;
   int block_id_ = 0;
+  const LoopMarks* marks_ = nullptr;  // of the version being built
   CheckedLoop* checked_ = nullptr;
+  ParallelLoop* parallel_ = nullptr;
+  std::string parallel_text_;  // functions that run some rounds of a loop
   bool block_done_ = false;
   int num_temporaries_ = 0;
   std::string first_reason_;

@@ -57,17 +57,16 @@ std::set<int> LoopBuilder::loop_blocks(int head) const {
 }
 
 // What is known of the block's variables.
-void LoopBuilder::mark_affine(int id) {
+void LoopBuilder::mark_affine(int id, const LoopMarks& loop) {
   for_each_leaf(frames_, [&](LoopValue& leaf) {
     if (leaf.kind != LoopKind::Int) return;
-    if (!checked_->changed.count(leaf.expr)) {
+    if (!loop.changed.count(leaf.expr)) {
       leaf.affine = affine_atom(leaf.expr);
-    } else if (auto found = checked_->affine.find(leaf.expr);
-               id != checked_->head && found != checked_->affine.end()) {
+    } else if (auto found = loop.affine.find(leaf.expr); id != loop.head && found != loop.affine.end()) {
       leaf.affine = found->second;
     }
   });
-  if (id == checked_->head)
+  if (id == loop.head)
     frame().stack.back().items[0].affine = std::make_shared<const LoopAffine>(LoopAffine{"1L", "0L", 1, {}});
 }
 
@@ -101,6 +100,7 @@ void LoopBuilder::add_checked_loop(int head) {
   if (loop.changed.count(range.items[1].expr)) return;
   loop.polls = frames.size() == 1 && frame.ip == result_.head;
   checked_ = &loop;
+  marks_ = &loop;
   std::vector<int> order(loop.blocks.begin(), loop.blocks.end());
   std::stable_partition(order.begin(), order.end(), [&](int id) { return id == head; });
   std::string code;
@@ -126,6 +126,7 @@ void LoopBuilder::add_checked_loop(int head) {
     }
   }
   checked_ = nullptr;
+  marks_ = nullptr;
   Block& block = blocks_[static_cast<size_t>(head)];
   block.checked = std::move(code);
   block.preheader = preheader(loop, range);

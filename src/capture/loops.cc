@@ -296,6 +296,8 @@ LoopOutcome Loops::run(State& state, Ref& result,
     }
     Py_BEGIN_ALLOW_THREADS;
     Py_END_ALLOW_THREADS;
+    if (loop_end(*state.frames.back().code, state.frames.back().ip) >= 0)
+      return perform(state, depth, code, loop->code, result);
     // The jump to the loop's head.
     return step(state, result) == StepResult::Returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
   }
