@@ -1,13 +1,16 @@
 // Where a segment ends because a loop can run as native code.
 #include "capture/evaluator.h"
 #include "capture/loops.h"
+#include "capture/numpy_api.h"
 
 namespace weft::capture {
 
 namespace {
 
-// Loops of fewer rounds are unrolled.
-constexpr int64_t kMinTrips = 16;
+// Loops of fewer rounds are unrolled; those over large arrays also where they could be native, because
+// kernels over several rounds pass over memory once.
+constexpr int64_t kMinTrips = 16, kMinNativeTrips = 4;
+constexpr int64_t kLargeArray = 1 << 15;  // elements
 
 // The types of a frame's values, for the analysis of a loop: nothing is guarded.
 class LoopTypes {
@@ -31,6 +34,12 @@ class LoopTypes {
     return result;
   }
   LoopEntry entry;
+
+  bool has_large_arrays() const {
+    for (const Ref& array : entry.array_objects)
+      if (array && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(array.get())) >= kLargeArray) return true;
+    return false;
+  }
 
  private:
   LoopValue type(const V& value) {
@@ -105,19 +114,21 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   if (native_verdicts_.count(place) || history_.loop_heads.count(place)) return false;
   const bool is_for = code.instructions[static_cast<size_t>(at)].op == Op::ForIter;
   const V it = is_for ? top() : nullptr;
-  const auto is_short = [&] { return PyObject_Length(it->object.get()) - it->index < kMinTrips; };
+  const auto has_fewer = [&](int64_t trips) { return PyObject_Length(it->object.get()) - it->index < trips; };
   if (is_for) {
     if (!it || it->kind != Kind::Iter || it->iter != IterKind::Range) return false;
-    if (it->object && is_short()) return false;
+    if (it->object && has_fewer(kMinNativeTrips)) return false;
   }
+  const bool is_short = is_for && it->object && has_fewer(kMinTrips);
   LoopTypes types;
   std::vector<LoopFrame> frames = {types.frame(frame())};
+  if (is_short && types.has_large_arrays()) return false;
   native_verdicts_.insert(place);
   std::string why;
   if (can_be_native(std::move(frames), types.entry, &why)) return true;
   if (!is_for) return false;
   specialize_range(it);
-  if (is_short()) return false;
+  if (has_fewer(kMinTrips)) return false;
   *reason = "the rounds of a long loop are segments of their own: " + why;
   return true;
 }

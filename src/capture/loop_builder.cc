@@ -90,8 +90,7 @@ int loop_end(const Code& code, int head) {
   return -1;
 }
 
-LoopBuilder::LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays,
-                         LoopObjects objects)
+LoopBuilder::LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects)
     : entry_(std::move(entry)), arrays_(std::move(arrays)) {
   result_.objects = std::move(objects);
   std::set<std::string> taken;
@@ -417,8 +416,7 @@ std::string LoopBuilder::print(const std::string& name) const {
   return text + "}\n";
 }
 
-LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays,
-                    LoopObjects objects) {
+LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects) {
   return LoopBuilder(std::move(entry), std::move(arrays), std::move(objects)).build();
 }
 

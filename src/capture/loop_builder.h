@@ -29,7 +29,8 @@ struct LoopArray {
   std::string name = {};
 };
 
-// An attribute of an object of the entry, which the loop holds in a local of the outermost frame behind the code's own.
+// An attribute of an object of the entry, which the loop holds in a local of the outermost frame behind the
+// code's own.
 struct LoopAttribute {
   int object = 0;  // of the entry
   Ref name;
@@ -46,7 +47,8 @@ struct LoopExit {
   enum class Kind : uint8_t {
     Leave,        // the loop is done
     Perform,      // Python performs the instruction
-    Interrupted,  // a signal handler raised (the exception is set), or another thread may have changed something
+    Interrupted,  // a signal handler raised (the exception is set), or another thread may have changed
+                  // something
   };
   Kind kind;
   std::vector<LoopFrame> frames;  // the types of what the exit's words hold
@@ -67,8 +69,8 @@ struct LoopCode {
   std::vector<Ref> kept;
   std::vector<std::string> notes;  // what Python performs: "file:line: reason"
   LoopObjects objects;
-  size_t num_words = 0;            // of the largest exit
-  int head = 0, end = 0;           // the loop's instructions in the outermost frame
+  size_t num_words = 0;   // of the largest exit
+  int head = 0, end = 0;  // the loop's instructions in the outermost frame
 };
 
 // Thrown by build_loop: why the loop cannot be native.
@@ -86,13 +88,11 @@ struct LoopUnsupported {
 int loop_end(const Code& code, int head);
 
 // From the state at a loop's head.
-LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays,
-                    LoopObjects objects);
+LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects);
 
 class LoopBuilder {
  public:
-  LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays,
-              LoopObjects objects);
+  LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects);
   LoopCode build();
 
  private:
@@ -189,7 +189,8 @@ class LoopBuilder {
 
   // ---- attributes of the program's objects (loop_objects.cc) ----
   LoopValue* object_attribute(const LoopValue& owner, PyObject* name);  // null: not one that the loop holds
-  // What the object's class has under the name, if it is of that type; null if not. Looked at again before every run.
+  // What the object's class has under the name, if it is of that type; null if not. Looked at again before
+  // every run.
   PyObject* in_class(const LoopValue& owner, PyObject* name, const PyTypeObject& type);
   bool load_property(const LoopValue& owner, PyObject* name);
   void store_attribute(const LoopValue& owner, PyObject* name, LoopValue value);
@@ -281,6 +282,7 @@ class LoopBuilder {
                      std::vector<std::pair<PyObject*, LoopValue>> keywords);
   bool call_builtin(PyObject* callable, const std::vector<LoopValue>& args);
   void extremum(bool largest, const std::vector<LoopValue>& args);
+  void extremum_of_types(bool largest, const std::vector<LoopValue>& args);
   LoopValue make_range(const std::vector<LoopValue>& args);
   bool call_math(const std::string& name, const std::vector<LoopValue>& args);
   bool call_numpy(const std::string& name, const std::vector<LoopValue>& args);

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <opcode.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "capture/loop_builder.h"
 #include "capture/loop_memory.h"
@@ -163,6 +165,57 @@ LoopValue LoopBuilder::make_range(const std::vector<LoopValue>& args) {
   return range;
 }
 
+// Of numbers of different types: which of them it is decides the type.
+void LoopBuilder::extremum_of_types(bool largest, const std::vector<LoopValue>& args) {
+  const auto is_float = [](const LoopValue& arg) {
+    return arg.kind == LoopKind::Float || (arg.kind == LoopKind::Numpy && arg.dtype == DType::F64);
+  };
+  const auto is_int = [](const LoopValue& arg) {
+    return arg.kind == LoopKind::Int ||
+           (arg.kind == LoopKind::Numpy && is_integral(arg.dtype) && arg.dtype != DType::U64);
+  };
+  const bool ints = std::all_of(args.begin(), args.end(), is_int);
+  const char* type = ints ? "i64" : "f64";
+  const std::string best = fresh_name("best"), which = fresh_name("which");
+  for (size_t i = 0; i < args.size(); ++i) {
+    const LoopValue& arg = args[i];
+    if (!ints && !is_float(arg)) {
+      if (arg.kind != LoopKind::Int) throw LoopUnsupported{"min or max of numbers of these types"};
+      if (!arg.known) require(fmt::format("is_exact({})", arg.expr));
+      if (arg.known && std::abs(*arg.known) > 1L << 53)
+        throw LoopUnsupported{"min or max of a very large int"};
+    }
+    if (i == 0) {
+      emit(fmt::format("{0} {1} = ({0}){2}; int {3} = 0;", type, best, arg.expr, which));
+    } else {
+      const std::string value = temporary(type, fmt::format("({}){}", type, arg.expr));
+      emit(fmt::format("if ({0} {1} {2}) {2} = {0}, {3} = {4};", value, largest ? ">" : "<", best, which, i));
+    }
+  }
+  materialize_all();
+  std::map<std::string, std::vector<size_t>> groups;  // by type
+  for (size_t i = 0; i < args.size(); ++i) {
+    LoopValue value = generalized(args[i]);
+    value.nonnegative = false;
+    std::string key;
+    append_key(value, key);
+    groups[key].push_back(i);
+  }
+  for (auto group = groups.begin(); group != groups.end(); ++group) {
+    LoopValue value = generalized(args[group->second.front()]);
+    value.nonnegative = false;
+    value.expr = fmt::format("({}){}", c_type(value), best);
+    std::vector<LoopFrame> after = frames_;
+    after.back().stack.push_back(std::move(value));
+    std::string condition;
+    for (size_t i : group->second)
+      condition += fmt::format("{}{} == {}", condition.empty() ? "" : " || ", which, i);
+    const bool is_last = std::next(group) == groups.end();
+    emit(is_last ? jump_to(after) : fmt::format("if ({}) {}", condition, jump_to(after)));
+  }
+  block_done_ = true;
+}
+
 // min and max give the first of equals, as it is.
 void LoopBuilder::extremum(bool largest, const std::vector<LoopValue>& args) {
   if (args.size() < 2) throw LoopUnsupported{"min or max of one argument"};
@@ -176,7 +229,7 @@ void LoopBuilder::extremum(bool largest, const std::vector<LoopValue>& args) {
       append_key(arg, key);
       types.insert(key);
     }
-    if (types.size() > 1) throw LoopUnsupported{"min or max of more than two numbers of different types"};
+    if (types.size() > 1) return extremum_of_types(largest, args);
     extremum(largest, {args[0], args[1]});
     std::vector<LoopValue> rest{pop()};
     rest.insert(rest.end(), args.begin() + 2, args.end());

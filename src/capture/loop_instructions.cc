@@ -217,7 +217,8 @@ bool LoopBuilder::execute_names(const Instruction& in) {
     }
     case Op::StoreAttr: {
       const LoopValue owner = pop(), value = pop();
-      if (value.kind == LoopKind::List || value.kind == LoopKind::Method) unsupported("a list or method in an attribute");
+      if (value.kind == LoopKind::List || value.kind == LoopKind::Method)
+        unsupported("a list or method in an attribute");
       store_attribute(owner, frame().code->names[slot].get(), materialized(value));
       return true;
     }

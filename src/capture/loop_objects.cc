@@ -1,5 +1,5 @@
-// Attributes of the program's objects in native loops: read when the loop is entered, held as variables, and those that
-// the loop sets are set when it is left.
+// Attributes of the program's objects in native loops: read when the loop is entered, held as variables, and
+// those that the loop sets are set when it is left.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,7 +124,8 @@ void LoopBuilder::store_attribute(const LoopValue& owner, PyObject* name, LoopVa
   LoopAttribute& attribute =
       result_.objects.attributes[static_cast<size_t>(held - &frames_.front().locals[0]) -
                                  static_cast<size_t>(frames_.front().code->num_locals)];
-  if (attribute.is_of_class || reinterpret_cast<const PyTypeObject*>(type)->tp_setattro != PyObject_GenericSetAttr)
+  if (attribute.is_of_class ||
+      reinterpret_cast<const PyTypeObject*>(type)->tp_setattro != PyObject_GenericSetAttr)
     throw LoopUnsupported{fmt::format("the attribute '{}' is set", utf8(name))};
   attribute.is_stored = true;
   *held = std::move(value);

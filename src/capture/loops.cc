@@ -164,8 +164,8 @@ bool names_hold(const std::vector<LoopName>& names) {
   return true;
 }
 
-// Python's signal handlers run. Where Python has other threads the loop is left: they may read what it has changed, and
-// change what it has read (a global flag).
+// Python's signal handlers run. Where Python has other threads the loop is left: they may read what it has
+// changed, and change what it has read (a global flag).
 int64_t look_for_signals() {
   if (PyErr_CheckSignals() < 0) return 1;
   return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) != nullptr;

@@ -238,3 +238,31 @@ def test_read_only():
     a.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         weft.compile(fill)(a, 30)
+
+
+def extremum_of_types(a, n):
+    total = 0
+    out = np.zeros((n, 3))
+    for i in range(1, n):
+        x = max(0.0, a[i], i - 10, a[i - 1] * 2)
+        y = min(a[i], 3, i, -0.0)
+        out[i, 0], out[i, 1] = x, y
+        out[i, 2] = max(i % 3, 2, np.int64(1))
+        total = total + x
+    return out, total, type(x), type(y)
+
+
+def test_extremum_of_numbers_of_different_types():
+    a = np.random.default_rng(1).standard_normal(60) * 10
+    got, expected = weft.compile(extremum_of_types)(a, 60), extremum_of_types(a, 60)
+    check_equal(got[:2], expected[:2])
+    assert got[2:] == expected[2:]
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 9])
+def test_few_rounds(n):
+    for program in PROGRAMS:
+        mine, theirs = (copy.deepcopy(inputs(program.__name__, n)) for _ in range(2))
+        if program in (folds, many_dimensions) and n < 3:
+            continue
+        check_equal(weft.compile(program)(*mine), program(*theirs))
