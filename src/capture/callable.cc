@@ -76,7 +76,8 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
     return callable->compiled->call(args, num_args, kwnames).release();
   } catch (const PythonError&) {
   } catch (const Error& error) {
-    PyErr_SetString(over_tensors ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
+    const bool has_kind = over_tensors || error.kind() == ErrorKind::Memory;
+    PyErr_SetString(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }

@@ -245,43 +245,6 @@ V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
   return value;
 }
 
-namespace {
-
-// True if `number` is one that an array of integers takes as it is, its fraction dropped.
-bool fits(const Scalar& number, DType into) {
-  return visit_dtype(into, [&]<class T>(std::type_identity<T>) {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      if (number.is_bool()) return true;
-      if (number.is_int()) return std::in_range<T>(number.to_int());
-      const double value = number.is_float() ? std::trunc(number.to_double()) : 0;
-      return std::isfinite(value) && value >= static_cast<double>(std::numeric_limits<T>::min()) &&
-             value < std::ldexp(1.0, std::numeric_limits<T>::digits);
-    } else {
-      return true;
-    }
-  });
-}
-
-// NumPy refuses a number of Python's that an array of integers cannot hold, and asks single floats for their int().
-void check_storable(Evaluator& ev, const V& value, DType into) {
-  if (is_floating(into) || is_complex(into) || into == DType::Bool) return;
-  ev.realize(value);
-  bool can_be = true;
-  if (value->is_const()) {
-    const auto number = scalar_of(value->object.get());
-    can_be = !number || fits(*number, into);
-  } else if (value->kind == Kind::SymInt) {
-    can_be = into == DType::I64 || fits(Scalar(sym_specialize(value->sym)), into);
-  } else if (value->kind == Kind::Scalar) {
-    can_be = value->weak == WeakKind::Bool || (value->weak == WeakKind::Int && into == DType::I64);
-  } else if (value->kind == Kind::Array && value->flavor != Flavor::NdArray) {
-    can_be = !is_floating(value->tensor.dtype());
-  }
-  if (!can_be) graph_break(fmt::format("assignment to an array of {} of a number that it may not hold", info(into).name));
-}
-
-}  // namespace
-
 void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source) {
   check_storable(ev, source, view.dtype());
   ev.prepare_mutation(target);

@@ -9,7 +9,7 @@ namespace weft::capture {
 
 // Pointwise operator on arrays and Python numbers with NumPy's promotion. The result is a NumPy scalar where
 // NumPy gives one (all operands 0-d), laid out as NumPy does.
-V numpy_pointwise(Evaluator& ev, std::string_view op, const std::vector<V>& operands);
+V numpy_pointwise(Evaluator& ev, std::string_view op, std::vector<V> operands);
 V numpy_binary(Evaluator& ev, int op, const V& a, const V& b);  // op: NB_*
 V numpy_compare(Evaluator& ev, int op, const V& a, const V& b);
 V numpy_unary(Evaluator& ev, Op op, const V& a);
@@ -51,5 +51,11 @@ void register_numpy_ufunc_methods();
 void register_numpy_making();
 void register_numpy_index();
 void register_builtins();
+
+// NumPy refuses a number of Python's that an array of integers cannot hold, also in lists, and asks single floats for
+// their int(): a graph break where that could be.
+void check_storable(Evaluator& ev, const V& value, DType into);
+// The exponent of a power; where both are integers, a graph that meets one below zero gives up: NumPy refuses it.
+V without_negative_exponents(Evaluator& ev, const V& base, const V& exponent);
 
 }  // namespace weft::capture

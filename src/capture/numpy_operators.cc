@@ -129,7 +129,8 @@ Tensor as_tensor(Evaluator& ev, const V& value) {
   graph_break("an operand that is not an array or a number");
 }
 
-V numpy_pointwise(Evaluator& ev, std::string_view name, const std::vector<V>& values) {
+V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
+  if (name == "pow" && values.size() == 2) values[1] = without_negative_exponents(ev, values[0], values[1]);
   const ops::OpDef& op = ops::get_op(name);
   std::vector<ops::Operand> operands;
   std::vector<std::pair<size_t, Tensor>> weak;
@@ -171,15 +172,17 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
     const DType dtype = promote_types(x.dtype(), y.dtype(), Promotion::NumPy);
     return array_or_scalar(ops::call1("matmul", {cast_to(x, dtype), cast_to(y, dtype)}));
   }
-  if (op == 8 && a->kind == Kind::Array && b->is_const() && !is_integral(a->tensor.dtype()) &&
-      a->tensor.dtype() != DType::Bool) {
+  if (op == 8 && a->kind == Kind::Array && b->is_const() && !is_integral(a->tensor.dtype())) {
     // NumPy computes these powers by other functions.
     PyObject* exponent = b->object.get();
     const double value =
         PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0;
     PyErr_Clear();
-    if (value == 2) return numpy_pointwise(ev, "mul", {a, a});
-    if (value == 0.5) return numpy_pointwise(ev, "sqrt", {a});
+    const bool is_bool = a->tensor.dtype() == DType::Bool;
+    if (is_bool && value == 2 && PyLong_CheckExact(exponent) && a->flavor == Flavor::NdArray)
+      return numpy_pointwise(ev, "square", {a});
+    if (value == 2 && !is_bool) return numpy_pointwise(ev, "mul", {a, a});
+    if (value == 0.5 && !is_bool) return numpy_pointwise(ev, "sqrt", {a});
   }
   return numpy_pointwise(ev, kBinaryNames[op], {a, b});
 }

@@ -303,6 +303,7 @@ V asarray(Evaluator& ev, CallArgs& args) {
       bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : array->tensor.dtype();
   if (is_complex(array->tensor.dtype()) && !is_complex(dtype))
     graph_break("a cast that discards imaginary parts");
+  check_storable(ev, bound[0], dtype);
   if (dtype != array->tensor.dtype() || copies) array = copy_of(array, dtype);
   const std::string order = bound[2] && !ev.is_none(bound[2]) ? ev.to_string(bound[2], "order") : "K";
   return order == "K" || order == "A" ? array : in_order(ev, array, bound[2], "K");
@@ -347,6 +348,7 @@ V filled(Evaluator& ev, CallArgs& args) {
 // A number as the fill of a new array.
 V fill_array(Evaluator& ev, const SymShape& shape, const V& value, std::optional<DType> dtype) {
   Tensor fill = as_tensor(ev, value);
+  if (dtype) check_storable(ev, value, *dtype);
   fill = cast_to(fill, dtype.value_or(fill.dtype()));
   if (!fill.is_traced()) {
     if (fill.dim() != 0) graph_break("an array filled with a known array");
@@ -513,8 +515,8 @@ V dot(Evaluator& ev, CallArgs& args) {
 template <DType kDType>
 V scalar_type(Evaluator& ev, CallArgs& args) {
   if (args.args.size() != 1 || !args.keywords.empty()) graph_break("a NumPy scalar of several arguments");
-  Tensor tensor = as_tensor(ev, args.args[0]);
-  return array_or_scalar(cast_to(tensor, kDType));
+  check_storable(ev, args.args[0], kDType);
+  return array_or_scalar(cast_to(as_tensor(ev, args.args[0]), kDType));
 }
 
 V shape_function(Evaluator& ev, CallArgs& args);

@@ -263,7 +263,17 @@ Ref Variant::run(Registers& registers, State& state) const {
     outputs = run_graph(*executable, tensors);
   }
   Builder builder(*this, registers, tensors, outputs);
-  for (const BuildStep& step : steps) builder.perform(step);
+  bool has_changed = graph && !graph->write_backs.empty();
+  for (const BuildStep& step : steps) {
+    try {
+      builder.perform(step);
+    } catch (const Error& error) {
+      // Out of memory for a result: as long as nothing has changed, it can be tried as it is.
+      if (has_changed || error.kind() != ErrorKind::Memory) throw;
+      throw GraphFailed{error.kind(), error.what()};
+    }
+    has_changed = has_changed || step.op >= BuildStep::Op::SetList;
+  }
   if (returns) return Ref::borrow(builder.slot(result));
   State next;
   next.frames.resize(frames.size());
