@@ -205,30 +205,38 @@ V gathered(Evaluator& ev, const V& key, const Indexed& target) {
   return value;
 }
 
-// array[key] += value, repeated positions counting each time.
-V add_at(Evaluator& ev, CallArgs& args) {
+// array[key] combined with value, repeated positions counting each time.
+V combine_at(Evaluator& ev, CallArgs& args, std::string_view whole, std::string_view parts, const ops::Attrs& attrs) {
   std::vector<V> bound = bind_arguments(args, "a, indices, b");
   const V& array = ev.realize(bound[0]);
-  if (array->kind != Kind::Array || array->flavor != Flavor::NdArray) graph_break("add.at() of this object");
+  if (array->kind != Kind::Array || array->flavor != Flavor::NdArray) graph_break("ufunc.at() of this object");
   Indexed target = index(ev, array, bound[1]);
   const V& value = ev.realize(bound[2]);
   const Tensor source = cast_to(as_tensor(ev, value), target.tensor.dtype());
   Tensor updated;
   if (target.arrays.empty()) {
-    updated = ops::call1("add", {target.tensor, source});
+    updated = ops::call1(whole, {target.tensor, source});
   } else {
     std::vector<Tensor> operands = target.arrays;
     operands.insert(operands.begin(), {target.tensor, source});
-    updated = ops::call1("index_put", std::move(operands), {{"accumulate", true}});
+    updated = ops::call1(parts, std::move(operands), attrs);
   }
   ev.prepare_mutation(array);
   ev.tracer().record_copy(target.tensor, updated);
   return none_value();
 }
 
+V add_at(Evaluator& ev, CallArgs& args) { return combine_at(ev, args, "add", "index_put", {{"accumulate", true}}); }
+V minimum_at(Evaluator& ev, CallArgs& args) { return combine_at(ev, args, "minimum", "index_extreme", {{"largest", false}}); }
+V maximum_at(Evaluator& ev, CallArgs& args) { return combine_at(ev, args, "maximum", "index_extreme", {{"largest", true}}); }
+
 }  // namespace
 
-void register_numpy_index() { register_lowering("weft._entered.ufuncs.add_at", add_at); }
+void register_numpy_index() {
+  register_lowering("weft._entered.ufuncs.add_at", add_at);
+  register_lowering("weft._entered.ufuncs.minimum_at", minimum_at);
+  register_lowering("weft._entered.ufuncs.maximum_at", maximum_at);
+}
 
 V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
   Indexed result = index(ev, array, key);

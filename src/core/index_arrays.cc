@@ -51,9 +51,10 @@ Shape broadcast(const std::vector<Tensor>& indices) {
 
 // The index counted from the beginning.
 inline int64_t checked(int64_t value, int64_t dim, int64_t size) {
-  if (value < -size || value >= size)
+  const int64_t result = value < 0 ? value + size : value;
+  if (static_cast<uint64_t>(result) >= static_cast<uint64_t>(size))
     throw_error(ErrorKind::Index, fmt::format("index: {} is out of range for dimension {} of size {}", value, dim, size));
-  return value < 0 ? value + size : value;
+  return result;
 }
 
 // Elements of kBytes of a vector, as a table is looked up.
@@ -64,7 +65,7 @@ Tensor look_up(const Tensor& x, const Tensor& index) {
   const int64_t* values = index.data_as<int64_t>();
   const char* from = x.data_as<char>();
   char* to = result.data_as<char>();
-  parallel_for(0, index.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, index.numel(), kGrain, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       std::memcpy(to + i * static_cast<int64_t>(kBytes), from + checked(values[i], 0, size) * stride, kBytes);
   });

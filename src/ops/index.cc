@@ -160,13 +160,10 @@ std::optional<Tensor> masked_fill(const Tensor& base, const Tensor& values, std:
   return call1("where", {build::reshape(mask, aligned), build::cast(build::reshape(values, {}), base.dtype()), base});
 }
 
-Tensors index_put(const OpDef& op, const OpArgs& args) {
+// base, values in the shape of base[indices], and the indices.
+Tensors put_operands(const OpDef& op, const OpArgs& args) {
   const Tensor &base = args.tensors[0], &values = args.tensors[1];
-  const bool accumulate = args.attrs.get_bool("accumulate");
   const std::span<const Tensor> given = std::span(args.tensors).subspan(2);
-  if (!accumulate) {
-    if (const auto filled = masked_fill(base, values, given)) return {*filled};
-  }
   Tensors operands = expand_masks(op, base, given);
   std::vector<TensorType> types;
   for (const Tensor& t : operands) types.push_back(t.defined() ? type_of(t) : TensorType{.absent = true});
@@ -175,7 +172,20 @@ Tensors index_put(const OpDef& op, const OpArgs& args) {
   while (trimmed.size() > shape.size() && sym_eq(trimmed[0], Sym(1))) trimmed.erase(trimmed.begin());
   const Tensor spread = build::expand(build::reshape(build::cast(values, base.dtype()), trimmed), shape);
   operands.insert(operands.begin(), {base, spread});
-  return {call1("scatter_nd", std::move(operands), {{"accumulate", accumulate}})};
+  return operands;
+}
+
+Tensors index_put(const OpDef& op, const OpArgs& args) {
+  const bool accumulate = args.attrs.get_bool("accumulate");
+  if (!accumulate) {
+    if (const auto filled = masked_fill(args.tensors[0], args.tensors[1], std::span(args.tensors).subspan(2))) return {*filled};
+  }
+  return {call1("scatter_nd", put_operands(op, args), {{"accumulate", accumulate}})};
+}
+
+Tensors index_extreme(const OpDef& op, const OpArgs& args) {
+  WEFT_CHECK_TYPE(!is_complex(args.tensors[0].dtype()), fmt::format("{}: complex numbers have no order", op.name));
+  return {call1("scatter_nd_extreme", put_operands(op, args), {{"largest", args.attrs.get_bool("largest")}})};
 }
 
 // ---- along one dimension -----------------------------------------------------------------------------------
@@ -319,6 +329,15 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
                     weft::index_set(result, indices, operands[1]);
                     return {result};
                   }}),
+    &register_op({.name = "scatter_nd_extreme",
+                  .schema = "(Tensor base, Tensor values, Tensor[] indices, *, bool largest=False) -> Tensor",
+                  .doc = "base with the elements that gather_nd(base, indices) reads replaced by the least (greatest) of them and of the\n"
+                         "values for them; NaN where one is NaN.",
+                  .infer = infer_scatter_nd,
+                  .eager = [](const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
+                    const auto how = attrs.get_bool("largest") ? kernels::Combine::Maximum : kernels::Combine::Minimum;
+                    return {kernels::index_accumulate(operands[0], Tensors(operands.begin() + 2, operands.end()), operands[1], how)};
+                  }}),
     &register_op({.name = "gather",
                   .schema = "(Tensor x, int dim, Tensor index) -> Tensor",
                   .doc = "result[i] = x[j], j = i but j[dim] = index[i]. Negative indices count from the end; IndexError when out\n"
@@ -353,6 +372,10 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
                       "", index),
     &define_composite("index_put", "(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor",
                       "x with x[indices] replaced by values (or increased by them), which are broadcast and converted.", "", index_put),
+    &define_composite("index_extreme", "(Tensor x, Tensor values, Tensor[] indices, *, bool largest=False) -> Tensor",
+                      "x with every x[indices] replaced by the least (greatest) of it and of all values for it, which are broadcast and\n"
+                      "converted; NaN where one is NaN.",
+                      "", index_extreme),
     &define_composite("index_select", "(Tensor x, int dim, Tensor index) -> Tensor",
                       "x at indices along a dimension. Indices below zero count from the end; IndexError when out of range.", "numpy.take(x, index, dim)", index_select, {}, {""}),
     &define_composite("take", "(Tensor x, Tensor index, int? dim=None) -> Tensor",

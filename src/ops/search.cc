@@ -104,6 +104,47 @@ std::vector<Tensor> unique(const OpDef& op, const OpArgs& args) {
   return results;
 }
 
+// One more than the largest of x, none of which is negative; 0 without any.
+int64_t checked_bins(const Tensor& x) {
+  constexpr int64_t kPart = 1 << 15;
+  const int64_t* values = x.data_as<int64_t>();
+  const int64_t n = x.numel(), parts = (n + kPart - 1) / kPart;
+  std::vector<uint64_t> highest(static_cast<size_t>(parts));
+  parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      uint64_t high = 0;
+      // Negative numbers are the largest unsigned ones.
+      for (int64_t i = part * kPart, stop = std::min(n, i + kPart); i < stop; ++i) high = std::max(high, static_cast<uint64_t>(values[i]));
+      highest[static_cast<size_t>(part)] = high;
+    }
+  });
+  if (n == 0) return 0;
+  const int64_t high = static_cast<int64_t>(*std::max_element(highest.begin(), highest.end()));
+  if (high < 0) {
+    const int64_t* const negative = std::find_if(values, values + n, [](int64_t value) { return value < 0; });
+    throw_error(ErrorKind::Value, fmt::format("bincount: expected non-negative integers, got {} at position {}", *negative, negative - values));
+  }
+  return high + 1;
+}
+
+// Adds weight(i) to the bin x[i]. Parts of x, whose number depends on the sizes only, have bins of their own.
+template <class T, class Weight>
+void count_into(const Tensor& x, T* bins, int64_t size, const Weight& weight) {
+  constexpr int64_t kMostParts = 16, kShortest = 1 << 15;
+  const int64_t* values = x.data_as<int64_t>();
+  const int64_t n = x.numel(), parts = std::clamp<int64_t>(n / std::max(8 * size, kShortest), 1, kMostParts);
+  std::vector<T> others(static_cast<size_t>((parts - 1) * size), T(0));
+  parallel_for(0, parts, 1, [=, others = others.data()](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      T* const own = part == 0 ? bins : others + (part - 1) * size;
+      const int64_t stop = n * (part + 1) / parts;
+      for (int64_t i = n * part / parts; i < stop; ++i) own[values[i]] += weight(i);
+    }
+  });
+  for (int64_t part = 1; part < parts; ++part)
+    for (int64_t j = 0; j < size; ++j) bins[j] += others[static_cast<size_t>((part - 1) * size + j)];
+}
+
 std::vector<Tensor> bincount(const OpDef& op, const OpArgs& args) {
   require_concrete(op, args.tensors[0]);
   const Tensor& given = args.tensors[0];
@@ -117,19 +158,12 @@ std::vector<Tensor> bincount(const OpDef& op, const OpArgs& args) {
                          weft::str(x.shape()), weights.defined() ? weft::str(weights.shape()) : ""));
   int64_t size = int_arg(args.attrs, "minlength");
   WEFT_CHECK(size >= 0, fmt::format("bincount: minlength must not be negative, got {}", size));
-  const int64_t* values = x.data_as<int64_t>();
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    WEFT_CHECK(values[i] >= 0,
-               fmt::format("bincount: expected non-negative integers, got {} at position {}", values[i], i));
-    size = std::max(size, values[i] + 1);
-  }
+  size = std::max(size, checked_bins(x));
   Tensor result = Tensor::full({size}, Scalar(0), weights.defined() ? DType::F64 : DType::I64);
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    if (weights.defined())
-      result.data_as<double>()[values[i]] += weights.data_as<double>()[i];
-    else
-      ++result.data_as<int64_t>()[values[i]];
-  }
+  if (weights.defined())
+    count_into(x, result.data_as<double>(), size, [w = weights.data_as<double>()](int64_t i) { return w[i]; });
+  else
+    count_into(x, result.data_as<int64_t>(), size, [](int64_t) { return int64_t{1}; });
   return {result};
 }
 

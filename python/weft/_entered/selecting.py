@@ -123,10 +123,11 @@ def _extent(mask):
 
 
 def _counts(x, weights, minlength):
-    if x.size and x.min() < 0:
-        return np.bincount(x, weights, minlength)  # NumPy's error
     operands = (x,) if weights is None else (x, weights)
-    return operator("bincount", *operands, minlength=minlength)
+    try:
+        return operator("bincount", *operands, minlength=minlength)
+    except ValueError:
+        return np.bincount(x, weights, minlength)  # NumPy's error
 
 
 @replaces("numpy.bincount")

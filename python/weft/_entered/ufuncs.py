@@ -86,6 +86,10 @@ def ufunc_at(ufunc, a, indices, b=None):
         b = np.asarray(b)
         if b.dtype == a.dtype or (a.dtype.kind == "f" and b.dtype.kind in "iub" and b.ndim == 0):
             return add_at(a, indices, -(b + 0))
+    if (ufunc is np.minimum or ufunc is np.maximum) and isinstance(a, np.ndarray) and a.dtype.kind in "biuf":
+        b = np.asarray(b)
+        if b.dtype == a.dtype:
+            return minimum_at(a, indices, b) if ufunc is np.minimum else maximum_at(a, indices, b)
     if b is None:
         return plainly(ufunc.at, a, indices)
     return plainly(ufunc.at, a, indices, b)
@@ -94,6 +98,16 @@ def ufunc_at(ufunc, a, indices, b=None):
 def add_at(a, indices, b):
     """a[indices] += b, counting repeated positions each time. Lowered by capture."""
     np.add.at(a, indices, b)
+
+
+def minimum_at(a, indices, b):
+    """a[indices] = minimum(a[indices], b), repeated positions counting each time. Lowered by capture."""
+    np.minimum.at(a, indices, b)
+
+
+def maximum_at(a, indices, b):
+    """As minimum_at."""
+    np.maximum.at(a, indices, b)
 
 
 @replaces("numpy.angle")

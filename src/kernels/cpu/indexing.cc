@@ -1,5 +1,9 @@
 #include "kernels/cpu/indexing.h"
 
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
 #include "kernels/cpu/rows.h"
 #include "ops/view.h"
 #include "weft/detail/visit_dtype.h"
@@ -25,6 +29,25 @@ void accumulate_into(T& target, const T& value) {
     target = T(static_cast<float>(target) + static_cast<float>(value));
   } else {
     target += value;
+  }
+}
+
+// The lesser or greater of the two, NaN where one is.
+template <Combine kHow, class T>
+void combine_into(T& target, const T& value) {
+  if constexpr (kHow == Combine::Add) {
+    accumulate_into(target, value);
+  } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+    WEFT_ASSERT(false, "complex numbers have no order");
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    float wide = static_cast<float>(target);
+    combine_into<kHow>(wide, static_cast<float>(value));
+    target = T(wide);
+  } else if constexpr (std::is_integral_v<T>) {
+    target = kHow == Combine::Minimum ? std::min(target, value) : std::max(target, value);
+  } else {
+    const bool keeps = kHow == Combine::Minimum ? target < value : target > value;
+    target = keeps || std::isnan(target) ? target : value;
   }
 }
 
@@ -114,25 +137,57 @@ IndexPlan plan_of(const Tensor& x, const std::vector<Tensor>& indices) {
 
 }  // namespace
 
-Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values) {
-  const Tensor result = base.clone();
-  const IndexPlan plan = plan_of(base, indices);
+namespace {
+
+template <Combine kHow, class T>
+void accumulate_vector(const Tensor& result, const Tensor& index, const Tensor& values) {
+  T* const to = result.data_as<T>();
+  const T* const from = values.data_as<T>();
+  const int64_t* const positions = index.data_as<int64_t>();
+  const int64_t size = result.shape()[0], n = index.numel();
+  for (int64_t i = 0; i < n; ++i) combine_into<kHow>(to[checked_index(positions[i], size, 0)], from[i]);
+}
+
+template <Combine kHow, class T>
+void accumulate_blocks(const Tensor& result, const std::vector<Tensor>& indices, const Tensor& values) {
+  const IndexPlan plan = plan_of(result, indices);
   const Shape shape = common_shape(indices);
   const std::vector<int64_t> offsets = block_offsets(result, indices, plan, shape);
   const Block block = kept_block(result, plan);
   const Tensor source = place(values, shape.size(), plan.position).contiguous();
   const Strides dense = contiguous_strides(block.shape);
-  visit_dtype(base.dtype(), [&]<class T>(std::type_identity<T>) {
-    for (size_t b = 0; b < offsets.size(); ++b) {
-      T* to = result.data_as<T>() + offsets[b];
-      const T* from = source.data_as<T>() + static_cast<int64_t>(b) * block.count;
-      for_each_row<2>(block.shape, {block.strides, dense}, 0, num_rows(block.shape), [&](const Row<2>& row) {
-        for (int64_t i = 0; i < row.size; ++i) {
-          accumulate_into(to[row.offset[0] + i * row.stride[0]], from[row.offset[1] + i * row.stride[1]]);
-        }
-      });
+  for (size_t b = 0; b < offsets.size(); ++b) {
+    T* to = result.data_as<T>() + offsets[b];
+    const T* from = source.data_as<T>() + static_cast<int64_t>(b) * block.count;
+    if (block.shape.empty()) {
+      combine_into<kHow>(*to, *from);
+      continue;
     }
+    for_each_row<2>(block.shape, {block.strides, dense}, 0, num_rows(block.shape), [&](const Row<2>& row) {
+      for (int64_t i = 0; i < row.size; ++i) {
+        combine_into<kHow>(to[row.offset[0] + i * row.stride[0]], from[row.offset[1] + i * row.stride[1]]);
+      }
+    });
+  }
+}
+
+template <Combine kHow>
+void accumulate(const Tensor& result, const std::vector<Tensor>& indices, const Tensor& values) {
+  const bool is_vector = result.dim() == 1 && result.is_contiguous() && indices.size() == 1 && indices[0].defined() &&
+                         indices[0].dim() == 1 && indices[0].shape() == values.shape();
+  visit_dtype(result.dtype(), [&]<class T>(std::type_identity<T>) {
+    if (is_vector) return accumulate_vector<kHow, T>(result, indices[0].contiguous(), values.contiguous());
+    accumulate_blocks<kHow, T>(result, indices, values);
   });
+}
+
+}  // namespace
+
+Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values, Combine how) {
+  const Tensor result = base.clone();
+  if (how == Combine::Add) accumulate<Combine::Add>(result, indices, values);
+  else if (how == Combine::Minimum) accumulate<Combine::Minimum>(result, indices, values);
+  else accumulate<Combine::Maximum>(result, indices, values);
   return result;
 }
 

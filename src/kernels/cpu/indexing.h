@@ -16,8 +16,9 @@ struct IndexPlan {
 // `present[d]`: dimension d has an index array. Adjacent ones are replaced where they stand; others go in front.
 IndexPlan plan_index(const std::vector<bool>& present);
 
-// A copy of base with base[indices] increased by values, whose shape is that of index_get (core/index_arrays.h).
-Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values);
+enum class Combine { Add, Minimum, Maximum };
+// A copy of base with base[indices] combined with values, whose shape is that of index_get (core/index_arrays.h).
+Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values, Combine how = Combine::Add);
 
 // result[i] = x[j], j = i but j[dim] = index[i].
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
