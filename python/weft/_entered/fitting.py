@@ -79,7 +79,7 @@ def convolve(a, v, mode="full"):
         a, v = v, a
     dtype = np.result_type(a, v)
     a, v = a.astype(dtype), v.astype(dtype)
-    if mode == "valid" and TAPS < v.shape[0] <= WINDOW_TAPS and dtype.char in "ilqILQfd":
+    if mode == "valid" and v.shape[0] <= WINDOW_TAPS and dtype.char != "e":
         windows = operator("unfold", a, dim=0, size=v.shape[0], step=1)
         return (windows * v[::-1]).sum(axis=1, dtype=dtype)
     if v.shape[0] <= TAPS:
