@@ -1,16 +1,13 @@
 // Where a segment ends because a loop can run as native code.
 #include "capture/evaluator.h"
 #include "capture/loops.h"
-#include "capture/numpy_api.h"
 
 namespace weft::capture {
 
 namespace {
 
-// Loops of fewer rounds are unrolled; those over large arrays also where they could be native, because
-// kernels over several rounds pass over memory once.
-constexpr int64_t kMinTrips = 16, kMinNativeTrips = 4;
-constexpr int64_t kLargeArray = 1 << 15;  // elements
+// Loops of fewer rounds are unrolled.
+constexpr int64_t kMinNativeTrips = 4, kMinTrips = 16;
 
 // The types of a frame's values, for the analysis of a loop: nothing is guarded.
 class LoopTypes {
@@ -34,12 +31,6 @@ class LoopTypes {
     return result;
   }
   LoopEntry entry;
-
-  bool has_large_arrays() const {
-    for (const Ref& array : entry.array_objects)
-      if (array && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(array.get())) >= kLargeArray) return true;
-    return false;
-  }
 
  private:
   LoopValue type(const V& value) {
@@ -119,10 +110,9 @@ bool Evaluator::ends_at_loop(std::string* reason) {
     if (!it || it->kind != Kind::Iter || it->iter != IterKind::Range) return false;
     if (it->object && has_fewer(kMinNativeTrips)) return false;
   }
-  const bool is_short = is_for && it->object && has_fewer(kMinTrips);
+
   LoopTypes types;
   std::vector<LoopFrame> frames = {types.frame(frame())};
-  if (is_short && types.has_large_arrays()) return false;
   native_verdicts_.insert(place);
   std::string why;
   if (can_be_native(std::move(frames), types.entry, &why)) return true;

@@ -133,6 +133,11 @@ struct Stream {
 class Streams {
  public:
   std::vector<Stream> all;
+  std::vector<std::pair<std::string, LoopValue>> numbers;
+  std::string number(const LoopValue& value) {
+    numbers.emplace_back(fmt::format("c{}", numbers.size()), value);
+    return numbers.back().first;
+  }
   std::string load(const LoopValue& view) {
     for (const Stream& stream : all) {
       if (stream.view.dims != view.dims) continue;
@@ -147,7 +152,7 @@ class Streams {
 };
 
 std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
-  if (value.is_number()) return value.expr;
+  if (value.is_number()) return streams.number(value);
   if (value.kind == LoopKind::View) return streams.load(value);
   const ops::OpDef& op = ops::get_op(value.operation);
   std::vector<std::string> operands;
@@ -284,33 +289,47 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
   ElementPrinter printer(elementary_);
   Streams streams;
   std::string result = print_value(value, printer, streams);
-  const bool to_bool = dtype == DType::Bool;
-  if (to_bool) result = fmt::format("({} != 0)", result);
-  const size_t dims = target.sizes.size();
+  if (dtype == DType::Bool) result = fmt::format("({} != 0)", result);
+  const size_t dims = target.sizes.size(), last = dims - 1;
   emit("{");
   for (Stream& stream : streams.all) {
     const auto own = static_cast<size_t>(stream.view.dims);
     for (size_t d = 0; d < dims; ++d) {
-      if (d + own < dims) {
-        stream.strides.emplace_back("0L");
-        continue;
-      }
       const int k = static_cast<int>(d + own - dims);
-      const LoopValue& size = stream.view.size(k);
-      std::string stride = stream.view.stride(k).expr;
-      if (size.known == 1)
-        stride = "0L";
-      else if (size.expr != target.sizes[d])
-        stride = temporary("i64", fmt::format("{} == 1 ? 0 : {}", size.expr, stride));
+      std::string stride = k < 0 || stream.view.size(k).known == 1 ? "0L" : stream.view.stride(k).expr;
+      if (stride != "0L" && stream.view.size(k).expr != target.sizes[d])
+        stride = temporary("i64", fmt::format("{} == 1 ? 0 : {}", stream.view.size(k).expr, stride));
       stream.strides.push_back(stride);
     }
   }
-  std::string indent = "  ";
-  std::vector<std::string> pointers;
-  for (const Stream& stream : streams.all) pointers.push_back(stream.view.items[0].expr);
-  std::string out = target.pointer;
-  for (size_t d = 0; d + 1 < dims; ++d) {
-    emit(fmt::format("for (i64 i{0} = 0; i{0} < {1}; ++i{0}) {{", d, target.sizes[d]));
+  // The loops are a function of their own, for threads, of copies that no store can change.
+  std::string all = "1L";
+  for (size_t d = 1; d < dims; ++d) all += " * " + target.sizes[d];
+  emit(fmt::format("const i64 row_size = {};", all));
+  emit("const auto elements = [=](i64 begin, i64 end) __attribute__((noinline)) {");
+  for (const auto& [name, number] : streams.numbers)
+    emit(fmt::format("const {} {} = {};", c_type(number), name, number.expr));
+  const auto copied = [&](const std::string& name, const std::string& type, const std::string& expr) {
+    const bool is_literal = isdigit(static_cast<unsigned char>(expr[0])) != 0;
+    if (!is_literal) emit(fmt::format("{} const {} = {};", type, name, expr));
+    return is_literal ? expr : name;
+  };
+  std::vector<std::string> pointers, sizes, out_strides;
+  for (size_t d = 0; d < dims; ++d) {
+    sizes.push_back(d == 0 ? "" : copied(fmt::format("n{}", d), "i64", target.sizes[d]));
+    out_strides.push_back(copied(fmt::format("outs{}", d), "i64", target.strides[d]));
+  }
+  for (size_t k = 0; k < streams.all.size(); ++k) {
+    Stream& stream = streams.all[k];
+    const std::string type = fmt::format("const {}*", element_type(stream.view.dtype));
+    pointers.push_back(copied(fmt::format("p{}", k), type, stream.view.items[0].expr));
+    for (size_t d = 0; d < dims; ++d)
+      stream.strides[d] = copied(fmt::format("s{}_{}", k, d), "i64", stream.strides[d]);
+  }
+  std::string out = copied("out", target.type + "*", target.pointer);
+  std::string first = "begin", past = "end";
+  for (size_t d = 0; d < last; ++d) {
+    emit(fmt::format("for (i64 i{0} = {1}; i{0} < {2}; ++i{0}) {{", d, first, past));
     for (size_t k = 0; k < streams.all.size(); ++k) {
       if (streams.all[k].strides[d] == "0L") continue;
       const std::string row = fmt::format("p{}_{}", k, d);
@@ -318,17 +337,18 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
                        pointers[k], d, streams.all[k].strides[d]));
       pointers[k] = row;
     }
-    emit(fmt::format("{}* const out{} = {} + i{} * {};", target.type, d, out, d, target.strides[d]));
+    emit(fmt::format("{}* const out{} = {} + i{} * {};", target.type, d, out, d, out_strides[d]));
     out = fmt::format("out{}", d);
+    first = "0";
+    past = sizes[d + 1];
   }
   std::string condition, unit, strided;
-  const size_t last = dims - 1;
   for (size_t k = 0; k < streams.all.size(); ++k) {
     const Stream& stream = streams.all[k];
     const std::string &stride = stream.strides[last], type = c_type(stream.view.dtype);
     const char* truth = stream.view.dtype == DType::Bool ? " != 0" : "";
     if (stride == "0L") {
-      emit(fmt::format("const {} {} = {} > 0 ? {}[0]{} : ({})0;", type, stream.name, target.sizes[last],
+      emit(fmt::format("const {} {} = {} < {} ? {}[0]{} : ({})0;", type, stream.name, first, past,
                        pointers[k], truth, type));
       continue;
     }
@@ -336,17 +356,21 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
     unit += fmt::format("const {} {} = {}[i]{}; ", type, stream.name, pointers[k], truth);
     strided += fmt::format("const {} {} = {}[i * {}]{}; ", type, stream.name, pointers[k], stride, truth);
   }
-  const std::string& stride = target.strides[last];
+  const std::string& stride = out_strides[last];
   if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
-  const std::string loop = fmt::format("for (i64 i = 0; i < {}; ++i) {{ ", target.sizes[last]);
-  emit(fmt::format("if ({}) {{", condition.empty() ? "true" : condition));
+  const std::string loop = fmt::format("for (i64 i = {}; i < {}; ++i) {{ ", first, past);
+  if (!condition.empty()) emit(fmt::format("if ({}) {{", condition));
   emit("WEFT_INDEPENDENT");
   emit(fmt::format("{}{}{}{}[i] = {}; }}", loop, unit, printer.text, out, result));
-  emit("} else {");
-  if (!condition.empty())
+  if (!condition.empty()) {
+    emit("} else {");
     emit(fmt::format("{}{}{}{}[i * {}] = {}; }}", loop, strided, printer.text, out, stride, result));
+    emit("}");
+  }
+  for (size_t d = 0; d < last; ++d) emit("}");
+  emit("};");
+  emit(fmt::format("run_elements({}, {}, row_size, elements);", function("parallel_for"), target.sizes[0]));
   emit("}");
-  for (size_t d = 0; d < dims; ++d) emit("}");
 }
 
 // A new array in the loop's memory, whose elements are set next.

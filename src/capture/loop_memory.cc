@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "kernels/cpu/blas.h"
+#include "weft/parallel.h"
 
 namespace weft::capture {
 
@@ -69,6 +70,7 @@ const void* loop_library_function(const std::string& name) {
   if (name == "allocate") return reinterpret_cast<const void*>(&allocate);
   if (name == "matrix_product_f64") return reinterpret_cast<const void*>(&matrix_product<double>);
   if (name == "matrix_product_f32") return reinterpret_cast<const void*>(&matrix_product<float>);
+  if (name == "parallel_for") return reinterpret_cast<const void*>(&parallel_for_raw);
   return nullptr;
 }
 
