@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Text generation beside peers: `weft bench llm`, then what .venv-peers has of torch, ctranslate2 and llama-cpp-python.
+"""Text generation beside peers: `weft bench llm`, then what .venv-peers has of torch, ctranslate2 and llama.cpp (xllamacpp).
 
 All run on random weights of one shape, made here and thrown away, with the same prompt, length and threads. Decode
 is also given as bytes of weights read per second, in percent of the read bandwidth that weft measured in this run.
@@ -19,38 +19,35 @@ from run import PEERS_PYTHON, TOP, environment, pinned, print_table, usable_core
 from suite import markdown
 
 HERE = Path(__file__).resolve().parent
-PEERS = {"torch": "torch", "ctranslate2": "ctranslate2", "llama_cpp": "llama-cpp-python"}
+PEERS = {"torch": "torch", "ctranslate2": "ctranslate2", "llama_cpp": "llama.cpp"}
+
+
+def weft_report(options, layers: int, schemes: list[str], *more: str) -> dict:
+    command = [TOP / ".venv/bin/weft", "bench", "llm", "--shape", options.shape, "--random-weights", "-o", "json"]
+    command += ["--layers", layers, "--pp", options.prompt, "--tg", options.generated, "-r", options.repetitions]
+    command += ["--threads", options.threads, "--schemes", *schemes, *more]
+    result = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True)
+    return json.loads(result.stdout)
 
 
 def run_weft(options, layers: int) -> tuple[float, list[dict]]:
-    """Read bandwidth in GB/s, and a row per scheme of weights."""
-    command = [
-        TOP / ".venv/bin/weft",
-        "bench",
-        "llm",
-        "--shape",
-        options.shape,
-        "--random-weights",
-        "-o",
-        "json",
-    ]
-    command += ["--layers", str(layers), "--pp", str(options.prompt), "--tg", str(options.generated)]
-    command += [
-        "-r",
-        str(options.repetitions),
-        "--threads",
-        str(options.threads),
-        "--schemes",
-        *options.schemes.split(","),
-    ]
-    result = subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True)
-    report = json.loads(result.stdout)
+    """Read bandwidth in GB/s, and a row per scheme of weights.
+
+    Quantized weights twice: with inputs of products rounded to 16 bits, as weft has it by default, and to 8, as
+    ctranslate2 and ggml do.
+    """
+    schemes = options.schemes.split(",")
+    runs = [("", weft_report(options, layers, schemes))]
+    if quantized := [scheme for scheme in schemes if scheme.startswith("int")]:
+        runs.append((", 8-bit inputs", weft_report(options, layers, quantized, "--activations", "int8")))
     rows: dict[str, dict] = {}
-    for test in report["tests"]:
-        row = rows.setdefault(test["weights"], {"peer": "weft", "weights": test["weights"]})
-        row["gb_per_token"] = test["gb_per_token"]
-        row["prefill" if test["test"].startswith("pp") else "decode"] = test["tokens_per_second"]
-    return report["read_gb_per_second"], list(rows.values())
+    for how, report in runs:
+        for test in report["tests"]:
+            weights = test["weights"] + how
+            row = rows.setdefault(weights, {"peer": "weft", "weights": weights})
+            row["gb_per_token"] = test["gb_per_token"]
+            row["prefill" if test["test"].startswith("pp") else "decode"] = test["tokens_per_second"]
+    return runs[0][1]["read_gb_per_second"], list(rows.values())
 
 
 def run_peer(peer: str, options, layers: int, limit: float) -> tuple[list[dict], str]:

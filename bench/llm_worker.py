@@ -237,10 +237,27 @@ def random_blocks(rng, count: int, weights: str) -> np.ndarray:
 
 
 def gguf_value(value) -> bytes:
-    """A metadata value with its type: uint32, float32 or string."""
+    """A metadata value with its type: uint32, float32, string, or an array of int32, float32 or strings."""
+    if isinstance(value, np.ndarray):
+        return struct.pack("<IIQ", 9, {"i": 5, "f": 6}[value.dtype.kind], value.size) + value.tobytes()
+    if isinstance(value, list):
+        texts = b"".join(struct.pack("<Q", len(text)) + text.encode() for text in value)
+        return struct.pack("<IIQ", 9, 8, len(value)) + texts
     if isinstance(value, str):
         return struct.pack("<IQ", 8, len(value)) + value.encode()
     return struct.pack("<II", 4, value) if isinstance(value, int) else struct.pack("<If", 6, value)
+
+
+def gguf_vocabulary(size: int) -> dict:
+    """A SentencePiece vocabulary: an unknown token, two control tokens, all bytes, and words."""
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    kinds = [2, 3, 3, *[6] * 256]
+    return {
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.tokens": tokens + [f"t{i}" for i in range(len(tokens), size)],
+        "tokenizer.ggml.scores": -np.arange(size, dtype=np.float32),
+        "tokenizer.ggml.token_type": np.array(kinds + [1] * (size - len(kinds)), np.int32),
+    }
 
 
 def write_gguf(path: Path, shape: Shape, weights: str, positions: int):
@@ -257,7 +274,7 @@ def write_gguf(path: Path, shape: Shape, weights: str, positions: int):
         "llama.rope.dimension_count": shape.head_dim,
         "llama.rope.freq_base": shape.rope_base,
         "llama.vocab_size": shape.vocabulary,
-        "tokenizer.ggml.model": "no_vocab",
+        **gguf_vocabulary(shape.vocabulary),
     }
     names = {
         "q": "attn_q",
@@ -307,37 +324,42 @@ def write_gguf(path: Path, shape: Shape, weights: str, positions: int):
 
 
 def run_llama_cpp(shape: Shape, prompt: int, generated: int, repetitions: int, threads: int):
-    import llama_cpp
+    import xllamacpp
 
     for weights, (_, block_bytes) in GGML_TYPES.items():
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "random.gguf"
-            write_gguf(path, shape, weights, prompt + generated)
-            model = llama_cpp.Llama(
-                str(path),
-                n_ctx=prompt + generated,
-                n_batch=prompt,
-                n_ubatch=prompt,
-                n_threads=threads,
-                n_threads_batch=threads,
-                verbose=False,
-            )
-            tokens = [3 + i * 7 % (shape.vocabulary - 3) for i in range(prompt)]
+            positions = prompt + generated + 8
+            write_gguf(path, shape, weights, positions)
+            parameters = xllamacpp.CommonParams()
+            parameters.model.path = str(path)
+            parameters.n_ctx = positions
+            parameters.n_batch = parameters.n_ubatch = max(prompt, 32)
+            parameters.n_parallel = 1
+            for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
+                cpu.n_threads = threads
+            server = xllamacpp.Server(parameters)
 
-            def prefill(model=model, tokens=tokens):
-                model.reset()
-                model.eval(tokens)
+            def generate(tokens, count, server=server):
+                request = {"prompt": tokens, "n_predict": count, "ignore_eos": True, "temperature": 0.0, "cache_prompt": False}
+                answer = server.handle_completions(request)
+                timings = answer["timings"]
+                if timings["predicted_n"] != count or timings["prompt_n"] != len(tokens):
+                    raise SystemExit("llama.cpp computed another number of tokens than it was asked for")
 
-            def decode(model=model):
-                for i in range(generated):
-                    model.eval([3 + i])
-
+            tokens = [300 + i * 7 % (shape.vocabulary - 300) for i in range(prompt)]
             yield {
                 "weights": weights,
                 "bytes_per_weight": block_bytes / 32,
-                **speeds(prefill, decode, prompt, generated, repetitions),
+                **speeds(
+                    lambda generate=generate, tokens=tokens: generate(tokens, 1),
+                    lambda generate=generate, tokens=tokens: generate(tokens[:1], generated),
+                    prompt,
+                    generated,
+                    repetitions,
+                ),
             }
-            model.close()
+            del generate, server
 
 
 PEERS = {"torch": run_torch, "ctranslate2": run_ctranslate2, "llama_cpp": run_llama_cpp}

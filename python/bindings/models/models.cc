@@ -203,14 +203,15 @@ void bind_llama(nb::module_& m) {
                   },
                   "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a, "execution"_a, "progress"_a.none())
       .def_static("random",
-                  [](const std::string& shape, const std::string& dtype, const std::string& quantize, int64_t max_positions, int64_t num_layers, uint64_t seed) {
-                    const LlamaOptions options = make_options(dtype, quantize, "", "", max_positions, "compiled", nb::none());
+                  [](const std::string& shape, const std::string& dtype, const std::string& quantize, const std::string& activations, int64_t max_positions,
+                     int64_t num_layers, uint64_t seed) {
+                    const LlamaOptions options = make_options(dtype, quantize, activations, "", max_positions, "compiled", nb::none());
                     LlamaConfig config = named_config(shape);
                     if (num_layers > 0) config.num_layers = num_layers;
                     const nb::gil_scoped_release no_gil;
                     return unconst(Llama::random(config, options, seed));
                   },
-                  "shape"_a, "dtype"_a, "quantize"_a, "max_positions"_a, "num_layers"_a, "seed"_a)
+                  "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a)
       .def_prop_ro("config", [](const Llama& model) { return config_dict(model.config()); })
       .def_prop_ro("max_positions", &Llama::max_positions)
       .def_prop_ro("bytes_per_token", &Llama::bytes_per_token)

@@ -64,9 +64,11 @@ class Llama:
         return cls(model, Tokenizer.open(folder) if has_tokenizer else None)
 
     @classmethod
-    def random(cls, shape, dtype="bfloat16", quantize="", max_positions=0, num_layers=0, seed=0):
+    def random(
+        cls, shape, dtype="bfloat16", quantize="", max_positions=0, num_layers=0, seed=0, activations=""
+    ):
         """A model of known sizes ('llama-7b', 'llama-1b', …) whose weights mean nothing, for measuring."""
-        return cls(_models.Llama.random(shape, dtype, quantize, max_positions, num_layers, seed))
+        return cls(_models.Llama.random(shape, dtype, quantize, activations, max_positions, num_layers, seed))
 
     @property
     def config(self):
