@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/cpu/int4_range.h"
+#include "kernels/cpu/quantized_kernels.h"
 #include "kernels/cpu/quantized_matrix.h"
 #include "ops/arguments.h"
 #include "weft/detail/visit_dtype.h"
@@ -69,55 +70,6 @@ void for_each_float_row(const Tensor& matrix, const F& body) {
   });
 }
 
-// Eight numbers; loops over floats that compare are not vectorized reliably.
-typedef float Lanes __attribute__((vector_size(32)));
-typedef int32_t IntLanes __attribute__((vector_size(32)));
-typedef uint8_t ByteLanes __attribute__((vector_size(8)));
-constexpr int64_t kLanes = 8;
-
-// The first `count` of eight, count > 0; the rest as x[0].
-Lanes load_lanes(const float* x, int64_t count) {
-  Lanes lanes = x[0] - Lanes{};
-  if (count >= kLanes)
-    std::memcpy(&lanes, x, sizeof lanes);
-  else
-    std::memcpy(&lanes, x, static_cast<size_t>(count) * sizeof(float));
-  return lanes;
-}
-
-// q[i]: the low byte of the integer in [least, most] nearest to (x[i] - zero) / scale, half to even. |least|
-// and |most| are at most 2^22: the low bits of a sum with 1.5 * 2^23 are the integer.
-void quantize_row(const float* x, int64_t count, float zero, float scale, float least, float most,
-                  uint8_t* q) {
-  for (int64_t i = 0; i < count; i += kLanes) {
-    Lanes number = (load_lanes(x + i, count - i) - zero) / scale;
-    number = number < least ? least - Lanes{} : number;
-    number = number > most ? most - Lanes{} : number;
-    const ByteLanes bytes =
-        __builtin_convertvector(reinterpret_cast<IntLanes>(number + 12582912.0f), ByteLanes);
-    if (count - i >= kLanes)
-      std::memcpy(q + i, &bytes, sizeof bytes);
-    else
-      std::memcpy(q + i, &bytes, static_cast<size_t>(count - i));
-  }
-}
-
-// The least and the largest of `count` numbers, count > 0.
-struct Extremes {
-  float least, most;
-
-  Extremes(const float* x, int64_t count) {
-    Lanes low = load_lanes(x, count), high = low;
-    for (int64_t i = kLanes; i < count; i += kLanes) {
-      const Lanes number = load_lanes(x + i, count - i);
-      low = number < low ? number : low;
-      high = number > high ? number : high;
-    }
-    least = low[0], most = high[0];
-    for (int i = 1; i < kLanes; ++i) least = std::min(least, low[i]), most = std::max(most, high[i]);
-  }
-};
-
 [[noreturn]] void not_finite(const OpDef& op, int64_t row) {
   throw_error(ErrorKind::Value,
               fmt::format("{}: expected finite weights, got infinity or NaN in row {}", op.name, row));
@@ -138,33 +90,20 @@ std::vector<TensorType> infer_quantize_int8(const OpDef& op, Types operands, con
           {DType::F32, {operands[0].shape[0]}, operands[0].device}};
 }
 
-bool all_finite(const float* x, int64_t count) {
-  Lanes none{};  // x - x: NaN where x is not finite
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const Lanes number = load_lanes(x + i, count - i);
-    none += number - number;
-  }
-  for (int i = 0; i < kLanes; ++i)
-    if (none[i] != 0) return false;
-  return true;
-}
-
 Tensors eager_quantize_int8(const OpDef& op, std::span<const Tensor> operands, const Attrs&) {
   const Tensor& weight = operands[0];
   const Tensor values = Tensor::empty(weight.shape(), DType::I8),
                scales = Tensor::empty({weight.size(0)}, DType::F32);
   const int64_t k = weight.size(1);
+  const kernels::QuantizedKernels& kernels = kernels::quantized_kernels();
   for_each_float_row(weight, [&](int64_t row, const float* x) {
-    auto* const q = static_cast<uint8_t*>(values.data()) + row * k;
-    if (!all_finite(x, k)) not_finite(op, row);
-    float largest = 0;
-    if (k > 0) {
-      const Extremes extremes(x, k);
-      largest = std::max(std::abs(extremes.least), std::abs(extremes.most));
-    }
+    float least = 0, most = 0;
+    if (!kernels.find_extremes(x, k, k, &least, &most)) not_finite(op, row);
+    const float start = 0, largest = std::max(std::abs(least), std::abs(most));
     const float scale = std::max(largest / 127.5f, std::numeric_limits<float>::epsilon());
     scales.data_as<float>()[row] = scale;
-    quantize_row(x, k, 0.0f, scale, -128.0f, 127.0f, q);
+    kernels.quantize_weights({.x = x, .k = k, .group = k, .starts = &start, .scales = &scale, .least = -128.0f, .most = 127.0f,
+                              .pairs = false, .q = static_cast<uint8_t*>(values.data()) + row * k});
   });
   return {values, scales};
 }
@@ -207,20 +146,19 @@ Tensors eager_quantize_int4(const OpDef& op, std::span<const Tensor> operands, c
   const int64_t n = weight.size(0), k = weight.size(1), group = int_arg(attrs, "group_size");
   const Tensor values = Tensor::empty({n, k / 2}, DType::U8),
                scales = Tensor::empty({(k + group - 1) / group, n, 2}, DType::BF16);
+  const size_t groups = static_cast<size_t>((k + group - 1) / group);
+  const kernels::QuantizedKernels& kernels = kernels::quantized_kernels();
   for_each_float_row(weight, [&](int64_t row, const float* x) {
-    uint8_t* const pairs = values.data_as<uint8_t>() + row * (k / 2);
-    if (!all_finite(x, k)) not_finite(op, row);
-    for (int64_t first = 0; first < k; first += group) {
-      const int64_t count = std::min(k - first, group);
-      const Extremes extremes(x + first, count);
-      const kernels::Int4Range range(extremes.least, extremes.most);
-      BFloat16* const scale = scales.data_as<BFloat16>() + (first / group * n + row) * 2;
+    std::vector<float> least(groups), most(groups);
+    if (!kernels.find_extremes(x, k, group, least.data(), most.data())) not_finite(op, row);
+    for (size_t i = 0; i < groups; ++i) {
+      const kernels::Int4Range range(least[i], most[i]);
+      BFloat16* const scale = scales.data_as<BFloat16>() + (static_cast<int64_t>(i) * n + row) * 2;
       scale[0] = range.scale, scale[1] = range.zero;
-      uint8_t q[256];
-      quantize_row(x + first, count, range.start(), range.scale, 0.0f, 15.0f, q);
-      for (int64_t i = 0; i < count / 2; ++i)
-        pairs[first / 2 + i] = static_cast<uint8_t>(q[2 * i] << 4 | q[2 * i + 1]);
+      least[i] = range.start(), most[i] = static_cast<float>(range.scale);
     }
+    kernels.quantize_weights({.x = x, .k = k, .group = group, .starts = least.data(), .scales = most.data(), .least = 0.0f, .most = 15.0f,
+                              .pairs = true, .q = values.data_as<uint8_t>() + row * (k / 2)});
   });
   return {values, scales};
 }

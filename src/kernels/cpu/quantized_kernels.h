@@ -111,6 +111,17 @@ struct FinishArgs {
   int64_t y_stride;
 };
 
+// Weights in float32 to numbers: the low byte of the integer in [least, most] nearest to (x - start) / scale, half to
+// even, with a start and a scale for each group.
+struct QuantizeWeightsArgs {
+  const float* x;
+  int64_t k, group;  // weights; the last group may be shorter
+  const float *starts, *scales;
+  float least, most;
+  bool pairs;  // two numbers in a byte, the first in its high bits
+  uint8_t* q;
+};
+
 struct QuantizedKernels {
   const char* name;
   // By format and number of rows, 1 to max_rows.
@@ -132,6 +143,9 @@ struct QuantizedKernels {
   int tile_rows;
   void (*multiply_tiles)(const TilesArgs& args);
   void (*finish)(const FinishArgs& args);
+  // The least and the largest weight of each group of a row; false where one of the row is not finite.
+  bool (*find_extremes)(const float* x, int64_t k, int64_t group, float* least, float* most);
+  void (*quantize_weights)(const QuantizeWeightsArgs& args);
 };
 
 // The best set this machine has, within WEFT_VECTOR_BYTES.
