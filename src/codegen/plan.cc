@@ -174,6 +174,7 @@ class Planner {
   passes::FusionPlan fusion_;
   std::map<const ir::Value*, int> slots_;
   std::set<std::string> kernel_names_;
+  std::map<std::string, std::pair<std::string, runtime::LoadedKernel>> kernels_by_code_;  // with the symbol's name
 
   int slot_of(const ir::Value* value) {
     return slots_.try_emplace(value, static_cast<int>(slots_.size())).first->second;
@@ -204,10 +205,12 @@ class Planner {
     PrintedKernel printed = print_cpp(nest);
     if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + printed.body);
     log::dump(nest.name + ".cc", printed.source);
-    runtime::LoadedKernel loaded = runtime::load_kernel({nest.name, printed.source}, options_.toolchain);
+    const auto [same, is_new] = kernels_by_code_.try_emplace(code_of(printed.body, nest.name), nest.name, runtime::LoadedKernel{});
+    auto& [symbol, loaded] = same->second;
+    if (is_new) loaded = runtime::load_kernel({nest.name, printed.source}, options_.toolchain);
 
     PlanStep step;
-    step.kernel = reinterpret_cast<KernelFn>(loaded.module->symbol(nest.name));
+    step.kernel = reinterpret_cast<KernelFn>(loaded.module->symbol(symbol));
     step.functions = printed.functions;
     step.description = fmt::format("kernel {}:", nest.name);
     for (const std::string& comment : nest.comments) step.description += " " + comment + ";";
@@ -220,9 +223,20 @@ class Planner {
             {slot_of(buffer.value), buffer.dtype, planned_shape(buffer.value->tensor().shape)});
     }
     plan_.modules_.push_back(loaded.module);
-    plan_.kernels_.push_back(
-        {nest.name, printed.body, loaded.compile_ms, std::string_view(loaded.origin) != "compiled"});
+    plan_.kernels_.push_back({nest.name, printed.body, is_new ? loaded.compile_ms : 0,
+                              !is_new || std::string_view(loaded.origin) != "compiled"});
     plan_.steps_.push_back(std::move(step));
+  }
+
+  // What a kernel does, without its name and comments: steps of an unrolled loop are the same.
+  static std::string code_of(const std::string& body, const std::string& name) {
+    std::string code;
+    for (size_t begin = 0, end; begin < body.size(); begin = end + 1) {
+      end = std::min(body.find('\n', begin), body.size());
+      if (body.compare(begin, 2, "//") != 0) code.append(body, begin, end - begin + 1);
+    }
+    if (const size_t at = code.find(" " + name + "("); at != std::string::npos) code.erase(at, name.size() + 1);
+    return code;
   }
 
   // True if what the kernel writes is not read again by the plan, so that it need not stay in the caches.

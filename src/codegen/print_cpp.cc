@@ -302,10 +302,21 @@ class Printer {
 
   void vector_loop(ScopeId id, const std::string& begin, const std::string& end) {
     const Scope& scope = nest_.scope(id);
+    const size_t start = out_.size();
     open(fmt::format("vectorized<{}{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes,
                      streams() ? ", true" : "", begin, end, loop_name(scope.loops[0])));
     scope_body(id);
     close("});");
+    if (!streams() && is_large(std::string_view(out_).substr(start))) out_.insert(out_.find("vectorized<", start) + 10, "_once");
+  }
+
+  // Elementary functions in number, and no lanes that lie apart, which would be taken one by one.
+  static bool is_large(std::string_view body) {
+    constexpr int kMany = 2;
+    int functions = 0;
+    for (size_t at = 0; (at = body.find("elementary::", at)) != std::string_view::npos; ++at) ++functions;
+    const auto has = [&](std::string_view text) { return body.find(text) != std::string_view::npos; };
+    return functions >= kMany && !has("gather") && !has("scatter") && !has("interleave");
   }
 
   // ---- reductions --------------------------------------------------------------------------------------
