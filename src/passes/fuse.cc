@@ -428,7 +428,8 @@ class Fuser {
                        [](const FusionStep& step) { return step.node && has_effects(*step.node); });
   }
 
-  // Reductions and costly values that more than one kernel evaluates are stored.
+  // Reductions and costly values that more than one kernel evaluates are stored, and values of many others: what one step
+  // of a recurrence hands to the next would be computed from all steps before.
   bool store_what_kernels_share() {
     std::map<const ir::Value*, std::set<size_t>> evaluated_in;
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -453,9 +454,28 @@ class Fuser {
                       std::set<const ir::Value*>& seen) {
     if (!value->def || !seen.insert(value).second || (plan_.memory.holds(value) && !inside.count(value)))
       return;
-    if (is_costly(*value->def)) evaluated_in[value].insert(step);
+    if (is_costly(*value->def) || has_many_sources(value)) evaluated_in[value].insert(step);
     for (const ir::Value* input : value->def->inputs)
       if (input) collect_costly(input, inside, step, evaluated_in, seen);
+  }
+
+  // Reading the value costs less than reading those of its shape that it is computed from.
+  bool has_many_sources(const ir::Value* value) const {
+    constexpr size_t kMany = 4;
+    if (!value->def->op || value->def->op->kind != ops::OpKind::Pointwise) return false;
+    std::set<const ir::Value*> seen = {value}, sources;
+    for (std::vector<const ir::Value*> next = {value}; !next.empty() && sources.size() < kMany;) {
+      const ir::Value* at = next.back();
+      next.pop_back();
+      if (at != value && plan_.memory.holds(at)) {
+        if (same_shape(at, value)) sources.insert(at);
+        continue;
+      }
+      if (!at->def || !codegen::is_fusible(*at->def)) continue;
+      for (const ir::Value* input : at->def->inputs)
+        if (input && seen.insert(input).second) next.push_back(input);
+    }
+    return sources.size() >= kMany;
   }
 
   static bool is_costly(const ir::Node& node) {
