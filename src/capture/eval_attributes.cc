@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "capture/evaluator.h"
+#include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 
@@ -204,9 +205,14 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       if (find_array_method(text) || find_method_replacement(text)) return bound(owner, text);
       graph_break(fmt::format("attribute '{}' of an array", text));
     }
+    case Kind::Tuple:
+      if (owner->object_type) {
+        if (V field = named_tuple_field(owner, name)) return field;
+        if (!_PyType_Lookup(&PyTuple_Type, name)) break;
+      }
+      [[fallthrough]];
     case Kind::List:
     case Kind::Dict:
-    case Kind::Tuple:
     case Kind::Scalar:
     case Kind::SymInt: {
       PyTypeObject* type = python_type(owner);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "capture/evaluator.h"
+#include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 
 namespace weft::capture {
@@ -256,6 +257,7 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   auto* type = reinterpret_cast<PyTypeObject*>(type_value->object.get());
   if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) && args.keywords.empty())
     return make_exception(type, args.args);
+  if (is_named_tuple(type)) return make_named_tuple(type, args);
   static PyObject* init_name = PyUnicode_InternFromString("__init__");
   const bool plain =
       (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&

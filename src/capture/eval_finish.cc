@@ -95,6 +95,7 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Tuple:
       step.op = BuildOp::Tuple;
+      if (value->object_type) step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
       operands = value->items;
       break;
     case Kind::List:

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "capture/evaluator.h"
+#include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 
 namespace weft::capture {
@@ -162,8 +163,9 @@ void Evaluator::realize_object(const V& value) {
     guards.add({.op = GuardOp::Length, .a = guards.load(value->source), .imm = length},
                fmt::format("len({}) == {}", value->source->str(), length));
   };
-  if (PyTuple_CheckExact(object)) {
+  if (PyTuple_CheckExact(object) || is_named_tuple(type)) {
     length_guard(PyTuple_GET_SIZE(object));
+    if (!PyTuple_CheckExact(object)) value->object_type = type;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
       value->items.push_back(
           lazy_value(PyTuple_GET_ITEM(object, i),
@@ -413,6 +415,7 @@ Ref Evaluator::constant(const V& value) {
       if (!item) return Ref();
       PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item.release());
     }
+    if (value->object_type) return build_named_tuple(reinterpret_cast<PyObject*>(value->object_type), tuple);
     return tuple;
   }
   if (value->kind == Kind::Slice) {
@@ -551,7 +554,7 @@ PyTypeObject* Evaluator::python_type(const V& value) {
              : value->weak == WeakKind::Float ? &PyFloat_Type
                                               : &PyComplex_Type;
     case Kind::SymInt: return &PyLong_Type;
-    case Kind::Tuple: return &PyTuple_Type;
+    case Kind::Tuple: return value->object_type ? value->object_type : &PyTuple_Type;
     case Kind::List: return &PyList_Type;
     case Kind::Dict: return &PyDict_Type;
     case Kind::Slice: return &PySlice_Type;

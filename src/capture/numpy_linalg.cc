@@ -86,21 +86,6 @@ V trace(Evaluator& ev, CallArgs& args) {
       cast_to(ops::call1("sum", {cast_to(diagonal, dtype)}, {{"dim", SymShape{Sym(-1)}}}), dtype));
 }
 
-// float64 for integers; what LAPACK has otherwise.
-Tensor matrices(Evaluator& ev, const V& value) {
-  Tensor x = as_tensor(ev, value);
-  if (x.dtype() == DType::F16 || is_complex(x.dtype())) graph_break("linear algebra of this dtype");
-  return is_inexact(x.dtype()) ? x : cast_to(x, DType::F64);
-}
-
-V unary(Evaluator& ev, CallArgs& args, const char* op) {
-  std::vector<V> bound = bind_arguments(args, "a");
-  const Tensor x = matrices(ev, bound[0]);
-  if (x.dim() < 2) graph_break("linear algebra of an array that is not a matrix");
-  return array_or_scalar(ops::call1(op, {x}));
-}
-V det(Evaluator& ev, CallArgs& args) { return unary(ev, args, "det"); }
-
 V matrix_power(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, n");
   const Tensor x = as_tensor(ev, bound[0]);
@@ -129,7 +114,6 @@ void register_numpy_linalg() {
                                                         {"tensordot", tensordot},
                                                         {"einsum", einsum},
                                                         {"trace", trace<false>},
-                                                        {"linalg.det", det},
                                                         {"linalg.matrix_power", matrix_power},
                                                         {"linalg.outer", outer},
                                                         {"linalg.trace", trace<true>},

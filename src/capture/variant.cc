@@ -1,5 +1,6 @@
 #include "capture/variant.h"
 
+#include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "ir/symbols.h"
 #include "weft/error.h"
@@ -38,7 +39,7 @@ class Builder {
       case Op::Const: return s.object;
       case Op::Output: return output(s);
       case Op::SymInt: return checked(PyLong_FromLongLong(s.sym.evaluate(registers_.symbols)));
-      case Op::Tuple: return tuple(s.args);
+      case Op::Tuple: return s.object ? build_named_tuple(s.object.get(), tuple(s.args)) : tuple(s.args);
       case Op::List: {
         Ref list = checked(PyList_New(static_cast<Py_ssize_t>(s.args.size())));
         for (size_t i = 0; i < s.args.size(); ++i)

@@ -285,11 +285,6 @@ void bool_product(int64_t m, int64_t n, int64_t k, MatrixView<bool> a, MatrixVie
     }
 }
 
-template <class T>
-const char* lapack_name(const char* single, const char* twice) {
-  return std::is_same_v<T, float> ? single : twice;
-}
-
 }  // namespace
 
 template <class T>
@@ -330,72 +325,9 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
 WEFT_FOR_EACH_DTYPE(WEFT_INSTANTIATE)
 #undef WEFT_INSTANTIATE
 
-template <class T>
-int Lapack<T>::lu(int n, T* a, int* pivots) {
-  using F = void(const int*, const int*, T*, const int*, int*, int*);
-  int info = 0;
-  const int leading = std::max(n, 1);
-  Blas::instance().symbol<F>(lapack_name<T>("sgetrf_", "dgetrf_"))(&n, &n, a, &leading, pivots, &info);
-  return info;
+void* blas_function(const char* symbol) {
+  return reinterpret_cast<void*>(Blas::instance().symbol<void()>(symbol));
 }
-
-template <class T>
-int Lapack<T>::lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b) {
-  using F = void(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*,
-                 size_t);
-  int info = 0;
-  const int leading = std::max(n, 1);
-  Blas::instance().symbol<F>(lapack_name<T>("sgetrs_", "dgetrs_"))("N", &n, &num_right, lu, &leading, pivots,
-                                                                   b, &leading, &info, 1);
-  return info;
-}
-
-template <class T>
-int Lapack<T>::cholesky_lower(int n, T* a) {
-  using F = void(const char*, const int*, T*, const int*, int*, size_t);
-  int info = 0;
-  const int leading = std::max(n, 1);
-  Blas::instance().symbol<F>(lapack_name<T>("spotrf_", "dpotrf_"))("L", &n, a, &leading, &info, 1);
-  return info;
-}
-
-template <class T>
-int Lapack<T>::symmetric_eigenvalues(int n, T* a, T* values) {
-  using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*,
-                 int*, size_t, size_t);
-  F* const routine = Blas::instance().symbol<F>(lapack_name<T>("ssyevd_", "dsyevd_"));
-  int info = 0, query = -1, integer_size = 0;
-  const int leading = std::max(n, 1);
-  T size{};
-  routine("N", "L", &n, a, &leading, values, &size, &query, &integer_size, &query, &info, 1, 1);
-  const int work_size = static_cast<int>(size);
-  std::vector<T> work(static_cast<size_t>(std::max(work_size, 1)));
-  std::vector<int> integers(static_cast<size_t>(std::max(integer_size, 1)));
-  routine("N", "L", &n, a, &leading, values, work.data(), &work_size, integers.data(), &integer_size, &info,
-          1, 1);
-  return info;
-}
-
-template <class T>
-int Lapack<T>::singular_values(int m, int n, T* a, T* values) {
-  using F = void(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*,
-                 const int*, int*, int*, size_t);
-  F* const routine = Blas::instance().symbol<F>(lapack_name<T>("sgesdd_", "dgesdd_"));
-  int info = 0;
-  const int query = -1, leading = std::max(m, 1), one = 1;
-  T size{}, none{};
-  std::vector<int> integers(static_cast<size_t>(8 * std::max(1, std::min(m, n))));
-  routine("N", &m, &n, a, &leading, values, &none, &one, &none, &one, &size, &query, integers.data(), &info,
-          1);
-  const int work_size = static_cast<int>(size);
-  std::vector<T> work(static_cast<size_t>(std::max(work_size, 1)));
-  routine("N", &m, &n, a, &leading, values, &none, &one, &none, &one, work.data(), &work_size,
-          integers.data(), &info, 1);
-  return info;
-}
-
-template struct Lapack<float>;
-template struct Lapack<double>;
 
 const char* blas_description() { return Blas::instance().description(); }
 

@@ -44,16 +44,8 @@ void mirror_upper(int64_t n, T* c) {
 template <class T>
 void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c);
 
-// LAPACK on column-major matrices, double and float. Each returns LAPACK's info.
-template <class T>
-struct Lapack {
-  static int lu(int n, T* a, int* pivots);
-  static int lu_solve(int n, int num_right, const T* lu, const int* pivots,
-                      T* b);  // b: column-major, in place
-  static int cholesky_lower(int n, T* a);
-  static int symmetric_eigenvalues(int n, T* a, T* values);
-  static int singular_values(int m, int n, T* a, T* values);
-};
+// A function of the library, or of the LAPACK beside it, by its symbol; an internal error where there is none.
+void* blas_function(const char* symbol);
 
 // How the library was found, for `weft info`; loads it.
 const char* blas_description();
