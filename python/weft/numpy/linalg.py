@@ -1,6 +1,7 @@
 """The standard's linear algebra: weft's operators where there is one, else NumPy on the tensors' memory."""
 
 import numpy
+from numpy.linalg import _linalg
 
 import weft
 
@@ -48,39 +49,63 @@ def trace(x, /, *, offset=0, dtype=None):
     return weft.sum(x.to(to_dtype(dtype) or default), [-1])
 
 
-def _real_matrices(x):
-    return kind(x) == "f" and x.dtype in (weft.float32, weft.float64) and x.numel() > 0
+def _usable(x, square=True):
+    """Matrices with elements, of a dtype that weft's operators take."""
+    fits = x.ndim >= 2 and x.numel() > 0 and kind(x) in "fc" and x.dtype != weft.float16
+    return fits and (not square or x.shape[-1] == x.shape[-2])
 
 
-def _operator(name):
-    """weft's operator on real matrices, NumPy's function on others."""
+def _operator(name, result=None, square=True):
+    """weft's operator on matrices; NumPy's function on what is an error, or empty."""
     ours, theirs = getattr(weft, name), through_numpy(getattr(numpy.linalg, name))
 
     def function(x, /):
         x = inexact(tensor(x))
-        return ours(x) if _real_matrices(x) else theirs(x)
+        if not _usable(x, square):
+            return theirs(x)
+        return ours(x) if result is None else result(*ours(x))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"numpy.linalg.{name} on tensors."
     return function
 
 
-det, inv, svdvals = _operator("det"), _operator("inv"), _operator("svdvals")
+det, inv, svdvals = _operator("det"), _operator("inv"), _operator("svdvals", square=False)
+slogdet = _operator("slogdet", _linalg.SlogdetResult)
+eigvalsh, eigh = _operator("eigvalsh"), _operator("eigh", _linalg.EighResult)
 
 
-def eigvalsh(x, /):
-    return weft.eigvalsh(x) if _real_matrices(x) else through_numpy(numpy.linalg.eigvalsh)(x)
+def svd(x, /, *, full_matrices=True):
+    x = inexact(tensor(x))
+    if not _usable(x, square=False):
+        return through_numpy(numpy.linalg.svd)(x, full_matrices=full_matrices)
+    return _linalg.SVDResult(*weft.svd(x, full_matrices))
+
+
+def qr(x, /, *, mode="reduced"):
+    x = inexact(tensor(x))
+    if not _usable(x, square=False) or mode not in ("reduced", "complete"):
+        return through_numpy(numpy.linalg.qr)(x, mode=mode)
+    return _linalg.QRResult(*weft.qr(x, mode == "complete"))
 
 
 def cholesky(x, /, *, upper=False):
-    if not _real_matrices(x):
+    x = inexact(tensor(x))
+    if not _usable(x):
         return through_numpy(numpy.linalg.cholesky)(x, upper=upper)
-    return matrix_transpose(weft.cholesky(x)) if upper else weft.cholesky(x)
+    if not upper:
+        return weft.cholesky(x)
+    return _conjugate_transpose(weft.cholesky(_conjugate_transpose(x)))
+
+
+def _conjugate_transpose(x):
+    x = matrix_transpose(x)
+    return weft.conj(x) if kind(x) == "c" else x
 
 
 def solve(x1, x2, /):
     x1, x2 = (inexact(x) for x in promoted(x1, x2))
-    return weft.solve(x1, x2) if _real_matrices(x1) else through_numpy(numpy.linalg.solve)(x1, x2)
+    return weft.solve(x1, x2) if _usable(x1) and x2.numel() > 0 else through_numpy(numpy.linalg.solve)(x1, x2)
 
 
 def matrix_power(x, n, /):
@@ -97,10 +122,6 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
 
 matrix_norm = through_numpy(numpy.linalg.matrix_norm)
 matrix_rank = through_numpy(numpy.linalg.matrix_rank)
-eigh = through_numpy(numpy.linalg.eigh)
-qr = through_numpy(numpy.linalg.qr)
-svd = through_numpy(numpy.linalg.svd)
-slogdet = through_numpy(numpy.linalg.slogdet)
 pinv = through_numpy(numpy.linalg.pinv)
 
 
