@@ -162,11 +162,22 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
   return result;
 }
 
+namespace {
+
+// NumPy's float64 is a Python float, of which a complex on the left takes care itself.
+bool is_pythons(const V& a, const V& b) {
+  return a->is_const() && PyComplex_CheckExact(a->object.get()) && b->kind == Kind::Array &&
+         b->flavor == Flavor::NumpyScalar && b->tensor.dtype() == DType::F64;
+}
+
+}  // namespace
+
 V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
   const auto supported = [&](const V& v) {
     return ev.is_arraylike(v) || v->kind == Kind::List || (v->kind == Kind::Tuple);
   };
   if (!supported(a) || !supported(b)) graph_break("an operator on an array and another object");
+  if (is_pythons(a, b)) graph_break("an operator of a Python complex and a NumPy float, which is Python's");
   if (op == 4) {
     Tensor x = ev.to_tensor(a), y = ev.to_tensor(b);
     const DType dtype = promote_types(x.dtype(), y.dtype(), Promotion::NumPy);
@@ -188,6 +199,7 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
 }
 
 V numpy_compare(Evaluator& ev, int op, const V& a, const V& b) {
+  if (is_pythons(a, b)) graph_break("a comparison of a Python complex and a NumPy float, which is Python's");
   return numpy_pointwise(ev, kCompareNames[op], {a, b});
 }
 
@@ -369,7 +381,8 @@ V ufunc(Evaluator& ev, CallArgs& args) {
     if (dtype) operand = array_value(cast_to(as_tensor(ev, operand), to_dtype(ev, dtype, "dtype")));
   }
   V result;
-  if (op == std::string_view("pow"))
+  const bool is_of_bools = any_array && as_tensor(ev, operands[0]).dtype() == DType::Bool;
+  if (op == std::string_view("pow") && !is_of_bools)
     result = numpy_binary(ev, 8, operands[0], operands[1]);
   else if (!any_array && !dtype) {
     // Python numbers only: as arrays of their default dtypes.

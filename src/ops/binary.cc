@@ -54,13 +54,13 @@ X scaled(const X& x, const Params& p, size_t index) {
 
 [[maybe_unused]] const OpDef* const kIntegerArithmetic[] = {
     &binary<kIntegers>("gcd", DTypeRule::Same, [](auto x, auto y) { return gcd(x, y); },
-                       {.doc = "Greatest common divisor of |x| and |y|; gcd(0, 0) = 0.", .numpy_bool_is_int8 = true}),
+                       {.doc = "Greatest common divisor of |x| and |y|; gcd(0, 0) = 0."}),
     &binary<kIntegers>("lcm", DTypeRule::Same,
                        [](auto x, auto y) {
                          const auto divisor = gcd(x, y);
-                         return select(divisor == 0.0, divisor, abs(x / divisor * y));
+                         return select(divisor == 0.0, divisor, abs(x) / divisor * abs(y));
                        },
-                       {.doc = "Least common multiple of |x| and |y|; 0 if either is 0.", .numpy_bool_is_int8 = true}),
+                       {.doc = "Least common multiple of |x| and |y|; 0 if either is 0."}),
 };
 
 }  // namespace

@@ -95,6 +95,21 @@ DType float_for(DType dtype, const OpDef& op, Promotion rules) {
   return itemsize(dtype) == 1 ? DType::F16 : DType::F32;
 }
 
+// NumPy looks for a loop of floats that every operand can be cast to: int8 and uint8 meet in float16, not by way of int16.
+DType common_float(const OpDef& op, DType common, std::span<const Operand> operands, Promotion rules) {
+  if (rules == Promotion::Torch || op.name == "true_divide" || is_inexact(common)) return float_for(common, op, rules);
+  std::optional<DType> arrays, found;
+  for (const Operand& operand : operands) {
+    const Tensor* tensor = std::get_if<Tensor>(&operand);
+    if (!tensor || !tensor->defined()) continue;
+    arrays = merge(arrays, tensor->dtype(), rules);
+    found = merge(found, float_for(tensor->dtype(), op, rules), rules);
+  }
+  // Truth values with a Python int are numbers of its default dtype.
+  const bool only_bools = !arrays || *arrays == DType::Bool;
+  return only_bools ? float_for(common, op, rules) : *found;
+}
+
 // A comparison with a Python integer outside the array's range is decided in a dtype that holds both.
 DType widen_for_scalars(const OpDef& op, DType compute, std::span<const Operand> operands) {
   if (op.dtype_rule != DTypeRule::Bool || !is_integral(compute)) return compute;
@@ -127,7 +142,7 @@ Tensor to_operand(const OpDef& op, const Operand& operand, DType compute, Promot
 
 PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
   DType compute = widen_for_scalars(op, common_dtype(op, operands, rules), operands);
-  if (op.dtype_rule == DTypeRule::FloatOnly) compute = float_for(compute, op, rules);
+  if (op.dtype_rule == DTypeRule::FloatOnly) compute = common_float(op, compute, operands, rules);
   // Operators without a loop for the promoted dtype: NumPy takes the first wider one it has.
   if (compute == DType::Bool && !(op.dtypes & kBool) && op.dtype_rule != DTypeRule::FloatOnly) {
     if (rules == Promotion::NumPy && op.numpy_bool_is_int8) compute = DType::I8;

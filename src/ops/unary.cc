@@ -25,7 +25,7 @@ constexpr DTypeSet kInexact = kFloats | kComplex;
                        return select(x > zero, one, select(x < zero, -one, select(x == zero, zero, x)));
                      },
                      {.doc = "-1, 0 or 1; NaN for NaN; x / |x| for complex x != 0.", .numpy = "numpy.sign(x)", .error = {2, 2}}),
-    &unary<kAllDTypes>("signbit", DTypeRule::Bool,
+    &unary<kBool | kReal>("signbit", DTypeRule::Bool,
                        [](auto x) {
                          if constexpr (requires { copysign(x, x); }) {
                            if (is_floating(dtype(x))) return copysign(constant_like(1, x), x) < 0.0;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include "scalar/number.h"
 #include "scalar/sleef_functions.h"
@@ -70,11 +71,30 @@ WEFT_DEFINE_COMPLEX(asinh)
 WEFT_DEFINE_COMPLEX(acosh)
 WEFT_DEFINE_COMPLEX(atanh)
 #undef WEFT_DEFINE_COMPLEX
+// As NumPy has it: products for small whole exponents, and not a number where zero is raised to what has no positive
+// real part.
 template <class R>
 Number<std::complex<R>> pow(Number<std::complex<R>> a, Number<std::complex<R>> b) {
-  if (b.value == std::complex<R>(0)) return Number<std::complex<R>>(std::complex<R>(1));
-  if (a.value == std::complex<R>(0) && b.value.real() > 0) return Number<std::complex<R>>(std::complex<R>(0));
-  return Number<std::complex<R>>(std::pow(a.value, b.value));
+  using Complex = Number<std::complex<R>>;
+  const R exponent = b.value.real();
+  const bool is_real = b.value.imag() == 0;
+  if (b.value == std::complex<R>(0)) return Complex(std::complex<R>(1));
+  if (a.value == std::complex<R>(0)) {
+    constexpr R nan = std::numeric_limits<R>::quiet_NaN();
+    return Complex(exponent > 0 ? std::complex<R>(0) : std::complex<R>(nan, nan));
+  }
+  if (is_real && std::fabs(exponent) < 100 && exponent == std::trunc(exponent)) {
+    if (exponent == 1) return a;
+    if (exponent == 2) return a * a;
+    if (exponent == 3) return a * (a * a);
+    Complex result(std::complex<R>(1)), square = a;
+    for (int left = static_cast<int>(std::fabs(exponent)); left > 0; left >>= 1) {
+      if (left & 1) result = result * square;
+      if (left > 1) square = square * square;
+    }
+    return exponent < 0 ? Complex(std::complex<R>(1)) / result : result;
+  }
+  return Complex(std::pow(a.value, b.value));
 }
 
 // ---- exactly rounded functions; rounding leaves integers as they are -------------------------------------------------------------------------

@@ -112,6 +112,23 @@ np.power(2, -x.size)
 np.power(np.int8(2), np.uint8(3))
 np.array([True]) ** 2
 np.broadcast_to(x, (10**7, 10**6, 3)).copy()
+np.signbit(x + 1j)
+np.gcd(x > 0, True)
+np.lcm(np.array([127], np.int8), 2)
+np.arctan2(np.arange(3, dtype=np.int8), np.arange(3, dtype=np.uint8)).dtype
+np.hypot(np.arange(3, dtype=np.int16), np.arange(3, dtype=np.uint16)).dtype
+np.copysign(x > 0, 2)
+np.copysign(x > 0, np.int8(2))
+(x * (0.5 + 1j)) ** 3
+(x * (0.5 + 1j)) ** np.array([-3, 1, 7])
+0 ** (x * np.array([1, 1j, -1]))
+(x > 0) ** 2
+np.power(x > 0, 2)
+1j + x.sum()
+1j == x.sum()
+np.interp(x + 1j, [0.0, 1.0], [1.0, 2.0])
+np.linspace(x.astype(np.float32)[0], 3, 4)
+np.linspace(x.astype(np.float16)[0], 3, 4)
 """
 
 

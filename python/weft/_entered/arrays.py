@@ -21,11 +21,13 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 @replaces("numpy.linspace")
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    start, stop = np.asarray(start), np.asarray(stop)
-    usual = not retstep and axis == 0 and device is None and start.ndim == 0 and stop.ndim == 0
-    if not usual or not isinstance(num, int) or num < 2 or dtype is not None or start.dtype.kind not in "iuf":
+    first, last = np.asarray(start), np.asarray(stop)
+    usual = not retstep and axis == 0 and device is None and first.ndim == 0 and last.ndim == 0
+    for bound in (first, last):
+        usual = usual and bound.dtype.kind in "iuf" and bound.dtype not in (np.float16, np.float32)
+    if not usual or not isinstance(num, int) or num < 2 or dtype is not None:
         return plainly(np.linspace, start, stop, num, endpoint, retstep, dtype, axis)
-    start, stop = start * 1.0, stop * 1.0
+    start, stop = first * 1.0, last * 1.0
     steps = num - 1 if endpoint else num
     delta = stop - start
     places = np.arange(0, num).astype((start + stop).dtype)

@@ -15,6 +15,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     if (
         period is not None
         or fp.dtype.kind not in "fiu"
+        or x.dtype.kind == "c"
+        or xp.dtype.kind == "c"
         or xp.ndim != 1
         or xp.shape != fp.shape
         or xp.shape[0] < 2
