@@ -316,22 +316,16 @@ void Evaluator::find_views_of_updated() {
     if (variant_->inputs[i].type == GraphInput::Type::Array) array_inputs.push_back(static_cast<int>(i));
   for (const auto& [output, argument] : input_views_) {
     const int input = array_inputs.at(static_cast<size_t>(argument));
-    for (const ir::WriteBack& write : graph.write_backs) {
-      if (static_cast<int>(write.input) != input) continue;
-      std::vector<std::pair<const ops::OpDef*, ops::Attrs>> views;
-      const ir::Value* value = graph.outputs()[output];
-      for (;
-           value != write.value && value->def && value->def->op && value->def->op->kind == ops::OpKind::View;
-           value = value->def->inputs[0])
-        views.emplace_back(value->def->op, value->def->attrs);
-      if (value != write.value) continue;
-      std::reverse(views.begin(), views.end());
-      for (BuildStep& step : variant_->steps)
-        if (step.op == BuildOp::Output && step.imm == static_cast<int64_t>(output)) {
-          step.updated_input = input;
-          step.views = views;
-        }
-    }
+    const bool is_updated = std::any_of(graph.write_backs.begin(), graph.write_backs.end(), [&](const ir::WriteBack& write) {
+      return static_cast<int>(write.input) == input;
+    });
+    const std::optional<ir::InputView> view = is_updated ? tracer_.input_view(outputs_[output]) : std::nullopt;
+    if (!view || static_cast<int>(view->input) != input) continue;
+    for (BuildStep& step : variant_->steps)
+      if (step.op == BuildOp::Output && step.imm == static_cast<int64_t>(output)) {
+        step.updated_input = input;
+        step.views = view->steps;
+      }
   }
 }
 

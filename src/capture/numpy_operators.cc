@@ -195,6 +195,13 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
     if (value == 2 && !is_bool) return numpy_pointwise(ev, "mul", {a, a});
     if (value == 0.5 && !is_bool) return numpy_pointwise(ev, "sqrt", {a});
   }
+  const bool is_two = b->is_const() && PyLong_CheckExact(b->object.get()) && PyLong_AsLong(b->object.get()) == 2;
+  if (op == 8 && is_two && a->kind == Kind::Array && a->flavor == Flavor::NdArray && a->tensor.dtype() == DType::Bool) {
+    // NumPy squares, and bytes are the smallest numbers that it squares.
+    V bytes = array_or_scalar(cast_to(a->tensor, DType::I8));
+    bytes->f_order = a->f_order;
+    return numpy_pointwise(ev, "mul", {bytes, bytes});
+  }
   return numpy_pointwise(ev, kBinaryNames[op], {a, b});
 }
 

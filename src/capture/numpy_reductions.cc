@@ -106,6 +106,7 @@ Tensor initial_value(Evaluator& ev, const Reduction& r, DType dtype) {
 // The reduction's value, or out= after the assignment.
 V finished(Evaluator& ev, const Reduction& r, const Tensor& tensor) {
   V result = array_or_scalar(tensor);
+  result->f_order = r.array->kind == Kind::Array && r.array->f_order && tensor.dim() > 1;
   if (!r.out) return result;
   V out = r.out;
   if (ev.realize(out)->kind == Kind::Tuple && out->items.size() == 1) out = out->items[0];

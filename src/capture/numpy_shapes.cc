@@ -22,8 +22,11 @@ namespace {
 // A view of `base`'s memory.
 V view(const V& base, Tensor tensor) {
   // A scalar has no memory that others could look at.
-  if (base->flavor == Flavor::NumpyScalar)
-    return array_value(ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}));
+  if (base->flavor == Flavor::NumpyScalar) {
+    const bool is_scalar = tensor.dim() == 0;
+    return array_value(ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}),
+                       is_scalar ? Flavor::NumpyScalar : Flavor::NdArray);
+  }
   V value = array_value(std::move(tensor));
   value->view_of = base;
   return value;
@@ -67,6 +70,7 @@ V swapaxes(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, axis1, axis2");
   const V& array = array_argument(ev, bound[0]);
   const int64_t ndim = array->tensor.dim();
+  if (ndim == 0) graph_break("swapaxes() of an array without axes");
   std::vector<int64_t> order;
   for (int64_t d = 0; d < ndim; ++d) order.push_back(d);
   std::swap(order.at(static_cast<size_t>(ops::normalize_dim("swapaxes", ev.to_int(bound[1], "axis"), ndim))),
@@ -228,6 +232,10 @@ bool is_contiguous(const V& array, bool fortran) {
   const Shape& shape = array->tensor.impl()->shape;
   const Strides& strides = array->tensor.impl()->strides;
   if (!array->view_of && array->input < 0) return shape.size() < 2 || array->f_order == fortran;
+  V root = array;
+  while (root->view_of) root = root->view_of;
+  if (root->input < 0 && root->f_order && root->tensor.dim() > 1 && shape.size() > 1)
+    graph_break("the memory order of a view of an array in Fortran order");
   int64_t expected = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     const size_t d = fortran ? i : shape.size() - 1 - i;
@@ -429,8 +437,13 @@ V where(Evaluator& ev, CallArgs& args) {
       std::holds_alternative<Scalar>(operands[0]) && std::holds_alternative<Scalar>(operands[1])
           ? promote_types(as_tensor(ev, x).dtype(), as_tensor(ev, y).dtype(), Promotion::NumPy)
           : ops::promoted_types(ops::get_op("maximum"), operands, Promotion::NumPy).compute;
-  return array_value(
+  V result = array_value(
       ops::call1("where", {condition, cast_to(as_tensor(ev, x), dtype), cast_to(as_tensor(ev, y), dtype)}));
+  bool any_f = false, any_c = false;
+  for (const V& value : {bound[0], x, y})
+    if (value->kind == Kind::Array && value->tensor.dim() > 1) (value->f_order ? any_f : any_c) = true;
+  result->f_order = any_f && !any_c;
+  return result;
 }
 
 V clip(Evaluator& ev, CallArgs& args) {
@@ -544,6 +557,7 @@ V item(Evaluator& ev, CallArgs& args) {
 V fill(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, value");
   const V& array = array_argument(ev, bound[0]);
+  if (array->flavor == Flavor::NumpyScalar) return none_value();  // NumPy fills a copy
   assign(ev, array, array->tensor, bound[1]);
   return none_value();
 }

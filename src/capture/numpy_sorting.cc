@@ -66,7 +66,9 @@ V scan(Evaluator& ev, CallArgs& args, const char* op) {
                       : is_integral(d) && !is_signed(d) ? DType::U64
                                                         : DType::I64;
   if (dtype == DType::F16) graph_break("a scan in half precision, which NumPy rounds at every step");
-  return array_value(ops::call1(op, {cast_to(x, dtype)}, {{"dim", Sym(dim)}, {"dtype", dtype}}));
+  V result = array_value(ops::call1(op, {cast_to(x, dtype)}, {{"dim", Sym(dim)}, {"dtype", dtype}}));
+  result->f_order = bound[0]->kind == Kind::Array && bound[0]->f_order && result->tensor.dim() > 1;
+  return result;
 }
 V cumsum(Evaluator& ev, CallArgs& args) { return scan(ev, args, "cumsum"); }
 V cumprod(Evaluator& ev, CallArgs& args) { return scan(ev, args, "cumprod"); }
@@ -80,7 +82,9 @@ V diff(Evaluator& ev, CallArgs& args) {
   const int64_t n = bound[1] ? ev.to_int(bound[1], "n") : 1,
                 axis = bound[2] ? ev.to_int(bound[2], "axis") : -1;
   if (n < 0) graph_break("diff() of negative order");
-  return array_value(ops::call1("diff", {x}, {{"n", Sym(n)}, {"dim", Sym(axis)}}));
+  V result = array_value(ops::call1("diff", {x}, {{"n", Sym(n)}, {"dim", Sym(axis)}}));
+  result->f_order = n > 0 && bound[0]->kind == Kind::Array && bound[0]->f_order && x.dim() > 1;
+  return result;
 }
 
 V flip(Evaluator& ev, CallArgs& args) {
@@ -89,9 +93,15 @@ V flip(Evaluator& ev, CallArgs& args) {
   if (array->kind != Kind::Array) graph_break("flip() of something that is not an array");
   const std::vector<int64_t> axes = to_axes(ev, bound[1], array->tensor.dim(), "flip");
   V value = array_value(ops::call1("flip", {array->tensor}, {{"dims", SymShape(axes.begin(), axes.end())}}));
-  value->view_of = array;
+  if (array->tensor.dim() == 0)  // the element itself
+    value->flavor = Flavor::NumpyScalar;
+  else
+    value->view_of = array;
   return value;
 }
+
+// What operators make by views alone is an array of its own in NumPy.
+Tensor copied(const Tensor& tensor) { return ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}); }
 
 // x[i + shift] = x[i], as two slices joined.
 V roll(Evaluator& ev, CallArgs& args) {
@@ -106,11 +116,13 @@ V roll(Evaluator& ev, CallArgs& args) {
   const SymShape shifts = list(bound[1], "a shift");
   if (!given(ev, bound[2])) {
     if (shifts.size() != 1) graph_break("roll() with several shifts and no axis");
-    return array_value(ops::call1("roll", {x}, {{"shifts", shifts}}));
+    return array_value(copied(ops::call1("roll", {x}, {{"shifts", shifts}})));
   }
   const SymShape axes = list(bound[2], "an axis");
   if (axes.size() != shifts.size()) graph_break("roll() with as many shifts as axes");
-  return array_value(ops::call1("roll", {x}, {{"shifts", shifts}, {"dims", axes}}));
+  V result = array_value(copied(ops::call1("roll", {x}, {{"shifts", shifts}, {"dims", axes}})));
+  result->f_order = bound[0]->kind == Kind::Array && bound[0]->f_order && x.dim() > 1;
+  return result;
 }
 
 V ptp(Evaluator& ev, CallArgs& args) {
@@ -123,9 +135,6 @@ V ptp(Evaluator& ev, CallArgs& args) {
   const V high = find_array_method("max")(ev, reduction), low = find_array_method("min")(ev, reduction);
   return numpy_pointwise(ev, "sub", {high, low});
 }
-
-// What operators make by views alone is an array of its own in NumPy.
-Tensor copied(const Tensor& tensor) { return ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}); }
 
 V repeat(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, repeats, axis");
@@ -225,7 +234,9 @@ V atleast(Evaluator& ev, CallArgs& args, int64_t ndim, const char* op) {
   const V& array = ev.realize(args.args[0]);
   if (array->kind == Kind::Array && array->flavor == Flavor::NdArray && array->tensor.dim() >= ndim)
     return array;
-  return array_value(ops::call1(op, {as_tensor(ev, array)}));
+  V result = array_value(ops::call1(op, {as_tensor(ev, array)}));
+  if (array->kind == Kind::Array && array->flavor == Flavor::NdArray) result->view_of = array;
+  return result;
 }
 V atleast_1d(Evaluator& ev, CallArgs& args) { return atleast(ev, args, 1, "atleast_1d"); }
 V atleast_2d(Evaluator& ev, CallArgs& args) { return atleast(ev, args, 2, "atleast_2d"); }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ops/tracer.h"
+
 namespace weft::capture {
 
 std::string short_repr(PyObject* object, size_t limit) {
@@ -97,6 +99,10 @@ V str_value(const std::string& text) {
 
 V array_value(Tensor tensor, Flavor flavor) {
   V value = make_value(Kind::Array);
+  // An array of known elements is a value of the graph too: it may be assigned to, and every run has its own.
+  if (ops::Tracer* tracer = ops::current_tracer();
+      tracer && flavor == Flavor::NdArray && !tensor.is_traced() && tensor.dim() > 0)
+    tensor = tracer->record(ops::get_op("cast"), {{tensor}, {{"dtype", tensor.dtype()}}}).at(0);
   value->tensor = std::move(tensor);
   value->flavor = flavor;
   return value;

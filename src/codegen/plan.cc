@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codegen/views.h"
+#include "ir/constants.h"
 #include "ir/symbols.h"
 #include "ops/tracer.h"
 #include "passes/analysis.h"
@@ -141,7 +142,14 @@ class Planner {
 
  private:
   void finish() {
-    for (const ir::Value* output : graph_.outputs()) plan_.output_slots_.push_back(slot_of(output));
+    for (const ir::Value* output : graph_.outputs()) {
+      plan_.output_slots_.push_back(slot_of(output));
+      const ir::Value* base = output;
+      while (base->def && base->def->op && !base->def->inputs.empty() && base->def->op->kind == ops::OpKind::View)
+        base = base->def->inputs[0];
+      for (const auto& [slot, constant] : plan_.constants_)
+        if (slot == slot_of(base)) plan_.given_constants_.push_back(constant);
+    }
     for (const ir::WriteBack& write : graph_.write_backs) {
       const auto update = fusion_.in_place.find(write.value);
       if (update == fusion_.in_place.end())
@@ -413,6 +421,7 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
   std::vector<Tensor> outputs;
   outputs.reserve(output_slots_.size());
   for (int slot : output_slots_) outputs.push_back(run.slots[static_cast<size_t>(slot)]);
+  if (!given_constants_.empty()) ir::copy_constants(outputs, given_constants_);
   if (!write_backs_.empty()) write_back(inputs, run, outputs);
   return outputs;
 }

@@ -103,6 +103,7 @@ class Plan {
   std::vector<PlanStep> steps_;
   std::vector<std::pair<int, Tensor>> constants_;
   std::vector<int> output_slots_;
+  std::vector<Tensor> given_constants_;  // those that outputs are, or are views of
   std::vector<PlannedWriteBack> write_backs_;
   std::vector<SymbolSource> symbol_sources_;
   bool bind_with_graph_ = false;  // symbols that are not plain sizes

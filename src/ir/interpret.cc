@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "ir/constants.h"
 #include "ir/graph.h"
 #include "ir/symbols.h"
 #include "ir/text.h"
@@ -68,6 +69,7 @@ class Interpreter {
     }
     for (size_t i = 0; i < inputs_.size(); ++i) values_[graph_.inputs()[i]] = inputs_[i];
     std::vector<Tensor> outputs = run_block(graph_.body());
+    copy_constants(outputs, constants_);
     apply_write_backs(outputs);
     return outputs;
   }
@@ -84,7 +86,10 @@ class Interpreter {
     std::vector<Tensor> results;
     switch (node.kind) {
       case NodeKind::Op: results = run_op(node); break;
-      case NodeKind::Constant: results = {node.constant}; break;
+      case NodeKind::Constant:
+        results = {node.constant};
+        constants_.push_back(node.constant);
+        break;
       case NodeKind::If:
         results = run_block(*node.blocks[values_.at(node.inputs[0]).item().to_bool() ? 0 : 1]);
         break;
@@ -164,9 +169,24 @@ class Interpreter {
   const std::vector<Tensor>& inputs_;
   std::vector<int64_t> symbols_;
   std::unordered_map<const Value*, Tensor> values_;
+  std::vector<Tensor> constants_;
 };
 
 }  // namespace
+
+void copy_constants(std::vector<Tensor>& results, const std::vector<Tensor>& constants) {
+  std::unordered_map<const Storage*, Tensor> copies;
+  for (Tensor& result : results) {
+    if (!result.defined() || !result.storage()) continue;
+    for (const Tensor& constant : constants) {
+      if (constant.storage() != result.storage() || !constant.is_contiguous()) continue;
+      Tensor& copy = copies[constant.storage().get()];
+      if (!copy.defined()) copy = constant.clone();
+      result = copy.as_strided(result.shape(), result.strides(), result.offset() - constant.offset());
+      break;
+    }
+  }
+}
 
 std::vector<Tensor> interpret(const Graph& graph, const std::vector<Tensor>& inputs) {
   ops::TracerScope eager(nullptr);

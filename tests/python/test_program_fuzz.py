@@ -4,12 +4,17 @@ import importlib.util
 import pathlib
 import sys
 
+import numpy as np
 import pytest
 
 FUZZ = pathlib.Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
 
+import program_arrays  # noqa: E402
 import program_fuzz  # noqa: E402
+import program_loops  # noqa: E402
+import program_shrink  # noqa: E402
+from program_values import Argument, Difference, Program  # noqa: E402
 
 CORPUS = sorted((FUZZ / "programs").glob("*.py"))
 
@@ -19,25 +24,71 @@ def test_corpus(path):
     specification = importlib.util.spec_from_file_location(path.stem, path)
     case = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(case)
-    program_fuzz.check(case.PROGRAM, case.APPROXIMATE)
+    program_fuzz.check(case.PROGRAM)
 
 
-def test_short_run():
-    for seed in range(1, 151):
-        program, approximate = program_fuzz.one(seed)
-        message = program_fuzz.fails(program, approximate)
+@pytest.mark.parametrize(
+    "generate, seeds, share",
+    [(program_arrays.generate, range(1, 1201), 25), (program_loops.generate, range(1, 31), 2)],
+    ids=["arrays", "loops"],
+)
+def test_short_run(generate, seeds, share):
+    """Every program in the reference interpreter, some compiled."""
+    for seed in seeds:
+        program = generate(seed)
+        message = program_fuzz.fails(program, program_fuzz.modes_of(seed, share), layouts=False)
         assert message is None, f"seed {seed}: {message}\n{program.source()}{program.arguments}"
 
 
-def test_a_difference_is_found():
-    """The fuzzer's own test: a compiled function that is wrong is reported."""
-    import numpy as np
+def adds_one():
+    return Program([Argument("float64", (3,), "C", False, 1)], ["v0 = a0 * 2", "v1 = a0 + 1"], ["v0", "v1"])
 
-    program = program_fuzz.Program([program_fuzz.Argument("float64", (3,), "C", False, 1)], ["v0 = a0 + 1"], ["v0"])
-    expected, arrays, _ = program_fuzz.run(program.function(), program.arguments)
-    with pytest.raises(program_fuzz.Difference, match=r"v0\[0\]"):
-        program_fuzz.compare("v0", np.asarray(expected[0]) + 1e-3, expected[0], tolerance=1e-10)
-    with pytest.raises(program_fuzz.Difference, match="float32"):
-        program_fuzz.compare("v0", np.float32(1), np.float64(1), tolerance=0.0)
-    with pytest.raises(program_fuzz.Difference):
-        program_fuzz.compare("v0", np.array([-0.0]), np.array([0.0]), tolerance=0.0)
+
+def ran(results, program):
+    return results, program.make_arguments(), None
+
+
+def test_differences_are_found():
+    """The fuzzer's own test: what is wrong is reported, with the name and the place."""
+    program = adds_one()
+    expected = program_fuzz.run(program.function(), program)
+    doubled, added = expected[0]
+    wrong = added.copy()
+    wrong[1] += 1e-9
+    with pytest.raises(Difference, match=r"v1\[1\]"):
+        program_fuzz.compare_run("compiled", program, ran((doubled, wrong), program), expected)
+    program.bounds = {"v1": 1e-8}
+    program_fuzz.compare_run("compiled", program, ran((doubled, wrong), program), expected)
+    with pytest.raises(Difference, match="float32"):
+        program_fuzz.compare_run("compiled", program, ran((doubled.astype(np.float32), added), program), expected)
+    with pytest.raises(Difference, match="type list"):
+        program_fuzz.compare_run("compiled", program, ran((doubled.tolist(), added), program), expected)
+    with pytest.raises(Difference, match="does not share memory"):
+        program_fuzz.compare_run("compiled", program, ran((doubled, added), program), (expected[0], [added], None))
+
+
+def test_zeros_orders_and_errors_are_compared():
+    with pytest.raises(Difference):
+        program_fuzz.compare("v0", np.array([-0.0]), np.array([0.0]))
+    with pytest.raises(Difference, match="memory order C, NumPy gives F"):
+        program_fuzz.compare("v0", np.ones((2, 3)), np.ones((3, 2)).T)
+    program = adds_one()
+    failed = (None, program.make_arguments(), ValueError("one"))
+    with pytest.raises(Difference, match="NumPy's text"):
+        program_fuzz.compare_run("compiled", program, (None, failed[1], ValueError("two")), failed)
+
+
+def test_failures_are_shrunk():
+    program = Program(
+        [Argument("float64", (3,), "F", True, 1)],
+        ["v0 = a0 * 2", "for i in range(3):\n    v0 = v0 + i\n    v1 = v0 - 1", "v2 = np.sign(v0)"],
+        ["v0", "v1", "v2"],
+    )
+
+    def fails(candidate):
+        return "v2: wrong" if "np.sign" in candidate.source() and "return (v2" in candidate.source() else None
+
+    small = program_shrink.shrink(
+        Program(program.arguments, program.statements, ["v2"]), fails, "v2: wrong"
+    )
+    assert small.statements == ["v0 = a0 * 2", "v2 = np.sign(v0)"] and not small.arguments[0].special

@@ -7,4 +7,3 @@ PROGRAM = Program(
     ["v0 = a1 * 0 + np.int32(2147483647)", "v1 = v0 + 3", "v2 = v1 - a0"],
     ["v2"],
 )
-APPROXIMATE = 0.0

@@ -7,4 +7,3 @@ PROGRAM = Program(
     ["v0 = np.trunc(a0).astype(np.uint16)", "v1 = (np.trunc(a1) * 100).astype(np.int8)", "v2 = (np.trunc(a1) * 100).astype(np.uint8)"],
     ["v0", "v1", "v2"],
 )
-APPROXIMATE = 0.0

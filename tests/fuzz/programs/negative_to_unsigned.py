@@ -7,4 +7,3 @@ PROGRAM = Program(
     ["a0[:, ::-1] = np.trunc(a1)", "v0 = np.trunc(a1).astype(np.uint64)", "v1 = np.trunc(a1).astype(np.uint8)"],
     ["v0", "v1"],
 )
-APPROXIMATE = 0.0

@@ -7,4 +7,3 @@ PROGRAM = Program(
     ["v2 = a0 + 0", "v7 = a0 - v2", "v8 = v7.prod(axis=0)"],
     ["v8"],
 )
-APPROXIMATE = 1e-10

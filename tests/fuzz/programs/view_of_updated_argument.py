@@ -7,4 +7,3 @@ PROGRAM = Program(
     ["a0[None, -1::-1, 0] *= 0.5", "v1 = a0[:, :2]", "v2 = a0.ravel()", "np.geterr()", "a0[::2] = 3", "v2[1] = 7"],
     ["v1", "v2"],
 )
-APPROXIMATE = 0.0

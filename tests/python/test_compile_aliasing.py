@@ -1,0 +1,87 @@
+"""Results that look at one memory, and constants that every call has anew."""
+
+import numpy as np
+import pytest
+import weft
+
+MAKERS = [
+    "np.stack([[1, 2], [3, 4]])",
+    "np.where([True, False], [1, 2], [3, 4])",
+    "np.meshgrid([1, 2], [3, 4])[0]",
+    "np.hanning(4)",
+    "np.indices((2, 2))[1]",
+    "np.ix_(np.arange(3), [0])[0]",
+    "np.repeat([1, 2], 2)",
+    "np.outer([1, 2], [3, 4])",
+]
+UPDATES = ["pass", "v[0] += 1", "v[:] += v", "v.ravel()[:1] = 7", "w = v[::-1]; w[:] = 5"]
+
+
+@pytest.mark.parametrize("mode", ["0", "1"])
+@pytest.mark.parametrize("maker", MAKERS)
+def test_known_arrays_are_made_anew_by_every_call(maker, mode, monkeypatch):
+    monkeypatch.setenv("WEFT_INTERPRET", mode)
+    for update in UPDATES:
+        scope = {"np": np}
+        exec(f"def f():\n    v = {maker}\n    {update}\n    return v\n", scope)
+        compiled, expected = weft.compile(scope["f"]), scope["f"]()
+        for _ in range(2):
+            result = compiled()
+            np.testing.assert_array_equal(result, expected)
+            result[...] = 9  # the caller's
+
+
+def updated_transpose(a):
+    v = np.transpose(a)
+    v += 1
+    v[v > 1] = v[v > 1] * 2
+    return v
+
+
+def updated_part(a):
+    v = a[1:3]
+    v[:] += v
+    return v
+
+
+def widened(a):
+    return np.atleast_2d(a[0])
+
+
+@pytest.mark.parametrize("function", [updated_transpose, updated_part, widened])
+def test_views_of_arguments_stay_views_when_they_are_updated(function):
+    mine, theirs = (np.arange(12.0).reshape(3, 4) for _ in range(2))
+    result, expected = weft.compile(function)(mine), function(theirs)
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(mine, theirs)
+    assert np.shares_memory(result, mine) and np.shares_memory(expected, theirs)
+
+
+def rolled(a):
+    v = np.roll(a, 0)
+    a[0] = 5
+    return v
+
+
+def squared(a):
+    return (a > 1) ** 2
+
+
+def smallest(a):
+    v = np.min(a)
+    v.fill(1)
+    return v, v.T, np.flip(np.array(2.0))
+
+
+@pytest.mark.parametrize("function", [rolled, squared, smallest, lambda a: np.where(a > 1, a, 0), lambda a: a.cumsum(0)])
+def test_results_are_numpys_to_the_type(function):
+    for make in (np.ascontiguousarray, np.asfortranarray):
+        got, wanted = (f(make(np.arange(6.0).reshape(2, 3))) for f in (weft.compile(function), function))
+        for one, other in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, wanted))):
+            assert type(one) is type(other) and one.dtype == other.dtype
+            assert one.flags.f_contiguous == other.flags.f_contiguous
+            np.testing.assert_array_equal(one, other)
+
+
+def test_the_buffer_of_64_bit_integers_is_numpys_own_type():
+    assert np.asarray(memoryview(weft.arange(3))).dtype.char == np.dtype(np.int64).char
