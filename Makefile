@@ -45,7 +45,7 @@ bench-torchscript: setup-torch build  ## TorchScript in weft beside PyTorch, alt
 	@$(VENV) bench/torchscript.py
 
 fuzz-programs: build  ## Random NumPy programs, compiled against plain: PROGRAMS=10000 SEED=1
-	@.venv/bin/python tests/fuzz/program_fuzz.py --programs $${PROGRAMS:-10000} --seed $${SEED:-1} --corpus tests/fuzz/programs
+	@.venv/bin/python tests/fuzz/program_fuzz.py --workers 2 --programs $${PROGRAMS:-10000} --seed $${SEED:-1} --corpus tests/fuzz/programs
 
 fuzz:  ## A long fuzz run of every target: FUZZ_SECONDS=600 each
 	@scripts/setup build test

@@ -361,7 +361,9 @@ Results are NumPy's bit for bit, except where NumPy itself promises no order: su
 made of them (`sum`, `mean`, `var`, `dot`, `matmul`, `cumsum`, linear algebra) differ by the rounding of another order, a
 relative error of at most n times the machine epsilon for n terms, and elementary functions (`exp`, `sin`, ...) stay
 within the error that docs/operators.md states for each. Eigenvectors, singular vectors and the like are unique up to
-their sign only. Arrays of three and more dimensions that are computed from permuted ones come in C order.
+their sign only. Products of complex numbers differ by the last place: NumPy fuses their multiplications and additions
+where the processor can. Where a partial sum may overflow, one order may reach an infinity that another does not. What
+NumPy gives read-only (`broadcast_to`, the imaginary part of real numbers) may be an array of its own. Arrays of three and more dimensions that are computed from permuted ones come in C order.
 
 Compiled code gives no RuntimeWarning at a division by zero, an overflow or an invalid operation. Where `numpy.errstate`
 asks for more than a warning ("raise", "call", "print", "log"), NumPy runs the function.
