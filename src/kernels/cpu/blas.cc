@@ -214,12 +214,13 @@ double inner_product(int64_t k, const double* left, int64_t left_stride, const d
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
-// c[m] of a[m, k] and x[k], in blocks of rows that do not depend on the number of threads.
+// c[m] of a[m, k] and x[k], in blocks of rows.
 void matrix_vector_product(int64_t m, int64_t k, const BlasOperand<double>& a, const double* x, int64_t stride, double* c) {
   using Gemv = void(Layout, Transpose, int, int, double, const double*, int, const double*, int, double, double*, int);
   static Gemv* const gemv = Blas::instance().symbol<Gemv>("cblas_dgemv");
-  // Where a's columns are contiguous, a block is a stripe of each of them: a short one would waste pages.
-  const int64_t most = a.transpose == kTranspose ? 256 : 64;
+  // Where a's columns are contiguous, a block is a stripe of each of them: short ones would waste what is read ahead.
+  const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
+  const int64_t most = a.transpose == kTranspose ? std::max<int64_t>(256, ((m + threads - 1) / threads + 63) / 64 * 64) : 64;
   const int64_t grain = std::max<int64_t>(1, (1 << 14) / (std::min(most, m) * k));
   parallel_for(0, (m + most - 1) / most, grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
