@@ -1,4 +1,8 @@
 // Where a segment ends because a loop can run as native code.
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include "capture/evaluator.h"
 #include "capture/loops.h"
 
@@ -50,15 +54,11 @@ class LoopTypes {
         return loop_tuple(std::move(items));
       }
       case Kind::Iter:
-        if (value->iter == IterKind::Range) {
+        if (std::optional<LoopValue> gives = given(value)) {
+          if (value->iter != IterKind::Range) return loop_iterator(loop_int("", true), loop_int("", true), *gives);
           LoopValue range;
           range.kind = LoopKind::RangeIter;
-          range.items = {loop_int("", true), loop_int(""), loop_known_int(1)};
-          if (value->object) {
-            Ref part = checked(PyObject_GetAttrString(value->object.get(), "step"));
-            range.items[2] = loop_known_int(PyLong_AsLongLong(part.get()));
-            PyErr_Clear();
-          }
+          range.items = {loop_int("", true), loop_int(""), gives->items[1]};
           return range;
         }
         break;
@@ -68,6 +68,60 @@ class LoopTypes {
     other.kind = LoopKind::Object;
     other.index = static_cast<int>(numbers_.try_emplace(value.get(), 1000 + numbers_.size()).first->second);
     return other;
+  }
+
+  // What an iterator gives; nothing where native loops do not know.
+  std::optional<LoopValue> given(const V& it) {
+    LoopValue gives;
+    switch (it->kind == Kind::Iter ? it->iter : IterKind::Generator) {
+      case IterKind::Range: {
+        gives.kind = LoopKind::Counted;
+        gives.items = {loop_int("", true), loop_known_int(1), loop_int("")};
+        if (it->object) {
+          Ref step = checked(PyObject_GetAttrString(it->object.get(), "step"));
+          gives.items[1] = loop_known_int(PyLong_AsLongLong(step.get()));
+          PyErr_Clear();
+        }
+        return gives;
+      }
+      case IterKind::Sequence:
+      case IterKind::Rows:
+        gives.kind = LoopKind::Elements;
+        gives.items = {it->iter == IterKind::Rows ? type(it->items[0]) : numbers(it->items[0])};
+        if (gives.items[0].kind != LoopKind::Array && gives.items[0].kind != LoopKind::Vector) return {};
+        return gives;
+      case IterKind::Enumerate: {
+        std::optional<LoopValue> inner = given(it->items[0]);
+        if (!inner) return {};
+        gives.kind = LoopKind::Enumerated;
+        gives.items = {loop_int("", true), *inner};
+        return gives;
+      }
+      case IterKind::Zip:
+        gives.kind = LoopKind::Zipped;
+        for (const V& part : it->items) {
+          std::optional<LoopValue> inner = given(part);
+          if (!inner) return {};
+          gives.items.push_back(*inner);
+        }
+        return gives;
+      default: return {};
+    }
+  }
+
+  // A list or tuple of numbers of one kind.
+  LoopValue numbers(const V& sequence) {
+    LoopValue result;
+    result.kind = LoopKind::Object;
+    std::set<LoopKind> kinds;
+    for (const V& item : sequence->items) kinds.insert(type(item).kind);
+    if (kinds.size() != 1 || (!kinds.count(LoopKind::Int) && !kinds.count(LoopKind::Float))) return result;
+    result.kind = LoopKind::Vector;
+    result.dtype = kinds.count(LoopKind::Float) ? DType::F64 : DType::I64;
+    result.index = static_cast<int>(entry.arrays.size());
+    entry.arrays.push_back({result.dtype, 1, 1, false, {}});
+    entry.array_objects.emplace_back();
+    return result;
   }
 
   LoopValue array(const V& value) {
@@ -96,6 +150,28 @@ class LoopTypes {
 
 }  // namespace
 
+namespace {
+
+// How many rounds are to come, as far as is known here; nothing is guarded.
+int64_t trips(const V& it) {
+  switch (it->kind == Kind::Iter ? it->iter : IterKind::Generator) {
+    case IterKind::Range:
+      if (!it->object) return INT64_MAX;
+      return PyObject_Length(it->object.get()) - it->index;
+    case IterKind::Rows: return ops::sym_shape(it->items[0]->tensor)[0].hint() - it->index;
+    case IterKind::Sequence: return static_cast<int64_t>(it->items[0]->items.size()) - it->index;
+    case IterKind::Enumerate: return trips(it->items[0]);
+    case IterKind::Zip: {
+      int64_t least = INT64_MAX;
+      for (const V& part : it->items) least = std::min(least, trips(part));
+      return least;
+    }
+    default: return 0;
+  }
+}
+
+}  // namespace
+
 // True at the head of a loop that is native code (no reason then), or too long to be unrolled.
 bool Evaluator::ends_at_loop(std::string* reason) {
   const int at = frame().ip;
@@ -105,20 +181,17 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   if (native_verdicts_.count(place) || history_.loop_heads.count(place)) return false;
   const bool is_for = code.instructions[static_cast<size_t>(at)].op == Op::ForIter;
   const V it = is_for ? top() : nullptr;
-  const auto has_fewer = [&](int64_t trips) { return PyObject_Length(it->object.get()) - it->index < trips; };
-  if (is_for) {
-    if (!it || it->kind != Kind::Iter || it->iter != IterKind::Range) return false;
-    if (it->object && has_fewer(kMinNativeTrips)) return false;
-  }
-
+  const bool over_range = it && it->kind == Kind::Iter && it->iter == IterKind::Range;
+  const int64_t rounds = it ? trips(it) : 0;
+  if (is_for && rounds < (over_range ? kMinNativeTrips : kMinTrips)) return false;
   LoopTypes types;
   std::vector<LoopFrame> frames = {types.frame(frame())};
   native_verdicts_.insert(place);
   std::string why;
   if (can_be_native(std::move(frames), types.entry, &why)) return true;
-  if (!is_for) return false;
+  if (!over_range) return false;
   specialize_range(it);
-  if (has_fewer(kMinTrips)) return false;
+  if (trips(it) < kMinTrips) return false;
   *reason = "the rounds of a long loop are segments of their own: " + why;
   return true;
 }

@@ -338,7 +338,6 @@ V Evaluator::iterator(const V& value) {
     if (value->tensor.dim() == 0) graph_break("iteration over a 0-d array");
     it->iter = IterKind::Rows;
     it->items = {value};
-    it->length = sym_specialize(ops::sym_shape(value->tensor)[0]);
     return it;
   }
   // A list may grow while it is iterated over; the other sequences are fixed.
@@ -380,6 +379,7 @@ V Evaluator::next(const V& it) {
       return const_value(checked(PySequence_GetItem(it->object.get(), it->index++)));
     }
     case IterKind::Rows: {
+      if (it->length < 0) it->length = sym_specialize(ops::sym_shape(it->items[0]->tensor)[0]);
       if (it->index >= it->length) return nullptr;
       V row = array_item(it->items[0], it->index);
       ++it->index;

@@ -78,6 +78,14 @@ std::string LoopBuilder::origin_of(const LoopValue& container, const LoopValue& 
   return text;
 }
 
+LoopValue LoopBuilder::number_of_list(const LoopValue& list, const LoopValue& key) {
+  if (!has_only_ints({key})) throw LoopUnsupported{"a slice of a list"};
+  LoopValue array = list;
+  array.kind = LoopKind::Array;
+  const std::string element = place(array, key).element;
+  return list.dtype == DType::F64 ? loop_float(temporary("f64", element)) : loop_int(temporary("i64", element));
+}
+
 LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& key) {
   if (container.kind == LoopKind::Tuple && key.known) {
     const auto size = static_cast<int64_t>(container.items.size());
@@ -86,6 +94,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
     return container.items[static_cast<size_t>(index)];
   }
   if (container.kind == LoopKind::Pending) return subscript(materialized(container), key);
+  if (container.kind == LoopKind::Vector) return number_of_list(container, key);
   if (!is_array(container)) throw LoopUnsupported{"an element of what is not an array"};
   const bool is_row = container.kind != LoopKind::View && has_only_ints(parts_of(key));
   if (takes_view(container, key) && !is_row) {

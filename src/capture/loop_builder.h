@@ -216,6 +216,7 @@ class LoopBuilder {
   // ---- arrays (loop_arrays.cc) ----
   Place place(const LoopValue& container, const LoopValue& key, bool stores = false);
   LoopValue subscript(const LoopValue& container, const LoopValue& key);
+  LoopValue number_of_list(const LoopValue& list, const LoopValue& key);
   void store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value);
   std::string stored(const LoopValue& value, DType dtype);
   static bool is_array(const LoopValue& value) {
@@ -274,6 +275,15 @@ class LoopBuilder {
   LoopValue fold(const std::string& name, LoopValue value);
   LoopValue product(const LoopValue& a, const LoopValue& b);
   LoopValue joined(const LoopValue& parts);
+
+  // ---- iterators (loop_iterators.cc) ----
+  LoopValue iterator(const LoopValue& value);
+  LoopValue given(const LoopValue& gives, const LoopValue& number);
+  // What a new iterator gives, and how often.
+  std::pair<LoopValue, std::string> iteration(const LoopValue& value);
+  LoopValue reversed(const LoopValue& value);
+  void iterate_rest(const Instruction& in);
+  bool call_iterator(PyObject* callable, const std::vector<LoopValue>& args);
 
   // ---- calls (loop_calls.cc) ----
   void call(const Instruction& in);

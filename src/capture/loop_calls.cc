@@ -351,6 +351,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
   const auto is_type = [&](PyTypeObject& type) { return callable == reinterpret_cast<PyObject*>(&type); };
   const bool one_number = args.size() == 1 && args[0].is_number();
   if (is_type(PyRange_Type)) return push(make_range(args)), true;
+  if (call_iterator(callable, args)) return true;
   if (is_type(PyLong_Type) && one_number) return push(to_int(args[0])), true;
   if (is_type(PyFloat_Type) && one_number) return push(loop_float(temporary("f64", as_float(args[0])))), true;
   if (is_type(PyBool_Type) && one_number) return push(loop_bool(temporary("bool", truth(args[0])))), true;
@@ -371,7 +372,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
   if (name == "len" && args.size() == 1) {
     if (args[0].kind == LoopKind::Tuple)
       return push(loop_known_int(static_cast<int64_t>(args[0].items.size()))), true;
-    if (!is_array(args[0])) return false;
+    if (!is_array(args[0]) && args[0].kind != LoopKind::Vector) return false;
     return push(loop_int(size_text(args[0], 0), true)), true;
   }
   if (name == "abs" && one_number) return push(absolute(args[0])), true;
@@ -484,6 +485,11 @@ void LoopBuilder::call(const Instruction& in) {
     materialize_all();
   }
   if (PyFunction_Check(callable)) return call_function(callable, std::move(args), std::move(keywords));
+  if (keywords.size() == 1 && args.size() == 1 && callable == reinterpret_cast<PyObject*>(&PyEnum_Type) &&
+      utf8(keywords[0].first) == "start") {
+    args.push_back(keywords[0].second);
+    names = nullptr;
+  }
   if (names) throw LoopUnsupported{fmt::format("a call of {} with keywords", callable_name(callable))};
   if (!call_builtin(callable, args))
     throw LoopUnsupported{fmt::format("a call of {}", callable_name(callable))};

@@ -48,7 +48,8 @@ LoopEntry::LoopEntry(const Frame& frame) {
 bool LoopEntry::mixes_types() const {
   for (size_t a = 0; a < arrays.size(); ++a)
     for (size_t b = 0; b < a; ++b)
-      if (arrays[a].dtype != arrays[b].dtype &&
+      if (arrays[a].dtype != arrays[b].dtype && PyArray_Check(array_objects[a].get()) &&
+          PyArray_Check(array_objects[b].get()) &&
           arrays_overlap(array_objects[a].get(), array_objects[b].get()))
         return true;
   return false;
@@ -87,6 +88,8 @@ LoopValue LoopEntry::classify(PyObject* o) {
     return loop_tuple(std::move(items));
   }
   if (Py_TYPE(o) == &PyRangeIter_Type) return range_iterator(o);
+  if (PyIter_Check(o)) return iterator(o);
+  if (PyList_CheckExact(o)) return vector(o);
   if (PyCell_Check(o) && PyCell_GET(o)) {
     LoopValue cell = this->object(o);
     cell.kind = LoopKind::Cell;

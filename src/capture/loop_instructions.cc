@@ -193,6 +193,8 @@ bool LoopBuilder::execute_names(const Instruction& in) {
     case Op::LoadConst: push(constant(frame().code->constants[slot].get())); return true;
     case Op::LoadFast:
       if (frame().locals[slot].kind == LoopKind::Unbound) unsupported("an unbound local variable");
+      if (frame().locals[slot].kind == LoopKind::RangeIter || frame().locals[slot].kind == LoopKind::Rest)
+        unsupported("an iterator with a name");
       push(LoopValue(frame().locals[slot]));
       return true;
     case Op::StoreFast: {
@@ -281,6 +283,7 @@ void LoopBuilder::branch_on(const LoopValue& value, bool jump_if, int target, bo
 
 void LoopBuilder::iterate(const Instruction& in) {
   LoopValue& it = top();
+  if (it.kind == LoopKind::Rest) return iterate_rest(in);
   if (it.kind != LoopKind::RangeIter) unsupported("iteration over what is not a range");
   materialize_all();
   const LoopValue current = it.items[0], stop = it.items[1], step = it.items[2];
@@ -308,7 +311,9 @@ void LoopBuilder::iterate(const Instruction& in) {
                             current.nonnegative && step.known && *step.known > 0);
   next.affine = affine_sum(current.affine, step.affine, false);
   it.items[0] = next;
-  push(current);
+  if (it.items.size() == 3) return push(current);
+  const LoopValue gives = it.items[3];
+  push(given(gives, current));
 }
 
 bool LoopBuilder::execute_control(const Instruction& in) {
@@ -337,14 +342,11 @@ bool LoopBuilder::execute_control(const Instruction& in) {
     case Op::JumpIfTrueOrPop:
     case Op::JumpIfFalseOrPop: branch_on(pop(), in.op == Op::JumpIfTrueOrPop, in.arg, true); return true;
     case Op::GetIter: {
-      LoopValue range = pop();
-      if (range.kind == LoopKind::Range) {
-        range.kind = LoopKind::RangeIter;
-      } else if (range.kind != LoopKind::RangeIter) {
-        unsupported("iteration over what is not a range");
-      }
-      if (range.items[0].known) range.items[0] = loop_int(range.items[0].expr, range.items[0].nonnegative);
-      push(std::move(range));
+      LoopValue it = iterator(pop());
+      // The counter varies, also if the loop begins at a constant.
+      if (it.kind == LoopKind::RangeIter && it.items[0].known)
+        it.items[0] = loop_int(it.items[0].expr, it.items[0].nonnegative);
+      push(std::move(it));
       return true;
     }
     case Op::ForIter: iterate(in); return true;

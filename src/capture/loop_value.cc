@@ -109,6 +109,7 @@ LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<Loo
 
 bool is_static_item(const LoopValue& value, size_t i) {
   if (value.kind == LoopKind::RangeIter) return i == 2 && value.items[i].known;
+  if (value.kind == LoopKind::Counted) return i == 1;
   return value.kind == LoopKind::View && i > static_cast<size_t>(value.dims) && value.items[i].known == 1;
 }
 
@@ -138,6 +139,7 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Numpy: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
     case LoopKind::Const: key += fmt::format("{}", static_cast<const void*>(value.object)); break;
     case LoopKind::Object:
+    case LoopKind::Vector:
     case LoopKind::Array: key += fmt::format("{};", value.index); break;
     case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;
     case LoopKind::Pointer: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
@@ -150,6 +152,11 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Cell:
     case LoopKind::Range:
     case LoopKind::RangeIter:
+    case LoopKind::Elements:
+    case LoopKind::Counted:
+    case LoopKind::Enumerated:
+    case LoopKind::Zipped:
+    case LoopKind::Rest:
       if (value.kind == LoopKind::Cell)
         key += fmt::format("{} {};", value.index, static_cast<const void*>(value.object));
       if (value.kind == LoopKind::View) key += fmt::format("{};", value.index);

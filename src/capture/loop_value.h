@@ -28,7 +28,14 @@ enum class LoopKind : uint8_t {
   Tuple,      // items
   Range,      // range(items[0], items[1], items[2])
   Cell,       // a closure's cell, object `index` of the entry or the one `object`; items[0]: its contents
-  RangeIter,  // an iterator: next is items[0], ends before items[1]; items[2]: the step
+  RangeIter,  // an iterator: next is items[0], ends before items[1]; items[2]: the step; items[3], where there is
+              // one: what it gives in place of the number n
+  Elements,    // items[0][n]; this and the following: only within a RangeIter
+  Counted,     // items[0] + n * items[1], which is known; items[2]: where it ends
+  Enumerated,  // (items[0] + n, what items[1] gives)
+  Zipped,      // what each of items gives
+  Rest,        // an iterator over a tuple, of which items are left
+  Vector,      // a list of numbers, which the loop does not change: array `index` of the entry
   Pointer,    // an address of elements of `dtype`; only within a view
   View,  // an array: items are the pointer, `dims` sizes, `dims` strides in elements; `index`: the array of
          // the entry that it is a view of, or -1 for memory of the loop (loop_memory.h)
@@ -85,6 +92,7 @@ LoopValue loop_bool(std::string expr);
 LoopValue loop_numpy(DType dtype, std::string expr);
 LoopValue loop_const(PyObject* object);
 LoopValue loop_tuple(std::vector<LoopValue> items);
+LoopValue loop_iterator(LoopValue number, LoopValue end, LoopValue gives);
 LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
                     std::vector<LoopValue> strides);
 // Is item `i` a part of the value's type, and no variable? A range's step, a view's stride of one element.

@@ -36,7 +36,12 @@ class Rebuilder {
       case LoopKind::Object: return entry_.objects[static_cast<size_t>(value.index)];
       case LoopKind::Array: return entry_.array_objects[static_cast<size_t>(value.index)];
       case LoopKind::Row: return row(value);
-      case LoopKind::Pointer: return Ref();
+      case LoopKind::Pointer:
+      case LoopKind::Elements:
+      case LoopKind::Counted:
+      case LoopKind::Enumerated:
+      case LoopKind::Zipped: return Ref();
+      case LoopKind::Vector: return entry_.array_objects[static_cast<size_t>(value.index)];
       case LoopKind::View: return view(value);
       case LoopKind::Pending: return computed(value);
       case LoopKind::Method: return checked(PyObject_GetAttr(build(value.items[0]).get(), value.object));
@@ -50,10 +55,12 @@ class Rebuilder {
           PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), build(value.items[i]).release());
         return list;
       }
+      case LoopKind::Rest:
       case LoopKind::Tuple: {
         Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.items.size())));
         for (size_t i = 0; i < value.items.size(); ++i)
           PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), build(value.items[i]).release());
+        if (value.kind == LoopKind::Rest) return checked(PyObject_GetIter(tuple.get()));
         return tuple;
       }
       case LoopKind::Cell:
@@ -66,6 +73,9 @@ class Rebuilder {
           parts[i] = value.kind == LoopKind::RangeIter && i == 2 && value.items[2].known
                          ? checked(PyLong_FromLongLong(*value.items[2].known))
                          : build(value.items[i]);
+        if (value.items.size() == 4)
+          return python_iterator(value.items[3], PyLong_AsLongLong(parts[0].get()),
+                                 [&](const LoopValue& part) { return build(part); });
         Ref range =
             checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type), parts[0].get(),
                                                  parts[1].get(), parts[2].get(), nullptr));

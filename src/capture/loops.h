@@ -21,6 +21,8 @@ class LoopEntry {
   explicit LoopEntry(const Frame& frame);
   LoopValue classify(PyObject* object);
   LoopValue object(PyObject* object);
+  // A list of numbers; the object itself if it is none.
+  LoopValue vector(PyObject* object);
   // Code over arrays of different types takes them not to share memory.
   bool mixes_types() const;
 
@@ -39,7 +41,14 @@ class LoopEntry {
   LoopValue numpy_scalar(PyObject* object);
   LoopValue range_iterator(PyObject* object);
   LoopValue array(PyObject* object);
+  LoopValue iterator(PyObject* object);
+  LoopValue vector(PyObject* object, int64_t most);
+
+  std::vector<std::vector<int64_t>> vectors_;  // memory of lists
 };
+
+// A real iterator at `number`; `next` makes what the next of its leaves stands for.
+Ref python_iterator(const LoopValue& gives, int64_t number, const std::function<Ref(const LoopValue&)>& next);
 
 // Compiled code, for one set of types.
 struct NativeLoop {

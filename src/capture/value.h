@@ -98,7 +98,7 @@ struct Value {
   std::vector<bool> changed;            // Instance: which attributes were assigned
   IterKind iter = IterKind::Sequence;
   int64_t index = 0;   // Iter: position, or the next count of enumerate
-  int64_t length = 0;  // Iter over rows
+  int64_t length = -1;  // Iter over rows; negative: nobody has asked yet
   std::shared_ptr<AbstractFrame> suspended;
 
   bool is_const() const { return kind == Kind::Const; }
