@@ -13,6 +13,7 @@ namespace {
 
 // Up to this length, short contiguous sequences are transposed and transformed together.
 constexpr int64_t kTogether = 64;
+constexpr int64_t kNarrowTogether = 2048;
 // Operations that are worth a thread.
 constexpr double kGrain = 1 << 16;
 
@@ -211,6 +212,17 @@ void complex_rows(const FftPlan<T>& plan, int64_t rows, int64_t in_stride, int64
   });
 }
 
+// Contiguous sequences that are better transformed together: short ones, and those whose first passes have no whole vectors.
+template <class T>
+bool together(const FftPlan<T>& plan) {
+  if (plan.kind != FftPlan<T>::Kind::Direct || plan.passes.empty()) return false;
+  return plan.n <= kTogether || (plan.passes[0].radix < 8 && plan.n <= kNarrowTogether);
+}
+template <class T>
+bool short_rows(const FftPlan<T>& plan, const FftShape& shape, int64_t rows) {
+  return together(plan) && shape.inner == 1 && rows >= kFftWidth<T> / 2;
+}
+
 // The frequencies from n / 2 + 1 on are conjugates of those before.
 template <class T>
 void mirror(T* pairs, int64_t n) {
@@ -218,26 +230,40 @@ void mirror(T* pairs, int64_t n) {
     pairs[2 * k] = pairs[2 * (n - k)], pairs[2 * k + 1] = -pairs[2 * (n - k) + 1];
 }
 
+// `count` contiguous sequences in place: one, or up to kFftWidth that are transformed together.
+template <class T>
+void transform_block(const FftPlan<T>& plan, int64_t count, T* pairs, bool inverse, T scale, SplitBuffers<T>* buffers) {
+  if (count == 1) return transform(plan, static_cast<const T*>(pairs), pairs, inverse, scale, buffers);
+  complex_rows(plan, count, plan.n, plan.n, static_cast<const T*>(pairs), pairs, inverse, scale);
+}
+
 // Of odd length: as complex numbers. (Two sequences in one transform would mix their errors, and what is not finite.)
 template <class T>
 void real_odd(const FftShape& shape, const T* in, T* out, T scale) {
   const auto plan = fft_plan<T>(shape.n);
   const int64_t n = shape.n, sequences = shape.outer * shape.inner, half = n / 2;
-  parallel_for(0, sequences, grain_of(n), [&](int64_t begin, int64_t end) {
+  const int64_t block = together(*plan) && sequences >= kFftWidth<T> / 2 ? kFftWidth<T> : 1;
+  parallel_for(0, (sequences + block - 1) / block, grain_of(n, block), [&](int64_t begin, int64_t end) {
     const Sequences<T, 1> operands(shape, shape.given, n);
     const Sequences<T, 2> results(shape, shape.result, shape.result);
     SplitBuffers<T> buffers(buffer_size(*plan));
-    const Buffer<T> pairs(2 * n);
-    T* const z = pairs.data();
-    for (int64_t i = begin; i < end; ++i) {
-      const T* const x = operands.read(in, i);
-      for (int64_t j = 0; j < n; ++j) z[2 * j] = x[j], z[2 * j + 1] = 0;
-      transform(*plan, z, z, false, scale, &buffers);
-      z[1] = 0;
-      T* const to = results.result(out, i);
-      std::copy(z, z + 2 * (half + 1), to);
-      if (shape.result > half + 1) mirror(to, n);
-      results.write(out, i);
+    const Buffer<T> pairs(2 * n * block);
+    for (int64_t first = begin * block; first < std::min(sequences, end * block); first += block) {
+      const int64_t count = std::min(block, sequences - first);
+      for (int64_t w = 0; w < count; ++w) {
+        const T* const x = operands.read(in, first + w);
+        T* const z = pairs.data() + 2 * n * w;
+        for (int64_t j = 0; j < n; ++j) z[2 * j] = x[j], z[2 * j + 1] = 0;
+      }
+      transform_block(*plan, count, pairs.data(), false, scale, &buffers);
+      for (int64_t w = 0; w < count; ++w) {
+        T* const z = pairs.data() + 2 * n * w;
+        z[1] = 0;
+        T* const to = results.result(out, first + w);
+        std::copy(z, z + 2 * (half + 1), to);
+        if (shape.result > half + 1) mirror(to, n);
+        results.write(out, first + w);
+      }
     }
   });
 }
@@ -246,28 +272,30 @@ template <class T>
 void to_real_odd(const FftShape& shape, const T* in, T* out, T scale) {
   const auto plan = fft_plan<T>(shape.n);
   const int64_t n = shape.n, sequences = shape.outer * shape.inner, half = n / 2;
-  parallel_for(0, sequences, grain_of(n), [&](int64_t begin, int64_t end) {
+  const int64_t block = together(*plan) && sequences >= kFftWidth<T> / 2 ? kFftWidth<T> : 1;
+  parallel_for(0, (sequences + block - 1) / block, grain_of(n, block), [&](int64_t begin, int64_t end) {
     const Sequences<T, 2> operands(shape, shape.given, half + 1);
     const Sequences<T, 1> results(shape, n, n);
     SplitBuffers<T> buffers(buffer_size(*plan));
-    const Buffer<T> pairs(2 * n);
-    T* const z = pairs.data();
-    for (int64_t i = begin; i < end; ++i) {
-      const T* const x = operands.read(in, i);
-      std::copy(x, x + 2 * (half + 1), z);
-      z[1] = 0;
-      mirror(z, n);
-      transform(*plan, z, z, true, scale, &buffers);
-      T* const to = results.result(out, i);
-      for (int64_t j = 0; j < n; ++j) to[j] = z[2 * j];
-      results.write(out, i);
+    const Buffer<T> pairs(2 * n * block);
+    for (int64_t first = begin * block; first < std::min(sequences, end * block); first += block) {
+      const int64_t count = std::min(block, sequences - first);
+      for (int64_t w = 0; w < count; ++w) {
+        const T* const x = operands.read(in, first + w);
+        T* const z = pairs.data() + 2 * n * w;
+        std::copy(x, x + 2 * (half + 1), z);
+        z[1] = 0;
+        mirror(z, n);
+      }
+      transform_block(*plan, count, pairs.data(), true, scale, &buffers);
+      for (int64_t w = 0; w < count; ++w) {
+        const T* const z = pairs.data() + 2 * n * w;
+        T* const to = results.result(out, first + w);
+        for (int64_t j = 0; j < n; ++j) to[j] = z[2 * j];
+        results.write(out, first + w);
+      }
     }
   });
-}
-
-template <class T>
-bool short_rows(const FftPlan<T>& plan, const FftShape& shape, int64_t rows) {
-  return plan.kind == FftPlan<T>::Kind::Direct && plan.n <= kTogether && shape.inner == 1 && rows >= kFftWidth<T> / 2;
 }
 
 }  // namespace
