@@ -273,6 +273,8 @@ class LoopBuilder {
   // ---- reductions and products (loop_folds.cc) ----
   bool call_array(const std::string& name, std::vector<LoopValue> args);
   LoopValue fold(const std::string& name, LoopValue value);
+  static bool is_fold(const std::string& name);
+  LoopValue fold_axis(const std::string& name, const LoopValue& value, int64_t axis);
   LoopValue product(const LoopValue& a, const LoopValue& b);
   LoopValue joined(const LoopValue& parts);
 

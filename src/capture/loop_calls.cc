@@ -467,14 +467,20 @@ void LoopBuilder::call(const Instruction& in) {
     if (second.kind != LoopKind::Null) args.insert(args.begin(), second);
     second = first;
   }
+  // A reduction's axis may be named.
+  const bool names_axis = names && PyTuple_GET_SIZE(names) == 1 && utf8(PyTuple_GET_ITEM(names, 0)) == "axis";
   if (second.kind == LoopKind::Method) {
     const std::string name = utf8(second.object);
     args.insert(args.begin(), second.items[0]);
-    if (names || !call_array(name, args)) throw LoopUnsupported{fmt::format("the method '{}'", name)};
+    if ((names && !(names_axis && is_fold(name) && args.size() == 2)) || !call_array(name, args))
+      throw LoopUnsupported{fmt::format("the method '{}'", name)};
     return;
   }
   if (second.kind != LoopKind::Const) throw LoopUnsupported{"a call of what is not known"};
   PyObject* callable = second.object;
+  if (names_axis && args.size() == 2 && is_arraylike(args[0]) && !PyFunction_Check(callable) &&
+      callable_name(callable).starts_with("numpy.") && is_fold(plain_name(callable)))
+    names = nullptr;
   std::vector<std::pair<PyObject*, LoopValue>> keywords;
   for (Py_ssize_t i = names ? PyTuple_GET_SIZE(names) : 0; i-- > 0; args.pop_back())
     keywords.emplace_back(PyTuple_GET_ITEM(names, i), args.back());

@@ -46,6 +46,36 @@ LoopValue LoopBuilder::fold(const std::string& name, LoopValue value) {
   return give(view.dtype, fmt::format("extremum_of<{}>{}", largest, operands));
 }
 
+// A reduction of two dimensions along one of them.
+LoopValue LoopBuilder::fold_axis(const std::string& name, const LoopValue& value, int64_t axis) {
+  if (num_dims(value) == 1 && (axis == 0 || axis == -1)) return fold(name, value);
+  if (num_dims(value) != 2 || axis < -2 || axis > 1) throw LoopUnsupported{"a reduction along this axis"};
+  const int reduced = static_cast<int>(axis < 0 ? axis + 2 : axis), kept = 1 - reduced;
+  const LoopValue view = as_view(materialized(value));
+  parts_.push_back(view);
+  if (view.dtype == DType::Bool || name == "mean") throw LoopUnsupported{"a reduction along an axis"};
+  if (name != "sum") require(fmt::format("{} > 0", view.size(reduced).expr));
+  const bool positions = name == "argmax" || name == "argmin";
+  const char* largest = name == "max" || name == "argmax" ? "true" : "false";
+  const DType total = is_floating(view.dtype) ? view.dtype : is_signed(view.dtype) ? DType::I64 : DType::U64;
+  const DType dtype = positions ? DType::I64 : name == "sum" ? total : view.dtype;
+  const std::string type = element_type(view.dtype);
+  const std::string operands =
+      fmt::format("{}, {}, {}, {}, (const {}*){}", view.size(reduced).expr, view.stride(reduced).expr,
+                  view.size(kept).expr, view.stride(kept).expr, type, view.items[0].expr);
+  const LoopValue result = allocated(dtype, {view.size(kept).expr});
+  block_has_arrays_ = true;
+  if (positions) {
+    const LoopValue best = allocated(view.dtype, {view.size(kept).expr});
+    emit(fmt::format("positions_along_axis<{}>({}, {}, {});", largest, operands, best.items[0].expr,
+                     result.items[0].expr));
+  } else {
+    const std::string how = name == "sum" ? "Sum" : fmt::format("Extremum<{}>", largest);
+    emit(fmt::format("fold_axis<{}>({}, {});", how, operands, result.items[0].expr));
+  }
+  return result;
+}
+
 // a @ b
 LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
   if (!is_arraylike(a) || !is_arraylike(b)) throw LoopUnsupported{"a product with a number"};
@@ -100,13 +130,18 @@ LoopValue LoopBuilder::joined(const LoopValue& parts) {
   return result;
 }
 
+bool LoopBuilder::is_fold(const std::string& name) {
+  static const std::set<std::string> names = {"sum", "max", "min", "amax", "amin", "argmax", "argmin"};
+  return names.count(name) > 0;
+}
+
 // NumPy's function or method of that name.
 bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> args) {
   const bool one = args.size() == 1 && is_arraylike(args[0]);
-  if (one && (name == "sum" || name == "max" || name == "min" || name == "mean" || name == "argmax" ||
-              name == "argmin"))
-    return push(fold(name, args[0])), true;
-  if (one && (name == "amax" || name == "amin")) return push(fold(name.substr(1), args[0])), true;
+  if (one && (is_fold(name) || name == "mean"))
+    return push(fold(name.starts_with("am") ? name.substr(1) : name, args[0])), true;
+  if (args.size() == 2 && is_fold(name) && is_arraylike(args[0]) && args[1].known)
+    return push(fold_axis(name.starts_with("am") ? name.substr(1) : name, args[0], *args[1].known)), true;
   if (one && name == "copy") return push(materialized(args[0], true)), true;
   if (args.size() == 2 && (name == "dot" || name == "matmul")) {
     if (!is_arraylike(args[0]) || !is_arraylike(args[1])) return false;

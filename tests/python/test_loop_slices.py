@@ -80,6 +80,16 @@ def folds(a, n):
     return totals
 
 
+def folds_along_axes(a, n):
+    rows = np.zeros((n, 7))
+    for i in range(n):
+        part = a[i : i + 3, ::2] if i % 2 else a[i : i + 3, :7].T[:3]
+        rows[i] = (part + 1).max(axis=0)[:7].sum() + a[i]
+        rows[i, :2] += np.sum(part, axis=1)[:2] + part.min(0)[:2]
+        rows[i, :1] += np.argmax(part, axis=0)[:1] - a[:, :7].argmin(axis=1)[:1] + a.sum(axis=-2)[:1]
+    return rows
+
+
 def swapped(a, b, steps):
     for k in range(steps):
         b[1:-1] = (a[:-2] + a[1:-1] + a[2:]) / 3
@@ -136,6 +146,7 @@ def inputs(name, n):
         "conjugate_gradient": lambda: (np.diag(rng.random(n) + 1) + 0.01, rng.random(n), 1e-12),
         "shifted": lambda: (rng.standard_normal(n + 3), n),
         "folds": lambda: (rng.standard_normal(n + 40), n),
+        "folds_along_axes": lambda: (rng.standard_normal((n + 3, 7)), n),
         "swapped": lambda: (rng.random(n + 2), rng.random(n + 2), 9),
         "many_dimensions": lambda: (rng.standard_normal((n, n, n)), n),
         "mixed_types": lambda: (rng.standard_normal(n), rng.integers(0, 9, n).astype(np.int32), n),
@@ -145,7 +156,7 @@ def inputs(name, n):
 
 
 PROGRAMS = [
-    forward_substitution, orthonormal, knapsack, seam, conjugate_gradient, shifted, folds, swapped,
+    forward_substitution, orthonormal, knapsack, seam, conjugate_gradient, shifted, folds, folds_along_axes, swapped,
     many_dimensions, mixed_types, kept, updated_in_place,
 ]  # fmt: skip
 

@@ -7,6 +7,8 @@
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Lex/PreprocessorOptions.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
@@ -123,6 +125,13 @@ void inline_calls(llvm::Module& module) {
   passes.run(module, modules);
 }
 
+// Of what the optimizer says only errors count: that it could not vectorize a loop is none.
+struct QuietHandler final : llvm::DiagnosticHandler {
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    return info.getSeverity() != llvm::DS_Error;
+  }
+};
+
 }  // namespace
 
 ObjectCode compile_object(const WeftClangRequest& request) {
@@ -162,6 +171,7 @@ ObjectCode compile_object(const WeftClangRequest& request) {
   result.frontend_ms = milliseconds_since(start);
 
   compiler.getCodeGenOpts().DisableLLVMPasses = false;
+  context.setDiagnosticHandler(std::make_unique<QuietHandler>());
   const auto backend_start = std::chrono::steady_clock::now();
   inline_calls(*module);
   llvm::SmallString<0> object;
