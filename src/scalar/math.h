@@ -136,8 +136,17 @@ constexpr Number<bool> isnan(Number<T> a) {
 template <class T>
 Number<typename real_of<T>::type> abs(Number<T> a) {
   if constexpr (is_complex_v<T>) {
-    using R = Number<typename T::value_type>;
-    return hypot(R(a.value.real()), R(a.value.imag()));
+    using R = typename T::value_type;
+    const double x = a.value.real(), y = a.value.imag(), squares = x * x + y * y;
+    if constexpr (std::is_same_v<R, float>) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      const bool is_infinite = (std::fabs(x) == infinity) | (std::fabs(y) == infinity);
+      return Number<R>(static_cast<R>(is_infinite ? infinity : std::sqrt(squares)));
+    } else {
+      // Elsewhere the squares may have left the range.
+      if (squares > 1e-280 && squares < 1e300) return Number<R>(std::sqrt(squares));
+      return hypot(Number<R>(x), Number<R>(y));
+    }
   } else if constexpr (is_float_v<T>) {
     return Number<T>(std::fabs(a.value));
   } else if constexpr (std::is_signed_v<T>) {
