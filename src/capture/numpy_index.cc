@@ -263,6 +263,7 @@ void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source)
     value = as_tensor(ev, source);
   if (is_complex(value.dtype()) && !is_complex(view.dtype()))
     graph_break("assignment of complex numbers to a real array");
+  if (view.dim() == 0 && value.dim() > 0) graph_break("assignment of an array to one element");
   // Leading dimensions of size one are dropped, as NumPy's assignment does.
   SymShape shape = ops::sym_shape(value);
   const size_t wanted = static_cast<size_t>(view.dim());

@@ -85,3 +85,23 @@ def test_results_are_numpys_to_the_type(function):
 
 def test_the_buffer_of_64_bit_integers_is_numpys_own_type():
     assert np.asarray(memoryview(weft.arange(3))).dtype.char == np.dtype(np.int64).char
+
+
+def test_in_place_operations_that_do_not_fit():
+    def grow(a):
+        v = a[0:1].reshape(1, 17)
+        a += v
+        return a
+
+    def element(a):
+        v = a.astype(np.int8)
+        v[0] += a
+        return v
+
+    for function, size in ((grow, 17), (element, 1)):
+        errors = []
+        for f in (function, weft.compile(function)):
+            with pytest.raises((TypeError, ValueError)) as caught:
+                f(np.arange(float(size)))
+            errors.append((caught.type, str(caught.value)))
+        assert errors[0] == errors[1]
