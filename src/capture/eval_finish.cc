@@ -77,6 +77,10 @@ int Evaluator::slot_of(const V& value) {
                 ? -1
                 : root_numbers_.emplace(root.get(), static_cast<int>(root_numbers_.size())).first->second;
         kept_values_.push_back(root);
+        if (step.root >= 0 && root->kind == Kind::Array && root->f_order && root->tensor.dim() > 1) {
+          const std::optional<ir::BaseView> of_root = tracer_.base_view(root->tensor);
+          step.is_fortran_root = of_root && of_root->steps.empty();
+        }
         if (root->input >= 0 && value->flavor == Flavor::NdArray)
           input_views_.emplace_back(outputs_.size(), root->input);
       }
@@ -293,18 +297,27 @@ void Evaluator::finish_break(const std::string& reason) {
   finish_graph();
 }
 
-// Arrays that look at one memory in NumPy must do so in the results too. Where an array in Fortran order is
-// among them, all are given in C order.
+// Arrays that look at one memory in NumPy must do so in the results too.
 void Evaluator::keep_shared_roots() {
   std::unordered_map<int, int> count;
   for (const BuildStep& step : variant_->steps)
     if (step.op == BuildOp::Output && !step.is_scalar && step.root >= 0) ++count[step.root];
   for (BuildStep& step : variant_->steps) {
-    if (step.op != BuildOp::Output || step.is_scalar || step.root < 0 || count[step.root] == 1) continue;
+    if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
+    // A single view of an array in Fortran order has that array's strides.
+    if (count[step.root] == 1 && !(step.is_view && step.is_fortran_root)) continue;
     step.shares_root = true;
-    if (!step.transpose) continue;
+    const auto output = static_cast<size_t>(step.imm);
+    if (step.transpose) outputs_[output] = untransposed_.at(output);
     step.transpose = false;
-    outputs_[static_cast<size_t>(step.imm)] = untransposed_.at(static_cast<size_t>(step.imm));
+    if (step.flavor != Flavor::NdArray) continue;
+    // After an update the graph may compute each from its own values.
+    std::optional<ir::BaseView> view = tracer_.base_view(outputs_[output]);
+    if (view && (view->is_updated || step.is_fortran_root)) {
+      outputs_[output] = view->base;
+      step.is_of_root = true;
+      step.views = std::move(view->steps);
+    }
   }
 }
 

@@ -216,7 +216,9 @@ V squeeze(Evaluator& ev, CallArgs& args) {
     if (!all && named && !one) graph_break("squeeze() of a dimension that is not one");
     if (!(named && one)) shape.push_back(size);
   }
-  return view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
+  V value = view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
+  value->f_order = array->f_order && shape.size() == from.size();
+  return value;
 }
 
 // Whether order= asks for Fortran order of an array's copy, where `otherwise` is the default.

@@ -162,7 +162,9 @@ V broadcast_to(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "array, shape, subok");
   const Tensor x = as_tensor(ev, bound[0]);
   // A read-only view in NumPy; here a copy, when it leaves the function.
-  return array_value(ops::call1("expand", {x}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
+  V value = array_value(ops::call1("expand", {x}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
+  value->f_order = bound[0]->f_order && value->tensor.dim() == x.dim();
+  return value;
 }
 
 V moveaxis(Evaluator& ev, CallArgs& args) {

@@ -1,5 +1,7 @@
 #include "capture/variant.h"
 
+#include <map>
+
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "ir/symbols.h"
@@ -178,6 +180,34 @@ class Builder {
     return false;
   }
 
+  // One number filled the array: elements that Python may set one by one share their memory.
+  static bool is_expanded(const Tensor& tensor) {
+    for (size_t d = 0; d < tensor.shape().size(); ++d)
+      if (tensor.shape()[d] > 1 && tensor.strides()[d] == 0) return true;
+    return false;
+  }
+
+  static Tensor reversed(const Tensor& tensor) {
+    SymShape dims;
+    for (int64_t d = tensor.dim(); d-- > 0;) dims.push_back(Sym(d));
+    return ops::call1("permute", {tensor}, {{"dims", dims}});
+  }
+
+  Tensor view_of_root(const Tensor& tensor, const BuildStep& s) {
+    Tensor& root = roots_[s.root];
+    if (!root.defined()) {
+      const bool is_shared = shares_memory(tensor, s.root);
+      if (s.is_fortran_root)
+        root = reversed(reversed(tensor).clone());
+      else
+        root = is_shared ? tensor.clone() : tensor.contiguous();
+    }
+    Tensor view = root;
+    for (const auto& [op, attrs] : s.views)
+      view = ops::call(*op, {{view}, ir::evaluate(attrs, registers_.symbols)}).at(0);
+    return view;
+  }
+
   Ref output(const BuildStep& s) {
     const Tensor& tensor = outputs_[static_cast<size_t>(s.imm)];
     if (s.is_scalar) {
@@ -202,7 +232,9 @@ class Builder {
       return make_array(view, slot(variant_.inputs[index].reg));
     }
     if (s.root < 0) return make_array(tensor, base_of(tensor));
-    if (!s.is_view && !s.shares_root && !tensor.is_contiguous()) return make_array(tensor.contiguous(), nullptr);
+    if (s.is_of_root) return make_array(view_of_root(tensor, s), nullptr, false);
+    const bool in_one_piece = !s.is_view && !s.shares_root;
+    if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor)) return make_array(tensor.contiguous(), nullptr);
     return make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor, nullptr, !s.shares_root);
   }
 
@@ -212,6 +244,7 @@ class Builder {
   const std::vector<Tensor>& outputs_;
   size_t num_registers_;
   std::vector<Ref> built_;
+  std::map<int, Tensor> roots_;  // what several results look at
   std::vector<std::pair<const Storage*, int>> given_;  // memory of results, and their roots
 };
 

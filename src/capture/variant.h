@@ -56,6 +56,8 @@ struct BuildStep {
   int root = -1;             // Output: arrays of one root may share memory, others must not; -1: an input's
   // Output that looks at an argument the segment updates: the graph input, and the views to take of it then.
   int updated_input = -1;
+  bool is_of_root = false;  // the output is what all arrays of this root look at, and `views` what to take of it
+  bool is_fortran_root = false;  // which NumPy has in Fortran order
   std::vector<std::pair<const ops::OpDef*, ops::Attrs>> views;
   bool is_view = false;      // Output: of another array's memory; others are in one piece
   bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied

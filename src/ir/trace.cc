@@ -171,6 +171,18 @@ std::optional<InputView> GraphTracer::input_view(const Tensor& tensor) const {
   return view;
 }
 
+std::optional<BaseView> GraphTracer::base_view(const Tensor& tensor) const {
+  if (!tensor.is_traced()) return std::nullopt;
+  const TracedValue& traced = impl_->handle(tensor);
+  if (traced.base->input >= 0) return std::nullopt;
+  Value* current = traced.base->current;
+  BaseView view{impl_->wrap(current, traced.base, {}, contiguous_strides(hints(current->tensor().shape))),
+                traced.base->generation > 0,
+                {}};
+  for (const ViewStep& step : traced.chain) view.steps.emplace_back(step.op, step.attrs);
+  return view;
+}
+
 Tensor GraphTracer::input(TensorType type, std::string name, std::optional<Strides> strides) {
   Value* value = impl_->graph->add_input(std::move(type), std::move(name));
   return impl_->wrap_input(value, strides ? std::move(*strides) : contiguous_strides(hints(value->tensor().shape)));

@@ -17,6 +17,13 @@ struct InputView {
   std::vector<std::pair<const OpDef*, Attrs>> steps;
 };
 
+// A chain of views of a value.
+struct BaseView {
+  Tensor base;  // as it is now
+  bool is_updated;
+  std::vector<std::pair<const OpDef*, Attrs>> steps;
+};
+
 // While a GraphTracer is active (ops::TracerScope), calls on its tensors grow its graph.
 class GraphTracer final : public ops::Tracer {
  public:
@@ -30,6 +37,8 @@ class GraphTracer final : public ops::Tracer {
   // The current SSA value of a traced tensor: a view is derived again if its base has been updated since.
   Value* value_of(const Tensor& tensor);
   std::optional<InputView> input_view(const Tensor& tensor) const;
+  // Nothing if its base is an input.
+  std::optional<BaseView> base_view(const Tensor& tensor) const;
   void set_location(SourceLocation location);
 
   Graph& graph();

@@ -105,3 +105,81 @@ def test_in_place_operations_that_do_not_fit():
                 f(np.arange(float(size)))
             errors.append((caught.type, str(caught.value)))
         assert errors[0] == errors[1]
+
+
+def pause():
+    """Leaves the graph: views go on as arrays of their own."""
+    return id(object())
+
+
+def update_a_part(a):
+    v = a * 2
+    w = v[1:]
+    w[:] = 0
+    pause()
+    w[0] = 5
+    return v, w
+
+
+def update_backwards(a):
+    v = a * 2
+    w = v[::-1]
+    w += 1
+    pause()
+    v[0] = 9
+    return v, w
+
+
+def update_transposed(a):
+    v = a * 2
+    w = v.reshape(2, 3)
+    w.T[0] = 1
+    pause()
+    v[4] = 3
+    return v, w
+
+
+def update_before_a_loop(a):
+    v = np.zeros(6)
+    w = v[2:]
+    w += 1
+    for i in range(30):
+        if a[i % 6] > 2:
+            w[0] += 1
+        v[2] += 1
+    return v, w
+
+
+def update_with_out(a):
+    v = a * 2
+    w = v.reshape(2, 3)[:, ::-1]
+    np.negative(w, out=w)
+    return v, w
+
+
+def update_of_an_argument_and_a_new_view(a):
+    w = a[:]
+    pause()
+    a += 6
+    return np.atleast_2d(w), a
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        update_a_part,
+        update_backwards,
+        update_transposed,
+        update_before_a_loop,
+        update_with_out,
+        update_of_an_argument_and_a_new_view,
+    ],
+)
+def test_views_of_one_array_after_an_update(function):
+    compiled = weft.compile(function)
+    for _ in range(2):
+        expected, actual = function(np.arange(6.0)), compiled(np.arange(6.0))
+        for theirs, ours in zip(expected, actual):
+            assert theirs.shape == ours.shape
+            np.testing.assert_array_equal(ours, theirs)
+        assert np.shares_memory(*actual) and np.shares_memory(*expected)

@@ -10,6 +10,7 @@ import pytest
 FUZZ = pathlib.Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
 
+import program_aliases  # noqa: E402
 import program_arrays  # noqa: E402
 import program_fuzz  # noqa: E402
 import program_loops  # noqa: E402
@@ -39,6 +40,15 @@ def test_short_run(generate, seeds, share):
         program = generate(seed)
         message = program_fuzz.fails(program, program_fuzz.modes_of(seed, share), layouts=False)
         assert message is None, f"seed {seed}: {message}\n{program.source()}{program.arguments}"
+
+
+def test_views_and_updates(monkeypatch):
+    monkeypatch.setenv("WEFT_INTERPRET", "1")
+    for seed in range(1, 301):
+        assert program_aliases.fails(seed) is None
+    monkeypatch.delenv("WEFT_INTERPRET")
+    for seed in range(301, 311):
+        assert program_aliases.fails(seed) is None
 
 
 def adds_one():

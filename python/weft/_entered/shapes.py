@@ -199,11 +199,15 @@ def broadcast_arrays(*args, subok=False):
 
 @replaces("numpy.atleast_1d")
 def atleast_1d(*arys):
+    if len(arys) == 1:
+        return plainly(np.atleast_1d, arys[0])
     return tuple([np.atleast_1d(array) for array in arys])
 
 
 @replaces("numpy.atleast_2d")
 def atleast_2d(*arys):
+    if len(arys) == 1:
+        return plainly(np.atleast_2d, arys[0])
     return tuple([np.atleast_2d(array) for array in arys])
 
 
