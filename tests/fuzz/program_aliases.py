@@ -44,7 +44,9 @@ def source_of(rng):
         else:
             lines.append(f"{rng.choice(names)} = {name}")
     results = rng.sample(names, min(len(names), rng.randint(1, 4)))
-    return "def f(a):\n" + "".join(f"    {line}\n" for line in lines) + f"    return a, {', '.join(results)}\n"
+    return (
+        "def f(a):\n" + "".join(f"    {line}\n" for line in lines) + f"    return a, {', '.join(results)}\n"
+    )
 
 
 def argument_of(rng):
@@ -64,7 +66,11 @@ def difference(expected, actual):
     if isinstance(expected, type) or isinstance(actual, type):
         return None if expected is actual else f"{actual} instead of {expected}"
     for place, (theirs, ours) in enumerate(zip(expected, actual)):
-        if type(theirs) is not type(ours) or np.shape(theirs) != np.shape(ours) or not np.array_equal(theirs, ours):
+        if (
+            type(theirs) is not type(ours)
+            or np.shape(theirs) != np.shape(ours)
+            or not np.array_equal(theirs, ours)
+        ):
             return f"result {place} is {ours!r} instead of {theirs!r}"
         for other in range(place):
             if np.shares_memory(theirs, expected[other]) != np.shares_memory(ours, actual[other]):

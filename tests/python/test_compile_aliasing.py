@@ -73,7 +73,9 @@ def smallest(a):
     return v, v.T, np.flip(np.array(2.0))
 
 
-@pytest.mark.parametrize("function", [rolled, squared, smallest, lambda a: np.where(a > 1, a, 0), lambda a: a.cumsum(0)])
+@pytest.mark.parametrize(
+    "function", [rolled, squared, smallest, lambda a: np.where(a > 1, a, 0), lambda a: a.cumsum(0)]
+)
 def test_results_are_numpys_to_the_type(function):
     for make in (np.ascontiguousarray, np.asfortranarray):
         got, wanted = (f(make(np.arange(6.0).reshape(2, 3))) for f in (weft.compile(function), function))
