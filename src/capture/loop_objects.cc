@@ -21,6 +21,13 @@ bool is_plain(PyObject* object) {
 
 bool is_slot(PyObject* found) { return Py_TYPE(found) == &PyMemberDescr_Type; }
 
+// Does looking the class's object up run code of the program?
+bool runs_code(PyObject* found) {
+  const PyTypeObject* type = Py_TYPE(found);
+  return type->tp_descr_get && !is_slot(found) && type != &PyFunction_Type && type != &PyMethodDescr_Type &&
+         type != &PyStaticMethod_Type && type != &PyClassMethod_Type;
+}
+
 bool is_property(PyObject* found) { return Py_TYPE(found) == &PyProperty_Type; }
 
 // Names that a loop may look up: those of its code, and of the functions it may call.
@@ -71,13 +78,14 @@ void LoopEntry::read_attributes(LoopFrame& frame) {
     for (size_t n = 0; n < names.size(); ++n) {
       PyObject* found = _PyType_Lookup(type, names[n]);
       if (found) names.add_function(found);
-      if (found && Py_TYPE(found)->tp_descr_set && !is_slot(found)) continue;
+      if (found && (runs_code(found) || (Py_TYPE(found)->tp_descr_set && !is_slot(found)))) continue;
       Ref value = Ref::steal(PyObject_GenericGetAttr(object.get(), names[n]));
       if (!value) {
         PyErr_Clear();
         continue;
       }
-      if (PyMethod_Check(value.get())) continue;  // found in the class when the code is built
+      // Made at every look-up; functions are found in the class when the code is built.
+      if (PyMethod_Check(value.get()) || PyCFunction_Check(value.get())) continue;
       frame.locals.push_back(classify(value.get()));
       const bool is_of_class = found == value.get();
       of_objects.attributes.push_back({static_cast<int>(i), Ref::borrow(names[n]), is_of_class, false});

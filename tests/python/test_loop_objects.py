@@ -1,5 +1,6 @@
 """Attributes, methods and properties of the program's objects in native loops."""
 
+import collections
 import copy
 import threading
 from dataclasses import dataclass
@@ -258,6 +259,51 @@ def test_objects_that_look_their_attributes_up_themselves():
 
     check(read, Lazy())
     check(write, Checked())
+
+
+def test_objects_of_the_library_and_descriptors():
+    class Counts:
+        def __init__(self):
+            self.reads = 0
+
+        def __get__(self, instance, owner):
+            self.reads += 1
+            return 1.0
+
+    class Thing:
+        counts = Counts()
+
+        @classmethod
+        def of_class(cls, x):
+            return x + 1
+
+        @staticmethod
+        def plain(x):
+            return x + 2
+
+    class Queue(collections.deque):
+        pass
+
+    def read(thing):
+        total = 0.0
+        for i in range(40):
+            total += thing.counts + thing.of_class(i) + thing.plain(i)
+        return total
+
+    def append(queue, x):
+        for i in range(40):
+            queue.append(x[i % 4])
+        return list(queue), len(queue)
+
+    ours, theirs = Thing(), Thing()
+    expected = read(theirs)
+    reads = vars(Thing)["counts"].reads
+    assert weft.compile(read)(ours) == expected
+    assert vars(Thing)["counts"].reads == 2 * reads
+    for kind in (collections.deque, Queue):
+        compiled = weft.compile(append)
+        for _ in range(3):
+            assert compiled(kind(), np.arange(4.0)) == append(kind(), np.arange(4.0))
 
 
 def test_an_attribute_that_is_deleted_or_missing():
