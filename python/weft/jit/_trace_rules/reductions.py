@@ -114,8 +114,8 @@ def solve(a, b):
 
 
 @operator_rule()
-def eigvalsh(x):
-    return aten.linalg_eigvalsh(x)
+def eigvalsh(x, upper=False):
+    return aten.linalg_eigvalsh(x, "U" if upper else "L")
 
 
 @operator_rule()
