@@ -185,6 +185,8 @@ class LoopBuilder {
   void iterate(const Instruction& in);
   LoopValue constant(PyObject* object);
   LoopValue named(PyObject* dict, PyObject* builtins, PyObject* name);
+  // The name gives the object now; looked at again before every run.
+  void pin(PyObject* dict, PyObject* builtins, PyObject* name, PyObject* object);
   LoopValue attribute(const LoopValue& owner, PyObject* name);
 
   // ---- attributes of the program's objects (loop_objects.cc) ----

@@ -393,8 +393,7 @@ LoopValue LoopBuilder::pinned_cell(PyObject* cell) {
   value.kind = LoopKind::Cell;
   value.object = cell;
   value.items = {constant(contents)};
-  result_.names.push_back({Ref::borrow(cell), Ref(), Ref(), contents});
-  result_.kept.push_back(Ref::borrow(contents));
+  pin(cell, nullptr, nullptr, contents);
   return value;
 }
 
@@ -431,9 +430,8 @@ void LoopBuilder::call_function(PyObject* object, std::vector<LoopValue> args,
   entered_.insert(&code);
   for (const char* part : {"__code__", "__defaults__"}) {
     PyObject* now = part[2] == 'c' ? function->func_code : function->func_defaults;
-    result_.names.push_back(
-        {Ref::borrow(object), Ref(), checked(PyUnicode_InternFromString(part)), now ? now : Py_None});
-    result_.kept.push_back(Ref::borrow(now ? now : Py_None));
+    const Ref name = checked(PyUnicode_InternFromString(part));
+    pin(object, nullptr, name.get(), now ? now : Py_None);
   }
   LoopFrame entered;
   entered.code = &code;

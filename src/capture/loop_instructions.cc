@@ -57,14 +57,17 @@ LoopValue LoopBuilder::named(PyObject* dict, PyObject* builtins, PyObject* name)
   if (!object && builtins) object = PyDict_GetItemWithError(builtins, name);
   if (!object) unsupported(fmt::format("the name '{}' is not defined", utf8(name)));
   LoopValue value = constant(object);
-  const bool is_new = std::none_of(result_.names.begin(), result_.names.end(), [&](const LoopName& other) {
+  pin(dict, builtins, name, object);
+  return value;
+}
+
+void LoopBuilder::pin(PyObject* dict, PyObject* builtins, PyObject* name, PyObject* object) {
+  const bool is_known = std::any_of(result_.names.begin(), result_.names.end(), [&](const LoopName& other) {
     return other.dict.get() == dict && other.name.get() == name;
   });
-  if (is_new) {
-    result_.names.push_back({Ref::borrow(dict), Ref::borrow(builtins), Ref::borrow(name), object});
-    result_.kept.push_back(Ref::borrow(object));
-  }
-  return value;
+  if (is_known) return;
+  result_.names.push_back({Ref::borrow(dict), Ref::borrow(builtins), Ref::borrow(name), object});
+  result_.kept.push_back(Ref::borrow(object));
 }
 
 LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {

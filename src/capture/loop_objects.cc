@@ -110,8 +110,7 @@ PyObject* LoopBuilder::in_class(const LoopValue& owner, PyObject* name, const Py
   if (known == result_.objects.classes.end()) return nullptr;
   PyObject* found = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(known->second.get()), name);
   if (!found || Py_TYPE(found) != &type) return nullptr;
-  result_.names.push_back({known->second, Ref(), Ref::borrow(name), found});
-  result_.kept.push_back(Ref::borrow(found));
+  pin(known->second.get(), nullptr, name, found);
   return found;
 }
 

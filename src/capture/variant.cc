@@ -202,10 +202,13 @@ class Builder {
       else
         root = is_shared ? tensor.clone() : tensor.contiguous();
     }
-    Tensor view = root;
+    return take_views(root, s);
+  }
+
+  Tensor take_views(Tensor tensor, const BuildStep& s) const {
     for (const auto& [op, attrs] : s.views)
-      view = ops::call(*op, {{view}, ir::evaluate(attrs, registers_.symbols)}).at(0);
-    return view;
+      tensor = ops::call(*op, {{tensor}, ir::evaluate(attrs, registers_.symbols)}).at(0);
+    return tensor;
   }
 
   Ref output(const BuildStep& s) {
@@ -226,10 +229,7 @@ class Builder {
     }
     if (s.updated_input >= 0) {
       const auto index = static_cast<size_t>(s.updated_input);
-      Tensor view = inputs_[index];
-      for (const auto& [op, attrs] : s.views)
-        view = ops::call(*op, {{view}, ir::evaluate(attrs, registers_.symbols)}).at(0);
-      return make_array(view, slot(variant_.inputs[index].reg));
+      return make_array(take_views(inputs_[index], s), slot(variant_.inputs[index].reg));
     }
     if (s.root < 0) return make_array(tensor, base_of(tensor));
     if (s.is_of_root) return make_array(view_of_root(tensor, s), nullptr, false);

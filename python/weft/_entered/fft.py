@@ -71,7 +71,12 @@ def _fits(out, result):
     return isinstance(out, np.ndarray) and out.dtype == result.dtype and out.shape == result.shape
 
 
-def _into(result, out):
+def _given(result, out, function, a, size, axis, norm):
+    """The result as out= wants it; NumPy's own call where it does not fit."""
+    if out is None:
+        return result
+    if not _fits(out, result):
+        return plainly(function, a, size, axis, norm, out)
     out[...] = result
     return out
 
@@ -83,9 +88,7 @@ def fft(a, n=None, axis=-1, norm=None, out=None):
     if not _usable(x, size, axis, norm):
         return plainly(np.fft.fft, a, n, axis, norm, out)
     result = _forward(x, size, axis, norm)
-    if out is None:
-        return result
-    return _into(result, out) if _fits(out, result) else plainly(np.fft.fft, a, n, axis, norm, out)
+    return _given(result, out, np.fft.fft, a, n, axis, norm)
 
 
 @replaces("numpy.fft.ifft")
@@ -95,9 +98,7 @@ def ifft(a, n=None, axis=-1, norm=None, out=None):
     if not _usable(x, size, axis, norm):
         return plainly(np.fft.ifft, a, n, axis, norm, out)
     result = _inverse(x, size, axis, norm)
-    if out is None:
-        return result
-    return _into(result, out) if _fits(out, result) else plainly(np.fft.ifft, a, n, axis, norm, out)
+    return _given(result, out, np.fft.ifft, a, n, axis, norm)
 
 
 @replaces("numpy.fft.rfft")
@@ -107,9 +108,7 @@ def rfft(a, n=None, axis=-1, norm=None, out=None):
     if not _usable(x, size, axis, norm) or x.dtype.kind == "c":
         return plainly(np.fft.rfft, a, n, axis, norm, out)
     result = _real(x, size, axis, norm)
-    if out is None:
-        return result
-    return _into(result, out) if _fits(out, result) else plainly(np.fft.rfft, a, n, axis, norm, out)
+    return _given(result, out, np.fft.rfft, a, n, axis, norm)
 
 
 def _real_size(x, n, axis):
@@ -124,9 +123,7 @@ def irfft(a, n=None, axis=-1, norm=None, out=None):
     if not _usable(x, size, axis, norm):
         return plainly(np.fft.irfft, a, n, axis, norm, out)
     result = _to_real(x, size, axis, norm)
-    if out is None:
-        return result
-    return _into(result, out) if _fits(out, result) else plainly(np.fft.irfft, a, n, axis, norm, out)
+    return _given(result, out, np.fft.irfft, a, n, axis, norm)
 
 
 @replaces("numpy.fft.hfft")
@@ -145,9 +142,7 @@ def ihfft(a, n=None, axis=-1, norm=None, out=None):
     if not _usable(x, size, axis, norm) or x.dtype.kind == "c":
         return plainly(np.fft.ihfft, a, n, axis, norm, out)
     result = np.conjugate(_real(x, size, axis, _SWAPPED[norm]))
-    if out is None:
-        return result
-    return _into(result, out) if _fits(out, result) else plainly(np.fft.ihfft, a, n, axis, norm, out)
+    return _given(result, out, np.fft.ihfft, a, n, axis, norm)
 
 
 def _sizes(x, s, axes, real_result=False):
@@ -189,9 +184,7 @@ def _several(function, step, a, s, axes, norm, out):
     result = x
     for size, axis in pairs[::-1]:
         result = step(result, size, axis, norm)
-    if out is None:
-        return result
-    return _into(result, out) if _fits(out, result) else plainly(function, a, s, axes, norm, out)
+    return _given(result, out, function, a, s, axes, norm)
 
 
 @replaces("numpy.fft.fftn")
@@ -222,9 +215,7 @@ def _several_real(function, a, s, axes, norm, out):
     result = _real(x, pairs[-1][0], pairs[-1][1], norm)
     for size, axis in pairs[-2::-1]:
         result = _forward(result, size, axis, norm)
-    if out is None:
-        return result
-    return _into(result, out) if _fits(out, result) else plainly(function, a, s, axes, norm, out)
+    return _given(result, out, function, a, s, axes, norm)
 
 
 @replaces("numpy.fft.rfftn")
@@ -246,9 +237,7 @@ def _several_to_real(function, a, s, axes, norm, out):
     for size, axis in pairs[:-1]:
         result = _inverse(result, size, axis, norm)
     result = _to_real(result, pairs[-1][0], pairs[-1][1], norm)
-    if out is None:
-        return result
-    return _into(result, out) if _fits(out, result) else plainly(function, a, s, axes, norm, out)
+    return _given(result, out, function, a, s, axes, norm)
 
 
 @replaces("numpy.fft.irfftn")
@@ -267,21 +256,20 @@ def _shift_axes(x, axes):
     return (axes,) if isinstance(axes, int) else tuple(axes)
 
 
+def _shifted(function, x, axes, sign):
+    array = np.asarray(x)
+    places = _shift_axes(array, axes)
+    for axis in places:
+        if not isinstance(axis, int) or not -array.ndim <= axis < array.ndim:
+            return plainly(function, x, axes)
+    return np.roll(array, tuple([sign * (array.shape[axis] // 2) for axis in places]), places)
+
+
 @replaces("numpy.fft.fftshift")
 def fftshift(x, axes=None):
-    x = np.asarray(x)
-    axes = _shift_axes(x, axes)
-    for axis in axes:
-        if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
-            return plainly(np.fft.fftshift, x, axes)
-    return np.roll(x, tuple([x.shape[axis] // 2 for axis in axes]), axes)
+    return _shifted(np.fft.fftshift, x, axes, 1)
 
 
 @replaces("numpy.fft.ifftshift")
 def ifftshift(x, axes=None):
-    x = np.asarray(x)
-    axes = _shift_axes(x, axes)
-    for axis in axes:
-        if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
-            return plainly(np.fft.ifftshift, x, axes)
-    return np.roll(x, tuple([-(x.shape[axis] // 2) for axis in axes]), axes)
+    return _shifted(np.fft.ifftshift, x, axes, -1)

@@ -237,31 +237,25 @@ void transform_block(const FftPlan<T>& plan, int64_t count, T* pairs, bool inver
   complex_rows(plan, count, plan.n, plan.n, static_cast<const T*>(pairs), pairs, inverse, scale);
 }
 
-// Of odd length: as complex numbers. (Two sequences in one transform would mix their errors, and what is not finite.)
-template <class T>
-void real_odd(const FftShape& shape, const T* in, T* out, T scale) {
+// Real sequences of odd length, as complex numbers. (Two of them in one transform would mix their errors, and what is not
+// finite.) fill: the numbers of a transform from an operand of `wanted` elements; take: a result of `made` from them.
+template <class T, int kIn, int kOut, class Fill, class Take>
+void transform_odd(const FftShape& shape, int64_t wanted, int64_t made, const T* in, T* out, bool inverse, T scale,
+                   const Fill& fill, const Take& take) {
   const auto plan = fft_plan<T>(shape.n);
-  const int64_t n = shape.n, sequences = shape.outer * shape.inner, half = n / 2;
+  const int64_t n = shape.n, sequences = shape.outer * shape.inner;
   const int64_t block = together(*plan) && sequences >= kFftWidth<T> / 2 ? kFftWidth<T> : 1;
   parallel_for(0, (sequences + block - 1) / block, grain_of(n, block), [&](int64_t begin, int64_t end) {
-    const Sequences<T, 1> operands(shape, shape.given, n);
-    const Sequences<T, 2> results(shape, shape.result, shape.result);
+    const Sequences<T, kIn> operands(shape, shape.given, wanted);
+    const Sequences<T, kOut> results(shape, made, made);
     SplitBuffers<T> buffers(buffer_size(*plan));
     const Buffer<T> pairs(2 * n * block);
     for (int64_t first = begin * block; first < std::min(sequences, end * block); first += block) {
       const int64_t count = std::min(block, sequences - first);
+      for (int64_t w = 0; w < count; ++w) fill(operands.read(in, first + w), pairs.data() + 2 * n * w);
+      transform_block(*plan, count, pairs.data(), inverse, scale, &buffers);
       for (int64_t w = 0; w < count; ++w) {
-        const T* const x = operands.read(in, first + w);
-        T* const z = pairs.data() + 2 * n * w;
-        for (int64_t j = 0; j < n; ++j) z[2 * j] = x[j], z[2 * j + 1] = 0;
-      }
-      transform_block(*plan, count, pairs.data(), false, scale, &buffers);
-      for (int64_t w = 0; w < count; ++w) {
-        T* const z = pairs.data() + 2 * n * w;
-        z[1] = 0;
-        T* const to = results.result(out, first + w);
-        std::copy(z, z + 2 * (half + 1), to);
-        if (shape.result > half + 1) mirror(to, n);
+        take(pairs.data() + 2 * n * w, results.result(out, first + w));
         results.write(out, first + w);
       }
     }
@@ -269,33 +263,31 @@ void real_odd(const FftShape& shape, const T* in, T* out, T scale) {
 }
 
 template <class T>
+void real_odd(const FftShape& shape, const T* in, T* out, T scale) {
+  const int64_t n = shape.n, half = n / 2;
+  const auto fill = [n](const T* x, T* z) {
+    for (int64_t j = 0; j < n; ++j) z[2 * j] = x[j], z[2 * j + 1] = 0;
+  };
+  const auto take = [&](T* z, T* to) {
+    z[1] = 0;
+    std::copy(z, z + 2 * (half + 1), to);
+    if (shape.result > half + 1) mirror(to, n);
+  };
+  transform_odd<T, 1, 2>(shape, n, shape.result, in, out, false, scale, fill, take);
+}
+
+template <class T>
 void to_real_odd(const FftShape& shape, const T* in, T* out, T scale) {
-  const auto plan = fft_plan<T>(shape.n);
-  const int64_t n = shape.n, sequences = shape.outer * shape.inner, half = n / 2;
-  const int64_t block = together(*plan) && sequences >= kFftWidth<T> / 2 ? kFftWidth<T> : 1;
-  parallel_for(0, (sequences + block - 1) / block, grain_of(n, block), [&](int64_t begin, int64_t end) {
-    const Sequences<T, 2> operands(shape, shape.given, half + 1);
-    const Sequences<T, 1> results(shape, n, n);
-    SplitBuffers<T> buffers(buffer_size(*plan));
-    const Buffer<T> pairs(2 * n * block);
-    for (int64_t first = begin * block; first < std::min(sequences, end * block); first += block) {
-      const int64_t count = std::min(block, sequences - first);
-      for (int64_t w = 0; w < count; ++w) {
-        const T* const x = operands.read(in, first + w);
-        T* const z = pairs.data() + 2 * n * w;
-        std::copy(x, x + 2 * (half + 1), z);
-        z[1] = 0;
-        mirror(z, n);
-      }
-      transform_block(*plan, count, pairs.data(), true, scale, &buffers);
-      for (int64_t w = 0; w < count; ++w) {
-        const T* const z = pairs.data() + 2 * n * w;
-        T* const to = results.result(out, first + w);
-        for (int64_t j = 0; j < n; ++j) to[j] = z[2 * j];
-        results.write(out, first + w);
-      }
-    }
-  });
+  const int64_t n = shape.n, half = n / 2;
+  const auto fill = [n, half](const T* x, T* z) {
+    std::copy(x, x + 2 * (half + 1), z);
+    z[1] = 0;
+    mirror(z, n);
+  };
+  const auto take = [n](const T* z, T* to) {
+    for (int64_t j = 0; j < n; ++j) to[j] = z[2 * j];
+  };
+  transform_odd<T, 2, 1>(shape, half + 1, n, in, out, true, scale, fill, take);
 }
 
 }  // namespace
