@@ -4,7 +4,20 @@ They cover what graphs can hold; everything else goes through plainly(), where t
 own function runs, which also raises NumPy's own errors.
 """
 
-from . import arrays, fft, fitting, histograms, linalg, order, reductions, selecting, sets, shapes, ufuncs
+from . import (
+    arrays,
+    fft,
+    fitting,
+    grids,
+    histograms,
+    linalg,
+    order,
+    reductions,
+    selecting,
+    sets,
+    shapes,
+    ufuncs,
+)
 from ._core import REPLACEMENTS, operator, plainly, require, sized
 
 __all__ = [
@@ -12,6 +25,7 @@ __all__ = [
     "arrays",
     "fft",
     "fitting",
+    "grids",
     "histograms",
     "linalg",
     "operator",

@@ -74,7 +74,9 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     usual = isinstance(columns, list | tuple) and len(columns) > 0
     columns = [np.asarray(column) for column in columns] if usual else []
     for column in columns:
-        usual = usual and column.ndim == 1 and column.dtype.char in "dlqi" and column.shape == columns[0].shape
+        usual = (
+            usual and column.ndim == 1 and column.dtype.char in "dlqi" and column.shape == columns[0].shape
+        )
     bins_of = [bins] * len(columns) if isinstance(bins, int) else bins
     limits = [None] * len(columns) if range is None else range
     usual = usual and len(bins_of) == len(columns) and len(limits) == len(columns) and columns[0].shape[0] > 0

@@ -110,7 +110,12 @@ def compress_method(a, condition, axis=None, out=None):
 
 @replaces("numpy.trim_zeros")
 def trim_zeros(filt, trim="fb", axis=None):
-    if not isinstance(filt, np.ndarray) or filt.ndim != 1 or axis is not None or trim not in ("fb", "bf", "f", "b"):
+    if (
+        not isinstance(filt, np.ndarray)
+        or filt.ndim != 1
+        or axis is not None
+        or trim not in ("fb", "bf", "f", "b")
+    ):
         return plainly(np.trim_zeros, filt, trim, axis)
     first, last = sized(_extent, filt != 0)
     return filt[first if "f" in trim else None : last if "b" in trim else None]

@@ -22,10 +22,19 @@ def unique(
     sorted=True,
 ):
     ar = np.asarray(ar)
-    usual = (axis is None or (axis == 0 and ar.ndim == 1)) and ar.ndim > 0 and sorted and ar.dtype.kind in "biuf"
+    usual = (
+        (axis is None or (axis == 0 and ar.ndim == 1)) and ar.ndim > 0 and sorted and ar.dtype.kind in "biuf"
+    )
     if not usual or not (equal_nan or ar.dtype.kind in "biu"):
         return plainly(
-            np.unique, ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted
+            np.unique,
+            ar,
+            return_index,
+            return_inverse,
+            return_counts,
+            axis,
+            equal_nan=equal_nan,
+            sorted=sorted,
         )
     return sized(_distinct, ar, bool(return_index), bool(return_inverse), bool(return_counts))
 
