@@ -45,6 +45,7 @@ bool ensure_ready() {
   register_numpy_ufuncs();
   register_numpy_reductions();
   register_numpy_shapes();
+  register_numpy_creation();
   register_numpy_sequences();
   register_numpy_linalg();
   register_numpy_sorting();

@@ -36,12 +36,21 @@ DType to_dtype(Evaluator& ev, const V& value, const char* what);
 std::vector<int64_t> to_axes(Evaluator& ev, const V& axis, int64_t ndim, const char* op);  // None: all
 SymShape to_shape(Evaluator& ev, const V& shape, const char* what);
 Tensor cast_to(const Tensor& tensor, DType dtype);
+// A new array with the same values. The graph may drop the copy; results that need memory of their own get it
+// when they are given to Python.
+Tensor copy_tensor(const Tensor& tensor, DType dtype);
+Tensor copy_tensor(const Tensor& tensor);
+V copy_of(const V& array, DType dtype);  // in the same memory order
+// A view of `base`'s memory.
+V view(const V& base, Tensor tensor);
+const V& array_argument(Evaluator& ev, const V& value);  // breaks where it is not an array
 // Assigns in place, as target[...] = source.
 void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source);
 
 void register_numpy_ufuncs();
 void register_numpy_reductions();
 void register_numpy_shapes();
+void register_numpy_creation();
 void register_numpy_sequences();
 void register_numpy_linalg();
 void register_numpy_fft();
