@@ -21,6 +21,8 @@ DType dtype_of_python(nb::handle object);
 std::optional<DType> optional_dtype(nb::handle object);
 // weft.device or text.
 Device device_of_python(nb::handle object);
+// Of the innermost `with weft.device(...)` of this thread; the host outside of any.
+Device default_device();
 
 // ---- tensors ---------------------------------------------------------------------------------------------
 nb::object to_python(const Tensor& tensor);

@@ -140,6 +140,7 @@ void require_host(const Tensor& tensor, const char* what) {
 
 nb::object to_numpy(const Tensor& tensor) {
   require_host(tensor, "numpy");
+  if (!tensor.storage()) throw_error(ErrorKind::NotImplemented, "numpy: a tensor of a trace has no elements");
   WEFT_CHECK_TYPE(tensor.dtype() != DType::BF16,
                   "numpy: NumPy has no bfloat16; convert with .to(weft.float32) first");
   return nb::module_::import_("numpy").attr("asarray")(to_python(tensor));

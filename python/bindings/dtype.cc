@@ -60,6 +60,14 @@ Device device_of_python(nb::handle object) {
                                            nb::borrow<nb::str>(nb::repr(object)).c_str()));
 }
 
+namespace {
+
+thread_local std::vector<Device> entered_devices;
+
+}  // namespace
+
+Device default_device() { return entered_devices.empty() ? Device{} : entered_devices.back(); }
+
 void bind_dtypes(nb::module_& m) {
   nb::class_<PyDType> dtype(m, "dtype",
                             "The type of a tensor's elements; there is one object for each type.");
@@ -84,7 +92,9 @@ void bind_dtypes(nb::module_& m) {
   for (const auto& [alias, value] : kAliases) m.attr(alias) = to_python(value);
 
   nb::class_<Device> device(
-      m, "device", "Where a tensor's elements live: device('cpu'), device('cuda', 1), device('meta').");
+      m, "device", "Where a tensor's elements live: device('cpu'), device('cuda', 1), device('meta').\n\n"
+      "In a with statement: where what is made inside lives, and the arrays of compiled NumPy functions that are\n"
+      "called inside. On 'meta' these compute no element: shapes and dtypes come out, as weft tensors on 'meta'.");
   device
       .def(
           "__init__",
@@ -119,6 +129,15 @@ void bind_dtypes(nb::module_& m) {
           },
           nb::arg().none())
       .def("__hash__", [](const Device& d) { return static_cast<int>(d.type) * 1000 + d.index; })
+      .def("__enter__",
+           [](nb::object self) {
+             entered_devices.push_back(nb::cast<Device>(self));
+             return self;
+           })
+      .def("__exit__",
+           [](nb::handle, nb::args) {
+             if (!entered_devices.empty()) entered_devices.pop_back();
+           })
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::str(nb::cast<Device>(self).str().c_str())));
       });

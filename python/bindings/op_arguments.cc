@@ -113,6 +113,12 @@ std::optional<int64_t> integer(PyObject* value) {
 // int|int[]: a single integer means something else than a list of one.
 bool keeps_single(const OpDef& op, const Param& param) { return op.schema.find("int|int[] " + param.name) != std::string::npos; }
 
+// What is made of no tensor lives where `with weft.device(...)` says.
+bool is_made_on_default_device(const OpDef& op, const Param& param, PyObject* value) {
+  return param.type == Param::Type::Device && (!value || value == Py_None) && default_device() != Device{} &&
+         std::none_of(op.params.begin(), op.params.end(), is_tensor_param);
+}
+
 Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
   if (value == Py_None) {
     if (!param.optional && !std::holds_alternative<std::monostate>(param.default_value))
@@ -262,7 +268,8 @@ OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs
     if (is_tensor_param(param)) {
       push_operands(op, param, value ? value : Py_None, result.operands);
     } else {
-      result.attrs.set(param.name, value ? attribute(op, param, value) : param.default_value);
+      if (is_made_on_default_device(op, param, value)) result.attrs.set(param.name, default_device());
+      else result.attrs.set(param.name, value ? attribute(op, param, value) : param.default_value);
     }
   }
   return result;

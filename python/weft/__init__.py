@@ -25,6 +25,7 @@ def _rebuild_tensor(dtype, shape, device, data):
 _LAZY = {
     "compile": "weft.compiler",
     "compiler": None,
+    "config": None,
     "jit": None,
     "models": None,
     "nn": None,

@@ -1,11 +1,13 @@
 // The object weft.compile returns, and the module functions behind weft.compiler.
 #define WEFT_IMPORT_NUMPY
 
+#include "capture/choices.h"
 #include "capture/measured_call.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "capture/segments.h"
 #include "capture/tensor_call.h"
+#include "capture/weft_tensors.h"
 #include "op_arguments.h"
 #include "trace_handler.h"
 #include "weft/env.h"
@@ -24,6 +26,7 @@ struct Callable {
   TensorFunction* over_tensors;  // modules, and calls with weft tensors
   Measurement* measurement;
   bool is_module;
+  bool shares_arrays;  // takes the arrays of tensors, or makes tensors of arrays
 };
 
 bool register_replacements(const char* module) {
@@ -56,6 +59,7 @@ bool ensure_ready() {
   register_numpy_fft();
   register_numpy_making();
   register_numpy_index();
+  register_weft_tensors();
   ready = true;
   return true;
 }
@@ -71,13 +75,14 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
   if (python::trace_handler) [[unlikely]] return call_plain(self, args, nargsf, kwnames);
   auto* callable = reinterpret_cast<Callable*>(self);
   const size_t num_args = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
-  const bool over_tensors = callable->is_module || has_tensor(args, num_args, kwnames);
+  const bool over_tensors = callable->is_module || (!callable->shares_arrays && has_tensor(args, num_args, kwnames));
   try {
+    require_available(choices().device);
     if (over_tensors) return callable->over_tensors->call(args, num_args, kwnames).release();
     return callable->compiled->call(args, num_args, kwnames).release();
   } catch (const PythonError&) {
   } catch (const Error& error) {
-    const bool has_kind = over_tensors || error.kind() == ErrorKind::Memory;
+    const bool has_kind = over_tensors || error.kind() == ErrorKind::Memory || choices().on_meta();
     PyErr_SetString(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
@@ -177,6 +182,7 @@ PyObject* make_callable(PyObject*, PyObject* args) {
   callable->over_tensors = new TensorFunction(function, settings);
   callable->measurement = new Measurement;
   callable->is_module = is_module_callable(function);
+  callable->shares_arrays = !callable->is_module && shares_arrays(function);
   return reinterpret_cast<PyObject*>(callable);
 }
 
@@ -235,7 +241,14 @@ PyObject* module_changed(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef kFunctions[] = {{"_explain_tensors", explain_tensors, METH_O, nullptr},
+// _set_default_float(is_float32)
+PyObject* set_default_float_to(PyObject*, PyObject* is_float32) {
+  set_default_float(is_float32 == Py_True ? DType::F32 : DType::F64);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef kFunctions[] = {{"_set_default_float", set_default_float_to, METH_O, nullptr},
+                            {"_explain_tensors", explain_tensors, METH_O, nullptr},
                             {"_measure", measure, METH_O, nullptr},
                             {"_measured", measured, METH_O, nullptr},
                             {"_module_changed", module_changed, METH_NOARGS, nullptr},

@@ -5,6 +5,7 @@
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
+#include "capture/weft_tensors.h"
 
 namespace weft::capture {
 
@@ -205,6 +206,7 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       if (find_array_method(text) || find_method_replacement(text)) return bound(owner, text);
       graph_break(fmt::format("attribute '{}' of an array", text));
     }
+    case Kind::Tensor: return tensor_attribute(*this, owner, utf8(name));
     case Kind::Tuple:
       if (owner->object_type) {
         if (V field = named_tuple_field(owner, name)) return field;

@@ -4,6 +4,7 @@
 #include "capture/evaluator.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
+#include "capture/weft_tensors.h"
 
 namespace weft::capture {
 
@@ -282,13 +283,18 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty())
     return zero_argument_super();
+  if (is_weft_operator(object) && has_tensor_value(*this, args)) return call_on_tensors(*this, object, args);
   // A Python source stands in for what the lowering cannot do.
   PyObject* replacement = find_replacement(object);
   if (Lowering lowering = find_lowering(object)) {
     CallArgs given = args;
-    if (!replacement) return distinct(lowering(*this, given), args);
+    const auto lower = [&] {
+      V result = distinct(lowering(*this, given), args);
+      return PyType_Check(object) ? result : with_default_float(std::move(result), args);
+    };
+    if (!replacement) return lower();
     try {
-      return distinct(lowering(*this, given), args);
+      return lower();
     } catch (const GraphBreak&) {
     }
   }
@@ -334,16 +340,18 @@ V Evaluator::call_bound(const V& bound, CallArgs args) {
     if (!lowering && !replacement) graph_break(fmt::format("a call of the array method '{}'", bound->name));
     args.args.insert(args.args.begin(), self);
     CallArgs given = args;
-    if (!replacement) return distinct(lowering(*this, given), args);
+    const auto lower = [&] { return with_default_float(distinct(lowering(*this, given), args), args); };
+    if (!replacement) return lower();
     if (lowering) {
       try {
-        return distinct(lowering(*this, given), args);
+        return lower();
       } catch (const GraphBreak&) {
       }
     }
     enter(replacement, std::move(args));
     return nullptr;
   }
+  if (self->kind == Kind::Tensor) return call_tensor_method(*this, self, bound->name, args);
   return call_builtin_method(*this, self, bound->name, args);
 }
 

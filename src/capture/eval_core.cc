@@ -127,6 +127,7 @@ void Evaluator::execute(const Instruction& in) {
 // A loop that goes round too often in one segment gets a segment per iteration.
 void Evaluator::note_backward_jump(int target) {
   const Code* code = frame().code;
+  if (settings_.on_meta) return;
   if (history_.loop_heads.count({code, target})) graph_break("the next iteration of a loop");
   const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(code), target);
   if (++trips_[key] > kMaxTrips && tracer_.graph().body().nodes.size() > 2 * kMaxTrips) {

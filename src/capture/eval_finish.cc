@@ -162,6 +162,10 @@ int Evaluator::slot_of(const V& value) {
       operands = value->items;
       operands.insert(operands.begin(), const_value(Ref::borrow(reinterpret_cast<PyObject*>(&PyRange_Type))));
       break;
+    case Kind::Tensor:
+      step.op = BuildOp::Tensor;
+      operands = value->items;
+      break;
     case Kind::Partial: graph_break("a functools.partial made inside");
     case Kind::Iter:
       step.imm = value->index;
@@ -384,7 +388,7 @@ void Evaluator::finish_graph() {
     if (node->op) ++variant_->num_nodes;
   if (!outputs_.empty() || !variant_->graph->write_backs.empty()) {
     const auto start = std::chrono::steady_clock::now();
-    variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
+    if (!settings_.on_meta) variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
     variant_->compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }

@@ -176,7 +176,7 @@ int64_t trips(const V& it) {
 bool Evaluator::ends_at_loop(std::string* reason) {
   const int at = frame().ip;
   const Code& code = *frame().code;
-  if (steps_taken_ == 0 || yielded_ || loop_end(code, at) < 0) return false;
+  if (!settings_.is_usual() || steps_taken_ == 0 || yielded_ || loop_end(code, at) < 0) return false;
   const auto place = std::make_pair(&code, at);
   if (native_verdicts_.count(place) || history_.loop_heads.count(place)) return false;
   const bool is_for = code.instructions[static_cast<size_t>(at)].op == Op::ForIter;

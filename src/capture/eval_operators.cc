@@ -4,6 +4,7 @@
 #include "capture/concrete.h"
 #include "capture/evaluator.h"
 #include "capture/numpy_api.h"
+#include "capture/weft_tensors.h"
 #include "capture/numpy_names.h"
 
 namespace weft::capture {
@@ -56,9 +57,15 @@ V Evaluator::binary(int op, const V& a, const V& b) {
   realize(a);
   realize(b);
   const bool in_place = op >= 13;
+  if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
+    if (in_place) graph_break("an in-place operator changes a tensor");
+    static constexpr const char* kNames[] = {"add", "and_", "floordiv", "lshift", "matmul", "mul", "mod",
+                                             "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
+    return operate_on_tensors(*this, kNames[op], {a, b});
+  }
   if (a->kind == Kind::Array || b->kind == Kind::Array) {
     if (!in_place || a->kind != Kind::Array || a->flavor != Flavor::NdArray)
-      return numpy_binary(*this, op % 13, a, b);
+      return with_default_float(numpy_binary(*this, op % 13, a, b), {{a, b}, {}});
     V result = numpy_binary(*this, op % 13, a, b);
     // NumPy's in-place operators cast as 'same_kind' allows.
     const DType from = result->tensor.dtype(), to = a->tensor.dtype();
@@ -118,6 +125,10 @@ V Evaluator::binary(int op, const V& a, const V& b) {
 V Evaluator::compare(int op, const V& a, const V& b) {
   realize(a);
   realize(b);
+  if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
+    static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+    return operate_on_tensors(*this, kNames[op], {a, b});
+  }
   if (a->kind == Kind::Array || b->kind == Kind::Array) {
     if (!is_arraylike(a) || !is_arraylike(b)) graph_break("comparison of an array with another object");
     return numpy_compare(*this, op, a, b);
@@ -158,6 +169,7 @@ V Evaluator::compare(int op, const V& a, const V& b) {
 
 V Evaluator::unary(Op op, const V& a) {
   realize(a);
+  if (a->kind == Kind::Tensor) return operate_on_tensors(*this, op == Op::Negative ? "neg" : op == Op::Positive ? "pos" : "invert", {a});
   if (a->kind == Kind::Array) return numpy_unary(*this, op, a);
   if (a->kind == Kind::SymInt) {
     if (op == Op::Invert) return sym_value(Sym(-1) - a->sym);
@@ -222,6 +234,7 @@ V Evaluator::subscript(const V& container, const V& key) {
   realize(key);
   switch (container->kind) {
     case Kind::Array: return numpy_subscript(*this, container, key);
+    case Kind::Tensor: return operate_on_tensors(*this, "getitem", {container, key});
     case Kind::Tuple:
     case Kind::List: {
       const auto length = static_cast<int64_t>(container->items.size());

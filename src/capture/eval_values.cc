@@ -6,6 +6,7 @@
 #include "capture/evaluator.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
+#include "capture/weft_tensors.h"
 
 namespace weft::capture {
 
@@ -140,7 +141,7 @@ void Evaluator::realize_object(const V& value) {
   Guards& guards = variant_->guards;
   if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type ||
       (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
-      find_lowering(object) || find_replacement(object) || compiled_function(object)) {
+      find_lowering(object) || find_replacement(object) || compiled_function(object) || is_weft_operator(object)) {
     guards.is(value->source, object);
     value->kind = Kind::Const;
     return;
@@ -253,6 +254,9 @@ void Evaluator::realize_object(const V& value) {
                                                                  .object2 = {}})));
     }
     value->kind = Kind::Partial;
+  } else if (is_host_tensor(object)) {
+    value->items = {lazy_value(array_of_tensor(object).get(), item_source(Source::Step::TensorArray, value->source, 0))};
+    value->kind = Kind::Tensor;
   } else if (is_plain_class(type)) {
     pin_type(type);
     value->object_type = type;

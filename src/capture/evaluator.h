@@ -20,6 +20,10 @@ struct Settings {
   bool fullgraph = false;
   enum class Dynamic : uint8_t { Auto, Always, Never } dynamic = Dynamic::Auto;
   std::string mode = "default";
+  // What the program has chosen (choices.h).
+  DType default_float = DType::F64;
+  bool on_meta = false;
+  bool is_usual() const { return default_float == DType::F64 && !on_meta; }
 };
 
 // What earlier captures at one position have seen: an integer or dimension that changes becomes symbolic.
@@ -103,6 +107,8 @@ class Evaluator {
   V make_exception(PyTypeObject* type, std::vector<V> args);
   // The call's value; null when a frame was pushed that will yield it.
   V call(const V& callable, CallArgs args);
+  // What NumPy gave for these arguments, in weft.config.numpy_default_float where nothing asks for float64.
+  V with_default_float(V result, const CallArgs& args);
 
   // ---- arrays ----
   ir::GraphTracer& tracer() { return tracer_; }

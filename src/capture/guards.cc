@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "capture/numpy_api.h"
+#include "capture/weft_tensors.h"
 
 namespace weft::capture {
 
@@ -117,6 +118,10 @@ bool Guards::run_load(const GuardStep& s, std::span<const Frame> frames, Registe
       dst = s.imm < PyList_GET_SIZE(base) ? PyList_GET_ITEM(base, s.imm) : nullptr;
       break;
     case GuardOp::CellContents: dst = PyCell_GET(base); break;
+    case GuardOp::TensorArray:
+      dst = array_of_tensor(base).release();
+      if (dst) r.owned.push_back(Ref::steal(dst));
+      break;
     case GuardOp::MethodSelf: dst = PyMethod_GET_SELF(base); break;
     default: return run_check(s, frames, r);
   }
@@ -276,6 +281,7 @@ int Guards::load(const SourceRef& source) {
       step.imm = source->index;
       break;
     case Step::CellContents: step.op = GuardOp::CellContents; break;
+    case Step::TensorArray: step.op = GuardOp::TensorArray; break;
     case Step::MethodSelf: step.op = GuardOp::MethodSelf; break;
   }
   step.dst = num_registers_++;

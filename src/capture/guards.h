@@ -38,6 +38,7 @@ enum class GuardOp : uint8_t {
   TupleItem,
   ListItem,
   CellContents,
+  TensorArray,
   MethodSelf,
   // Checks of register `a`.
   Is,

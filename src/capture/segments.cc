@@ -24,8 +24,8 @@ std::set<CompiledFunction*>& all_functions() {
   return functions;
 }
 
-std::string key_of(const State& state) {
-  std::string key;
+std::string key_of(const State& state, const Choices& chosen) {
+  std::string key = chosen.str();
   key.reserve(state.frames.size() * 24);
   const auto add = [&](const void* data, size_t size) { key.append(static_cast<const char*>(data), size); };
   for (const Frame& frame : state.frames) {
@@ -87,6 +87,18 @@ void expect_sizes(History& history, const State& state) {
   for (int item = 0; item < 4; ++item) history.changing.insert(fmt::format("{}[{}].shape[0]", source, item));
 }
 
+// What Python would have to perform: on 'meta' there are no elements.
+[[noreturn]] void refuse_on_meta(const Variant& variant) {
+  throw_error(ErrorKind::NotImplemented,
+              fmt::format("weft.compile on device 'meta', where nothing has elements: {}\n  at {}:{}\n    {}", variant.break_reason,
+                          variant.break_file, variant.break_line, source_line(variant.break_file, variant.break_line)));
+}
+[[noreturn]] void refuse_on_meta(const State& state, std::string_view why) {
+  const Frame& frame = state.frames.back();
+  throw_error(ErrorKind::NotImplemented, fmt::format("weft.compile on device 'meta', where nothing has elements: {}: {}\n  at {}:{}",
+                                                     frame.code->name(), why, frame.code->file(), frame.code->line(frame.ip)));
+}
+
 }  // namespace
 
 Counters& counters() {
@@ -112,13 +124,13 @@ Captures CompiledFunction::take() {
   return std::exchange(captures_, {});
 }
 
-std::shared_ptr<Segment> CompiledFunction::segment(const State& state) {
-  auto& entry = captures_.segments[key_of(state)];
+std::shared_ptr<Segment> CompiledFunction::segment(const State& state, const Choices& chosen) {
+  auto& entry = captures_.segments[key_of(state, chosen)];
   if (!entry) entry = std::make_shared<Segment>();
   return entry;
 }
 
-std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State& state) {
+std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State& state, const Choices& chosen) {
   if (!segment.variants.empty()) {
     ++counters().recompiles;
     if (log::enabled(log::Channel::Recompiles)) {
@@ -131,7 +143,10 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
   }
   const auto start = Clock::now();
   // Breaks are decided on a real state, whose exceptions (of a handler being run) stay as they are.
-  std::shared_ptr<Variant> variant = Evaluator(state, segment.history, settings_).evaluate();
+  Settings settings = settings_;
+  settings.default_float = chosen.default_float;
+  settings.on_meta = chosen.on_meta();
+  std::shared_ptr<Variant> variant = Evaluator(state, segment.history, settings).evaluate();
   variant->capture_ms = milliseconds_since(start) - variant->compile_ms;
   ++counters().captures;
   if (variant->executable) ++counters().graphs;
@@ -165,14 +180,19 @@ Ref CompiledFunction::run(State state) {
   while (true) {
     Ref returned;
     const std::shared_ptr<Loops> loops = captures_.loops;
-    const LoopOutcome outcome = loops->run(state, returned, report_loop);
+    const Choices chosen = choices();
+    const LoopOutcome outcome = chosen.are_usual() ? loops->run(state, returned, report_loop) : LoopOutcome::NotEntered;
     if (outcome == LoopOutcome::Returned) return returned;
     if (outcome == LoopOutcome::Advanced) continue;
     // Held: guards and graphs may run Python code that resets or captures again.
     const std::shared_ptr<Segment> held =
-        state.frames.size() == 1 && state.frames[0].ip == 0 && captures_.root ? captures_.root : segment(state);
+        state.frames.size() == 1 && state.frames[0].ip == 0 && captures_.root && chosen.are_usual() ? captures_.root
+                                                                                                    : segment(state, chosen);
     Segment& here = *held;
-    if (here.given_up) return run_concretely(state);
+    if (here.given_up) {
+      if (chosen.on_meta()) refuse_on_meta(state, "it cannot be captured");
+      return run_concretely(state);
+    }
     std::shared_ptr<Variant> variant;
     for (size_t i = 0; i < here.variants.size(); ++i) {
       std::shared_ptr<Variant> candidate = here.variants[i];
@@ -193,7 +213,7 @@ Ref CompiledFunction::run(State state) {
         continue;
       }
       try {
-        variant = capture(here, state);
+        variant = capture(here, state, chosen);
       } catch (const CaptureAborted& aborted) {
         log::write(log::Channel::GraphBreaks,
                    fmt::format("{} runs as it is: {}", state.frames.back().code->name(), aborted.reason));
@@ -213,8 +233,13 @@ Ref CompiledFunction::run(State state) {
       if (!variant->guards.check(state.frames, registers)) {
         // The state does not satisfy guards made from it (an object that compares unequal to itself).
         std::erase(here.variants, variant);
+        if (chosen.on_meta()) refuse_on_meta(state, "it cannot be captured");
         return run_concretely(state);
       }
+    }
+    if (chosen.on_meta()) {
+      if (!variant->returns) refuse_on_meta(*variant);
+      return variant->run_on_meta(registers);
     }
     if (floating_point_errors_are_handled()) return run_concretely(state);
     const auto start = Clock::now();
@@ -238,7 +263,7 @@ Ref CompiledFunction::run(State state) {
       unwind(state);
       continue;
     }
-    if (at_range(state)) {
+    if (chosen.are_usual() && at_range(state)) {
       const LoopOutcome native = loops->run(state, returned, report_loop);
       if (native == LoopOutcome::Returned) return returned;
       if (native == LoopOutcome::Advanced) continue;
@@ -252,7 +277,7 @@ Ref CompiledFunction::run(State state) {
       if (step(state, returned) == StepResult::Returned) return returned;
     } while (concrete_only(
         state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op));
-    if (is_sized) expect_sizes(segment(state)->history, state);
+    if (is_sized) expect_sizes(segment(state, choices())->history, state);
   }
 }
 
@@ -333,7 +358,7 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
   state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));
   if (root_code_ != code) {
     root_code_ = code;
-    captures_.root = segment(state);
+    captures_.root = segment(state, Choices{});
     all_functions().insert(this);
   }
   return run(std::move(state));

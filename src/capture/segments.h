@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/choices.h"
 #include "capture/evaluator.h"
 #include "capture/loop_pace.h"
 #include "capture/loops.h"
@@ -53,8 +54,8 @@ class CompiledFunction {
 
  private:
   Ref run(State state);
-  std::shared_ptr<Segment> segment(const State& state);
-  std::shared_ptr<Variant> capture(Segment& segment, const State& state);
+  std::shared_ptr<Segment> segment(const State& state, const Choices& chosen);
+  std::shared_ptr<Variant> capture(Segment& segment, const State& state, const Choices& chosen);
 
   void unwrap(PyObject* callable);
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bindings.h"
+#include "capture/choices.h"
 #include "ops/tracer.h"
 #include "runtime/log.h"
 #include "weft/error.h"
@@ -214,6 +215,17 @@ bool has_tensor(PyObject* const* args, size_t num_args, PyObject* kwnames) {
   return false;
 }
 
+bool shares_arrays(PyObject* function) {
+  if (PyMethod_Check(function)) function = PyMethod_GET_FUNCTION(function);
+  if (!PyFunction_Check(function)) return false;
+  const Code& code = decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function)));
+  return std::any_of(code.instructions.begin(), code.instructions.end(), [&](const Instruction& in) {
+    if (in.op != Op::LoadMethod && in.op != Op::LoadAttr && in.op != Op::LoadGlobal) return false;
+    const std::string name = utf8(code.names[static_cast<size_t>(in.arg)].get());
+    return name == "from_numpy" || (in.op == Op::LoadMethod && name == "numpy");
+  });
+}
+
 void bump_module_state() { ++module_state; }
 
 TensorFunction::TensorFunction(PyObject* function, const Settings& settings)
@@ -276,7 +288,8 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
   for (size_t i = 0; i < num_args; ++i) PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i]));
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[num_args + static_cast<size_t>(i)]) < 0) throw PythonError{};
-  const Ref both = checked(PyTuple_Pack(2, positional.get(), keywords.get()));
+  const Ref device = checked(PyUnicode_FromString(choices().str().c_str()));
+  const Ref both = checked(PyTuple_Pack(3, positional.get(), keywords.get(), device.get()));
   const auto call_plain = [&](std::string_view why) {
     const std::string text = fmt::format("{} is called as it is: {}", callable_name(function_), why);
     if (settings_.fullgraph) throw Error(ErrorKind::Runtime, "weft.compile(fullgraph=True): " + text);

@@ -16,6 +16,8 @@ namespace weft::capture {
 bool is_module_callable(PyObject* function);
 // Is a tensor among the arguments, or in a tuple, list or dict of them?
 bool has_tensor(PyObject* const* args, size_t num_args, PyObject* kwnames);
+// Does the function, as its code says, call .numpy() or from_numpy()? Its bytecode is captured then.
+bool shares_arrays(PyObject* function);
 // Modules count it when they change what compiled functions have taken for constant.
 void bump_module_state();
 

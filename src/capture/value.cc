@@ -49,6 +49,7 @@ std::string Source::str() const {
     case Step::ListItem: return fmt::format("{}[{}]", base->str(), index);
     case Step::CellContents: return base->str() + ".cell_contents";
     case Step::MethodSelf: return base->str() + ".__self__";
+    case Step::TensorArray: return base->str() + ".numpy()";
   }
   return "?";
 }

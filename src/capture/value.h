@@ -29,6 +29,7 @@ struct Source {
     ListItem,  // base[index]
     CellContents,
     MethodSelf,
+    TensorArray,  // base.numpy()
   };
   Step step;
   SourceRef base;
@@ -62,6 +63,7 @@ enum class Kind : uint8_t {
   Super,      // super(object_type, items[0])
   Range,      // range(*items) over symbolic ints, about to be iterated over
   Partial,    // functools.partial; items: function, arguments (tuple), keywords (dict)
+  Tensor,     // a weft.Tensor; items[0]: the array of its memory
   Opaque,     // a real object that no operation is known for
 };
 

@@ -4,6 +4,7 @@
 
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
+#include "capture/weft_tensors.h"
 #include "ir/symbols.h"
 #include "weft/error.h"
 
@@ -101,6 +102,7 @@ class Builder {
         for (size_t i = 1; i < s.args.size(); ++i) args.push_back(slot(s.args[i]));
         return checked(PyObject_Vectorcall(slot(s.args[0]), args.data(), args.size(), nullptr));
       }
+      case Op::Tensor: return tensor_of_array(slot(s.args[0]));
       default: break;
     }
     throw_error(ErrorKind::Internal, "unknown build step");
@@ -211,8 +213,16 @@ class Builder {
     return tensor;
   }
 
+  Ref output_on_meta(const BuildStep& s) const {
+    const Tensor& tensor = outputs_[static_cast<size_t>(s.imm)];
+    if (s.is_scalar) throw_error(ErrorKind::NotImplemented, "a Python number is made of elements, and there are none on 'meta'");
+    if (s.transpose) return meta_tensor(reversed(tensor));
+    return meta_tensor(s.is_of_root ? take_views(tensor, s) : tensor);
+  }
+
   Ref output(const BuildStep& s) {
     const Tensor& tensor = outputs_[static_cast<size_t>(s.imm)];
+    if (tensor.device().type == DeviceType::Meta) return output_on_meta(s);
     if (s.is_scalar) {
       const Scalar value = tensor.item();
       if (s.weak == WeakKind::Bool) return Ref::borrow(value.to_bool() ? Py_True : Py_False);
@@ -325,6 +335,18 @@ Ref Variant::run(Registers& registers, State& state) const {
   }
   state = std::move(next);
   return Ref();
+}
+
+Ref Variant::run_on_meta(Registers& registers) const {
+  std::vector<Tensor> outputs;
+  for (const ir::Value* value : graph->outputs()) {
+    Shape shape;
+    for (Sym size : value->tensor().shape) shape.push_back(size.evaluate(registers.symbols));
+    outputs.push_back(Tensor::empty(shape, value->tensor().dtype, Device{DeviceType::Meta, 0}));
+  }
+  Builder builder(*this, registers, {}, outputs);
+  for (const BuildStep& step : steps) builder.perform(step);
+  return Ref::borrow(builder.slot(result));
 }
 
 }  // namespace weft::capture

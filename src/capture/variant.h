@@ -36,6 +36,7 @@ struct BuildStep {
     Exception,
     Handled,
     Generator,
+    Tensor,  // over an array's memory
     SetList,
     SetDict,
     SetAttribute,
@@ -132,6 +133,8 @@ class Variant {
   // The guards have passed and filled `registers`. Gives the returned value, or null after replacing `state`.
   // Throws GraphFailed.
   Ref run(Registers& registers, State& state) const;
+  // What it returns with tensors on 'meta' for arrays: nothing is computed. Throws Error.
+  Ref run_on_meta(Registers& registers) const;
 };
 
 }  // namespace weft::capture

@@ -1,0 +1,26 @@
+// What the program has chosen besides the arguments of a call: weft.config and `with weft.device(...)`. Captures are
+// kept for each choice.
+#pragma once
+
+#include <string>
+
+#include "weft/device.h"
+#include "weft/dtype.h"
+
+namespace weft::capture {
+
+struct Choices {
+  DType default_float = DType::F64;  // of arrays that NumPy makes of no other floating-point array
+  Device device;                     // where arrays live
+
+  bool are_usual() const { return default_float == DType::F64 && device == Device{}; }
+  bool on_meta() const { return device.type == DeviceType::Meta; }
+  std::string str() const;  // empty for the usual ones
+};
+
+// Of this thread, now.
+Choices choices();
+// For the whole process; F32 or F64.
+void set_default_float(DType dtype);
+
+}  // namespace weft::capture
