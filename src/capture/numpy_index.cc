@@ -233,9 +233,9 @@ V maximum_at(Evaluator& ev, CallArgs& args) { return combine_at(ev, args, "maxim
 }  // namespace
 
 void register_numpy_index() {
-  register_lowering("weft._entered.ufuncs.add_at", add_at);
-  register_lowering("weft._entered.ufuncs.minimum_at", minimum_at);
-  register_lowering("weft._entered.ufuncs.maximum_at", maximum_at);
+  register_lowering("weft._entered.ufunc_methods.add_at", add_at);
+  register_lowering("weft._entered.ufunc_methods.minimum_at", minimum_at);
+  register_lowering("weft._entered.ufunc_methods.maximum_at", maximum_at);
 }
 
 V numpy_subscript(Evaluator& ev, const V& array, const V& key) {

@@ -346,6 +346,26 @@ constexpr std::pair<const char*, const char*> kUfuncs[] = {
     {"conj", "conj"},
 };
 
+// Arrays of one dtype are cast under no rule; otherwise it depends on the loop that NumPy takes.
+void check_casting(Evaluator& ev, const std::string& casting, const std::vector<V>& operands, bool is_cast) {
+  if (casting == "same_kind" || casting == "unsafe") return;
+  const bool known = casting == "safe" || casting == "equiv" || casting == "no";
+  bool same = !is_cast;
+  for (const V& operand : operands) {
+    const bool is_array = ev.realize(operand)->kind == Kind::Array;
+    same = same && is_array && is_inexact(operand->tensor.dtype()) && operand->tensor.dtype() == operands[0]->tensor.dtype();
+  }
+  if (!known || !same) graph_break(fmt::format("a ufunc with casting={}", casting));
+}
+
+// Of complex numbers, what is composed of others (_entered/ufuncs.py), and what NumPy has no loop for.
+void refuse_complex(Evaluator& ev, std::string_view op, const std::vector<V>& operands) {
+  static constexpr std::string_view kComposed[] = {"sign", "exp2", "expm1", "log1p", "log2"};
+  if (std::find(std::begin(kComposed), std::end(kComposed), op) == std::end(kComposed)) return;
+  for (const V& operand : operands)
+    if (is_complex(as_tensor(ev, operand).dtype())) graph_break(fmt::format("{}() of complex numbers", op));
+}
+
 template <size_t kIndex>
 V ufunc(Evaluator& ev, CallArgs& args) {
   const char* op = kUfuncs[kIndex].second;
@@ -353,7 +373,7 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   const auto num_operands = static_cast<size_t>(std::count_if(
       params.begin(), params.end(), [](const ops::Param& p) { return p.type == ops::Param::Type::Tensor; }));
   V out, dtype, where;
-  std::string casting = "same_kind";
+  std::string casting = "same_kind", order = "K";
   for (const auto& [key, value] : args.keywords) {
     if (key == "out") {
       out = value;
@@ -365,8 +385,9 @@ V ufunc(Evaluator& ev, CallArgs& args) {
       if (!ev.realize(value)->is(Py_True)) where = value;
     } else if (key == "casting") {
       casting = ev.to_string(value, "casting");
-    } else if ((key == "order" && ev.to_string(value, "order") == "K") || key == "subok") {
-    } else {
+    } else if (key == "order") {
+      order = ev.to_string(value, "order");
+    } else if (key != "subok") {
       graph_break(fmt::format("a ufunc with the argument '{}'", key));
     }
   }
@@ -378,15 +399,19 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   }
   if (operands.size() != num_operands) graph_break("a ufunc with another number of operands");
   bool any_array = false;
-  if (casting != "same_kind" && casting != "unsafe") graph_break(fmt::format("a ufunc with casting={}", casting));
+  if (order != "K" && order != "C" && order != "F") graph_break("a ufunc with this order=");
+  check_casting(ev, casting, operands, dtype || out);
   for (V& operand : operands) {
     ev.realize(operand);
     any_array |= operand->kind == Kind::Array;
     if (dtype && casting == "same_kind" &&
         info(as_tensor(ev, operand).dtype()).kind > info(to_dtype(ev, dtype, "dtype")).kind)
       graph_break("a ufunc with a dtype of a smaller kind");
+    if (dtype && op == std::string_view("abs") && is_complex(to_dtype(ev, dtype, "dtype")))
+      graph_break("absolute() with a complex dtype");
     if (dtype) operand = array_value(cast_to(as_tensor(ev, operand), to_dtype(ev, dtype, "dtype")));
   }
+  refuse_complex(ev, op, operands);
   V result;
   const bool is_of_bools = any_array && as_tensor(ev, operands[0]).dtype() == DType::Bool;
   if (op == std::string_view("pow") && !is_of_bools)
@@ -400,6 +425,7 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   }
   if (!out) {
     if (where) graph_break("a ufunc with where= and no out=");
+    if (order != "K") result->f_order = order == "F" && result->tensor.dim() > 1;
     return result;
   }
   if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray)

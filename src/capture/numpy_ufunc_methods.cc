@@ -34,6 +34,9 @@ V reduce(Evaluator& ev, const char* method, const CallArgs& args) {
     reduction.keywords.emplace_back(kNames[i], bound[i]);
   }
   if (as_tensor(ev, bound[0]).dim() == 0) graph_break("a reduction of a number");
+  const bool has_identity = method != std::string_view("max") && method != std::string_view("min");
+  const bool selects = bound[6] && !ev.realize(bound[6])->is(Py_True);
+  if (selects && !has_identity && !given(ev, bound[5])) graph_break("where= without initial=");
   return find_array_method(method)(ev, reduction);
 }
 
@@ -74,8 +77,8 @@ V round(Evaluator& ev, CallArgs& args) {
   V x = ev.realize(bound[0]);
   if (x->kind != Kind::Array) x = array_or_scalar(as_tensor(ev, x));
   const DType dtype = x->tensor.dtype();
-  if (dtype == DType::Bool || is_complex(dtype) || dtype == DType::F16) graph_break("round() of this dtype");
-  if (is_integral(dtype)) {
+  if (is_complex(dtype)) graph_break("round() of this dtype");
+  if (is_integral(dtype) && dtype != DType::Bool) {
     if (decimals < 0) graph_break("round() of integers to tens");
     V copied = array_or_scalar(ops::call1("cast", {x->tensor}, {{"dtype", dtype}}));
     copied->f_order = x->f_order;
@@ -101,10 +104,15 @@ V divmod(Evaluator& ev, CallArgs& args) {
 
 V modf(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "x");
-  const Tensor x = as_tensor(ev, bound[0]);
+  const V& operand = ev.realize(bound[0]);
+  const Tensor x = as_tensor(ev, operand);
   if (x.dtype() != DType::F32 && x.dtype() != DType::F64) graph_break("modf() of this dtype");
-  const std::vector<Tensor> parts = ops::call(ops::get_op("modf"), {{x}, {}});
-  return tuple_value({array_or_scalar(parts.at(0)), array_or_scalar(parts.at(1))});
+  std::vector<V> parts;
+  for (const Tensor& part : ops::call(ops::get_op("modf"), {{x}, {}})) {
+    parts.push_back(array_or_scalar(part));
+    parts.back()->f_order = operand->f_order;
+  }
+  return tuple_value(std::move(parts));
 }
 
 template <DType kDType>

@@ -13,9 +13,11 @@ from . import (
     linalg,
     order,
     reductions,
+    rounding,
     selecting,
     sets,
     shapes,
+    ufunc_methods,
     ufuncs,
 )
 from ._core import REPLACEMENTS, operator, plainly, require, sized
@@ -33,9 +35,11 @@ __all__ = [
     "plainly",
     "reductions",
     "require",
+    "rounding",
     "selecting",
     "sets",
     "shapes",
     "sized",
+    "ufunc_methods",
     "ufuncs",
 ]

@@ -36,6 +36,19 @@ def operator(name, *arrays, **attributes):
     return tuple(one.numpy() for one in results) if isinstance(results, tuple | list) else results.numpy()
 
 
+def complex_of(real, imag):
+    """The complex numbers with these parts, of one shape and type."""
+    return operator("complex", real, imag)
+
+
+def given_out(out, result):
+    """The result, or the array that takes it, of the same type and shape."""
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
 def sized(function, *args):
     """The function's result, whose size depends on values: a segment ends here, and another goes on with that size."""
     return function(*args)

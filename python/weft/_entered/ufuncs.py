@@ -1,113 +1,8 @@
-"""Element by element: NumPy's functions over ufuncs, and the methods of ufuncs."""
+"""Element by element: NumPy's functions over ufuncs."""
 
 import numpy as np
 
 from ._core import axis_of, before, plainly, replaces
-
-# Up to this many steps a loop over an axis becomes a chain of operations.
-UNROLLED = 64
-
-
-@replaces("functools.reduce")
-def reduce(function, iterable, *initial):
-    iterator = iter(iterable)
-    if initial:
-        (value,) = initial
-    else:
-        value = next(iterator)
-    for element in iterator:
-        value = function(value, element)
-    return value
-
-
-@replaces("nd.ufunc.reduce")
-def ufunc_reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    array = np.asarray(array)
-    axis = axis_of(axis, array.ndim)
-    usual = axis is not None and dtype is None and out is None and initial is None and where is True
-    if (
-        not usual
-        or not 1 <= array.shape[axis] <= UNROLLED
-        or ufunc in (np.logical_xor, np.equal, np.not_equal)
-    ):
-        return plainly(ufunc.reduce, array, axis)
-    lead = before(axis)
-    value = array[lead + (0,)]
-    for place in range(1, array.shape[axis]):
-        value = ufunc(value, array[lead + (place,)])
-    return np.expand_dims(value, axis) if keepdims else value
-
-
-@replaces("nd.ufunc.accumulate")
-def ufunc_accumulate(ufunc, array, axis=0, dtype=None, out=None):
-    array = np.asarray(array)
-    axis = axis_of(axis, array.ndim)
-    if axis is None or dtype is not None or out is not None or not 2 <= array.shape[axis] <= UNROLLED:
-        return plainly(ufunc.accumulate, array, axis, dtype, out)
-    lead = before(axis)
-    values = [array[lead + (0,)]]
-    for place in range(1, array.shape[axis]):
-        values.append(ufunc(values[-1], array[lead + (place,)]))
-    if values[-1].dtype != array.dtype:
-        return plainly(ufunc.accumulate, array, axis)
-    return np.stack(values, axis=axis)
-
-
-@replaces("nd.ufunc.reduceat")
-def ufunc_reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
-    array = np.asarray(array)
-    axis = axis_of(axis, array.ndim)
-    usual = axis is not None and dtype is None and out is None and isinstance(indices, list | tuple)
-    if not usual or len(indices) > UNROLLED:
-        return plainly(ufunc.reduceat, array, indices, axis, dtype, out)
-    lead = before(axis)
-    stops = list(indices[1:]) + [array.shape[axis]]
-    values = []
-    for start, stop in zip(indices, stops):
-        if not 0 <= start < array.shape[axis]:
-            return plainly(ufunc.reduceat, array, indices, axis)
-        part = array[lead + (slice(start, max(stop, start + 1)),)]
-        values.append(ufunc.reduce(part, axis=axis))
-    return np.stack(values, axis=axis)
-
-
-@replaces("nd.ufunc.outer")
-def ufunc_outer(ufunc, a, b, **kwargs):
-    return plainly(ufunc.outer, a, b, **kwargs)
-
-
-@replaces("nd.ufunc.at")
-def ufunc_at(ufunc, a, indices, b=None):
-    if ufunc is np.add and isinstance(a, np.ndarray) and b is not None:
-        b = np.asarray(b)
-        if b.dtype == a.dtype or (a.dtype.kind == "f" and b.dtype.kind in "iub" and b.ndim == 0):
-            return add_at(a, indices, b)
-    if ufunc is np.subtract and isinstance(a, np.ndarray) and b is not None and a.dtype.kind in "fi":
-        b = np.asarray(b)
-        if b.dtype == a.dtype or (a.dtype.kind == "f" and b.dtype.kind in "iub" and b.ndim == 0):
-            return add_at(a, indices, -(b + 0))
-    if (ufunc is np.minimum or ufunc is np.maximum) and isinstance(a, np.ndarray) and a.dtype.kind in "biuf":
-        b = np.asarray(b)
-        if b.dtype == a.dtype:
-            return minimum_at(a, indices, b) if ufunc is np.minimum else maximum_at(a, indices, b)
-    if b is None:
-        return plainly(ufunc.at, a, indices)
-    return plainly(ufunc.at, a, indices, b)
-
-
-def add_at(a, indices, b):
-    """a[indices] += b, counting repeated positions each time. Lowered by capture."""
-    np.add.at(a, indices, b)
-
-
-def minimum_at(a, indices, b):
-    """a[indices] = minimum(a[indices], b), repeated positions counting each time. Lowered by capture."""
-    np.minimum.at(a, indices, b)
-
-
-def maximum_at(a, indices, b):
-    """As minimum_at."""
-    np.maximum.at(a, indices, b)
 
 
 @replaces("numpy.angle")
@@ -238,14 +133,6 @@ def float_power(x1, x2, **kwargs):
     if kwargs or x1.dtype.kind == "c" or x2.dtype.kind == "c":
         return plainly(np.float_power, x1, x2, **kwargs)
     return np.power(x1.astype(np.float64), x2.astype(np.float64))
-
-
-@replaces("numpy.reciprocal")
-def reciprocal(x, **kwargs):
-    x = np.asarray(x)
-    if kwargs or x.dtype.kind not in "fc":
-        return plainly(np.reciprocal, x, **kwargs)
-    return np.divide(np.ones((), x.dtype), x)
 
 
 @replaces("numpy.spacing")
