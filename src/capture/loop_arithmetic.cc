@@ -287,6 +287,8 @@ LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
 
 LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
   if (op == Op::Not) return loop_bool(temporary("bool", "!" + truth(a)));
+  if (is_arraylike(a) && op == Op::Invert && !is_floating(a.dtype)) return pending("invert", {a});
+  if (is_arraylike(a) && op == Op::Negative && a.dtype != DType::Bool) return pending("negative", {a});
   if (!a.is_number()) unsupported("an operation on what is not a number");
   const bool is_float = a.kind == LoopKind::Float || (a.kind == LoopKind::Numpy && is_floating(a.dtype));
   const std::string type = a.kind == LoopKind::Bool ? "i64" : c_type(a);

@@ -96,6 +96,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   if (container.kind == LoopKind::Pending) return subscript(materialized(container), key);
   if (container.kind == LoopKind::Vector) return number_of_list(container, key);
   if (!is_array(container)) throw LoopUnsupported{"an element of what is not an array"};
+  if (has_arrays(key)) return gather(container, key);
   const bool is_row = container.kind != LoopKind::View && has_only_ints(parts_of(key));
   if (takes_view(container, key) && !is_row) {
     LoopValue view = view_subscript(container, taken_apart(key, num_dims(container)));
@@ -149,6 +150,7 @@ std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
 void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value) {
   if (!is_array(container)) throw LoopUnsupported{"assignment to an element of what is not an array"};
   if (!is_writable(container)) throw LoopUnsupported{"assignment to a read-only array"};
+  if (has_arrays(key)) return scatter(container, key, value);
   if (takes_view(container, key)) {
     // An update in place assigns the view to itself.
     if (!value.origin.empty() && value.origin == origin_of(container, key)) return;

@@ -277,6 +277,8 @@ void LoopBuilder::execute_block(int id) {
   block_edges_.clear();
   block_done_ = false;
   block_has_arrays_ = false;
+  block_stores_arrays_ = false;
+  size_names_.clear();
   if (marks_) mark_affine(id, *marks_);
   bool first = true;
   while (!block_done_) {

@@ -164,6 +164,10 @@ class LoopBuilder {
   void note_access(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
                    const Place& place);
   void note_row(const std::string& pointer);
+  // The view at `pointer` has these indices of the container, null for all of a dimension.
+  void note_view(const LoopValue& container, const std::vector<LoopAffineRef>& indices,
+                 const std::string& pointer);
+  void note_read(const LoopValue& view);  // of any element
   void note_update(char op, const std::string& result, const std::string& a, const std::string& b,
                    int mentions);
   void find_carried(ParallelLoop& loop, const std::string& counter);
@@ -252,11 +256,31 @@ class LoopBuilder {
   std::string is_conflict(const LoopValue& view, const LoopValue& operand);
   std::vector<LoopValue> taken_apart(const LoopValue& key, int dims);
 
+  // ---- arrays and masks as indices (loop_gathers.cc) ----
+  struct Gathered {
+    LoopValue source;
+    std::vector<LoopValue> indices;
+  };
+  bool has_arrays(const LoopValue& key) const;
+  bool has_mask_of_row(const LoopValue& key) const;
+  std::pair<LoopValue, LoopValue> without_ints(const LoopValue& container, const LoopValue& key);
+  LoopValue checked_indices(const LoopValue& value, const std::string& size);
+  Gathered gathered(const LoopValue& container, const LoopValue& key);
+  LoopValue gather(const LoopValue& container, const LoopValue& key);
+  LoopValue rows_of(const LoopValue& container, const LoopValue& key);
+  std::string masked(const LoopValue& array, const LoopValue& mask);
+  LoopValue chosen(const LoopValue& container, const LoopValue& key);
+  void store_chosen(const LoopValue& container, const LoopValue& key, const LoopValue& value);
+  void scatter(const LoopValue& container, const LoopValue& key, const LoopValue& value);
+
   // ---- element by element (loop_elements.cc) ----
   // What NumPy's `ufunc` gives for operands of which one is an array; computed where it is used.
   LoopValue pending(const std::string& ufunc, std::vector<LoopValue> operands);
   LoopValue array_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue array_compare(int op, const LoopValue& a, const LoopValue& b);
+  // Sizes that are known to be equal in this block have one name.
+  const std::string& size_name(const std::string& size) const;
+  void require_equal_sizes(const std::string& a, const std::string& b);
   std::vector<std::string> broadcast(const std::vector<std::vector<std::string>>& shapes);
   std::vector<std::string> shape_of(const LoopValue& value);
   // Loops over all elements of `value`, stored at `pointer` with these strides. Sizes as the target's.
@@ -265,16 +289,22 @@ class LoopBuilder {
     std::vector<std::string> sizes, strides;
   };
   void emit_elements(const LoopValue& value, DType dtype, const Target& target);
+  // The C++ function `function` (of prelude) of the elements of a value of one dimension, which are in no
+  // array.
+  std::string of_elements(const std::string& function, const LoopValue& value);
   // With a condition: `otherwise` where it does not hold.
   LoopValue allocated(DType dtype, const std::vector<std::string>& sizes, const std::string& condition = "",
                       const std::string& otherwise = "");
   LoopValue materialized(const LoopValue& value, bool always = false);
   void materialize_all();
   void collect_views(const LoopValue& value, std::vector<LoopValue>& views) const;
+  static bool has_gather(const LoopValue& value);
 
   // ---- reductions and products (loop_folds.cc) ----
   bool call_array(const std::string& name, std::vector<LoopValue> args);
   LoopValue fold(const std::string& name, LoopValue value);
+  LoopValue fused_fold(const std::string& name, const LoopValue& value);
+  LoopValue deviation(const std::string& name, const LoopValue& value);
   static bool is_fold(const std::string& name);
   LoopValue fold_axis(const std::string& name, const LoopValue& value, int64_t axis);
   LoopValue product(const LoopValue& a, const LoopValue& b);
@@ -334,11 +364,13 @@ class LoopBuilder {
   std::vector<Edge> block_edges_;
   std::vector<LoopValue> parts_;  // views in use by the instruction, which are in no frame
   bool block_has_arrays_ = false;
+  bool block_stores_arrays_ = false;  // more than single elements
   int block_id_ = 0;
   const LoopMarks* marks_ = nullptr;  // of the version being built
   CheckedLoop* checked_ = nullptr;
   ParallelLoop* parallel_ = nullptr;
   std::string parallel_text_;  // functions that run some rounds of a loop
+  std::map<std::string, std::string> size_names_;
   bool block_done_ = false;
   int num_temporaries_ = 0;
   std::string first_reason_;

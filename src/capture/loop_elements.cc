@@ -135,6 +135,8 @@ class Streams {
   std::vector<Stream> all;
   std::vector<std::pair<std::string, LoopValue>> numbers;
   std::string number(const LoopValue& value) {
+    for (const auto& [name, other] : numbers)
+      if (other.kind == value.kind && other.expr == value.expr && other.dtype == value.dtype) return name;
     numbers.emplace_back(fmt::format("c{}", numbers.size()), value);
     return numbers.back().first;
   }
@@ -151,9 +153,33 @@ class Streams {
   }
 };
 
+std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams);
+
+// An element at indices that are known to be in range.
+std::string print_gather(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
+  const LoopValue &source = value.items[0], &key = value.items[1];
+  std::string offset;
+  for (int d = 0; d < source.dims; ++d) {
+    const LoopValue& index = key.kind == LoopKind::Tuple ? key.items[static_cast<size_t>(d)] : key;
+    const std::string given =
+        printer.variable("i64", fmt::format("(i64){}", print_value(index, printer, streams)));
+    const std::string in_range = is_signed(index.dtype)
+                                     ? printer.variable("i64", fmt::format("{0} + ({0} < 0 ? {1} : 0)", given,
+                                                                           streams.number(source.size(d))))
+                                     : given;
+    const LoopValue& stride = source.stride(d);
+    offset += (offset.empty() ? "" : " + ") +
+              (stride.known == 1 ? in_range : fmt::format("{} * {}", in_range, streams.number(stride)));
+  }
+  return printer.variable(c_type(value.dtype),
+                          fmt::format("{}[{}]{}", streams.number(source.items[0]), offset,
+                                      value.dtype == DType::Bool ? " != 0" : ""));
+}
+
 std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
   if (value.is_number()) return streams.number(value);
   if (value.kind == LoopKind::View) return streams.load(value);
+  if (value.operation == "gather") return print_gather(value, printer, streams);
   const ops::OpDef& op = ops::get_op(value.operation);
   std::vector<std::string> operands;
   std::vector<scalar::Expr> args;
@@ -184,6 +210,21 @@ std::vector<std::string> LoopBuilder::shape_of(const LoopValue& value) {
   return sizes;
 }
 
+const std::string& LoopBuilder::size_name(const std::string& size) const {
+  const auto found = size_names_.find(size);
+  return found == size_names_.end() ? size : found->second;
+}
+
+void LoopBuilder::require_equal_sizes(const std::string& a, const std::string& b) {
+  std::string first = size_name(a), second = size_name(b);
+  if (first == second) return;
+  if (isdigit(static_cast<unsigned char>(second[0]))) std::swap(first, second);
+  require(fmt::format("{} == {}", first, second));
+  for (auto& [size, name] : size_names_)
+    if (name == second) name = first;
+  size_names_[second] = first;
+}
+
 std::vector<std::string> LoopBuilder::broadcast(const std::vector<std::vector<std::string>>& shapes) {
   size_t dims = 0;
   for (const auto& shape : shapes) dims = std::max(dims, shape.size());
@@ -192,7 +233,7 @@ std::vector<std::string> LoopBuilder::broadcast(const std::vector<std::vector<st
     std::string size = "1L";
     for (const auto& shape : shapes) {
       if (shape.size() < from_end) continue;
-      const std::string& own = shape[shape.size() - from_end];
+      const std::string& own = size_name(shape[shape.size() - from_end]);
       if (own == size || own == "1L") continue;
       if (size == "1L") {
         size = own;
@@ -280,12 +321,43 @@ LoopValue LoopBuilder::array_compare(int op, const LoopValue& a, const LoopValue
 
 void LoopBuilder::collect_views(const LoopValue& value, std::vector<LoopValue>& views) const {
   if (value.kind == LoopKind::View) views.push_back(value);
-  if (value.kind == LoopKind::Pending)
+  if (value.kind == LoopKind::Pending || value.kind == LoopKind::Tuple)
     for (const LoopValue& item : value.items) collect_views(item, views);
 }
 
-void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Target& target) {
+// Does the value read elements at other places than those it is computed for?
+bool LoopBuilder::has_gather(const LoopValue& value) {
+  if (value.kind != LoopKind::Pending) return false;
+  return value.operation == "gather" || std::any_of(value.items.begin(), value.items.end(), has_gather);
+}
+
+std::string LoopBuilder::of_elements(const std::string& function, const LoopValue& value) {
   block_has_arrays_ = true;
+  ElementPrinter printer(elementary_);
+  Streams streams;
+  const std::string result = print_value(value, printer, streams);
+  const std::string count = shape_of(value)[0];
+  std::string text = "[&] { ", loads;
+  for (const auto& [name, number] : streams.numbers)
+    text += fmt::format("const {} {} = {}; ", c_type(number), name, number.expr);
+  for (size_t k = 0; k < streams.all.size(); ++k) {
+    const LoopValue& view = streams.all[k].view;
+    const std::string pointer = fmt::format("p{}", k);
+    std::string stride = view.size(0).known == 1 ? "0L" : view.stride(0).expr;
+    if (stride != "0L" && size_name(view.size(0).expr) != size_name(count))
+      stride = fmt::format("({} == 1 ? 0 : {})", view.size(0).expr, stride);
+    text += fmt::format("const {}* const {} = {}; ", element_type(view.dtype), pointer, view.items[0].expr);
+    if (stride != "1L") text += fmt::format("const i64 s{} = {}; ", k, stride);
+    loads += fmt::format("const {} {} = {}[{}]{}; ", c_type(view.dtype), streams.all[k].name, pointer,
+                         stride == "1L" ? "i" : fmt::format("i * s{}", k),
+                         view.dtype == DType::Bool ? " != 0" : "");
+  }
+  return text + fmt::format("return {}({}, [&](i64 i) {{ {}{}return {}; }}); }}()", function, count, loads,
+                            printer.text, result);
+}
+
+void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Target& target) {
+  block_has_arrays_ = block_stores_arrays_ = true;
   ElementPrinter printer(elementary_);
   Streams streams;
   std::string result = print_value(value, printer, streams);
@@ -297,7 +369,7 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
     for (size_t d = 0; d < dims; ++d) {
       const int k = static_cast<int>(d + own - dims);
       std::string stride = k < 0 || stream.view.size(k).known == 1 ? "0L" : stream.view.stride(k).expr;
-      if (stride != "0L" && stream.view.size(k).expr != target.sizes[d])
+      if (stride != "0L" && size_name(stream.view.size(k).expr) != size_name(target.sizes[d]))
         stride = temporary("i64", fmt::format("{} == 1 ? 0 : {}", stream.view.size(k).expr, stride));
       stream.strides.push_back(stride);
     }
@@ -376,6 +448,7 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
 // A new array in the loop's memory, whose elements are set next.
 LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& sizes,
                                  const std::string& condition, const std::string& otherwise) {
+  block_stores_arrays_ = true;
   std::set<std::string> live;
   const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
     if (value.kind == LoopKind::View && value.index < 0) live.insert(value.items[0].expr);

@@ -15,8 +15,41 @@ std::string product_of(const std::vector<std::string>& sizes) {
 
 }  // namespace
 
+// A reduction of what is in no array, without one. Unbound where there is no such form.
+LoopValue LoopBuilder::fused_fold(const std::string& name, const LoopValue& value) {
+  const auto give = [&](DType dtype, const std::string& function) {
+    return loop_numpy(dtype, temporary(c_type(dtype), of_elements(function, value)));
+  };
+  if (name == "any" || name == "all") return give(DType::Bool, name + "_of_elements");
+  if (name == "count_nonzero") return loop_int(temporary("i64", of_elements("count_elements", value)), true);
+  if (name != "sum") return {};
+  const DType total = is_floating(value.dtype)                                ? value.dtype
+                      : value.dtype != DType::Bool && !is_signed(value.dtype) ? DType::U64
+                                                                              : DType::I64;
+  return give(total, fmt::format("sum_of_elements<{}>", c_type(total)));
+}
+
+// The variance or standard deviation.
+LoopValue LoopBuilder::deviation(const std::string& name, const LoopValue& value) {
+  if (value.dtype != DType::F64 || num_dims(value) != 1)
+    throw LoopUnsupported{"the variance of these numbers"};
+  const LoopValue view = as_view(materialized(value));
+  parts_.push_back(view);
+  const LoopValue apart = pending("subtract", {view, fold("mean", view)});
+  const LoopValue total = fused_fold("sum", pending("square", {apart}));
+  const std::string variance = temporary("f64", fmt::format("{} / (f64){}", total.expr, view.size(0).expr));
+  if (name == "var") return loop_numpy(DType::F64, variance);
+  return loop_numpy(DType::F64, temporary("f64", fmt::format("square_root({})", variance)));
+}
+
 // A reduction over all elements.
 LoopValue LoopBuilder::fold(const std::string& name, LoopValue value) {
+  if (name == "var" || name == "std") return deviation(name, value);
+  const bool is_test = name == "any" || name == "all" || name == "count_nonzero";
+  if (num_dims(value) == 1 && value.dtype != DType::F16 && (is_test || value.kind == LoopKind::Pending)) {
+    LoopValue result = fused_fold(name, is_array(value) ? as_view(value) : value);
+    if (result.kind != LoopKind::Unbound) return result;
+  }
   value = materialized(value, num_dims(value) > 1);
   const LoopValue view = as_view(value);
   const std::string type = element_type(view.dtype);
@@ -27,6 +60,15 @@ LoopValue LoopBuilder::fold(const std::string& name, LoopValue value) {
   const auto give = [&](DType dtype, const std::string& expr) {
     return loop_numpy(dtype, temporary(c_type(dtype), expr));
   };
+  if (is_test) {
+    const LoopValue flat = loop_view(view.dtype, view.index, view.items[0].expr, {loop_int(count, true)},
+                                     {view.dims == 1 ? view.stride(0) : loop_known_int(1)});
+    return fused_fold(name, flat);
+  }
+  if (name == "mean" && is_integral(view.dtype)) {
+    require(fmt::format("{} > 0", count));
+    return give(DType::F64, fmt::format("sum_of<f64>{} / (f64){}", operands, count));
+  }
   if (name == "sum" || name == "mean") {
     if (view.dtype == DType::F16 || (name == "mean" && view.dtype != DType::F64))
       throw LoopUnsupported{"the mean of these numbers"};
@@ -80,13 +122,21 @@ LoopValue LoopBuilder::fold_axis(const std::string& name, const LoopValue& value
 LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
   if (!is_arraylike(a) || !is_arraylike(b)) throw LoopUnsupported{"a product with a number"};
   if (a.dtype != b.dtype) throw LoopUnsupported{"a product of arrays of different types"};
+  if (num_dims(a) == 1 && num_dims(b) == 1 && a.dtype != DType::Bool &&
+      (a.kind == LoopKind::Pending || b.kind == LoopKind::Pending || !is_floating(a.dtype))) {
+    require_equal_sizes(shape_of(a)[0], shape_of(b)[0]);
+    const LoopValue products = pending("multiply", {a, b});
+    return loop_numpy(a.dtype,
+                      temporary(c_type(a.dtype),
+                                of_elements(fmt::format("sum_of_elements<{}>", c_type(a.dtype)), products)));
+  }
   if (!is_floating(a.dtype)) throw LoopUnsupported{"a product of ints"};
   const LoopValue x = as_view(materialized(a)), y = as_view(materialized(b));
   if (x.dims > 2 || y.dims > 2) throw LoopUnsupported{"a product of many matrices"};
   parts_.insert(parts_.end(), {x, y});
   block_has_arrays_ = true;
   const std::string inner = x.size(x.dims - 1).expr;
-  if (inner != y.size(0).expr) require(fmt::format("{} == {}", inner, y.size(0).expr));
+  require_equal_sizes(inner, y.size(0).expr);
   const std::string type = c_type(x.dtype);
   if (x.dims == 1 && y.dims == 1)
     return loop_numpy(
@@ -138,7 +188,8 @@ bool LoopBuilder::is_fold(const std::string& name) {
 // NumPy's function or method of that name.
 bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> args) {
   const bool one = args.size() == 1 && is_arraylike(args[0]);
-  if (one && (is_fold(name) || name == "mean"))
+  static const std::set<std::string> of_all = {"mean", "any", "all", "count_nonzero", "var", "std"};
+  if (one && (is_fold(name) || of_all.count(name)))
     return push(fold(name.starts_with("am") ? name.substr(1) : name, args[0])), true;
   if (args.size() == 2 && is_fold(name) && is_arraylike(args[0]) && args[1].known)
     return push(fold_axis(name.starts_with("am") ? name.substr(1) : name, args[0], *args[1].known)), true;

@@ -115,7 +115,7 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     case Op::ToBool: push(loop_bool(temporary("bool", truth(pop())))); return true;
     case Op::Binary: {
       const LoopValue b = pop(), a = pop();
-      if (in.arg >= NB_INPLACE_ADD && is_array(a))
+      if (in.arg >= NB_INPLACE_ADD && (is_array(a) || a.kind == LoopKind::Pending))
         push(in_place(in.arg, a, b));
       else if (is_arraylike(a) || is_arraylike(b))
         push(array_binary(in.arg, a, b));

@@ -124,6 +124,30 @@ void LoopBuilder::note_row(const std::string& pointer) {
   if (parallel_) parallel_->rows[pointer] = parallel_->rows[""];
 }
 
+void LoopBuilder::note_view(const LoopValue& container, const std::vector<LoopAffineRef>& indices,
+                            const std::string& pointer) {
+  if (!parallel_ || container.index < 0) return;
+  ParallelLoop::Dims dims;
+  if (container.kind == LoopKind::Row) {
+    auto found = parallel_->rows.find(container.expr);
+    if (found == parallel_->rows.end()) return;
+    dims = found->second;
+  } else if (container.kind == LoopKind::View) {
+    return;
+  }
+  dims.insert(dims.end(), indices.begin(), indices.end());
+  parallel_->rows[pointer] = std::move(dims);
+}
+
+void LoopBuilder::note_read(const LoopValue& view) {
+  if (!parallel_ || view.index < 0) return;
+  auto found = parallel_->rows.find(data_text(view));
+  ParallelLoop::Dims dims;
+  if (found != parallel_->rows.end()) dims = found->second;
+  dims.resize(static_cast<size_t>(array_of(view).dim));
+  parallel_->accesses.push_back({view.index, false, std::move(dims)});
+}
+
 void LoopBuilder::note_update(char op, const std::string& result, const std::string& a, const std::string& b,
                               int mentions) {
   if (parallel_) parallel_->updates[result] = {op, a, b, mentions};
@@ -210,7 +234,7 @@ void LoopBuilder::analyse(ParallelLoop& loop) {
     loop.rows = rows;
     for (int id : loop.blocks) {
       execute_block(id);
-      if (block_has_arrays_) throw NotParallel{"it has statements on arrays"};
+      if (block_stores_arrays_) throw NotParallel{"it has statements that store to arrays"};
       loop.steps[id] = {std::move(block_code_), std::move(block_edges_)};
     }
     if (loop.stores_views) throw NotParallel{"it stores to elements of views"};

@@ -68,6 +68,7 @@ LoopValue LoopBuilder::stride_value(std::string expr) const {
 }
 
 LoopValue LoopBuilder::as_view(const LoopValue& value) {
+  note_read(value);
   if (value.kind == LoopKind::View) return value;
   std::vector<LoopValue> sizes, strides;
   for (int d = 0; d < num_dims(value); ++d) {
@@ -142,6 +143,7 @@ std::vector<LoopValue> LoopBuilder::taken_apart(const LoopValue& key, int dims) 
 LoopValue LoopBuilder::view_subscript(const LoopValue& container, const std::vector<LoopValue>& key) {
   std::vector<LoopValue> sizes, strides;
   std::string pointer = data_text(container);
+  std::vector<LoopAffineRef> indices;  // of the container
   int d = 0;
   for (const LoopValue& part : key) {
     if (is_none(part)) {
@@ -151,6 +153,7 @@ LoopValue LoopBuilder::view_subscript(const LoopValue& container, const std::vec
     }
     const std::string size = size_text(container, d), stride = stride_text(container, d);
     ++d;
+    indices.push_back(part.kind == LoopKind::Slice ? nullptr : part.affine);
     if (part.kind != LoopKind::Slice) {
       if (!part.is_number()) throw LoopUnsupported{"an index that is not an int"};
       std::string index = as_index(part);
@@ -171,7 +174,10 @@ LoopValue LoopBuilder::view_subscript(const LoopValue& container, const std::vec
   if (sizes.empty()) throw LoopUnsupported{"an array without dimensions"};
   const DType dtype = container.dtype;
   if (pointer.find(' ') != std::string::npos) pointer = temporary(element_type(dtype) + "*", pointer);
-  return loop_view(dtype, container.index, pointer, std::move(sizes), std::move(strides));
+  LoopValue view = loop_view(dtype, container.index, pointer, std::move(sizes), std::move(strides));
+  note_view(container, indices, pointer);
+  note_read(view);
+  return view;
 }
 
 // Would writing to the view change elements of the operand that are still to be read? Empty: never.
@@ -194,7 +200,7 @@ std::string LoopBuilder::is_conflict(const LoopValue& view, const LoopValue& ope
 void LoopBuilder::store_view(const LoopValue& view, const LoopValue& value, bool same_kind) {
   if (!is_writable(view)) throw LoopUnsupported{"assignment to a read-only array"};
   materialize_all();
-  block_has_arrays_ = true;
+  block_has_arrays_ = block_stores_arrays_ = true;
   Target target{view.items[0].expr, element_type(view.dtype), {}, {}};
   for (int d = 0; d < view.dims; ++d) {
     target.sizes.push_back(view.size(d).expr);
@@ -220,6 +226,7 @@ void LoopBuilder::store_view(const LoopValue& view, const LoopValue& value, bool
         require(fmt::format("{0} == {1} || {0} == 1", shape[i], size));
     }
     if (is_array(source)) source = as_view(source);
+    if (has_gather(source)) source = materialized(source);
   }
   std::vector<LoopValue> operands;
   collect_views(source, operands);
@@ -256,8 +263,18 @@ void LoopBuilder::store_view(const LoopValue& view, const LoopValue& value, bool
 
 // a += b and the like, where a is an array: its elements change.
 LoopValue LoopBuilder::in_place(int op, const LoopValue& a, const LoopValue& b) {
-  LoopValue view = as_view(a);
   const LoopValue result = array_binary(op, a, b);
+  if (a.kind == LoopKind::Pending) {
+    // What was gathered is nobody else's.
+    if (result.dtype != a.dtype || !is_arraylike(result))
+      throw LoopUnsupported{"an update in place of another type"};
+    const std::vector<std::string> was = shape_of(a), is = shape_of(result);
+    if (was.size() != is.size()) throw LoopUnsupported{"an update in place of fewer dimensions"};
+    for (size_t d = 0; d < was.size(); ++d)
+      if (was[d] != is[d]) require(fmt::format("{} == {}", was[d], is[d]));
+    return result;
+  }
+  LoopValue view = as_view(a);
   if (num_dims(result) != view.dims) throw LoopUnsupported{"an update in place of fewer dimensions"};
   const std::vector<std::string> shape = shape_of(result);
   for (int d = 0; d < view.dims; ++d)
