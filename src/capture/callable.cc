@@ -1,6 +1,7 @@
 // The object weft.compile returns, and the module functions behind weft.compiler.
 #define WEFT_IMPORT_NUMPY
 
+#include "capture/array_operator.h"
 #include "capture/choices.h"
 #include "capture/measured_call.h"
 #include "capture/numpy_api.h"
@@ -247,7 +248,9 @@ PyObject* set_default_float_to(PyObject*, PyObject* is_float32) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef kFunctions[] = {{"_set_default_float", set_default_float_to, METH_O, nullptr},
+PyMethodDef kFunctions[] = {{"_array_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array_operator)),
+                             METH_FASTCALL | METH_KEYWORDS, nullptr},
+                            {"_set_default_float", set_default_float_to, METH_O, nullptr},
                             {"_explain_tensors", explain_tensors, METH_O, nullptr},
                             {"_measure", measure, METH_O, nullptr},
                             {"_measured", measured, METH_O, nullptr},

@@ -289,6 +289,7 @@ class Planner {
     for (const ir::Value* input : node.inputs) step.inputs.push_back(input ? slot_of(input) : -1);
     for (const ir::Value* output : node.outputs) step.results.push_back(slot_of(output));
     step.keeps_views = is_index_view(node);
+    step.is_checked = node.op->eager && !has_symbols(step.attrs) && has_known_types(node);
     if (node.op->prepare && !has_symbols(step.attrs)) {
       std::vector<Tensor> constants;
       for (const ir::Value* input : node.inputs) {
@@ -301,6 +302,15 @@ class Planner {
                                    node.location.str().empty() ? "" : "  # " + node.location.str());
     if (const ir::Node* join = joined_by(node); join && step.prepared) set_part(step, node, *join);
     plan_.steps_.push_back(std::move(step));
+  }
+
+  static bool has_known_types(const ir::Node& node) {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [](const ir::Value* input) {
+      if (!input) return true;
+      const ops::TensorType& type = input->tensor();
+      return type.device.type == DeviceType::CPU &&
+             std::all_of(type.shape.begin(), type.shape.end(), [](const Sym& size) { return size.is_constant(); });
+    });
   }
 
   // The concatenation of channels-last images that convolutions write their channels of, this node's among them.
@@ -520,6 +530,8 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
       operands[0] = ops::call1(std::get<std::string>(*through), {operands[0]});
     if (step.prepared)
       results = step.prepared(operands);
+    else if (step.is_checked)
+      results = step.node->op->eager(*step.node->op, operands, step.attrs);
     else
       results = ops::call(*step.node->op,
                           {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, run.symbols) : step.attrs});

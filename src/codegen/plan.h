@@ -45,6 +45,7 @@ struct PlanStep {
   const ir::Node* node = nullptr;
   ops::Attrs attrs;
   ops::PreparedFn prepared;  // instead of `node`, where the operator has work that one preparation does
+  bool is_checked = false;  // all sizes were known when the graph was made: its check of the operands has been passed
   std::vector<int> inputs;  // -1: absent
   std::vector<int> results;
   // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the part, which

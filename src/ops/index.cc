@@ -5,6 +5,7 @@
 
 #include "core/index_arrays.h"
 #include "kernels/cpu/indexing.h"
+#include "kernels/cpu/selection.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 
@@ -13,13 +14,13 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-[[noreturn]] void throw_data_dependent(const OpDef& op) {
-  throw_error(ErrorKind::NotImplemented,
-              fmt::format("{}: the number of results depends on the elements, which are not known while tracing", op.name));
-}
-
 void check_not_traced(const OpDef& op, const Tensors& tensors) {
-  if (std::any_of(tensors.begin(), tensors.end(), [](const Tensor& x) { return x.is_traced(); })) throw_data_dependent(op);
+  for (const Tensor& x : tensors) {
+    const bool is_meta = !x.is_traced() && x.device().type == DeviceType::Meta;
+    if (!x.is_traced() && !is_meta) continue;
+    throw_error(ErrorKind::NotImplemented, fmt::format("{}: the number of results depends on the elements, which {}", op.name,
+                                                       is_meta ? "a meta tensor does not have" : "are not known while tracing"));
+  }
 }
 
 Tensor to_index(const OpDef& op, const Tensor& index) {
@@ -255,8 +256,9 @@ Tensors masked_select(const OpDef& op, const OpArgs& args) {
   const SymShape shape = broadcast_shapes(op.name, shapes);
   WEFT_CHECK_TYPE(args.tensors[1].dtype() == DType::Bool, fmt::format("{}: expected a bool mask, got {}", op.name, describe(args.tensors[1])));
   const Tensor x = build::expand(args.tensors[0], shape), mask = build::expand(args.tensors[1], shape);
-  if (x.dim() == 0) return {call1("index", {build::reshape(x, {Sym(1)}), build::reshape(mask, {Sym(1)})})};
-  return {call1("index", {x, mask})};
+  if (x.is_traced() && x.dim() > 0) return {call1("index", {x, mask})};
+  check_not_traced(op, args.tensors);
+  return {kernels::masked_select(x, mask)};
 }
 
 Tensors masked_fill_op(const OpDef&, const OpArgs& args) {

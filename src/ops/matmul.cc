@@ -56,14 +56,24 @@ struct Stack {
   }
 };
 
-std::vector<Tensor> eager_matmul(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+Shape product_shape(const OpDef& op, const Tensor& a, const Tensor& b) {
+  Shape shape;
+  if (a.dim() <= 2 && b.dim() <= 2) {
+    if (a.dim() == 2) shape.push_back(a.size(0));
+    if (b.dim() == 2) shape.push_back(b.size(1));
+    return shape;
+  }
+  const std::vector<TensorType> types{type_of(a), type_of(b)};
+  const TensorType result = infer_matmul(op, types, {})[0];
+  for (const Sym& size : result.shape) shape.push_back(size.constant());
+  return shape;
+}
+
+std::vector<Tensor> eager_matmul(const OpDef& op, std::span<const Tensor> operands, const Attrs&) {
   Tensor a = operands[0];
   const Tensor& b = operands[1];
-  const std::vector<TensorType> types{type_of(a), type_of(b)};
-  const TensorType type = infer_matmul(op, types, attrs)[0];
-  Shape shape;
-  for (const Sym& size : type.shape) shape.push_back(size.constant());
-  Tensor result = Tensor::empty(shape, type.dtype);
+  const Shape shape = product_shape(op, a, b);
+  Tensor result = Tensor::empty(shape, a.dtype());
   if (result.numel() == 0) return {result};
 
   const size_t batch_rank = shape.size() - (a.dim() > 1) - (b.dim() > 1);
@@ -80,7 +90,7 @@ std::vector<Tensor> eager_matmul(const OpDef& op, std::span<const Tensor> operan
   int64_t count = 1;
   for (size_t d = 0; d < loops; ++d) count *= shape[d];
 
-  visit_dtype(type.dtype, [&]<class T>(std::type_identity<T>) {
+  visit_dtype(a.dtype(), [&]<class T>(std::type_identity<T>) {
     const auto product = [&](int64_t i) {
       int64_t rest = i, a_offset = 0, b_offset = 0;
       for (size_t d = loops; d-- > 0;) {

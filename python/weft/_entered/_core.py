@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from weft._C import _array_operator
+
 REPLACEMENTS = {}
 
 
@@ -28,12 +30,7 @@ def require(value, condition):
 
 def operator(name, *arrays, **attributes):
     """Weft's operator of that name on arrays: a node of the graph."""
-    import weft
-
-    results = getattr(weft, name)(
-        *[weft.from_numpy(np.ascontiguousarray(array)) for array in arrays], **attributes
-    )
-    return tuple(one.numpy() for one in results) if isinstance(results, tuple | list) else results.numpy()
+    return _array_operator(name, *arrays, **attributes)
 
 
 def complex_of(real, imag):

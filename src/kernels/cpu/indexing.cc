@@ -237,25 +237,4 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
   return result;
 }
 
-Tensor nonzero(const Tensor& x) {
-  const Tensor flags = x.to(DType::Bool).contiguous();
-  const bool* flag = flags.data_as<bool>();
-  const int64_t n = flags.numel(), ndim = x.dim();
-  int64_t count = 0;
-  for (int64_t i = 0; i < n; ++i) count += flag[i];
-  const Tensor result = Tensor::empty({count, ndim}, DType::I64, x.device());
-  int64_t* out = result.data_as<int64_t>();
-  for (int64_t i = 0; i < n; ++i) {
-    if (!flag[i]) continue;
-    int64_t rest = i;
-    for (int64_t d = ndim; d-- > 0;) {
-      const int64_t size = x.shape()[static_cast<size_t>(d)];
-      out[d] = rest % size;
-      rest /= size;
-    }
-    out += ndim;
-  }
-  return result;
-}
-
 }  // namespace weft::kernels

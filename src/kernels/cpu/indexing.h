@@ -24,7 +24,5 @@ Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
 // A copy of x with result[j] = source[i] (or +=), j = i but j[dim] = index[i], for every i of index's shape.
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool accumulate);
-// [n, ndim]: the indices of elements that differ from zero, in C order.
-Tensor nonzero(const Tensor& x);
 
 }  // namespace weft::kernels
