@@ -23,6 +23,7 @@ install(TARGETS weft_models EXPORT weftTargets LIBRARY DESTINATION ${weft_libdir
 if(TARGET weft_clang_plugin)
   set_target_properties(weft_clang_plugin PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS weft_clang_plugin LIBRARY DESTINATION ${weft_libdir})
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/ DESTINATION ${weft_libdir} FILES_MATCHING PATTERN "weft_prelude_*.pch")
 endif()
 if(TARGET weft_command)
   set_target_properties(weft_command weft_parallel_info PROPERTIES INSTALL_RPATH "$ORIGIN/../lib:$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

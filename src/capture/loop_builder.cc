@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "capture/loop_memory.h"
-#include "codegen/print_cpp.h"
+#include "codegen/prelude.h"
 #include "scalar/elementary.h"
 
 namespace weft::capture {
@@ -14,13 +14,6 @@ namespace {
 
 constexpr int kMaxVersions = 12;  // of one position
 constexpr size_t kMaxBlocks = 300;
-
-const char* loop_prelude() {
-  static const char* text =
-#include "capture/loop_prelude.inc"
-      ;
-  return text;
-}
 
 std::string identifier(PyObject* name) {
   std::string result = name ? utf8(name) : "v";
@@ -356,8 +349,7 @@ LoopCode LoopBuilder::build() {
   result_.name = fmt::format("loop_{}_{}", identifier(outermost.code->code()->co_name),
                              outermost.code->line(outermost.ip));
   result_.body = parallel_text_ + print(result_.name);
-  result_.source = std::string(codegen::prelude()) + "\n" + scalar::elementary_source(elementary_) +
-                   loop_prelude() + "\n" + result_.body;
+  result_.source = codegen::with_prelude(codegen::PreludeKind::Loop, elementary_, result_.body);
   return std::move(result_);
 }
 

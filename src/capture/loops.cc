@@ -8,6 +8,7 @@
 #include "capture/error_state.h"
 #include "capture/loop_memory.h"
 #include "capture/numpy_api.h"
+#include "codegen/prelude.h"
 #include "runtime/log.h"
 #include "runtime/toolchain.h"
 
@@ -199,7 +200,7 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
   variant->capture_ms = milliseconds_since(start);
   if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + loop->code.body);
   log::dump(loop->code.name + ".cc", loop->code.source);
-  const runtime::LoadedKernel loaded = runtime::load_kernel({loop->code.name, loop->code.source});
+  const runtime::LoadedKernel loaded = runtime::load_kernel(codegen::compile_request(loop->code.name, loop->code.source));
   loop->function = reinterpret_cast<decltype(loop->function)>(loaded.module->symbol(loop->code.name));
   loop->module = loaded.module;
   variant->kernels.push_back(

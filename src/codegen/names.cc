@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "codegen/print_cpp.h"
+#include "codegen/prelude.h"
 #include "codegen/views.h"
 
 namespace weft::codegen {
@@ -78,7 +78,7 @@ std::string kernel_name(const std::vector<ir::Value*>& roots, const Memory& memo
   for (const std::string& name : names) result += (result.empty() ? "" : "_") + name;
   if (result.empty()) result = "copy";
   // One word may be a function of the prelude or of the C library.
-  bool taken = names.size() < 2 || prelude().find(" " + result + "(") != std::string_view::npos;
+  bool taken = names.size() < 2 || shared_prelude().find(" " + result + "(") != std::string::npos;
   return taken ? result + "_kernel" : result;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "codegen/prelude.h"
 #include "codegen/views.h"
 #include "ir/constants.h"
 #include "ir/symbols.h"
@@ -215,7 +216,7 @@ class Planner {
     log::dump(nest.name + ".cc", printed.source);
     const auto [same, is_new] = kernels_by_code_.try_emplace(code_of(printed.body, nest.name), nest.name, runtime::LoadedKernel{});
     auto& [symbol, loaded] = same->second;
-    if (is_new) loaded = runtime::load_kernel({nest.name, printed.source}, options_.toolchain);
+    if (is_new) loaded = runtime::load_kernel(compile_request(nest.name, printed.source), options_.toolchain);
 
     PlanStep step;
     step.kernel = reinterpret_cast<KernelFn>(loaded.module->symbol(symbol));

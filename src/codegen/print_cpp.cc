@@ -5,19 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "codegen/prelude.h"
 #include "codegen/print_expr.h"
-#include "scalar/elementary.h"
 #include "weft/error.h"
 
 namespace weft::codegen {
-
-std::string_view prelude() {
-  static constexpr char kText[] =
-#include "embedded/vectors.inc"
-#include "codegen/prelude.inc"
-      ;
-  return kText;
-}
 
 namespace {
 
@@ -46,7 +38,7 @@ class Printer {
       text += fmt::format("  const i64 s{0} = symbols[{0}];\n", symbol);
     text += expressions_.function_declarations();
     result_.body = text + out_ + "}\n";
-    result_.source = std::string(prelude()) + "\n" + scalar::elementary_source(expressions_.elementary()) + result_.body;
+    result_.source = with_prelude(PreludeKind::Kernel, expressions_.elementary(), result_.body);
     return std::move(result_);
   }
 

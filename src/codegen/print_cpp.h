@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "codegen/loop_nest.h"
@@ -21,6 +20,5 @@ using KernelFn = void (*)(void* const* arrays, const int64_t* symbols, const voi
                           void* parallel_for);
 
 PrintedKernel print_cpp(const LoopNest& nest);
-std::string_view prelude();
 
 }  // namespace weft::codegen

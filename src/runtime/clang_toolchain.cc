@@ -11,6 +11,7 @@
 #include "runtime/clang_plugin/plugin.h"
 #include "runtime/files.h"
 #include "runtime/log.h"
+#include "runtime/precompiled_prelude.h"
 #include "weft/env.h"
 #include "weft/error.h"
 
@@ -20,7 +21,7 @@ namespace {
 struct Plugin {
   std::string error;  // why it did not load; empty when it did
   WeftClangCompile compile = nullptr;
-  WeftClangRelease release = nullptr;
+  PreludeCompiler prelude;
 };
 
 std::string plugin_path() {
@@ -56,9 +57,14 @@ Plugin load(const std::string& path) {
     return plugin;
   }
   plugin.compile = reinterpret_cast<WeftClangCompile>(::dlsym(handle, "weft_clang_compile"));
-  plugin.release = reinterpret_cast<WeftClangRelease>(::dlsym(handle, "weft_clang_release"));
-  if (plugin.compile == nullptr || plugin.release == nullptr)
-    plugin.error = path + " is not weft's Clang plugin";
+  const auto precompile = reinterpret_cast<WeftClangPrecompile>(::dlsym(handle, "weft_clang_precompile"));
+  const auto release = reinterpret_cast<WeftClangRelease>(::dlsym(handle, "weft_clang_release"));
+  const auto version = reinterpret_cast<WeftClangVersion>(::dlsym(handle, "weft_clang_version"));
+  if (plugin.compile == nullptr || precompile == nullptr || release == nullptr || version == nullptr) {
+    plugin.error = path + " is not the Clang plugin of this version of weft";
+    return plugin;
+  }
+  plugin.prelude = {precompile, release, version(), std::filesystem::path(path).parent_path().string()};
   static const int registered = pthread_atfork(
       [] { compile_mutex().lock(); }, [] { compile_mutex().unlock(); }, [] { compile_mutex().unlock(); });
   (void)registered;
@@ -79,6 +85,38 @@ const Plugin& plugin() {
     loaded_path = path;
   }
   return loaded;
+}
+
+struct Output {
+  std::string bytes, message, unknown_flag;
+};
+
+Output compile_once(const Plugin& clang, const CompileRequest& request, const std::vector<std::string>& flags,
+                    const std::string* precompiled) {
+  std::vector<const char*> flag_pointers;
+  for (const std::string& flag : flags) flag_pointers.push_back(flag.c_str());
+  const std::string library = own_library_path();
+  WeftClangRequest input = {};
+  input.name = request.name.c_str();
+  input.source = {request.source.data(), request.source.size()};
+  input.flags = flag_pointers.data();
+  input.flag_count = flag_pointers.size();
+  input.library = library.find(".so") != std::string::npos ? library.c_str() : nullptr;
+  if (precompiled != nullptr) {
+    input.precompiled = {precompiled->data(), precompiled->size()};
+    input.prelude = {request.prelude.data(), request.prelude.size()};
+  }
+  WeftClangResult result = {};
+  clang.compile(&input, &result);
+  log::write(log::Channel::Cache,
+             fmt::format("clang: {}: {:.1f} ms to IR, {:.1f} ms to machine code, {:.1f} ms linking",
+                         request.name, result.frontend_ms, result.backend_ms, result.link_ms));
+  Output output;
+  if (result.bytes != nullptr) output.bytes.assign(result.bytes, result.size);
+  if (result.message != nullptr) output.message = result.message;
+  if (result.unknown_flag != nullptr) output.unknown_flag = result.unknown_flag;
+  clang.prelude.release(&result);
+  return output;
 }
 
 class ClangToolchain final : public Toolchain {
@@ -108,28 +146,26 @@ std::string compile_with_clang(const CompileRequest& request, const std::vector<
   const std::lock_guard<std::mutex> lock(compile_mutex());
   const Plugin& clang = plugin();
   if (!clang.error.empty()) throw_error(ErrorKind::Runtime, "clang: " + clang.error);
-  std::vector<const char*> flag_pointers;
-  for (const std::string& flag : flags) flag_pointers.push_back(flag.c_str());
-  const std::string library = own_library_path();
-  const bool shared = library.find(".so") != std::string::npos;
-  const WeftClangRequest input = {request.name.c_str(),  request.source.data(),
-                                  request.source.size(), flag_pointers.data(),
-                                  flag_pointers.size(),  shared ? library.c_str() : nullptr};
-  WeftClangResult output = {};
-  clang.compile(&input, &output);
-  log::write(log::Channel::Cache,
-             fmt::format("clang: {}: {:.1f} ms to IR, {:.1f} ms to machine code, {:.1f} ms linking",
-                         request.name, output.frontend_ms, output.backend_ms, output.link_ms));
-  const std::string bytes = output.bytes != nullptr ? std::string(output.bytes, output.size) : "";
-  const std::string message = output.message != nullptr ? output.message : "";
-  const std::string unknown_flag = output.unknown_flag != nullptr ? output.unknown_flag : "";
-  clang.release(&output);
-  WEFT_ASSERT(unknown_flag.empty(), fmt::format("clang: no translation of the flag '{}'", unknown_flag));
-  if (bytes.empty()) {
-    throw_error(ErrorKind::Runtime,
-                fmt::format("clang: compiling kernel '{}' failed:\n{}", request.name, message));
+  const std::string* precompiled = precompiled_prelude(clang.prelude, request.prelude, flags);
+  Output output = compile_once(clang, request, flags, precompiled);
+  if (output.bytes.empty() && precompiled != nullptr) {
+    output = compile_once(clang, request, flags, nullptr);
+    if (!output.bytes.empty()) drop_precompiled_prelude(precompiled);
   }
-  return bytes;
+  WEFT_ASSERT(output.unknown_flag.empty(),
+              fmt::format("clang: no translation of the flag '{}'", output.unknown_flag));
+  if (output.bytes.empty()) {
+    throw_error(ErrorKind::Runtime,
+                fmt::format("clang: compiling kernel '{}' failed:\n{}", request.name, output.message));
+  }
+  return output.bytes;
+}
+
+std::string shipped_prelude(std::string_view prelude, const std::vector<std::string>& flags) {
+  const std::lock_guard<std::mutex> lock(compile_mutex());
+  const Plugin& clang = plugin();
+  if (!clang.error.empty()) throw_error(ErrorKind::Runtime, "clang: " + clang.error);
+  return make_shipped_prelude(clang.prelude, prelude, flags);
 }
 
 const Toolchain& clang_toolchain() {

@@ -49,6 +49,7 @@ bool is_whole(const std::string& entry) {
   const Trailer expected = trailer_of(bytes);
   return std::memcmp(&expected, entry.data() + bytes.size(), sizeof expected) == 0;
 }
+std::string_view text_of(const Trailer& trailer) { return {reinterpret_cast<const char*>(&trailer), sizeof trailer}; }
 
 void warn_once(const std::string& message) {
   static std::mutex mutex;
@@ -89,8 +90,11 @@ std::string usable_directory(bool create) {
   return folder;
 }
 
-std::string entry_path(const std::string& folder, const std::string& kernel, const std::string& key) {
-  return fmt::format("{}/{}-{}.so", folder, kernel.substr(0, 80), key);
+constexpr std::string_view kKernel = ".so", kPrecompiled = ".pch";
+
+std::string entry_path(const std::string& folder, const std::string& name, const std::string& key,
+                       std::string_view extension) {
+  return fmt::format("{}/{}-{}{}", folder, name.substr(0, 80), key, extension);
 }
 
 struct Entry {
@@ -103,7 +107,9 @@ std::vector<Entry> entries(const std::string& folder) {
   std::vector<Entry> found;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const bool ours = it->path().extension() == ".so" || it->path().filename().string().starts_with(".tmp-");
+    const fs::path extension = it->path().extension();
+    const bool ours = extension == kKernel || extension == kPrecompiled ||
+                      it->path().filename().string().starts_with(".tmp-");
     std::error_code gone;
     Entry entry{it->path(), static_cast<int64_t>(it->file_size(gone)), {}};
     if (!gone) entry.used = it->last_write_time(gone);
@@ -142,6 +148,62 @@ void evict(const std::string& folder) {
   log::write(log::Channel::Cache, fmt::format("removed old kernels from {}", folder));
 }
 
+// An entry's file, if nobody else can have written it.
+class EntryFile {
+ public:
+  explicit EntryFile(const std::string& path)
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
+
+  bool is_ours() const {
+    if (!file_.valid()) return false;
+    struct stat status;
+    if (::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+        (status.st_mode & 022) == 0)
+      return true;
+    warn_once(fmt::format("kernel cache: {} is not a file that only this user can write; ignored", path_));
+    return false;
+  }
+  std::optional<std::string> read() const { return read_all(file_.get()); }
+  void mark_used() const { ::futimens(file_.get(), nullptr); }
+  void drop(const std::string& error) const {
+    log::warning(fmt::format("kernel cache: dropped the damaged entry {} ({}); compiling again", path_, error));
+    ::unlink(path_.c_str());
+  }
+
+ private:
+  std::string path_;
+  FileDescriptor file_;
+};
+
+constexpr const char* kWrongChecksum = "its checksum does not match";
+
+// The path of the entry that now holds `bytes`; "" when the cache is off or cannot be written.
+std::string write_entry(const std::string& name, const std::string& key, std::string_view extension,
+                        std::string_view bytes) {
+  const std::string folder = usable_directory(true);
+  if (folder.empty()) return "";
+  std::string temporary = folder + "/.tmp-XXXXXX";
+  const Trailer trailer = trailer_of(bytes);
+  {
+    const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (!file.valid() || !write_all(file.get(), bytes) || !write_all(file.get(), text_of(trailer))) {
+      warn_once(
+          fmt::format("kernel cache: cannot write to {}: {} (WEFT_CACHE_DIR moves it, WEFT_DISABLE_CACHE=1 "
+                      "turns it off)",
+                      folder, std::strerror(errno)));
+      if (file.valid()) ::unlink(temporary.c_str());
+      return "";
+    }
+  }
+  std::string path = entry_path(folder, name, key, extension);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    ::unlink(temporary.c_str());
+    return "";
+  }
+  if (time_to_evict(folder, static_cast<int64_t>(bytes.size()))) evict(folder);
+  return path;
+}
+
 }  // namespace
 
 std::string cache_directory() {
@@ -166,61 +228,61 @@ std::string cache_key(const CompileRequest& request, const std::string& toolchai
 std::shared_ptr<const Module> disk_cache_load(const std::string& kernel, const std::string& key) {
   const std::string folder = usable_directory(false);
   if (folder.empty()) return nullptr;
-  const std::string path = entry_path(folder, kernel, key);
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.valid()) return nullptr;
-  struct stat status;
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
-      (status.st_mode & 022) != 0) {
-    warn_once(fmt::format("kernel cache: {} is not a file that only this user can write; ignored", path));
-    return nullptr;
-  }
-  const std::optional<std::string> entry = read_all(file.get());
-  std::string error = "its checksum does not match";
+  const std::string path = entry_path(folder, kernel, key, kKernel);
+  const EntryFile file(path);
+  if (!file.is_ours()) return nullptr;
+  const std::optional<std::string> entry = file.read();
+  std::string error = kWrongChecksum;
   if (entry && is_whole(*entry)) {
     if (auto module = load_module_file(path, kernel, &error)) {
-      ::futimens(file.get(), nullptr);  // marks it as used
+      file.mark_used();
       return module;
     }
   }
-  log::warning(fmt::format("kernel cache: dropped the damaged entry {} ({}); compiling again", path, error));
-  ::unlink(path.c_str());
+  file.drop(error);
   return nullptr;
 }
 
 std::shared_ptr<const Module> disk_cache_store(const std::string& kernel, const std::string& key,
                                                std::string_view bytes) {
-  const std::string folder = usable_directory(true);
-  if (folder.empty()) return nullptr;
-  std::string temporary = folder + "/.tmp-XXXXXX";
-  const Trailer trailer = trailer_of(bytes);
-  {
-    const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-    const bool written = file.valid() && write_all(file.get(), bytes) &&
-                         write_all(file.get(), {reinterpret_cast<const char*>(&trailer), sizeof trailer});
-    if (!written) {
-      warn_once(
-          fmt::format("kernel cache: cannot write to {}: {} (WEFT_CACHE_DIR moves it, WEFT_DISABLE_CACHE=1 "
-                      "turns it off)",
-                      folder, std::strerror(errno)));
-      if (file.valid()) ::unlink(temporary.c_str());
-      return nullptr;
-    }
-  }
-  const std::string path = entry_path(folder, kernel, key);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    ::unlink(temporary.c_str());
-    return nullptr;
-  }
-  if (time_to_evict(folder, static_cast<int64_t>(bytes.size()))) evict(folder);
+  const std::string path = write_entry(kernel, key, kKernel, bytes);
   std::string error;
-  return load_module_file(path, kernel, &error);
+  return path.empty() ? nullptr : load_module_file(path, kernel, &error);
+}
+
+std::optional<std::string> disk_cache_read(const std::string& name, const std::string& key) {
+  const std::string folder = usable_directory(false);
+  if (folder.empty()) return std::nullopt;
+  const EntryFile file(entry_path(folder, name, key, kPrecompiled));
+  if (!file.is_ours()) return std::nullopt;
+  std::optional<std::string> text = file.read();
+  if (text) text = unsealed(std::move(*text));
+  if (text)
+    file.mark_used();
+  else
+    file.drop(kWrongChecksum);
+  return text;
+}
+
+bool disk_cache_write(const std::string& name, const std::string& key, std::string_view bytes) {
+  return !write_entry(name, key, kPrecompiled, bytes).empty();
+}
+
+std::string sealed(std::string_view bytes) {
+  const Trailer trailer = trailer_of(bytes);
+  return std::string(bytes) + std::string(text_of(trailer));
+}
+
+std::optional<std::string> unsealed(std::string text) {
+  if (!is_whole(text)) return std::nullopt;
+  text.resize(text.size() - sizeof(Trailer));
+  return text;
 }
 
 CacheStats cache_stats() {
   CacheStats stats;
   for (const Entry& entry : entries(cache_directory())) {
-    if (entry.path.extension() != ".so") continue;
+    if (entry.path.extension() != kKernel) continue;
     ++stats.entries;
     stats.bytes += entry.size;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,5 +19,14 @@ std::shared_ptr<const Module> disk_cache_load(const std::string& kernel, const s
 // Writes the entry, and loads it from there; nullptr when the cache is off or cannot be written.
 std::shared_ptr<const Module> disk_cache_store(const std::string& kernel, const std::string& key,
                                                std::string_view bytes);
+
+
+// Other files of the cache, with the same trailer: "NAME-KEY.pch".
+std::optional<std::string> disk_cache_read(const std::string& name, const std::string& key);
+bool disk_cache_write(const std::string& name, const std::string& key, std::string_view bytes);
+
+// Bytes with their trailer, and what is before it in a file's text; nullopt where that is damaged.
+std::string sealed(std::string_view bytes);
+std::optional<std::string> unsealed(std::string text);
 
 }  // namespace weft::runtime

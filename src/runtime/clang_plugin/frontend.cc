@@ -1,11 +1,15 @@
+#include <clang/AST/ASTConsumer.h>
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/TargetInfo.h>
 #include <clang/CodeGen/BackendUtil.h>
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendAction.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Lex/PreprocessorOptions.h>
+#include <clang/Serialization/ASTWriter.h>
+#include <clang/Serialization/PCHContainerOperations.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -15,6 +19,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -76,8 +81,7 @@ std::vector<std::string> compiler_arguments(const WeftClangRequest& request, std
   for (size_t i = 0; i < request.flag_count; ++i)
     if (!append_flag(request.flags[i], arguments)) *unknown_flag = request.flags[i];
   arguments.insert(arguments.end(),
-                   {"-vectorize-loops", "-vectorize-slp", "-mframe-pointer=none", "-main-file-name",
-                    std::string(request.name) + ".cc", std::string(request.name) + ".cc"});
+                   {"-vectorize-loops", "-vectorize-slp", "-mframe-pointer=none"});
   return arguments;
 }
 
@@ -125,6 +129,73 @@ void inline_calls(llvm::Module& module) {
   passes.run(module, modules);
 }
 
+constexpr char kPreludeFile[] = "/weft_prelude.h", kPrecompiledFile[] = "/weft_prelude.pch";
+
+// A compiler that sees the request's texts as its only files.
+class Compilation {
+ public:
+  explicit Compilation(std::string& message)
+      : messages_(message), files_(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>()) {
+    llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
+    options->ShowCarets = true;
+    compiler.setVerboseOutputStream(llvm::nulls());  // where "1 error generated." goes
+    compiler.createDiagnostics(new clang::TextDiagnosticPrinter(messages_, options.get()));
+    compiler.createFileManager(files_);
+  }
+
+  // False, with the reason in the message or in `unknown_flag`, where the flags are none of Clang's.
+  bool prepare(const WeftClangRequest& request, const std::string& file, const WeftClangText& text,
+               std::string* unknown_flag) {
+    std::vector<std::string> arguments = compiler_arguments(request, unknown_flag);
+    if (!unknown_flag->empty()) return false;
+    arguments.insert(arguments.end(), {"-main-file-name", file.substr(1), file});
+    std::vector<const char*> pointers;
+    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers, compiler.getDiagnostics()))
+      return false;
+    compiler.getFrontendOpts().DisableFree = false;
+    compiler.getCodeGenOpts().DisableFree = false;
+    add_file(file, text);
+    return true;
+  }
+
+  // It was made by this version and with flags that mean the same to the prelude: what Clang would compare itself
+  // (every feature of the processor, times of files) is left out.
+  void use_precompiled(const WeftClangRequest& request) {
+    if (request.precompiled.data == nullptr) return;
+    add_file(kPreludeFile, request.prelude);
+    add_file(kPrecompiledFile, request.precompiled);
+    compiler.getPreprocessorOpts().ImplicitPCHInclude = kPrecompiledFile;
+    compiler.getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::All;
+  }
+
+  clang::CompilerInstance compiler;
+
+ private:
+  llvm::raw_string_ostream messages_;
+  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files_;
+
+  void add_file(const std::string& name, const WeftClangText& text) {
+    files_->addFile(name, 0, llvm::MemoryBuffer::getMemBuffer({text.data, text.size}, name));
+  }
+};
+
+class PrecompileAction final : public clang::ASTFrontendAction {
+ public:
+  std::string bytes() const { return {buffer_->Data.data(), buffer_->Data.size()}; }
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+    return std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(),
+                                                 kPrecompiledFile, /*isysroot=*/"", buffer_,
+                                                 compiler.getFrontendOpts().ModuleFileExtensions,
+                                                 /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+  }
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  bool hasASTFileSupport() const override { return false; }
+
+ private:
+  std::shared_ptr<clang::PCHBuffer> buffer_ = std::make_shared<clang::PCHBuffer>();
+};
+
 // Of what the optimizer says only errors count: that it could not vectorize a loop is none.
 struct QuietHandler final : llvm::DiagnosticHandler {
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
@@ -134,31 +205,24 @@ struct QuietHandler final : llvm::DiagnosticHandler {
 
 }  // namespace
 
+ObjectCode precompile(const WeftClangRequest& request) {
+  ObjectCode result;
+  Compilation compilation(result.message);
+  if (!compilation.prepare(request, kPreludeFile, request.prelude, &result.unknown_flag)) return result;
+  PrecompileAction action;
+  if (compilation.compiler.ExecuteAction(action)) result.bytes = action.bytes();
+  return result;
+}
+
 ObjectCode compile_object(const WeftClangRequest& request) {
   initialize_target();
   ObjectCode result;
   const auto start = std::chrono::steady_clock::now();
-
-  llvm::raw_string_ostream messages(result.message);
-  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> diagnostic_options(new clang::DiagnosticOptions);
-  diagnostic_options->ShowCarets = true;
-  clang::CompilerInstance compiler;
-  compiler.setVerboseOutputStream(llvm::nulls());  // where "1 error generated." goes
-  compiler.createDiagnostics(new clang::TextDiagnosticPrinter(messages, diagnostic_options.get()));
-
-  const std::vector<std::string> arguments = compiler_arguments(request, &result.unknown_flag);
-  if (!result.unknown_flag.empty()) return result;
-  std::vector<const char*> pointers;
-  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers,
-                                                 compiler.getDiagnostics())) {
+  Compilation compilation(result.message);
+  if (!compilation.prepare(request, std::string("/") + request.name + ".cc", request.source, &result.unknown_flag))
     return result;
-  }
-  compiler.getFrontendOpts().DisableFree = false;
-  compiler.getCodeGenOpts().DisableFree = false;
-  compiler.getPreprocessorOpts().addRemappedFile(
-      std::string(request.name) + ".cc",
-      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(request.source, request.source_size)).release());
+  compilation.use_precompiled(request);
+  clang::CompilerInstance& compiler = compilation.compiler;
 
   // Two steps with one clock each: the action would run the optimizer too, only to print nothing.
   compiler.getCodeGenOpts().DisableLLVMPasses = true;

@@ -1,5 +1,7 @@
 #include "runtime/clang_plugin/plugin.h"
 
+#include <clang/Basic/Version.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -10,10 +12,22 @@
 
 namespace {
 
+using weft::clang_plugin::ObjectCode;
+
 char* copy_of(const std::string& text) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
   return copy;
+}
+
+WeftClangResult result_of(const ObjectCode& code, const std::string& bytes, double link_ms) {
+  return {bytes.empty() ? nullptr : copy_of(bytes),
+          bytes.size(),
+          copy_of(code.message),
+          code.frontend_ms,
+          code.backend_ms,
+          link_ms,
+          code.unknown_flag.empty() ? nullptr : copy_of(code.unknown_flag)};
 }
 
 }  // namespace
@@ -25,19 +39,24 @@ __attribute__((visibility("default"))) void weft_clang_compile(const WeftClangRe
   // LLD keeps its state in globals.
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
-  weft::clang_plugin::ObjectCode object = weft::clang_plugin::compile_object(*request);
+  ObjectCode object = weft::clang_plugin::compile_object(*request);
   std::string shared;
   const auto start = std::chrono::steady_clock::now();
   if (!object.bytes.empty())
     shared = weft::clang_plugin::link_shared(object.bytes, request->library, &object.message);
   const std::chrono::duration<double, std::milli> link_time = std::chrono::steady_clock::now() - start;
-  *result = {shared.empty() ? nullptr : copy_of(shared),
-             shared.size(),
-             copy_of(object.message),
-             object.frontend_ms,
-             object.backend_ms,
-             link_time.count(),
-             object.unknown_flag.empty() ? nullptr : copy_of(object.unknown_flag)};
+  *result = result_of(object, shared, link_time.count());
+}
+
+__attribute__((visibility("default"))) void weft_clang_precompile(const WeftClangRequest* request,
+                                                                  WeftClangResult* result) {
+  const ObjectCode code = weft::clang_plugin::precompile(*request);
+  *result = result_of(code, code.bytes, 0);
+}
+
+__attribute__((visibility("default"))) const char* weft_clang_version() {
+  static const std::string& version = *new std::string(clang::getClangFullVersion());
+  return version.c_str();
 }
 
 __attribute__((visibility("default"))) void weft_clang_release(WeftClangResult* result) {

@@ -7,13 +7,19 @@
 extern "C" {
 #endif
 
+struct WeftClangText {
+  const char* data;  // a zero follows
+  size_t size;
+};
+
 struct WeftClangRequest {
   const char* name;
-  const char* source;
-  size_t source_size;
+  struct WeftClangText source;
   const char* const* flags;  // as for the compiler driver
   size_t flag_count;
   const char* library;  // a shared library that the result names as needed, or null
+  // What weft_clang_precompile() made of `prelude`, which the source need not say again; null: nothing.
+  struct WeftClangText precompiled, prelude;
 };
 
 struct WeftClangResult {
@@ -26,7 +32,10 @@ struct WeftClangResult {
 
 // Thread-safe. The result is released with weft_clang_release.
 typedef void (*WeftClangCompile)(const struct WeftClangRequest*, struct WeftClangResult*);
+// The prelude as the compiler keeps it, for compilations with the same flags; only this version reads it.
+typedef void (*WeftClangPrecompile)(const struct WeftClangRequest*, struct WeftClangResult*);
 typedef void (*WeftClangRelease)(struct WeftClangResult*);
+typedef const char* (*WeftClangVersion)(void);
 
 #ifdef __cplusplus
 }

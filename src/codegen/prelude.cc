@@ -1,0 +1,45 @@
+#include "codegen/prelude.h"
+
+#include <fmt/format.h>
+
+#include "scalar/elementary.h"
+
+namespace weft::codegen {
+namespace {
+
+// Defined before the text of shared_prelude().
+constexpr std::string_view kIsRead = "WEFT_PRELUDE_IS_READ";
+
+std::string_view loop_prelude() {
+  static constexpr char kText[] =
+#include "codegen/loop_prelude.inc"
+      ;
+  return kText;
+}
+
+}  // namespace
+
+std::string_view prelude() {
+  static constexpr char kText[] =
+#include "embedded/vectors.inc"
+#include "codegen/prelude.inc"
+      ;
+  return kText;
+}
+
+const std::string& shared_prelude() {
+  static const std::string& text = *new std::string(fmt::format(
+      "#define {}\n{}\n{}{}\n", kIsRead, prelude(), scalar::all_elementary_sources(), loop_prelude()));
+  return text;
+}
+
+std::string with_prelude(PreludeKind kind, const std::set<scalar::Prim>& elementary, std::string_view body) {
+  return fmt::format("#ifndef {}\n{}\n{}{}\n#endif\n{}", kIsRead, prelude(), scalar::elementary_source(elementary),
+                     kind == PreludeKind::Loop ? loop_prelude() : "", body);
+}
+
+runtime::CompileRequest compile_request(std::string name, std::string source) {
+  return {std::move(name), std::move(source), shared_prelude()};
+}
+
+}  // namespace weft::codegen
