@@ -2,8 +2,11 @@
 
 import dataclasses
 import re
+import time
 
-from program_values import Argument, run
+from program_values import SECONDS_PER_PLAIN_RUN, Argument, TimedOut, run
+
+SECONDS = 240  # then what is small so far is good enough
 
 
 def indentation(line):
@@ -72,18 +75,21 @@ def kind_of(message):
 
 def error_of(program):
     try:
-        return type(run(program.function(), program)[2])
-    except SyntaxError:
-        return SyntaxError
+        return type(run(program.function(), program, SECONDS_PER_PLAIN_RUN)[2])
+    except (SyntaxError, TimedOut) as error:
+        return type(error)
 
 
 def shrink(program, fails, message):
     """`fails(program)`: its message or None."""
     wanted, error = kind_of(message), error_of(program)
+    deadline = time.monotonic() + SECONDS
     changed = True
     while changed:
         changed = False
         for smaller in candidates(program):
+            if time.monotonic() > deadline:
+                return program
             if error_of(smaller) is not error:
                 continue
             found = fails(smaller)

@@ -6,8 +6,11 @@ not promise bit for bit has a bound, which the generator carries from statement 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+import signal
+import threading
 
 import numpy as np
 
@@ -15,6 +18,9 @@ import numpy as np
 UNORDERED_ZEROS = ("maximum", "minimum", "fmax", "fmin", "clip", ".max(", ".min(", "ptp", "sort", "unique")
 # Arrays of three and more dimensions that are computed from permuted ones come in C order (docs/WHAT_COMPILES.md).
 ORDERED_DIMS = 2
+# A run that takes longer is a failure; of NumPy's own, a program that is no test (integers that double in every round).
+SECONDS_PER_RUN = 60
+SECONDS_PER_PLAIN_RUN = 3
 
 
 @dataclasses.dataclass
@@ -118,10 +124,33 @@ class Difference(Exception):
     """The compiled program did something else."""
 
 
-def run(function, program):
+class TimedOut(BaseException):
+    """A run took too long. Not an Exception: whoever compares or handles those must not see it."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds):
+    """Raises TimedOut in the main thread; other threads have no limit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def time_out(*_):
+        raise TimedOut(f"more than {seconds} s")
+
+    saved = signal.signal(signal.SIGALRM, time_out)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, saved)
+
+
+def run(function, program, seconds=SECONDS_PER_RUN):
     """(result, arguments afterwards, exception)"""
     arguments = program.make_arguments()
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), time_limit(seconds):
         try:
             return function(*arguments), arguments, None
         except Exception as error:  # compared, not handled
