@@ -214,12 +214,8 @@ V where(Evaluator& ev, CallArgs& args) {
   V x = bound[1], y = bound[2];
   // The branches are promoted as operands of an addition are.
   const auto operand = [&](const V& v) -> ops::Operand {
-    if (ev.is_arraylike(v) && v->is_const()) {
-      PyObject* o = v->object.get();
-      if (PyBool_Check(o)) return Scalar(o == Py_True);
-      if (PyLong_CheckExact(o)) return Scalar(static_cast<int64_t>(PyLong_AsLongLong(o)));
-      if (PyFloat_CheckExact(o)) return Scalar(PyFloat_AS_DOUBLE(o));
-    }
+    if (ev.is_arraylike(v) && v->is_const())
+      if (const auto number = scalar_of(v->object.get())) return *number;
     if (v->kind == Kind::SymInt) return Scalar(int64_t{1});
     if (v->kind == Kind::Scalar && v->weak == WeakKind::Float) return Scalar(1.0);
     return as_tensor(ev, v);

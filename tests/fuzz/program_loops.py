@@ -13,6 +13,8 @@ class LoopGenerator:
         self.random = random.Random(seed)
         self.integers, self.numbers = ["n", "k"], ["x", "s", "t"]
         self.loops, self.lines, self.depth, self.indent, self.count = [], [], 0, 0, 0
+        dtype = self.pick(LOOP_DTYPES)
+        self.dtypes = [dtype if self.chance(0.7) else self.pick(LOOP_DTYPES) for _ in range(3)]  # of a, b and A
 
     def emit(self, text):
         self.lines.append("    " * self.indent + text)
@@ -87,18 +89,22 @@ class LoopGenerator:
 
     def slice_statement(self):
         place = self.position()
+        # A sum of floating-point numbers has no promised order.
+        if any("float" in dtype for dtype in self.dtypes):
+            sums = [f"s += A[{place}].min()", f"s = s + np.sum(a[{place}:n] > b[{place}:n])"]
+        else:
+            sums = [f"s += A[{place}].sum()", f"s = s + np.sum(a[{place}:n] * b[{place}:n])"]
         return self.pick(
             [
+                *sums,
                 f"A[{place}] = A[{self.position()}]",
                 f"A[{place}, :] += {self.pick(['1', 'k', 'x'])}",
                 f"A[:, {place}] *= 2",
-                f"s += A[{place}].sum()",
                 f"a[{place}:] -= 1",
                 f"t = A[{place}].max()",
                 f"A[{place}, 1:] = A[{place}, :-1]",
                 "a[1:n] = a[0:n - 1]",
                 f"A[{place}] = a[:A.shape[1]]",
-                f"s = s + np.sum(a[{place}:n] * b[{place}:n])",
                 f"row = A[{place}]\n{'    ' * self.indent}row[{self.position()}] = {self.number(1)}",
                 f"A[{place}] = np.where(A[{place}] > 0, A[{place}], 1)",
             ]
@@ -186,18 +192,16 @@ class LoopGenerator:
     def arguments(self):
         rows, columns = self.random.randint(17, 30), self.random.randint(17, 30)
         length = self.pick([rows, rows, 1, 0, 20])
-        dtype = self.pick(LOOP_DTYPES)
 
-        def array(shape):
-            kind = dtype if self.chance(0.7) else self.pick(LOOP_DTYPES)
+        def array(kind, shape):
             layout = self.pick(["C", "C", "C", "C", "F", "reversed", "strided", "transposed"])
             return Argument(kind, shape, layout, self.chance(0.1), self.random.randrange(1 << 30))
 
-        first = array((rows,))
-        second = Argument("float64", (), "C", False, 0, same_as=0) if self.chance(0.1) else array((length or rows,))
+        first = array(self.dtypes[0], (rows,))
+        second = Argument("float64", (), "C", False, 0, same_as=0) if self.chance(0.1) else array(self.dtypes[1], (length or rows,))
         numbers = [str(self.random.randint(0, 24)), str(self.random.randint(-3, 9))]
         x = self.pick(["1.5", "2", "-0.5", "0", "np.float64(2.5)", "np.float32(0.5)", "np.int64(3)", "True", "2**40", "np.int8(100)", "nan", "0.0"])
-        return [first, second, array((rows, columns)), *map(Number, [*numbers, x])]
+        return [first, second, array(self.dtypes[2], (rows, columns)), *map(Number, [*numbers, x])]
 
 
 def generate(seed):
