@@ -499,6 +499,10 @@ bool Evaluator::same_object(const V& a, const V& b) {
     realize(a);
     realize(b);
     if (a->source && b->source) return a->object == b->object;
+    const auto is_bool = [](const V& v) {  // of which NumPy has two objects
+      return v->kind == Kind::Array && v->flavor == Flavor::NumpyScalar && v->tensor.dtype() == DType::Bool;
+    };
+    if (is_bool(a) || is_bool(b)) graph_break("'is' between NumPy's booleans");
     return false;  // one was made inside, the other is something else
   }
   graph_break("'is' between numbers");

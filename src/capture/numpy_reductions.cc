@@ -105,7 +105,9 @@ Tensor initial_value(Evaluator& ev, const Reduction& r, DType dtype) {
 
 // The reduction's value, or out= after the assignment.
 V finished(Evaluator& ev, const Reduction& r, const Tensor& tensor) {
-  V result = array_or_scalar(tensor);
+  // What is reduced over no axis would be the array itself, with its later changes.
+  const bool is_same = tensor.dim() == 0 && r.tensor.dim() == 0;
+  V result = array_or_scalar(is_same ? ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}) : tensor);
   result->f_order = r.array->kind == Kind::Array && r.array->f_order && tensor.dim() > 1;
   if (!r.out) return result;
   V out = r.out;

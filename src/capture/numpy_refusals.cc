@@ -47,7 +47,8 @@ void check_storable(Evaluator& ev, const V& value, DType into) {
   } else if (value->kind == Kind::Scalar) {
     can_be = value->weak == WeakKind::Bool || (value->weak == WeakKind::Int && into == DType::I64);
   } else if (value->kind == Kind::Array && value->flavor != Flavor::NdArray) {
-    can_be = !is_floating(value->tensor.dtype());
+    const DType from = value->tensor.dtype();
+    can_be = !is_floating(from) && promote_types(from, into, Promotion::NumPy) == into;
   }
   if (!can_be) graph_break(fmt::format("a number that an array of {} may not hold", info(into).name));
 }

@@ -307,10 +307,12 @@ V item(Evaluator& ev, CallArgs& args) {
                                       : WeakKind::Float;
   if (dtype == DType::U64) graph_break("item() of an unsigned array");
   Tensor flat = ops::call1("reshape", {array->tensor}, {{"shape", SymShape{}}});
-  result->tensor = cast_to(flat, dtype == DType::Bool ? dtype
-                                 : is_integral(dtype) ? DType::I64
-                                 : is_complex(dtype)  ? DType::C128
-                                                      : DType::F64);
+  // A copy, which later changes of the array do not reach.
+  const DType wide = dtype == DType::Bool ? dtype
+                     : is_integral(dtype) ? DType::I64
+                     : is_complex(dtype)  ? DType::C128
+                                          : DType::F64;
+  result->tensor = ops::call1("cast", {flat}, {{"dtype", wide}});
   return result;
 }
 

@@ -87,21 +87,20 @@ V diff(Evaluator& ev, CallArgs& args) {
   return result;
 }
 
+// What operators make by views alone is an array of its own in NumPy.
+Tensor copied(const Tensor& tensor) { return ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}); }
+
 V flip(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "m, axis");
   const V& array = ev.realize(bound[0]);
   if (array->kind != Kind::Array) graph_break("flip() of something that is not an array");
+  if (array->tensor.dim() == 0 && bound[1] && !ev.is_none(bound[1])) graph_break("flip() of a number along an axis");
   const std::vector<int64_t> axes = to_axes(ev, bound[1], array->tensor.dim(), "flip");
+  if (array->tensor.dim() == 0) return array_or_scalar(copied(array->tensor));  // the element
   V value = array_value(ops::call1("flip", {array->tensor}, {{"dims", SymShape(axes.begin(), axes.end())}}));
-  if (array->tensor.dim() == 0)  // the element itself
-    value->flavor = Flavor::NumpyScalar;
-  else
-    value->view_of = array;
+  value->view_of = array;
   return value;
 }
-
-// What operators make by views alone is an array of its own in NumPy.
-Tensor copied(const Tensor& tensor) { return ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}); }
 
 // x[i + shift] = x[i], as two slices joined.
 V roll(Evaluator& ev, CallArgs& args) {

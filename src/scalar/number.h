@@ -110,7 +110,8 @@ constexpr Number<T> operator/(Number<T> a, Number<T> b) {
     // Smith's algorithm, as NumPy has it.
     const auto re = b.value.real(), im = b.value.imag();
     if ((re < 0 ? -re : re) >= (im < 0 ? -im : im)) {
-      if (re == 0 && im == 0) return Number<T>(T(a.value.real() / re, a.value.imag() / re));
+      // By a zero without its sign.
+      if (re == 0 && im == 0) return Number<T>(T(a.value.real() / (re * re), a.value.imag() / (re * re)));
       const auto ratio = im / re, scale = 1 / (re + im * ratio);
       return Number<T>(T((a.value.real() + a.value.imag() * ratio) * scale, (a.value.imag() - a.value.real() * ratio) * scale));
     }

@@ -25,6 +25,10 @@ NUMBERS = ["3", "-2", "2.5", "True", "np.float32(1.5)", "np.int16(-4)", "nan", "
 CLIPPED = "np.clip(np.nan_to_num({}), 0, 100)"
 
 
+class NothingExact(Exception):
+    """No value is equal to NumPy's to the last bit."""
+
+
 class Step:
     """A candidate statement. `bound`: of the result, given the scope after it; None: equal."""
 
@@ -80,6 +84,8 @@ class Generator:
             for n, v in self.values.items()
             if isinstance(v, np.ndarray if arrays else np.ndarray | np.generic) and not (exact and self.bounds.get(n))
         ]
+        if exact and not found:
+            raise NothingExact
         return found or ["a0"]
 
     def any_name(self):
@@ -311,6 +317,8 @@ class Generator:
             scope["E"] = lambda v: max(narrow, 1e-300)
             if not x.size:
                 return 0.0
+            if np.asarray(r).dtype.kind == "c" and not (np.isfinite(x).all() and np.isfinite(y).all()):
+                return math.inf  # which parts become NaN depends on the order of the products
             with np.errstate(all="ignore"):
                 size = float(np.max(eval(limit, scope), initial=0.0))
             return (x.size + y.size + bounds.ELEMENTARY) * narrow * size
@@ -346,7 +354,10 @@ class Generator:
             if len(self.statements) >= length or self.raises:
                 break
             produce = self.KINDS[int(self.rng.choice(len(weights), p=weights))][1]
-            step = produce(self)
+            try:
+                step = produce(self)
+            except NothingExact:
+                continue
             if step is not None:
                 self.try_step(step)
         names = [n for n in self.values if n.startswith("v")] or ["a0"]

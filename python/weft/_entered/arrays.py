@@ -86,9 +86,9 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     a, indices = np.asarray(a), np.asarray(indices)
     if axis is None:
         a, axis = np.ravel(a), 0
-    axis = axis_of(axis, a.ndim)
+    given, axis = axis, axis_of(axis, a.ndim)
     if axis is None or a.shape[axis] == 0 or indices.dtype.kind not in "iu":
-        return plainly(np.take, a, indices, axis, out, mode)
+        return plainly(np.take, a, indices, given, out, mode)
     if mode == "wrap":
         indices = indices % a.shape[axis]
     elif mode == "clip":
@@ -106,6 +106,9 @@ def take(a, indices, axis=None, out=None, mode="raise"):
 
 @replaces("numpy.choose")
 def choose(a, choices, out=None, mode="raise"):
+    is_number = isinstance(a, int)  # which is checked here: require() is for values that are not known yet
+    if is_number and mode == "raise" and isinstance(choices, list | tuple) and not 0 <= a < len(choices):
+        return plainly(np.choose, a, choices, out, mode)
     a = np.asarray(a)
     if (
         out is not None
@@ -298,9 +301,9 @@ def delete(arr, obj, axis=None):
     arr = np.asarray(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    axis = axis_of(axis, arr.ndim)
+    given, axis = axis, axis_of(axis, arr.ndim)
     if axis is None:
-        return plainly(np.delete, arr, obj, axis)
+        return plainly(np.delete, arr, obj, given)
     size, lead = arr.shape[axis], before(axis)
     if isinstance(obj, np.ndarray) and obj.dtype == np.bool_ and obj.shape == (size,):
         return arr[lead + (~obj,)]
@@ -328,10 +331,10 @@ def insert(arr, obj, values, axis=None):
     values = np.asarray(values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    axis = axis_of(axis, arr.ndim)
+    given, axis = axis, axis_of(axis, arr.ndim)
     places = [obj] if isinstance(obj, int) else obj
     if axis is None or not isinstance(places, list | tuple):
-        return plainly(np.insert, arr, obj, values, axis)
+        return plainly(np.insert, arr, obj, values, given)
     size, lead = arr.shape[axis], before(axis)
     for place in places:
         if not isinstance(place, int) or not -size <= place <= size:
@@ -443,9 +446,9 @@ def packbits(a, /, axis=None, bitorder="big"):
 @replaces("numpy.apply_along_axis")
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     arr = np.asarray(arr)
-    axis = axis_of(axis, arr.ndim)
+    given, axis = axis, axis_of(axis, arr.ndim)
     if axis is None:
-        return plainly(np.apply_along_axis, func1d, axis, arr, *args, **kwargs)
+        return plainly(np.apply_along_axis, func1d, given, arr, *args, **kwargs)
     moved = np.moveaxis(arr, axis, -1)
     lead = moved.shape[:-1]
     count = product_of(lead)

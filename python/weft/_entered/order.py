@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ._core import before, is_number, plainly, replaces, require
+from ._core import axis_of, before, is_number, plainly, replaces, require
 
 
 @replaces("nd.sort")
@@ -86,6 +86,8 @@ def _moved(a, axis):
         if len(axis) != a.ndim:
             return None
         return np.ravel(a)
+    if axis_of(axis, a.ndim) is None:
+        return None
     return np.moveaxis(a, axis, -1)
 
 

@@ -295,9 +295,9 @@ def matmul(x1, x2, /, out=None, **kwargs):
 @replaces("numpy.diff")
 def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
     a = np.asarray(a)
-    axis = axis_of(axis, a.ndim)
+    given, axis = axis, axis_of(axis, a.ndim)
     if axis is None or not isinstance(n, int) or n < 0:
-        return plainly(np.diff, a, n, axis)
+        return plainly(np.diff, a, n, given)
     shape = list(a.shape)
     shape[axis] = 1
     parts = [a]
@@ -332,9 +332,9 @@ def ediff1d(ary, to_end=None, to_begin=None):
 @replaces("numpy.trapezoid")
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     y = np.asarray(y)
-    axis = axis_of(axis, y.ndim)
+    given, axis = axis, axis_of(axis, y.ndim)
     if axis is None:
-        return plainly(np.trapezoid, y, x, dx, axis)
+        return plainly(np.trapezoid, y, x, dx, given)
     if x is None:
         width = dx
     else:
@@ -413,7 +413,9 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
 def gradient(f, *varargs, axis=None, edge_order=1):
     f = np.asarray(f)
     axes = tuple(range(f.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    axes = [one % f.ndim for one in axes]
+    axes = [axis_of(one, f.ndim) for one in axes]
+    if None in axes:
+        return plainly(np.gradient, f, *varargs, axis=axis, edge_order=edge_order)
     spacings = (
         [1.0] * len(axes) if len(varargs) == 0 else list(varargs) * (len(axes) if len(varargs) == 1 else 1)
     )

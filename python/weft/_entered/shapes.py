@@ -4,7 +4,7 @@ import copy as _copy
 
 import numpy as np
 
-from ._core import before, broadcast_shape, plainly, product_of, replaces
+from ._core import axis_of, before, broadcast_shape, plainly, product_of, replaces
 
 
 @replaces("numpy.flipud")
@@ -262,6 +262,9 @@ def resize(a, new_shape):
 def repeat(a, repeats, axis=None):
     if not isinstance(repeats, list | tuple):
         return plainly(np.repeat, a, repeats, axis)
+    along = axis_of(axis, np.ndim(a))
+    if axis is not None and along is None or len(repeats) != (np.size(a) if axis is None else np.shape(a)[along]):
+        return plainly(np.repeat, a, repeats, axis)
     positions = []
     for place, count in enumerate(repeats):
         positions.extend([place] * count)
@@ -271,6 +274,8 @@ def repeat(a, repeats, axis=None):
 @replaces("numpy.rollaxis")
 def rollaxis(a, axis, start=0):
     a = np.asarray(a)
+    if axis_of(axis, a.ndim) is None:
+        return plainly(np.rollaxis, a, axis, start)
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return np.moveaxis(a, axis, start - 1 if axis < start else start)
 

@@ -193,9 +193,9 @@ def polyval(p, x):
 @replaces("numpy.unwrap")
 def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     p = np.asarray(p)
-    axis = axis_of(axis, p.ndim)
+    given, axis = axis, axis_of(axis, p.ndim)
     if axis is None or p.dtype.kind != "f" or not isinstance(period, float):
-        return plainly(np.unwrap, p, discont, -1 if axis is None else axis, period=period)
+        return plainly(np.unwrap, p, discont, given, period=period)
     step = np.diff(p, axis=axis)
     if discont is None:
         discont = period / 2

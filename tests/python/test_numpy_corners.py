@@ -1,0 +1,100 @@
+"""Small programs in which compiled code once differed from NumPy; the program fuzzer found them."""
+
+import numpy as np
+import pytest
+import weft
+
+
+def outcome(function, arguments):
+    copies = [one.copy() if isinstance(one, np.ndarray) else one for one in arguments]
+    with np.errstate(all="ignore"):
+        try:
+            return function(*copies)
+        except Exception as error:  # noqa: BLE001
+            return error
+
+
+def check(function, *arguments):
+    expected, actual = outcome(function, arguments), outcome(weft.compile(function), arguments)
+    assert type(actual) is type(expected), f"{actual!r} instead of {expected!r}"
+    if isinstance(expected, np.ndarray | np.generic):
+        assert actual.dtype == expected.dtype
+        np.testing.assert_array_equal(actual, expected, strict=True)
+        if expected.dtype.kind in "fc":
+            assert np.array_equal(np.signbit(np.atleast_1d(actual).real), np.signbit(np.atleast_1d(expected).real))
+    else:
+        assert str(actual) == str(expected)
+
+
+ROW = np.arange(4.0)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "flip", "item", "tolist", "average"])
+def test_the_value_of_a_single_element_is_a_copy(name):
+    def program(x):
+        value = getattr(x, name)() if hasattr(x, name) else getattr(np, name)(x)
+        x[...] = 2
+        return np.float64(value)
+
+    check(program, np.array(0.5))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_division_by_a_negative_zero(dtype):
+    check(lambda x, y: x / y, np.array([1 - 1j, 2 + 3j], dtype), np.array([-0.0, 0.0], dtype))
+
+
+def test_a_number_that_does_not_fit_is_not_stored():
+    def first(a, b):
+        a[0] = b[0]
+        return a
+
+    def slices(a, b):
+        a[:2] = b.sum()
+        return a
+
+    for program in (first, slices):
+        for value in (300, -1, 7):
+            check(program, np.zeros(3, np.int8), np.array([value]))
+            check(program, np.zeros(3, np.uint8), np.array([value]))
+
+
+def test_booleans_are_two_objects():
+    check(lambda a: str((a[0] is a[0], a[0] is a[1], a.any() is np.True_)), np.array([True, False]))
+
+
+def test_where_with_a_complex_number():
+    check(lambda a: np.where(a > 0, a, 1j), np.ones(3, np.float32))
+    check(lambda a: np.where(a > 0, 1j, a), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda a: np.subtract.reduce(a, dtype=np.float32),
+        lambda a: np.subtract.reduce(a, initial=3.0),
+        lambda a: np.logical_xor.reduce(a, keepdims=True),
+        lambda a: np.subtract.reduce(a, 5),
+        lambda a: np.insert(np.asarray(a[0]), 0, 1, axis=0),
+        lambda a: np.delete(a, 0, axis=2),
+        lambda a: np.diff(a, axis=2),
+        lambda a: np.take(a, 0, axis=2),
+        lambda a: np.median(a, axis=5),
+        lambda a: np.rollaxis(a, 3),
+        lambda a: np.flip(a[0], 0),
+        lambda a: np.gradient(a[0], axis=0),
+        lambda a: np.repeat(a, [2, 0, 1], axis=0),
+        lambda a: np.choose(3, [a, a]),
+    ],
+)
+def test_arguments_reach_numpy(program):
+    check(program, ROW)
+
+
+def test_a_reduction_of_one_row_is_a_copy():
+    def program(a):
+        value = np.subtract.reduce(a)
+        a += 1
+        return value
+
+    check(program, ROW[None])
