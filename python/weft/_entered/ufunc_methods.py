@@ -119,6 +119,8 @@ def _halved(ufunc, front):
 def _folded(ufunc, front, initial):
     first = 0 if initial is not np._NoValue else 1
     value = front[0] if first else np.asarray(initial).astype(front.dtype)
+    if first and front.shape[0] == 1:
+        return value.copy()
     for place in range(first, front.shape[0]):
         value = ufunc(value, front[place])
     return value
