@@ -1,12 +1,14 @@
 """`weft compile script.py`: runs a Python program with its NumPy functions compiled, and reports what that brought.
 
 Every function that the script defines, at its top level or in its classes, and that has no decorator is compiled; it is
-performed by Python where no array is among its arguments. The script itself is not changed.
+with --report performed by Python where no array is among its arguments, unless it loops and takes numbers. The script
+itself is not changed.
 """
 
 import argparse
 import ast
 import dataclasses
+import dis
 import json
 import os
 import sys
@@ -58,7 +60,7 @@ class FunctionReport:
     file: str
     line: int
     calls: int
-    graphs: int
+    graphs: int  # and native loops
     breaks: list  # "file:line: why"
     first_ms: float | None  # capturing and compiling included
     compiled_ms: float | None  # median of the calls after the first
@@ -81,7 +83,7 @@ class FunctionReport:
             file=code.co_filename if code else "",
             line=code.co_firstlineno if code else 0,
             calls=measured["calls"],
-            graphs=sum(e["has_graph"] for e in entries),
+            graphs=sum(e["has_graph"] or bool(e["kernels"]) for e in entries),
             breaks=list(dict.fromkeys(breaks)),
             first_ms=measured["first_ms"],
             compiled_ms=measured["warm_ms"],
@@ -126,6 +128,8 @@ class Session:
         if not isinstance(function, types.FunctionType):
             return function
         compiled = compile_function(function)
+        if any(step.opname.startswith("JUMP_BACKWARD") for step in dis.get_instructions(function)):
+            _C._measure_loops(compiled)
         self.compiled.append(compiled)
         return compiled
 
@@ -176,7 +180,7 @@ class Session:
         lines += [f"break in {report.name}: {why}" for report in called for why in report.breaks]
         others = [report.name for report in reports if not report.calls]
         if others and called:
-            lines.append(f"not called with arrays, performed by Python: {', '.join(others)}")
+            lines.append(f"not called with arrays or, to loop, with numbers; performed by Python: {', '.join(others)}")
         saved = sum(report.saved_ms or 0.0 for report in called)
         unknown = sum(report.saved_ms is None for report in called)
         lines.append(

@@ -209,6 +209,13 @@ PyObject* measure(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
+// _measure_loops(compiled): it has loops.
+PyObject* measure_loops(PyObject*, PyObject* object) {
+  if (!is_compiled(object)) return nullptr;
+  reinterpret_cast<Callable*>(object)->measurement->has_loops = true;
+  Py_RETURN_NONE;
+}
+
 PyObject* measured(PyObject*, PyObject* object) {
   if (!is_compiled(object)) return nullptr;
   try {
@@ -253,6 +260,7 @@ PyMethodDef kFunctions[] = {{"_array_operator", reinterpret_cast<PyCFunction>(re
                             {"_set_default_float", set_default_float_to, METH_O, nullptr},
                             {"_explain_tensors", explain_tensors, METH_O, nullptr},
                             {"_measure", measure, METH_O, nullptr},
+                            {"_measure_loops", measure_loops, METH_O, nullptr},
                             {"_measured", measured, METH_O, nullptr},
                             {"_module_changed", module_changed, METH_NOARGS, nullptr},
                             {"_make_callable", make_callable, METH_VARARGS, nullptr},

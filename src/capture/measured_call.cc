@@ -23,9 +23,18 @@ bool is_array(PyObject* object) {
   return size > 0 && PyArray_Check(PySequence_Fast_GET_ITEM(object, 0));
 }
 
-bool has_array(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+size_t num_arguments(size_t nargsf, PyObject* kwnames) {
   const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
-  return std::any_of(args, args + static_cast<size_t>(PyVectorcall_NARGS(nargsf)) + named, is_array);
+  return static_cast<size_t>(PyVectorcall_NARGS(nargsf)) + named;
+}
+
+bool has_array(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return std::any_of(args, args + num_arguments(nargsf, kwnames), is_array);
+}
+
+bool takes_numbers(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const size_t count = num_arguments(nargsf, kwnames);
+  return count > 0 && std::all_of(args, args + count, [](PyObject* object) { return PyNumber_Check(object) != 0; });
 }
 
 // The third call of each eight, so that what is compared is spread over the program.
@@ -44,7 +53,9 @@ std::optional<double> median(std::vector<double> samples) {
 
 PyObject* measured_call(Measurement& measurement, CallFunction compiled, CallFunction plain, PyObject* self,
                         PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  if (inside == Inside::Plain || (inside == Inside::Nothing && !has_array(args, nargsf, kwnames)))
+  const bool is_of_interest =
+      has_array(args, nargsf, kwnames) || (measurement.has_loops && takes_numbers(args, nargsf, kwnames));
+  if (inside == Inside::Plain || (inside == Inside::Nothing && !is_of_interest))
     return plain(self, args, nargsf, kwnames);
   if (inside == Inside::Compiled) return compiled(self, args, nargsf, kwnames);
   ++measurement.calls;

@@ -11,6 +11,7 @@ namespace weft::capture {
 
 // Of one function; times in seconds.
 struct Measurement {
+  bool has_loops = false;    // in its source: calls with numbers only count, too
   int64_t calls = 0;         // from outside of other compiled functions, with arrays among the arguments
   double first = 0;          // the first compiled call, capturing and compiling included
   double total = 0;          // of all compiled calls

@@ -85,3 +85,19 @@ def test_mistakes(script, tmp_path):
     raised = run(tmp_path / "raises.py", "--report")
     assert raised.returncode == 1 and "IndexError" in raised.stderr and "raises.py" in raised.stderr
     assert run().returncode == 2
+
+
+def test_native_loops_are_reported_as_compiled(tmp_path):
+    path = tmp_path / "loops.py"
+    path.write_text(
+        "import numpy as np\n"
+        "def total(n):\n    t = 0\n    for i in range(n):\n        t += i * i % 7\n    return t\n"
+        "def smooth(a, steps):\n    for _ in range(steps):\n        a[1:] = 0.5 * a[1:] + 0.5 * a[:-1]\n    return a\n"
+        "print(total(1000), smooth(np.arange(50.0), 40)[-1])\n"
+    )
+    report = tmp_path / "report.json"
+    found = run(path, "--json", report)
+    assert found.returncode == 0, found.stderr
+    functions = {f["name"]: f for f in json.loads(report.read_text())["functions"]}
+    assert functions["total"]["calls"] == functions["smooth"]["calls"] == 1
+    assert functions["total"]["graphs"] and functions["smooth"]["graphs"]
