@@ -99,6 +99,10 @@ V vecdot(Evaluator& ev, CallArgs& args) {
   if (bound[2] && ev.to_int(bound[2], "axis") != -1) graph_break("vecdot() over another axis");
   const std::vector<Tensor> operands = promoted(ev, {bound[0], bound[1]});
   if (is_complex(operands[0].dtype())) graph_break("vecdot() of complex numbers");
+  for (const Tensor& operand : operands)
+    if (operand.dim() == 0) graph_break("vecdot() of numbers");
+  if (!sym_eq(ops::sym_shape(operands[0]).back(), ops::sym_shape(operands[1]).back()))
+    graph_break("vecdot() of vectors of different sizes");
   const Tensor products = ops::call1("mul", operands);
   return array_or_scalar(
       ops::call1("sum", {products}, {{"dim", SymShape{Sym(-1)}}, {"dtype", products.dtype()}}));

@@ -181,6 +181,7 @@ V mean(Evaluator& ev, CallArgs& args) {
                                                 : DType::F64;
   // NumPy adds up half precision in single.
   const DType compute = result == DType::F16 && !r.dtype ? DType::F32 : result;
+  if (r.tensor.dim() == 0 && is_complex(result)) graph_break("the mean of one complex number");  // divided by one
   if (r.tensor.dim() == 0) return finished(ev, r, cast_to(r.tensor, result));
   return finished(ev, r, cast_to(mean_of(ev, r, compute), result));
 }

@@ -80,9 +80,9 @@ std::vector<Tensor> eager_matmul(const OpDef& op, std::span<const Tensor> operan
   const int64_t k = a.size(-1), n = b.dim() > 1 ? b.size(-1) : 1;
   int64_t m = a.dim() > 1 ? a.size(-2) : 1;
   // A stack times one matrix is one product with the rows of the whole stack.
-  if (b.dim() <= 2 && a.dim() > 2 && a.is_contiguous()) {
-    m = a.numel() / std::max<int64_t>(k, 1);
-    if (k > 0) a = a.as_strided({m, k}, {k, 1}, a.offset());
+  if (k > 0 && b.dim() <= 2 && a.dim() > 2 && a.is_contiguous()) {
+    m = a.numel() / k;
+    a = a.as_strided({m, k}, {k, 1}, a.offset());
   }
   const bool flat = a.dim() <= 2 && b.dim() <= 2;
   const size_t loops = flat ? 0 : batch_rank;

@@ -321,7 +321,8 @@ class Generator:
                 return math.inf  # which parts become NaN depends on the order of the products
             with np.errstate(all="ignore"):
                 size = float(np.max(eval(limit, scope), initial=0.0))
-            return (x.size + y.size + bounds.ELEMENTARY) * narrow * size
+            # Never none: the sign of a sum of zeros depends on what it starts from.
+            return max((x.size + y.size + bounds.ELEMENTARY) * narrow * size, 5e-324)
 
         return Step(f"{self.target()} = {text}", bound)
 

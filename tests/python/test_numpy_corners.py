@@ -85,10 +85,29 @@ def test_where_with_a_complex_number():
         lambda a: np.gradient(a[0], axis=0),
         lambda a: np.repeat(a, [2, 0, 1], axis=0),
         lambda a: np.choose(3, [a, a]),
+        lambda a: np.choose(1, [a[0], a[1]]),
+        lambda a: np.vecdot(a[0], a[1]),
+        lambda a: np.vecdot(a, a[:1]),
+        lambda a: np.choose(1, [a, a[:3]]),
+        lambda a: np.mean(a[0] * complex(np.inf, 1)),
     ],
 )
 def test_arguments_reach_numpy(program):
     check(program, ROW)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64, np.complex128])
+def test_products_over_no_elements_are_zero(dtype):
+    check(lambda a, b: a @ b, np.zeros((5, 17, 0), dtype), np.zeros(0, dtype))
+    check(lambda a, b: a @ b, np.zeros((3, 5, 0), dtype), np.zeros((0, 4), dtype))
+
+
+def test_put_in_a_single_element():
+    def program(x):
+        x.put([0], 2)
+        return x
+
+    check(program, np.array(3.0))
 
 
 def test_a_reduction_of_one_row_is_a_copy():

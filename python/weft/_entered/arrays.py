@@ -106,8 +106,8 @@ def take(a, indices, axis=None, out=None, mode="raise"):
 
 @replaces("numpy.choose")
 def choose(a, choices, out=None, mode="raise"):
-    is_number = isinstance(a, int)  # which is checked here: require() is for values that are not known yet
-    if is_number and mode == "raise" and isinstance(choices, list | tuple) and not 0 <= a < len(choices):
+    is_known = isinstance(a, int | np.integer)  # and checked here: require() is for values that are not known yet
+    if is_known and mode == "raise" and isinstance(choices, list | tuple) and not 0 <= a < len(choices):
         return plainly(np.choose, a, choices, out, mode)
     a = np.asarray(a)
     if (
@@ -123,13 +123,16 @@ def choose(a, choices, out=None, mode="raise"):
         a = np.clip(a, 0, len(choices) - 1)
     else:
         a = require(a, (a >= 0) & (a < len(choices)))
-    choices = [np.asarray(choice) for choice in choices]
+    given, choices = choices, [np.asarray(choice) for choice in choices]
+    if broadcast_shape([a.shape, *[choice.shape for choice in choices]]) is None:
+        return plainly(np.choose, a, given, out, mode)
     dtype = np.result_type(*choices)
     result = choices[0].astype(dtype)
     for place, choice in enumerate(choices):
         if place > 0:
             result = np.where(a == place, choice.astype(dtype), result)
-    return np.broadcast_to(result, broadcast_shape([a.shape, result.shape])).copy()
+    result = np.broadcast_to(result, broadcast_shape([a.shape, result.shape])).copy()
+    return result if result.ndim > 0 else result[()]
 
 
 @replaces("nd.choose")
@@ -214,7 +217,7 @@ def _coordinates(positions, shape):
 @replaces("numpy.put", "nd.put")
 def put(a, ind, v, mode="raise"):
     usual = isinstance(a, np.ndarray) and _fits(v, a) and np.size(ind) > 0 and np.size(v) > 0
-    if not usual or a.size == 0 or np.asarray(ind).dtype.kind not in "iu":
+    if not usual or a.size == 0 or a.ndim == 0 or np.asarray(ind).dtype.kind not in "iu":
         return plainly(np.put, a, ind, v, mode)
     ind, v = np.ravel(ind), np.ravel(v)
     if mode == "wrap":

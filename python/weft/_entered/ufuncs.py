@@ -165,6 +165,8 @@ def bitwise_count(x, **kwargs):
 @replaces("numpy.vecdot", "numpy.linalg.vecdot")
 def vecdot(x1, x2, /, *, axis=-1):
     x1, x2 = np.asarray(x1), np.asarray(x2)
+    if axis_of(axis, x1.ndim) is None or axis_of(axis, x2.ndim) is None or x1.shape[axis] != x2.shape[axis]:
+        return plainly(np.vecdot, x1, x2, axis=axis)
     if axis != -1:
         x1, x2 = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
     return (np.conjugate(x1) * x2).sum(axis=-1, dtype=np.result_type(x1, x2))
