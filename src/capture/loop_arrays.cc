@@ -83,6 +83,7 @@ LoopValue LoopBuilder::number_of_list(const LoopValue& list, const LoopValue& ke
   LoopValue array = list;
   array.kind = LoopKind::Array;
   const std::string element = place(array, key).element;
+  if (list.dtype == DType::Bool) return loop_bool(temporary("bool", element + " != 0"));
   return list.dtype == DType::F64 ? loop_float(temporary("f64", element)) : loop_int(temporary("i64", element));
 }
 
@@ -148,6 +149,7 @@ std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
 }
 
 void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value) {
+  if (container.kind == LoopKind::Vector) return store_in_list(container, key, value);
   if (!is_array(container)) throw LoopUnsupported{"assignment to an element of what is not an array"};
   if (!is_writable(container)) throw LoopUnsupported{"assignment to a read-only array"};
   if (has_arrays(key)) return scatter(container, key, value);

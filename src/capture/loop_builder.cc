@@ -12,8 +12,8 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int kMaxVersions = 12;  // of one position
-constexpr size_t kMaxBlocks = 300;
+constexpr int kMaxVersions = 24;  // of one position
+constexpr size_t kMaxBlocks = 400;
 
 std::string identifier(PyObject* name) {
   std::string result = name ? utf8(name) : "v";
@@ -33,18 +33,6 @@ std::string suffix(const LoopValue& leaf) {
   }
 }
 
-std::string as_word(const LoopValue& leaf) {
-  switch (leaf.kind) {
-    case LoopKind::Float: return fmt::format("word_of({})", leaf.expr);
-    case LoopKind::Row:
-    case LoopKind::Pointer: return fmt::format("(i64)({})", leaf.expr);
-    case LoopKind::Numpy:
-      if (is_floating(leaf.dtype)) return fmt::format("word_of((f64){})", leaf.expr);
-      return fmt::format("(i64){}", leaf.expr);
-    default: return leaf.kind == LoopKind::Int ? leaf.expr : fmt::format("(i64){}", leaf.expr);
-  }
-}
-
 std::string from_word(const LoopValue& leaf, size_t k) {
   const std::string type = c_type(leaf);
   if (leaf.kind == LoopKind::Row || leaf.kind == LoopKind::Pointer) return fmt::format("({})io[{}]", type, k);
@@ -61,6 +49,18 @@ PyObject* name_of_local(const LoopFrame& frame, size_t slot, const std::vector<L
 }
 
 }  // namespace
+
+std::string as_word(const LoopValue& leaf) {
+  switch (leaf.kind) {
+    case LoopKind::Float: return fmt::format("word_of({})", leaf.expr);
+    case LoopKind::Row:
+    case LoopKind::Pointer: return fmt::format("(i64)({})", leaf.expr);
+    case LoopKind::Numpy:
+      if (is_floating(leaf.dtype)) return fmt::format("word_of((f64){})", leaf.expr);
+      return fmt::format("(i64){}", leaf.expr);
+    default: return leaf.kind == LoopKind::Int ? leaf.expr : fmt::format("(i64){}", leaf.expr);
+  }
+}
 
 const std::set<int>& jump_targets(const Code& code) {
   static auto& all = *new std::unordered_map<const Code*, std::set<int>>;

@@ -64,6 +64,14 @@ struct LoopCode {
   std::string name, source, body;
   std::vector<LoopExit> exits;
   std::vector<const void*> functions;
+  // What the loop appends to lists, objects of the entry.
+  struct Append {
+    int list;
+    LoopValue value;
+    size_t num_words;
+  };
+  std::vector<Append> appended;
+  std::set<int> stored_lists;                    // lists of numbers whose elements it sets
   std::vector<std::shared_ptr<LoopSite>> sites;  // of loops whose rounds threads share
   std::vector<LoopName> names;
   std::vector<Ref> kept;
@@ -310,6 +318,14 @@ class LoopBuilder {
   LoopValue product(const LoopValue& a, const LoopValue& b);
   LoopValue joined(const LoopValue& parts);
 
+  LoopValue made_array(const std::string& name, const std::vector<LoopValue>& args);
+  LoopValue array_of_numbers(const LoopValue& list);
+  LoopValue outer_product(const LoopValue& a, const LoopValue& b);
+
+  // ---- lists (loop_lists.cc) ----
+  void store_in_list(const LoopValue& list, const LoopValue& key, const LoopValue& value);
+  void append(const LoopValue& list, const LoopValue& value);
+
   // ---- iterators (loop_iterators.cc) ----
   LoopValue iterator(const LoopValue& value);
   LoopValue given(const LoopValue& gives, const LoopValue& number);
@@ -376,6 +392,8 @@ class LoopBuilder {
   std::string first_reason_;
   int first_line_ = 0;
 };
+
+std::string as_word(const LoopValue& leaf);  // in the words of an exit
 
 // The instructions that jumps lead to.
 const std::set<int>& jump_targets(const Code& code);

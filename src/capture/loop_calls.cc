@@ -91,7 +91,15 @@ std::string plain_name(PyObject* object) {
   return name ? utf8(name.get()) : "";
 }
 
+bool makes_array(const std::string& name) {
+  return name == "numpy.zeros" || name == "numpy.ones" || name == "numpy.empty" ||
+         name == "numpy.zeros_like" || name == "numpy.ones_like" || name == "numpy.empty_like";
+}
+
 std::optional<DType> scalar_type(PyObject* object) {
+  if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;
+  if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::F64;
+  if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
   if (!PyType_Check(object) ||
       !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object), &PyGenericArrType_Type))
     return {};
@@ -110,6 +118,41 @@ std::string LoopBuilder::function(const std::string& name) {
   auto [found, is_new] = function_of_.try_emplace(name, static_cast<int>(result_.functions.size()));
   if (is_new) result_.functions.push_back(library_function(name));
   return "c_" + name;
+}
+
+// numpy.zeros(shape), numpy.zeros_like(array) and the like; a second argument is the type.
+LoopValue LoopBuilder::made_array(const std::string& name, const std::vector<LoopValue>& args) {
+  if (args.empty() || args.size() > 2) throw LoopUnsupported{fmt::format("numpy.{} of these", name)};
+  const bool is_like = name.ends_with("_like");
+  DType dtype = DType::F64;
+  std::vector<std::string> sizes;
+  if (is_like) {
+    if (!is_arraylike(args[0])) throw LoopUnsupported{fmt::format("numpy.{} of these", name)};
+    if (num_dims(args[0]) > 1) throw LoopUnsupported{fmt::format("numpy.{} of more dimensions", name)};
+    dtype = args[0].dtype;
+    sizes = shape_of(args[0]);
+  } else {
+    for (const LoopValue& size : args[0].kind == LoopKind::Tuple ? args[0].items : std::vector{args[0]}) {
+      if (size.kind != LoopKind::Int && !(size.kind == LoopKind::Numpy && is_integral(size.dtype)))
+        throw LoopUnsupported{fmt::format("numpy.{} of these", name)};
+      sizes.push_back(as_index(size));
+      require(fmt::format("(u64){} < (1UL << 20)", sizes.back()));
+    }
+  }
+  if (sizes.empty()) throw LoopUnsupported{"an array without dimensions"};
+  if (args.size() == 2) {
+    const auto given = args[1].kind == LoopKind::Const ? scalar_type(args[1].object) : std::nullopt;
+    if (!given) throw LoopUnsupported{fmt::format("numpy.{} of this type", name)};
+    dtype = *given;
+  }
+  for (std::string& size : sizes)
+    if (isdigit(static_cast<unsigned char>(size[0]))) size = temporary("i64", size);
+  const LoopValue result = allocated(dtype, sizes);
+  const std::string number = temporary(c_type(dtype), name.starts_with("ones") ? "1" : "0");
+  Target target{result.items[0].expr, element_type(dtype), sizes, {}};
+  for (int d = 0; d < result.dims; ++d) target.strides.push_back(result.stride(d).expr);
+  emit_elements(loop_numpy(dtype, number), dtype, target);
+  return result;
 }
 
 LoopValue LoopBuilder::to_int(const LoopValue& value) {
@@ -265,6 +308,13 @@ bool LoopBuilder::call_math(const std::string& name, const std::vector<LoopValue
     push(loop_float(float_operation(NB_POWER, DType::F64, args[0], args[1], args[1])));
     return true;
   }
+  if (args.size() == 2 && name == "gcd") {
+    if (args[0].kind != LoopKind::Int || args[1].kind != LoopKind::Int) return false;
+    for (const LoopValue& arg : args) require(fmt::format("{} > -(1L << 62)", arg.expr));
+    push(loop_int(temporary("i64", fmt::format("greatest_divisor({}, {})", args[0].expr, args[1].expr)),
+                  true));
+    return true;
+  }
   if (args.size() == 2 && name == "copysign")
     return give(fmt::format("__builtin_copysign({}, {})", as_float(args[0]), as_float(args[1])));
   if (args.size() != 1) return false;
@@ -353,6 +403,13 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
   if (is_type(PyRange_Type)) return push(make_range(args)), true;
   if (call_iterator(callable, args)) return true;
   if (is_type(PyLong_Type) && one_number) return push(to_int(args[0])), true;
+  if (is_type(PyFloat_Type) && args.size() == 1 && args[0].kind == LoopKind::Const &&
+      PyUnicode_CheckExact(args[0].object)) {
+    const Ref number = Ref::steal(PyFloat_FromString(args[0].object));
+    PyErr_Clear();
+    if (!number) return false;
+    return push(loop_float(float_literal(PyFloat_AS_DOUBLE(number.get())))), true;
+  }
   if (is_type(PyFloat_Type) && one_number) return push(loop_float(temporary("f64", as_float(args[0])))), true;
   if (is_type(PyBool_Type) && one_number) return push(loop_bool(temporary("bool", truth(args[0])))), true;
   if (const auto dtype = scalar_type(callable); dtype && one_number) {
@@ -362,6 +419,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
   const bool of_arrays = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) {
     return is_arraylike(arg) || arg.kind == LoopKind::List;
   });
+  if (makes_array(callable_name(callable))) return push(made_array(plain_name(callable), args)), true;
   if (of_arrays && callable_name(callable).starts_with("numpy."))
     return call_array(plain_name(callable), args);
   if (is_ufunc(callable) && of_arrays) return call_array(plain_name(callable), args);
@@ -467,6 +525,10 @@ void LoopBuilder::call(const Instruction& in) {
   }
   // A reduction's axis may be named.
   const bool names_axis = names && PyTuple_GET_SIZE(names) == 1 && utf8(PyTuple_GET_ITEM(names, 0)) == "axis";
+  if (second.kind == LoopKind::Method && second.items[0].kind == LoopKind::Appended) {
+    if (names || args.size() != 1) throw LoopUnsupported{"append() of these arguments"};
+    return append(second.items[0], args[0]);
+  }
   if (second.kind == LoopKind::Method) {
     const std::string name = utf8(second.object);
     args.insert(args.begin(), second.items[0]);
@@ -491,6 +553,11 @@ void LoopBuilder::call(const Instruction& in) {
   if (PyFunction_Check(callable)) return call_function(callable, std::move(args), std::move(keywords));
   if (keywords.size() == 1 && args.size() == 1 && callable == reinterpret_cast<PyObject*>(&PyEnum_Type) &&
       utf8(keywords[0].first) == "start") {
+    args.push_back(keywords[0].second);
+    names = nullptr;
+  }
+  if (keywords.size() == 1 && args.size() == 1 && utf8(keywords[0].first) == "dtype" &&
+      makes_array(callable_name(callable))) {
     args.push_back(keywords[0].second);
     names = nullptr;
   }

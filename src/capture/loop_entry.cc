@@ -24,6 +24,7 @@ LoopEntry::LoopEntry(const Frame& frame) {
   read.builtins = frame.builtins.get();
   read.ip = frame.ip;
   read.on_return = frame.on_return;
+  find_appended(frame);
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     const bool live = frame.code->is_live(frame.ip, static_cast<int>(i));
     read.locals.push_back(live ? classify(frame.locals[i].get()) : LoopValue());

@@ -180,6 +180,35 @@ LoopValue LoopBuilder::joined(const LoopValue& parts) {
   return result;
 }
 
+// numpy.array of a list of numbers of one type.
+LoopValue LoopBuilder::array_of_numbers(const LoopValue& list) {
+  if (list.items.empty()) throw LoopUnsupported{"numpy.array of these"};
+  DType dtype = DType::F64;
+  for (const LoopValue& item : list.items) {
+    if (!item.is_number() || item.kind == LoopKind::Bool) throw LoopUnsupported{"numpy.array of these"};
+    const DType own = item.kind == LoopKind::Float ? DType::F64
+                      : item.kind == LoopKind::Int ? DType::I64
+                                                   : item.dtype;
+    if (&item != &list.items[0] && own != dtype) throw LoopUnsupported{"numpy.array of different types"};
+    dtype = own;
+  }
+  const LoopValue result = allocated(dtype, {fmt::format("{}L", list.items.size())});
+  for (size_t i = 0; i < list.items.size(); ++i)
+    emit(fmt::format("{}[{}] = {};", result.items[0].expr, i, list.items[i].expr));
+  block_has_arrays_ = true;
+  return result;
+}
+
+LoopValue LoopBuilder::outer_product(const LoopValue& a, const LoopValue& b) {
+  if (num_dims(a) != 1 || num_dims(b) != 1) throw LoopUnsupported{"numpy.outer of these"};
+  const LoopValue x = as_view(materialized(a)), y = as_view(materialized(b));
+  parts_.insert(parts_.end(), {x, y});
+  const LoopValue one = loop_known_int(1), none = loop_int("0L");
+  return pending("multiply",
+                 {loop_view(x.dtype, x.index, x.items[0].expr, {x.size(0), one}, {x.stride(0), none}),
+                  loop_view(y.dtype, y.index, y.items[0].expr, {one, y.size(0)}, {none, y.stride(0)})});
+}
+
 bool LoopBuilder::is_fold(const std::string& name) {
   static const std::set<std::string> names = {"sum", "max", "min", "amax", "amin", "argmax", "argmin"};
   return names.count(name) > 0;
@@ -193,6 +222,16 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
     return push(fold(name.starts_with("am") ? name.substr(1) : name, args[0])), true;
   if (args.size() == 2 && is_fold(name) && is_arraylike(args[0]) && args[1].known)
     return push(fold_axis(name.starts_with("am") ? name.substr(1) : name, args[0], *args[1].known)), true;
+  if (args.size() == 2 && name == "outer" && is_arraylike(args[0]) && is_arraylike(args[1]))
+    return push(outer_product(args[0], args[1])), true;
+  if (args.size() == 1 && name == "array" && args[0].kind == LoopKind::List)
+    return push(array_of_numbers(args[0])), true;
+  if (one && name == "norm" && num_dims(args[0]) == 1 && is_floating(args[0].dtype)) {
+    const LoopValue squares = product(args[0], args[0]);
+    const std::string type = c_type(squares.dtype);
+    return push(loop_numpy(squares.dtype, temporary(type, fmt::format("square_root({})", squares.expr)))),
+           true;
+  }
   if (one && name == "copy") return push(materialized(args[0], true)), true;
   if (args.size() == 2 && (name == "dot" || name == "matmul")) {
     if (!is_arraylike(args[0]) || !is_arraylike(args[1])) return false;

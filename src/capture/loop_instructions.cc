@@ -237,7 +237,9 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       LoopValue null;
       null.kind = LoopKind::Null;
       push(null);
-      if (is_arraylike(owner)) {
+      const bool appends =
+          owner.kind == LoopKind::Appended && utf8(frame().code->names[slot].get()) == "append";
+      if (is_arraylike(owner) || appends) {
         LoopValue method;
         method.kind = LoopKind::Method;
         method.object = frame().code->names[slot].get();

@@ -13,9 +13,7 @@ namespace weft::capture {
 
 namespace {
 
-constexpr size_t kMaxRest = 8;                    // of a tuple, whose rounds are blocks of their own
-constexpr Py_ssize_t kMaxNumbers = 1 << 22;       // of a list that is iterated over
-constexpr Py_ssize_t kMaxOtherNumbers = 1 << 10;  // of other lists
+constexpr size_t kMaxRest = 8;  // of a tuple, whose rounds are blocks of their own
 
 [[noreturn]] void unsupported(const char* reason) { throw LoopUnsupported{reason}; }
 
@@ -46,8 +44,16 @@ LoopValue LoopBuilder::iterator(const LoopValue& value) {
     it.kind = LoopKind::RangeIter;
     return it;
   }
-  if (value.kind == LoopKind::Tuple && value.items.size() <= kMaxRest)
-    return with_items(LoopKind::Rest, value.items);
+  if (value.kind == LoopKind::Tuple && value.items.size() <= kMaxRest) {
+    // One type for all that it gives, where that is possible.
+    std::vector<LoopValue> items = value.items;
+    bool nonnegative = true;
+    for (const LoopValue& item : items)
+      nonnegative = nonnegative && item.kind == LoopKind::Int && item.nonnegative;
+    for (LoopValue& item : items)
+      if (item.kind == LoopKind::Int) item.nonnegative = nonnegative;
+    return with_items(LoopKind::Rest, std::move(items));
+  }
   if (value.kind == LoopKind::Pending) return iterator(materialized(value));
   if (!is_array(value) && value.kind != LoopKind::Vector)
     unsupported("iteration over what is not an array or range");
@@ -226,42 +232,12 @@ bool parse(PyObject* it, const std::function<LoopValue(PyObject*)>& container, P
 LoopValue LoopEntry::iterator(PyObject* o) {
   Parsed parsed;
   const auto container = [&](PyObject* sequence) {
-    return PyArray_CheckExact(sequence) ? array(sequence) : vector(sequence, kMaxNumbers);
+    return PyArray_CheckExact(sequence) ? array(sequence) : vector(sequence, kMaxIterated);
   };
   if (!parse(o, container, &parsed)) return object(o);
   LoopValue number = integer(parsed.number), end = integer(parsed.end);
   words.insert(words.end(), parsed.words.begin(), parsed.words.end());
   return loop_iterator(std::move(number), std::move(end), std::move(parsed.gives));
-}
-
-LoopValue LoopEntry::vector(PyObject* o) { return vector(o, kMaxOtherNumbers); }
-
-// A list or tuple of floats or of ints, as an array.
-LoopValue LoopEntry::vector(PyObject* o, int64_t most) {
-  const bool is_list = PyList_CheckExact(o);
-  if (!is_list && !PyTuple_CheckExact(o)) return object(o);
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(o);
-  PyObject** items = PySequence_Fast_ITEMS(o);
-  if (size == 0 || size > most) return object(o);
-  const bool is_float = PyFloat_CheckExact(items[0]);
-  std::vector<int64_t> numbers;
-  numbers.reserve(static_cast<size_t>(size));
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    if (is_float ? !PyFloat_CheckExact(items[i]) : !PyLong_CheckExact(items[i])) return object(o);
-    bool fits = true;
-    numbers.push_back(is_float ? std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(items[i]))
-                               : as_int(items[i], &fits));
-    if (!fits) return object(o);
-  }
-  LoopValue value;
-  value.kind = LoopKind::Vector;
-  value.dtype = is_float ? DType::F64 : DType::I64;
-  value.index = static_cast<int>(arrays.size());
-  vectors_.push_back(std::move(numbers));
-  array_words.insert(array_words.end(), {reinterpret_cast<int64_t>(vectors_.back().data()), size, 1});
-  arrays.push_back({value.dtype, 1, 1, false});
-  array_objects.push_back(Ref::borrow(o));
-  return value;
 }
 
 // A real iterator; `next` makes what the next leaf stands for.

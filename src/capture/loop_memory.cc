@@ -24,6 +24,8 @@ void* allocate(int64_t count, int64_t dtype, const void* const* live, int64_t nu
   return current->allocate(count, static_cast<DType>(dtype), live, num_live);
 }
 
+int64_t* append(int64_t what, int64_t num_words) { return current->append(what, num_words); }
+
 // c[m, n] = a[m, k] @ b[k, n], strides in elements. False where it could not be computed.
 template <class T>
 bool matrix_product(const int64_t* sizes, const T* a, const int64_t* a_strides, const T* b,
@@ -60,6 +62,17 @@ void* LoopMemory::allocate(int64_t count, DType dtype, const void* const* live, 
   }
 }
 
+int64_t* LoopMemory::append(int64_t what, int64_t num_words) {
+  const size_t at = appended_.size();
+  try {
+    appended_.resize(at + 1 + static_cast<size_t>(num_words));
+  } catch (...) {
+    return nullptr;
+  }
+  appended_[at] = what;
+  return appended_.data() + at + 1;
+}
+
 Tensor LoopMemory::block(const void* address) const {
   for (const Tensor& block : blocks_)
     if (points_into(block, address)) return block;
@@ -70,6 +83,7 @@ const void* loop_library_function(const std::string& name) {
   if (name == "allocate") return reinterpret_cast<const void*>(&allocate);
   if (name == "matrix_product_f64") return reinterpret_cast<const void*>(&matrix_product<double>);
   if (name == "matrix_product_f32") return reinterpret_cast<const void*>(&matrix_product<float>);
+  if (name == "append") return reinterpret_cast<const void*>(&append);
   if (name == "parallel_for") return reinterpret_cast<const void*>(&parallel_for_raw);
   return nullptr;
 }

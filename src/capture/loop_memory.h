@@ -19,11 +19,15 @@ class LoopMemory {
   LoopMemory& operator=(const LoopMemory&) = delete;
 
   void* allocate(int64_t count, DType dtype, const void* const* live, int64_t num_live);
+  // Notes down what a list is to be appended: where its words go.
+  int64_t* append(int64_t what, int64_t num_words);
+  const std::vector<int64_t>& appended() const { return appended_; }
   // The block that the address points into; undefined where it is none.
   Tensor block(const void* address) const;
 
  private:
   std::vector<Tensor> blocks_;  // one dimension
+  std::vector<int64_t> appended_;
   LoopMemory* outer_;
 };
 

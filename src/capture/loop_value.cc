@@ -139,6 +139,7 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Numpy: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
     case LoopKind::Const: key += fmt::format("{}", static_cast<const void*>(value.object)); break;
     case LoopKind::Object:
+    case LoopKind::Appended:
     case LoopKind::Vector:
     case LoopKind::Array: key += fmt::format("{};", value.index); break;
     case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;

@@ -36,6 +36,7 @@ enum class LoopKind : uint8_t {
   Zipped,      // what each of items gives
   Rest,        // an iterator over a tuple, of which items are left
   Vector,      // a list of numbers, which the loop does not change: array `index` of the entry
+  Appended,   // a list, object `index` of the entry, with which the loop does nothing but append
   Pointer,    // an address of elements of `dtype`; only within a view
   View,  // an array: items are the pointer, `dims` sizes, `dims` strides in elements; `index`: the array of
          // the entry that it is a view of, or -1 for memory of the loop (loop_memory.h)

@@ -34,6 +34,7 @@ class Rebuilder {
       case LoopKind::Float: return checked(PyFloat_FromDouble(std::bit_cast<double>(*words_++)));
       case LoopKind::Bool: return Ref::borrow(*words_++ ? Py_True : Py_False);
       case LoopKind::Numpy: return numpy_scalar(value.dtype);
+      case LoopKind::Appended:
       case LoopKind::Object: return entry_.objects[static_cast<size_t>(value.index)];
       case LoopKind::Array: return entry_.array_objects[static_cast<size_t>(value.index)];
       case LoopKind::Row: return row(value);
@@ -214,6 +215,15 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
 // Frames from the exit's types and words.
 void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const LoopExit& exit,
              const std::vector<int64_t>& words, const LoopMemory& memory) {
+  for (int list : loop.stored_lists) entry.store_list(list);
+  const std::vector<int64_t>& appended = memory.appended();
+  for (size_t at = 0; at < appended.size();) {
+    const LoopCode::Append& one = loop.appended[static_cast<size_t>(appended[at])];
+    Ref value = Rebuilder(entry, appended.data() + at + 1, memory).build(one.value);
+    if (PyList_Append(entry.objects[static_cast<size_t>(one.list)].get(), value.get()) < 0)
+      throw PythonError{};
+    at += 1 + one.num_words;
+  }
   Rebuilder rebuilder(entry, words.data(), memory);
   std::vector<Frame> frames;
   for (const LoopFrame& from : exit.frames) {

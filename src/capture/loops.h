@@ -21,6 +21,7 @@ class LoopEntry {
   explicit LoopEntry(const Frame& frame);
   LoopValue classify(PyObject* object);
   LoopValue object(PyObject* object);
+  void store_list(int index) const;
   // A list of numbers; the object itself if it is none.
   LoopValue vector(PyObject* object);
   // Code over arrays of different types takes them not to share memory.
@@ -43,6 +44,11 @@ class LoopEntry {
   LoopValue array(PyObject* object);
   LoopValue iterator(PyObject* object);
   LoopValue vector(PyObject* object, int64_t most);
+  void find_appended(const Frame& frame);
+
+  static constexpr int64_t kMaxIterated = 1 << 22;      // numbers of a list that is iterated over
+  static constexpr int64_t kMaxOtherNumbers = 1 << 13;  // of other lists
+  std::set<PyObject*> appended_;                        // lists
 
   std::vector<std::vector<int64_t>> vectors_;  // memory of lists
 };

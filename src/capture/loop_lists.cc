@@ -1,0 +1,151 @@
+// Lists in native loops. Lists of numbers are copies, whose elements are set in the real list when the loop
+// is left; what is appended to a list is noted down, and appended then.
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "capture/loop_builder.h"
+#include "capture/loop_memory.h"
+#include "capture/loops.h"
+#include "capture/numpy_api.h"
+
+namespace weft::capture {
+
+// ---- in generated code ----
+
+// list[key] = value
+void LoopBuilder::store_in_list(const LoopValue& list, const LoopValue& key, const LoopValue& value) {
+  const LoopKind wanted = list.dtype == DType::F64    ? LoopKind::Float
+                          : list.dtype == DType::Bool ? LoopKind::Bool
+                                                      : LoopKind::Int;
+  if (!array_of(list).writable) throw LoopUnsupported{"assignment to an element of a tuple"};
+  if (value.kind != wanted) throw LoopUnsupported{"assignment of another type to an element of a list"};
+  if (key.kind != LoopKind::Int && !(key.kind == LoopKind::Numpy && is_integral(key.dtype)))
+    throw LoopUnsupported{"assignment to a slice of a list"};
+  LoopValue array = list;
+  array.kind = LoopKind::Array;
+  const Place found = place(array, key, true);
+  materialize_all();
+  result_.stored_lists.insert(list.index);
+  emit(fmt::format("{} = {};", found.element, value.expr));
+}
+
+// list.append(value)
+void LoopBuilder::append(const LoopValue& list, const LoopValue& value) {
+  const std::function<void(const LoopValue&)> check = [&](const LoopValue& part) {
+    if (part.kind == LoopKind::Tuple)
+      for (const LoopValue& item : part.items) check(item);
+    else if (!part.is_number() && part.kind != LoopKind::Const && part.kind != LoopKind::Array)
+      throw LoopUnsupported{"append() of what is not a number"};
+  };
+  check(value);
+  std::vector<std::string> words;
+  LoopValue type = value;
+  for_each_leaf(type, [&](LoopValue& leaf, const std::string&) { words.push_back(as_word(leaf)); });
+  type = generalized(std::move(type));
+  const size_t number = result_.appended.size();
+  result_.appended.push_back({list.index, std::move(type), words.size()});
+  block_stores_arrays_ = true;
+  const std::string to =
+      temporary("i64*", fmt::format("{}({}, {})", function("append"), number, words.size()));
+  require(to + " != nullptr");
+  for (size_t k = 0; k < words.size(); ++k) emit(fmt::format("{}[{}] = {};", to, k, words[k]));
+  push(loop_const(Py_None));
+}
+
+// ---- at the entry ----
+
+// The lists among the locals with which the loop does nothing but append.
+void LoopEntry::find_appended(const Frame& frame) {
+  const Code& code = *frame.code;
+  const int end = loop_end(code, frame.ip);
+  std::map<int, bool> only_appends;
+  for (int i = frame.ip; i < end; ++i) {
+    const Instruction& in = code.instructions[static_cast<size_t>(i)];
+    if (in.op == Op::StoreFast || in.op == Op::DeleteFast) only_appends[in.arg] = false;
+    if (in.op != Op::LoadFast) continue;
+    const Instruction& next = code.instructions[static_cast<size_t>(i + 1)];
+    const bool appends =
+        next.op == Op::LoadMethod && utf8(code.names[static_cast<size_t>(next.arg)].get()) == "append";
+    auto [found, is_new] = only_appends.try_emplace(in.arg, appends);
+    found->second = found->second && appends;
+  }
+  for (const auto& [slot, appends] : only_appends) {
+    PyObject* o = frame.locals[static_cast<size_t>(slot)].get();
+    if (appends && o && PyList_CheckExact(o)) appended_.insert(o);
+  }
+}
+
+LoopValue LoopEntry::vector(PyObject* o) { return vector(o, kMaxOtherNumbers); }
+
+// A list or tuple of floats, of ints or of bools, as an array.
+LoopValue LoopEntry::vector(PyObject* o, int64_t most) {
+  const bool is_list = PyList_CheckExact(o);
+  if (!is_list && !PyTuple_CheckExact(o)) return object(o);
+  if (appended_.count(o)) {
+    LoopValue value = object(o);
+    value.kind = LoopKind::Appended;
+    return value;
+  }
+  LoopValue value;
+  value.kind = LoopKind::Vector;
+  for (size_t i = 0; i < array_objects.size(); ++i) {
+    if (array_objects[i].get() != o) continue;
+    value.dtype = arrays[i].dtype;
+    value.index = static_cast<int>(i);
+    return value;
+  }
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(o);
+  PyObject** items = PySequence_Fast_ITEMS(o);
+  if (size == 0 || size > most) return object(o);
+  const PyTypeObject* type = Py_TYPE(items[0]);
+  if (type != &PyFloat_Type && type != &PyLong_Type && type != &PyBool_Type) return object(o);
+  std::vector<int64_t> numbers(static_cast<size_t>(size));
+  auto* const bytes = reinterpret_cast<uint8_t*>(numbers.data());
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    if (Py_TYPE(items[i]) != type) return object(o);
+    if (type == &PyBool_Type) {
+      bytes[i] = items[i] == Py_True;
+    } else if (type == &PyFloat_Type) {
+      numbers[static_cast<size_t>(i)] = std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(items[i]));
+    } else {
+      int overflow = 0;
+      numbers[static_cast<size_t>(i)] = PyLong_AsLongLongAndOverflow(items[i], &overflow);
+      if (overflow) return object(o);
+    }
+  }
+  value.dtype = type == &PyFloat_Type ? DType::F64 : type == &PyBool_Type ? DType::Bool : DType::I64;
+  value.index = static_cast<int>(arrays.size());
+  vectors_.push_back(std::move(numbers));
+  array_words.insert(array_words.end(), {reinterpret_cast<int64_t>(vectors_.back().data()), size, 1});
+  arrays.push_back({value.dtype, 1, 1, is_list});
+  array_objects.push_back(Ref::borrow(o));
+  return value;
+}
+
+// ---- at an exit ----
+
+// Sets the elements of the real list that differ.
+void LoopEntry::store_list(int index) const {
+  const auto i = static_cast<size_t>(index);
+  PyObject* list = array_objects[i].get();
+  size_t word = 0;
+  for (size_t k = 0; k < i; ++k) word += 1 + 2 * static_cast<size_t>(arrays[k].dim);
+  const auto* const numbers = reinterpret_cast<const int64_t*>(array_words[word]);
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(numbers);
+  for (Py_ssize_t k = 0; k < std::min<Py_ssize_t>(array_words[word + 1], PyList_GET_SIZE(list)); ++k) {
+    PyObject* was = PyList_GET_ITEM(list, k);
+    Ref now;
+    if (arrays[i].dtype == DType::Bool) {
+      if ((was == Py_True) != (bytes[k] != 0)) now = Ref::borrow(bytes[k] ? Py_True : Py_False);
+    } else if (arrays[i].dtype == DType::F64) {
+      if (!PyFloat_CheckExact(was) || std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(was)) != numbers[k])
+        now = checked(PyFloat_FromDouble(std::bit_cast<double>(numbers[k])));
+    } else if (!PyLong_CheckExact(was) || PyLong_AsLongLong(was) != numbers[k]) {
+      now = checked(PyLong_FromLongLong(numbers[k]));
+    }
+    if (now && PyList_SetItem(list, k, now.release()) < 0) throw PythonError{};
+  }
+}
+
+}  // namespace weft::capture

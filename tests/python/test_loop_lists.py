@@ -1,0 +1,261 @@
+"""Native loops over lists of numbers, which they read, set and append to, and over arrays that they make."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+import weft
+
+
+def knapsack(weights, values, capacity):
+    best = [0] * (capacity + 1)
+    for i in range(len(weights)):
+        for c in range(capacity, weights[i] - 1, -1):
+            best[c] = max(best[c], best[c - weights[i]] + values[i])
+    return best
+
+
+def primes(n):
+    is_prime = [True] * (n + 1)
+    count = 0
+    for p in range(2, n + 1):
+        if is_prime[p]:
+            count += 1
+            for q in range(p * p, n + 1, p):
+                is_prime[q] = False
+    return count, is_prime
+
+
+def digits(n):
+    counts = [0] * 10
+    for i in range(n):
+        k = i
+        while k > 0:
+            k, r = divmod(k, 10)
+            counts[r] += 1
+    return counts
+
+
+def matches(text, pattern):
+    m = len(pattern)
+    fail = np.zeros(m, dtype=int)
+    k = 0
+    for i in range(1, m):
+        while k > 0 and pattern[i] != pattern[k]:
+            k = fail[k - 1]
+        if pattern[i] == pattern[k]:
+            k += 1
+        fail[i] = k
+    k = 0
+    hits = []
+    for i in range(len(text)):
+        while k > 0 and text[i] != pattern[k]:
+            k = fail[k - 1]
+        if text[i] == pattern[k]:
+            k += 1
+        if k == m:
+            hits.append((i - m + 1, float(k), text[i], None))
+            k = fail[k - 1]
+    return hits
+
+
+def moving_means(x, width):
+    out = [-1.0]
+    total = 0.0
+    for i, v in enumerate(x):
+        total += v
+        if i >= width:
+            total -= x[i - width]
+        if i >= width - 1:
+            out.append(total / width)
+    return out
+
+
+def life(grid, steps):
+    h, w = grid.shape
+    for _ in range(steps):
+        after = np.zeros_like(grid)
+        for i in range(h):
+            for j in range(w):
+                s = 0
+                for di in (-1, 0, 1):
+                    for dj in (-1, 0, 1):
+                        if di or dj:
+                            s += grid[(i + di) % h, (j + dj) % w]
+                after[i, j] = 1 if s == 3 or (s == 2 and grid[i, j]) else 0
+        grid = after
+    return grid
+
+
+def chain(p):
+    n = len(p) - 1
+    m = np.zeros((n, n))
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length - 1
+            m[i, j] = float("inf")
+            for k in range(i, j):
+                m[i, j] = min(m[i, j], m[i, k] + m[k + 1, j] + p[i] * p[k + 1] * p[j + 1])
+    return m
+
+
+def bodies(pos, vel, mass, dt, steps):
+    n = len(mass)
+    for _ in range(steps):
+        for i in range(n):
+            ax = ay = 0.0
+            for j in range(n):
+                if i == j:
+                    continue
+                d = pos[j] - pos[i]
+                r2 = d[0] ** 2 + d[1] ** 2 + 1e-3
+                f = mass[j] / (r2 * math.sqrt(r2))
+                ax += f * d[0]
+                ay += f * d[1]
+            vel[i] += dt * np.array([ax, ay])
+        pos += dt * vel
+    return pos
+
+
+def power_method(A, steps):
+    v = np.ones(A.shape[0])
+    length = 0.0
+    for _ in range(steps):
+        w = A @ v
+        length = np.linalg.norm(w)
+        v = w / length
+    return length, v
+
+
+def common_divisors(n):
+    total = 0
+    for a in range(-n, n):
+        for b in range(a, n):
+            total += math.gcd(a, b)
+    return total
+
+
+def updates(A, x, y):
+    scratch = 0.0
+    for k in range(1, 6):
+        ones = np.ones(k, dtype=np.int32)
+        grid = np.zeros((k, 3))
+        grid[0, 0] = k
+        A += np.outer(x, y) * ones.sum()
+        scratch += grid.sum() + np.empty_like(x).size
+    return A, scratch
+
+
+# ---- what must stay as in Python ----
+
+
+def same_list_twice(values, n):
+    other = values
+    for i in range(n):
+        values[i % 5] = values[i % 5] + 1
+        if other[2] > 7:
+            other[2] = 0
+    return values, other
+
+
+def appended_and_read(n):
+    out = [1]
+    same = out
+    for i in range(n):
+        out.append(i)
+        if len(same) > 3 and same[-1] % 3 == 0:
+            same[0] += same[i]
+    return out
+
+
+def fails_late(values, out, x):
+    for i in range(40):
+        values[i % 3] += i
+        out.append((i, x[i]))
+    return values
+
+
+def set_while_iterated(values):
+    total = 0
+    for v in values:
+        values[-1] = v + 1
+        total += v
+    return total, values
+
+
+def grows_beyond(values, n):
+    for i in range(n):
+        values[i % 3] = values[i % 3] * 3 + 1
+    return values
+
+
+def changes_type(values, n):
+    for i in range(n):
+        values[i] = values[i] / 2 if i == n - 1 else values[i] + 1
+    return values
+
+
+def index_error(values, n):
+    for i in range(n):
+        values[i] = -values[-i]
+    return values
+
+
+def seeded(seed=0):
+    return np.random.default_rng(seed)
+
+
+CASES = [
+    (knapsack, [3, 4, 7, 8, 9], [4, 5, 10, 11, 13], 60),
+    (primes, 300),
+    (digits, 400),
+    (matches, seeded().integers(0, 2, 200), np.array([0, 1, 0])),
+    (moving_means, seeded().random(60), 5),
+    (life, (seeded().random((12, 12)) < 0.4).astype(int), 4),
+    (chain, seeded().integers(1, 30, 12)),
+    (bodies, seeded(1).random((6, 2)), seeded(2).random((6, 2)), seeded(3).random(6), 0.01, 20),
+    (power_method, seeded().random((6, 6)), 25),
+    (common_divisors, 25),
+    (updates, seeded(1).random((4, 5)), seeded(2).random(4), seeded(3).random(5)),
+    (same_list_twice, [1, 2, 3, 4, 5], 60),
+    (appended_and_read, 40),
+    (fails_late, [1, 2, 3], [], np.arange(30)),
+    (fails_late, [1, 2, 3], ["given"], np.arange(40.0)),
+    (set_while_iterated, list(range(40))),
+    (grows_beyond, [1, 2, 3], 200),
+    (changes_type, list(range(40)), 40),
+    (index_error, list(range(30)), 35),
+    (index_error, [float(i) for i in range(30)], 30),
+]
+
+
+def outcome(function, arguments):
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def check_equal(got, expected):
+    assert type(got) is type(expected)
+    if isinstance(expected, (tuple, list)):
+        assert len(got) == len(expected)
+        for g, e in zip(got, expected):
+            check_equal(g, e)
+    elif isinstance(expected, (np.ndarray, np.generic, float)):
+        assert np.asarray(got).dtype == np.asarray(expected).dtype and np.shape(got) == np.shape(expected)
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+    else:
+        assert got == expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].__name__)
+def test_does_what_python_does(case):
+    program, *arguments = case
+    compiled = weft.compile(program)
+    for _ in range(2):
+        mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
+        check_equal(outcome(compiled, mine), outcome(program, theirs))
+        check_equal(mine, theirs)
