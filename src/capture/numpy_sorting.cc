@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -171,11 +172,14 @@ V moveaxis(Evaluator& ev, CallArgs& args) {
   const V& array = ev.realize(bound[0]);
   if (array->kind != Kind::Array) graph_break("moveaxis() of something that is not an array");
   const int64_t ndim = array->tensor.dim();
+  if (ndim == 0) graph_break("moveaxis() of a number");
   const auto axes = [&](const V& v) {
     return to_axes(ev, ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v)), ndim, "moveaxis");
   };
   const std::vector<int64_t> from = axes(bound[1]), to = axes(bound[2]);
   if (from.size() != to.size()) graph_break("moveaxis() with as many sources as destinations");
+  if (std::set(from.begin(), from.end()).size() < from.size() || std::set(to.begin(), to.end()).size() < to.size())
+    graph_break("moveaxis() with a repeated axis");
   std::vector<int64_t> order(static_cast<size_t>(ndim), -1);
   for (size_t i = 0; i < from.size(); ++i) order[static_cast<size_t>(to[i])] = from[i];
   int64_t next = 0;

@@ -32,7 +32,7 @@ np.outer(x.real, y.real) | np.kron(x.real, y.real) | np.max(x, axis=0, initial=k
 np.add(x, y, where=x > 0, out=x.copy()) | np.add(x, k, casting="unsafe", dtype=np.float32) | np.multiply.outer(x.real, y.real) | np.bitwise_and.reduce(x, axis=0)
 np.einsum("ij->ji", x) | np.einsum("ii->i", x) | np.einsum("i...->...i", x) | np.unique(x, return_index=True)[1] | np.unique(x, return_inverse=True)[1]
 np.unique(x, return_counts=True) | np.union1d(x, y) | np.intersect1d(x, y) | np.setdiff1d(x, y) | np.nonzero(x) | np.argwhere(x > 0) | np.extract(x > 0, x)
-x.real | x.imag | np.conj(x) | np.isreal(x) | x.view(x.dtype) | x.squeeze() | np.squeeze(x[None]) | np.broadcast_to(x, (2, *x.shape)) | x.ravel("K") | x.copy("K")
+x.real | x.imag | np.conj(x) | np.isreal(x) | x.view(x.dtype) | x.squeeze() | np.squeeze(x[None]) | np.broadcast_to(x, (2, *x.shape)) + 0 | x.ravel("K") | x.copy("K")
 np.left_shift(x, k) | np.floor_divide(x, k) | np.remainder(x, -3) | np.fmod(x, 3) | divmod(x, 3) | np.gcd(x, k) | np.lcm(x, k) | np.heaviside(x, 0.5) | np.copysign(x, -1)
 np.modf(x) | np.frexp(x) | np.ldexp(x, k) | np.logical_not(x) | np.invert(x) | np.partition(x, 0)[:1] | np.sort(x)[::-1] | np.bincount(np.abs(x)) | np.round(x) | np.around(x, 1)
 np.swapaxes(x, 0, -1) | np.flip(x) | np.fliplr(x) | np.array([x, x]) | np.array_equiv(x, x) | np.trim_zeros(x) | np.indices((2, k))[1] | np.tri(k) | np.eye(k, dtype=np.int8)
