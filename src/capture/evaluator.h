@@ -153,6 +153,7 @@ class Evaluator {
   void note_backward_jump(int target);
   bool ends_at_loop(std::string* reason);
 
+  bool realize_array_method(const V& value);
   void realize_object(const V& value);
   void realize_int(const V& value);
   void realize_float(const V& value);

@@ -49,7 +49,7 @@ struct Visit {
   const ir::Value* value;
   Index address;  // of a read
   bool is_reduction = false;
-  std::set<int> loops;         // loops the reduction's result depends on
+  std::set<int> loops;         // loops the result of the reduction or operator depends on
   std::vector<int> enclosing;  // loops open around it, outermost first
 };
 
@@ -59,10 +59,15 @@ class Walk {
   Walk(IndexSpace& space, const Memory& memory, const std::set<const ir::Value*>* inside = nullptr)
       : space_(space), memory_(memory), inside_(inside) {}
   // False where an address is not affine.
-  bool run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing);
+  bool run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing) {
+    return run(value, std::move(index), enclosing, enclosing);
+  }
   std::vector<Visit> visits;
+  std::vector<Visit> pointwise;  // operators, from the result on; `enclosing`: without the loops that their reduction is moved out of
 
  private:
+  // `around`: the loops open around the value where its reduction is evaluated.
+  bool run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing, std::vector<int> around);
   IndexSpace& space_;
   const Memory& memory_;
   const std::set<const ir::Value*>* inside_;  // stored values that are computed here, not loaded

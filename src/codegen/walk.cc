@@ -42,7 +42,7 @@ std::vector<Index> reduction_operand_index(const ir::Node& node, const std::vect
   return result;
 }
 
-bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing) {
+bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing, std::vector<int> around) {
   const SymShape& shape = value->tensor().shape;
   std::string key = std::to_string(value->id);
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -62,17 +62,22 @@ bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int
   }
   const ir::Node& node = *value->def;
   if (node.kind == ir::NodeKind::Constant) return true;
-  if (is_index_view(node)) return run(node.inputs[0], view_operand_index(space_, node, index), enclosing);
+  if (is_index_view(node)) return run(node.inputs[0], view_operand_index(space_, node, index), enclosing, around);
   if (node.op->kind == ops::OpKind::Creation) {
     bool affine = true;
     for (const Index& i : index) affine = affine && space_.is_affine(i);
     return affine;
   }
   if (node.op->kind == ops::OpKind::Pointwise) {
+    Visit visit;
+    visit.value = value;
+    visit.enclosing = around;
+    for (const Index& i : index) space_.collect_loops(i, visit.loops);
+    pointwise.push_back(visit);
     bool affine = true;
     for (const ir::Value* input : node.inputs)
       if (input)
-        affine = run(input, broadcast_operand_index(input->tensor().shape, index), enclosing) && affine;
+        affine = run(input, broadcast_operand_index(input->tensor().shape, index), enclosing, around) && affine;
     return affine;
   }
   std::vector<Index> inner;
@@ -82,6 +87,7 @@ bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int
   visit.enclosing = enclosing;
   for (const Index& i : index) space_.collect_loops(i, visit.loops);
   visits.push_back(visit);
+  while (!around.empty() && !visit.loops.count(around.back())) around.pop_back();
   bool affine = true;
   for (const Index& i : index) affine = affine && space_.is_affine(i);
   const SymShape& operand_shape = node.inputs[0]->tensor().shape;
@@ -91,10 +97,11 @@ bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int
     } else {
       int loop = space_.new_loop("r", operand_shape[d]);
       enclosing.push_back(loop);
+      around.push_back(loop);
       inner.push_back(IndexSpace::of(loop));
     }
   }
-  return run(node.inputs[0], reduction_operand_index(node, index, inner), enclosing) && affine;
+  return run(node.inputs[0], reduction_operand_index(node, index, inner), enclosing, around) && affine;
 }
 
 }  // namespace weft::codegen

@@ -284,7 +284,8 @@ class Fuser {
       require(value, fmt::format("used inside {}", owner.kind_name()));
   }
 
-  std::vector<Visit> walk(ir::Value* root, IndexSpace& space, std::vector<Index>* index) {
+  std::vector<Visit> walk(ir::Value* root, IndexSpace& space, std::vector<Index>* index,
+                          std::vector<Visit>* pointwise = nullptr) {
     const SymShape& shape = root->tensor().shape;
     std::vector<int> loops;
     index->assign(shape.size(), Index());
@@ -296,6 +297,7 @@ class Fuser {
     std::set<const ir::Value*> inside = {root};
     Walk walk(space, plan_.memory, &inside);
     walk.run(root, *index, loops);
+    if (pointwise) *pointwise = std::move(walk.pointwise);
     return walk.visits;
   }
 
@@ -318,11 +320,32 @@ class Fuser {
     return "";
   }
 
+  // Is a division, a root or a function computed for every element, again for each position of an outer loop?
+  static bool is_repeated(const Visit& visit, const IndexSpace& space) {
+    constexpr double kCostly = 4;
+    constexpr int64_t kFewElements = 1 << 14;  // a kernel of its own would cost as much
+    if (visit.enclosing.empty() || !visit.loops.count(visit.enclosing.back())) return false;
+    bool leaves_out = false;
+    Sym elements = 1;
+    for (int loop : visit.enclosing) {
+      leaves_out = leaves_out || !visit.loops.count(loop);
+      elements = elements * space.atom(loop).extent;
+    }
+    if (!leaves_out || (elements.is_constant() && elements.constant() < kFewElements)) return false;
+    return codegen::pointwise_cost(*visit.value->def) >= kCostly;
+  }
+
   bool store_what_would_repeat() {
     for (ir::Value* root : std::vector<ir::Value*>(roots_)) {
       IndexSpace space;
       std::vector<Index> index;
-      std::vector<Visit> visits = walk(root, space, &index);
+      std::vector<Visit> pointwise;
+      std::vector<Visit> visits = walk(root, space, &index, &pointwise);
+      for (const Visit& visit : pointwise) {
+        if (visit.value == root || !is_repeated(visit, space)) continue;
+        store(const_cast<ir::Value*>(visit.value), "it would be computed again for each outer position");
+        return true;
+      }
       size_t num_outer = 0;
       for (const Sym& size : root->tensor().shape) num_outer += !codegen::known_one(size);
       for (const Visit& visit : visits) {

@@ -1,4 +1,5 @@
 // Text in, text out, pass by pass.
+#include "passes/fuse.h"
 #include "passes/pass.h"
 
 #include <gmock/gmock.h>
@@ -382,6 +383,41 @@ TEST(Pipeline, LogsEachPass) {
 TEST(Pipeline, PassesHaveNames) {
   ir::Graph graph("f");
   EXPECT_THROW(run_pass("frobnicate", graph), Error);
+}
+
+// Deviations of columns: the divisions and the root are computed once per column, not once per element.
+TEST(Fuse, CostlyValuesOfColumnsAreStored) {
+  const std::string text = R"(graph f(%x: f64[4000, 300], %m: f64[300]) {
+  %1: f64[300] = sqrt(%m)
+  %2: f64[4000, 300] = sub(%x, %1)
+  %3: f64[300] = neg(%m)
+  %4: f64[4000, 300] = add(%2, %3)
+  return %4
+}
+)";
+  const auto roots = [](const std::string& source) {
+    const auto graph = ir::parse_graph(source);
+    std::vector<std::string> found;
+    for (const FusionStep& step : fuse(*graph).steps)
+      for (const ir::Value* root : step.group.roots) found.push_back("%" + std::to_string(root->id));
+    return found;
+  };
+  EXPECT_EQ(roots(text), (std::vector<std::string>{"%1", "%4"}));
+  std::string small = text;
+  for (size_t at; (at = small.find("4000")) != std::string::npos;) small.replace(at, 4, "4");
+  EXPECT_EQ(roots(small), (std::vector<std::string>{"%4"}));
+}
+
+// What a reduction evaluates along its own dimension is not repeated where the reduction is moved out of a loop.
+TEST(Fuse, OperandsOfReductionsOfRowsAreNotStored) {
+  const auto graph = ir::parse_graph(R"(graph f(%x: f64[4000, 300]) {
+  %1: f64[4000, 300] = exp(%x)
+  %2: f64[4000, 1] = sum(%1) {dim=[1], keepdim=true, dtype=none}
+  %3: f64[4000, 300] = sub(%x, %2)
+  return %3
+}
+)");
+  EXPECT_EQ(fuse(*graph).steps.size(), 1u);
 }
 
 }  // namespace

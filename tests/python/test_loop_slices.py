@@ -270,6 +270,21 @@ def test_extremum_of_numbers_of_different_types():
     assert got[2:] == expected[2:]
 
 
+def until_stable(a, n):
+    for _ in range(n):
+        a[1:] = a[:-1] * 0.5
+    return a, a.std(ddof=1)
+
+
+def test_method_of_an_array_behind_a_loop_is_compiled_once():
+    compiled = weft.compile(until_stable)
+    before = weft.compiler.stats()["recompiles"]
+    for _ in range(12):
+        a = np.random.default_rng(5).random(20)
+        check_equal(compiled(a.copy(), 40), until_stable(a, 40))
+    assert weft.compiler.stats()["recompiles"] == before
+
+
 @pytest.mark.parametrize("n", [1, 2, 4, 9])
 def test_few_rounds(n):
     for program in PROGRAMS:
