@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/allocation_failure.h"
 #include "weft/env.h"
 #include "weft/error.h"
 
@@ -80,7 +82,7 @@ class Allocator {
   }
 
   void* allocate(size_t nbytes, size_t* capacity) {
-    const size_t size = round_to_class(nbytes);
+    const size_t size = fails() ? 0 : round_to_class(nbytes);
     *capacity = size;
     if (size) {
       std::lock_guard lock(mutex_);
@@ -122,6 +124,8 @@ class Allocator {
     evict(0);
   }
 
+  void fail_after(int64_t successes) { successes_ = successes; }
+
   AllocatorStats stats() {
     std::lock_guard lock(mutex_);
     return stats_;
@@ -142,6 +146,8 @@ class Allocator {
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] { instance().mutex_.unlock(); });
   }
+
+  bool fails() { return successes_ >= 0 && successes_-- == 0; }
 
   // What follows is called with the lock held.
   void count(size_t capacity) {
@@ -180,12 +186,14 @@ class Allocator {
   std::map<size_t, std::vector<void*>> free_;  // kept blocks by capacity
   AllocatorStats stats_;
   size_t limit_;
+  std::atomic<int64_t> successes_{-1};  // of requests until one fails, in tests; negative: none does
 };
 
 }  // namespace
 
 AllocatorStats allocator_stats() { return Allocator::instance().stats(); }
 void empty_allocator_cache() { Allocator::instance().empty_cache(); }
+void fail_allocation_after(int64_t successes) { Allocator::instance().fail_after(successes); }
 size_t allocator_limit() { return Allocator::instance().limit(); }
 void set_allocator_limit(size_t bytes) { Allocator::instance().set_limit(bytes); }
 

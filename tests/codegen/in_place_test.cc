@@ -1,10 +1,20 @@
 // Inputs that are written back: their memory takes the results at once where nothing needs what it held.
+#include <algorithm>
+#include <optional>
+#include <regex>
+
 #include "compare.h"
+#include "core/allocation_failure.h"
+#include "weft/allocator.h"
 
 namespace weft::codegen::testing {
 namespace {
 
 using Tensors = std::vector<Tensor>;
+
+std::string bytes_of(const Tensor& tensor) {
+  return {static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.numel() * itemsize(tensor.dtype()))};
+}
 
 // What the interpreter makes of inputs and what compiled code does; the results in front of the inputs.
 Tensors after(const std::string& text, const Tensors& given, bool compiled) {
@@ -131,6 +141,58 @@ TEST(InPlace, InputsThatShareMemory) {
     };
     const Tensors want = run(false), got = run(true);
     for (size_t i = 0; i < want.size(); ++i) expect_equal(got[i], want[i], 1e-14, "tensor " + std::to_string(i));
+  }
+}
+
+// The kind of the error where allocation number `n` of a run fails; nothing where it has fewer.
+std::optional<ErrorKind> error_of_allocation(int64_t n, const CompiledGraph& graph, const Tensors& inputs) {
+  fail_allocation_after(n);
+  std::optional<ErrorKind> kind;
+  try {
+    graph.run(inputs);
+  } catch (const Error& error) {
+    kind = error.kind();
+  }
+  fail_allocation_after(-1);
+  return kind;
+}
+
+// What %a may hold between two updates: the graph's results with each of them written to it.
+std::vector<std::string> states_of_a(const std::string& text, const Tensors& given) {
+  std::vector<std::string> states;
+  const std::regex update("(%[0-9]+): [^\n]* = slice_update"), write("write %a = %[0-9]+");
+  for (std::sregex_iterator found(text.begin(), text.end(), update), end; found != end; ++found) {
+    const Tensors tensors = after(std::regex_replace(text, write, "write %a = " + found->str(1)), given, false);
+    states.push_back(bytes_of(tensors[tensors.size() - given.size()]));
+  }
+  return states;
+}
+
+// An array holds what the program's own statements leave in it, nothing is lost, and the next run has what it needs.
+TEST(InPlace, WhereAnyAllocationFailsNoStatementIsHalfDone) {
+  for (const std::string text : kGraphs) {
+    SCOPED_TRACE(text);
+    const Shape shape = shape_of_inputs(text);
+    const Tensors given = {sample(shape, DType::F64, 1), sample(shape, DType::F64, 2)};
+    const Tensors want = after(text, given, true);
+    const auto compiled = compile(ir::parse_graph(text));
+    const std::vector<std::string> between = states_of_a(text, given);
+    const size_t num_results = want.size() - given.size();
+    for (int64_t n = 0;; ++n) {
+      const Tensors inputs = {given[0].clone(), given[1].clone()};
+      const size_t allocated = allocator_stats().allocated;
+      const std::optional<ErrorKind> error = error_of_allocation(n, *compiled, inputs);
+      EXPECT_EQ(allocator_stats().allocated, allocated) << "allocation " << n;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        std::vector<std::string> possible = {bytes_of(want[num_results + i])};
+        if (error) possible.push_back(bytes_of(given[i]));
+        if (error && i == 0) possible.insert(possible.end(), between.begin(), between.end());
+        EXPECT_GT(std::count(possible.begin(), possible.end(), bytes_of(inputs[i])), 0) << "allocation " << n << ", input " << i;
+      }
+      if (!error) break;
+      EXPECT_EQ(*error, ErrorKind::Memory);
+      ASSERT_LT(n, 100);
+    }
   }
 }
 
