@@ -4,8 +4,6 @@ import numpy as np
 
 from ._core import operator, plainly, replaces, require
 
-# Up to this many taps a convolution is written out as a sum of shifted products.
-TAPS = 16
 WINDOW_TAPS = 256  # beside this many taps NumPy's sums of products are as fast
 
 
@@ -37,38 +35,30 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     return np.where(np.isnan(x), x, value)[()]
 
 
-def _convolved(a, v, mode):
-    """a is not shorter than v, and v is short."""
-    taps, size = v.shape[0], a.shape[0]
-    if mode == "valid":
-        total = a[taps - 1 :] * v[0]
-        for place in range(1, taps):
-            total = total + a[taps - 1 - place : size - place] * v[place]
-        return total
-    total = None
-    for place in range(taps):
-        zeros = [np.zeros(place, a.dtype), np.zeros(taps - 1 - place, a.dtype)]
-        products = np.concatenate([zeros[0], a * v[place], zeros[1]])
-        total = products if total is None else total + products
-    if mode == "same":
-        start = (taps - 1) // 2
-        total = total[start : start + a.shape[0]]
-    return total
+def _sums_of_windows(a, v):
+    """Results for which all of v lies over a."""
+    windows = operator("unfold", a, dim=0, size=v.shape[0], step=1)
+    return (windows * v[::-1]).sum(axis=1, dtype=a.dtype)
 
 
-def _window_products(a, v, mode):
-    """As _convolved, by the matrix of all windows. Beyond the ends there is no product, not even of zero and infinity."""
+def _window_products(a, v, first, last):
+    """Results first … last - 1 of the full convolution. Beyond the ends there is no product, not even of zero and infinity."""
     taps, size = v.shape[0], a.shape[0]
-    if mode == "valid":
-        return np.matmul(a[np.arange(size - taps + 1)[:, None] + np.arange(taps)], v[::-1])
-    places = np.arange(size + taps - 1)[:, None] + np.arange(1 - taps, 1)
+    places = np.arange(first, last)[:, None] + np.arange(1 - taps, 1)
     inside = (places >= 0) & (places < size)
     products = a[np.clip(places, 0, size - 1)] * v[::-1]
-    total = np.where(inside, products, np.zeros((), a.dtype)).sum(axis=1, dtype=a.dtype)
-    if mode == "same":
-        start = (taps - 1) // 2
-        total = total[start : start + a.shape[0]]
-    return total
+    return np.where(inside, products, np.zeros((), a.dtype)).sum(axis=1, dtype=a.dtype)
+
+
+def _convolved(a, v, first, last):
+    """_window_products, with the matrix of windows at the ends of a only."""
+    taps, size = v.shape[0], a.shape[0]
+    parts = [_sums_of_windows(a, v)]
+    if first < taps - 1:
+        parts = [_window_products(a, v, first, taps - 1), *parts]
+    if size < last:
+        parts = [*parts, _window_products(a, v, size, last)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 @replaces("numpy.convolve")
@@ -81,14 +71,20 @@ def convolve(a, v, mode="full"):
         a, v = v, a
     dtype = np.result_type(a, v)
     a, v = a.astype(dtype), v.astype(dtype)
-    if mode == "valid" and v.shape[0] <= WINDOW_TAPS and dtype.char != "e":
-        windows = operator("unfold", a, dim=0, size=v.shape[0], step=1)
-        return (windows * v[::-1]).sum(axis=1, dtype=dtype)
-    if v.shape[0] <= TAPS:
-        return _convolved(a, v, mode)
-    if v.shape[0] * a.shape[0] > 1 << 22:
+    taps, size = v.shape[0], a.shape[0]
+    first, last = 0, size + taps - 1
+    if mode == "valid":
+        first, last = taps - 1, size
+    elif mode == "same":
+        first = (taps - 1) // 2
+        last = first + size
+    if taps <= WINDOW_TAPS and dtype.char != "e":
+        return _convolved(a, v, first, last)
+    if taps * size > 1 << 22:
         return plainly(np.convolve, a, v, mode)
-    return _window_products(a, v, mode)
+    if mode == "valid":
+        return np.matmul(a[np.arange(size - taps + 1)[:, None] + np.arange(taps)], v[::-1])
+    return _window_products(a, v, first, last)
 
 
 @replaces("numpy.correlate")
@@ -96,10 +92,6 @@ def correlate(a, v, mode="valid"):
     a, v = np.atleast_1d(a), np.atleast_1d(v)
     if a.shape[0] < v.shape[0] or a.dtype.kind == "b":
         return plainly(np.correlate, a, v, mode)
-    if mode == "same" and v.shape[0] % 2 == 0:
-        full = np.convolve(a, np.conjugate(v[::-1]), "full")
-        start = v.shape[0] // 2 if v.shape[0] == a.shape[0] else v.shape[0] // 2
-        return full[start : start + a.shape[0]]
     return np.convolve(a, np.conjugate(v[::-1]), mode)
 
 
