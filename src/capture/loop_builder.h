@@ -257,7 +257,7 @@ class LoopBuilder {
   LoopValue view_subscript(const LoopValue& container, const std::vector<LoopValue>& key);
   LoopValue transposed(const LoopValue& value);
   void slice_bounds(const LoopValue& slice, const std::string& size, std::string* start, std::string* length,
-                    int64_t* step);
+                    std::string* step);
   // False where the value is the view itself.
   void store_view(const LoopValue& view, const LoopValue& value, bool same_kind);
   LoopValue in_place(int op, const LoopValue& a, const LoopValue& b);
@@ -278,6 +278,7 @@ class LoopBuilder {
   LoopValue rows_of(const LoopValue& container, const LoopValue& key);
   std::string masked(const LoopValue& array, const LoopValue& mask);
   LoopValue chosen(const LoopValue& container, const LoopValue& key);
+  LoopValue chosen_rows(const LoopValue& source, const LoopValue& mask);
   void store_chosen(const LoopValue& container, const LoopValue& key, const LoopValue& value);
   void scatter(const LoopValue& container, const LoopValue& key, const LoopValue& value);
 

@@ -91,6 +91,13 @@ LoopValue LoopBuilder::fold(const std::string& name, LoopValue value) {
 // A reduction of two dimensions along one of them.
 LoopValue LoopBuilder::fold_axis(const std::string& name, const LoopValue& value, int64_t axis) {
   if (num_dims(value) == 1 && (axis == 0 || axis == -1)) return fold(name, value);
+  if (name == "mean" && value.dtype == DType::F64 && num_dims(value) == 2 && axis >= -2 && axis <= 1) {
+    const LoopValue source = as_view(materialized(value));
+    const std::string count = source.size(static_cast<int>(axis < 0 ? axis + 2 : axis)).expr;
+    require(fmt::format("{} > 0", count));
+    const LoopValue total = fold_axis("sum", source, axis);
+    return pending("true_divide", {total, loop_numpy(DType::F64, fmt::format("(f64){}", count))});
+  }
   if (num_dims(value) != 2 || axis < -2 || axis > 1) throw LoopUnsupported{"a reduction along this axis"};
   const int reduced = static_cast<int>(axis < 0 ? axis + 2 : axis), kept = 1 - reduced;
   const LoopValue view = as_view(materialized(value));
@@ -210,7 +217,8 @@ LoopValue LoopBuilder::outer_product(const LoopValue& a, const LoopValue& b) {
 }
 
 bool LoopBuilder::is_fold(const std::string& name) {
-  static const std::set<std::string> names = {"sum", "max", "min", "amax", "amin", "argmax", "argmin"};
+  static const std::set<std::string> names = {"sum",  "mean", "max",    "min",
+                                              "amax", "amin", "argmax", "argmin"};
   return names.count(name) > 0;
 }
 

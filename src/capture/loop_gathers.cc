@@ -143,11 +143,26 @@ std::string LoopBuilder::masked(const LoopValue& array, const LoopValue& mask) {
 LoopValue LoopBuilder::chosen(const LoopValue& container, const LoopValue& key) {
   const LoopValue mask = as_view(materialized(key)), source = as_view(container);
   parts_.insert(parts_.end(), {mask, source});
+  if (mask.dims == 1 && source.dims == 2) return chosen_rows(source, mask);
   const std::string both = masked(source, mask);
   const std::string count = temporary("i64", fmt::format("count_chosen({})", both));
   const LoopValue result = allocated(source.dtype, {count});
   emit(fmt::format("take_chosen({}, {}, {}, {});", both, source.items[0].expr, two_dimensions(source),
                    result.items[0].expr));
+  return result;
+}
+
+// Rows of a matrix, by a mask.
+LoopValue LoopBuilder::chosen_rows(const LoopValue& source, const LoopValue& mask) {
+  require_equal_sizes(source.size(0).expr, mask.size(0).expr);
+  const std::string rows =
+      fmt::format("{}, {}, {}", mask.size(0).expr, mask.items[0].expr, mask.stride(0).expr);
+  const std::string count =
+      temporary("i64", fmt::format("count_chosen(1L, {}, {}, 0L, {})", mask.size(0).expr, mask.items[0].expr,
+                                   mask.stride(0).expr));
+  const LoopValue result = allocated(source.dtype, {count, source.size(1).expr});
+  emit(fmt::format("take_chosen_rows({}, {}, {}, {}, {}, {});", rows, source.items[0].expr,
+                   source.stride(0).expr, source.size(1).expr, source.stride(1).expr, result.items[0].expr));
   return result;
 }
 

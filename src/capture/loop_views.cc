@@ -90,7 +90,7 @@ LoopValue LoopBuilder::transposed(const LoopValue& value) {
 
 // Python's slice.indices().
 void LoopBuilder::slice_bounds(const LoopValue& slice, const std::string& size, std::string* start,
-                               std::string* length, int64_t* step) {
+                               std::string* length, std::string* step) {
   const auto bound = [&](const LoopValue& given, const std::string& missing, bool forward) {
     if (is_none(given)) return missing;
     if (given.known == 0 && forward) return std::string("0L");
@@ -99,19 +99,23 @@ void LoopBuilder::slice_bounds(const LoopValue& slice, const std::string& size, 
     return temporary("i64", fmt::format("{}{}({}, {})", nonnegative ? "clamped" : "clamped_index",
                                         forward ? "" : "_back", index, size));
   };
-  *step = 1;
-  if (!is_none(slice.items[2])) {
-    if (!slice.items[2].known || *slice.items[2].known == 0 || std::abs(*slice.items[2].known) > 1 << 20)
-      throw LoopUnsupported{"a slice whose step is not a constant"};
-    *step = *slice.items[2].known;
+  bool forward = true;
+  *step = "1L";
+  if (const LoopValue& given = slice.items[2]; given.known) {
+    if (*given.known == 0 || std::abs(*given.known) > 1 << 20)
+      throw LoopUnsupported{"a slice with this step"};
+    *step = fmt::format("{}L", *given.known);
+    forward = *given.known > 0;
+  } else if (!is_none(given)) {
+    *step = temporary("i64", as_index(given));
+    require(fmt::format("{0} > 0 && {0} < (1L << 40)", *step));
   }
-  const bool forward = *step > 0;
   *start = bound(slice.items[0], forward ? "0L" : fmt::format("({} - 1)", size), forward);
   const std::string stop = bound(slice.items[1], forward ? size : "-1L", forward);
-  if (*step == 1)
+  if (*step == "1L")
     *length = *start == "0L" ? stop : temporary("i64", fmt::format("maximum<i64>(0, {} - {})", stop, *start));
   else
-    *length = temporary("i64", fmt::format("slice_length({}, {}, {}L)", *start, stop, *step));
+    *length = temporary("i64", fmt::format("slice_length({}, {}, {})", *start, stop, *step));
 }
 
 // A key's parts, one for each dimension and new axis; an ellipsis filled in.
@@ -163,11 +167,11 @@ LoopValue LoopBuilder::view_subscript(const LoopValue& container, const std::vec
       continue;
     }
     std::string start, length;
-    int64_t step;
+    std::string step;
     slice_bounds(part, size, &start, &length, &step);
     if (start != "0L") pointer += fmt::format(" + {}", times(start, stride));
     sizes.push_back(loop_int(length, true));
-    strides.push_back(stride_value(times(stride, fmt::format("{}L", step))));
+    strides.push_back(stride_value(times(stride, step)));
     if (strides.back().expr.find(' ') != std::string::npos)
       strides.back().expr = temporary("i64", strides.back().expr);
   }

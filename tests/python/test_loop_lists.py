@@ -148,6 +148,42 @@ def updates(A, x, y):
     return A, scratch
 
 
+def sieve(n):
+    is_prime = np.ones(n + 1, dtype=bool)
+    is_prime[:2] = False
+    p = 2
+    while p * p <= n:
+        if is_prime[p]:
+            is_prime[p * p :: p] = False
+        p += 1
+    return is_prime
+
+
+def strides(x, steps):
+    total = 0.0
+    for i in range(len(steps)):
+        total += x[i :: steps[i]].sum()
+        x[: 30 : steps[i]] += 1
+    return total, x
+
+
+def clusters(X, C, rounds):
+    label = np.zeros(len(X), dtype=int)
+    for _ in range(rounds):
+        for i in range(len(X)):
+            best = np.inf
+            for c in range(len(C)):
+                d = np.sum((X[i] - C[c]) ** 2)
+                if d < best:
+                    best = d
+                    label[i] = c
+        for c in range(len(C)):
+            members = X[label == c]
+            if len(members) > 0:
+                C[c] = members.mean(axis=0)
+    return label, C
+
+
 # ---- what must stay as in Python ----
 
 
@@ -211,6 +247,11 @@ CASES = [
     (knapsack, [3, 4, 7, 8, 9], [4, 5, 10, 11, 13], 60),
     (primes, 300),
     (digits, 400),
+    (sieve, 500),
+    (strides, np.arange(50.0), np.array([1, 2, 3, 7, 100, 1 << 50, 4, 5, 6])),
+    (strides, np.arange(50.0), np.array([3, 2, -1, 7, -4, 2])),
+    (strides, np.arange(50.0), np.array([3, 2, 0, 7])),
+    (clusters, seeded(1).random((40, 3)), seeded(2).random((5, 3)), 5),
     (matches, seeded().integers(0, 2, 200), np.array([0, 1, 0])),
     (moving_means, seeded().random(60), 5),
     (life, (seeded().random((12, 12)) < 0.4).astype(int), 4),
