@@ -3,7 +3,9 @@
 
 Every implementation runs in a process of its own, pinned to the same cores; they are timed in turn, round after
 round, and the figures are medians. A first call is timed in processes that have just started, with an empty disk
-cache and with a filled one. The table is also written as Markdown, and everything as JSON, to build/bench.
+cache and with a filled one. Peak memory is that of one later call, its results included, after what is kept for the
+next allocation was given back: code and the compiler's own memory are not in it. The table is also written as Markdown, and everything as
+JSON, to build/bench.
 """
 
 from __future__ import annotations
