@@ -85,6 +85,8 @@ V as_contiguous(Evaluator& ev, CallArgs& args) {
   const DType dtype =
       bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : array->tensor.dtype();
   if (array->tensor.dim() == 0) {
+    if (is_array && dtype == array->tensor.dtype())
+      return view(array, ops::call1("reshape", {array->tensor}, {{"shape", SymShape{Sym(1)}}}));
     return array_value(
         ops::call1("reshape", {copy_tensor(array->tensor, dtype)}, {{"shape", SymShape{Sym(1)}}}));
   }

@@ -97,6 +97,7 @@ Tensor number(int64_t value, DType dtype) { return Tensor::scalar(Scalar(value),
 
 // initial= as a value of the result's dtype.
 Tensor initial_value(Evaluator& ev, const Reduction& r, DType dtype) {
+  check_storable(ev, r.initial, dtype);
   const Tensor value = as_tensor(ev, r.initial);
   if (value.dim() != 0 || (is_inexact(value.dtype()) && !is_inexact(dtype)) || is_complex(value.dtype()))
     graph_break("a reduction with this initial=");

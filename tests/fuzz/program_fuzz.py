@@ -31,6 +31,7 @@ import program_loops
 from program_shrink import shrink
 from program_values import (  # noqa: F401  (the corpus imports them from here)
     SECONDS_PER_PLAIN_RUN,
+    SECONDS_PER_RUN,
     UNORDERED_ZEROS,
     Argument,
     Difference,
@@ -41,6 +42,7 @@ from program_values import (  # noqa: F401  (the corpus imports them from here)
     run,
     shares,
 )
+from program_variants import variants
 
 GENERATORS = {"arrays": program_arrays.generate, "loops": program_loops.generate}
 # How the compiled function is executed: environment variables.
@@ -92,7 +94,7 @@ class TooLong(Exception):
     """NumPy itself does not get through the program."""
 
 
-def check(program, modes=("interpreted", "compiled"), layouts=True):
+def check(program, modes=("interpreted", "compiled"), layouts=True, others=False):
     """Raises Difference where the compiled function and the plain one disagree, TooLong where that is not known."""
     import weft
 
@@ -107,6 +109,8 @@ def check(program, modes=("interpreted", "compiled"), layouts=True):
             compiled = weft.compile(program.function())
             for call in ("first call", "second call"):
                 compare_run(f"{mode}, {call}", program, run(compiled, program), expected, layouts)
+            if others and program.exact:
+                check_variants(mode, program, compiled)
         finally:
             for name, value in saved.items():
                 if value is None:
@@ -115,9 +119,20 @@ def check(program, modes=("interpreted", "compiled"), layouts=True):
                     os.environ[name] = value
 
 
-def fails(program, modes=("interpreted", "compiled"), layouts=True):
+def check_variants(mode, program, compiled):
+    """The same compiled function called with other arguments, and with its first ones again."""
+    plain = program.function()
+    for number, other in enumerate(variants(program, len(program.source()))):
+        expected = run(plain, other, SECONDS_PER_RUN)
+        try:
+            compare_run(f"{mode}, other arguments {number}", other, run(compiled, other), expected, layouts=False)
+        except Difference as difference:
+            raise Difference(f"{difference}\nwith {other.arguments}") from None
+
+
+def fails(program, modes=("interpreted", "compiled"), layouts=True, others=False):
     try:
-        check(program, modes, layouts)
+        check(program, modes, layouts, others)
     except Difference as difference:
         return str(difference)
     except TooLong:
@@ -137,7 +152,7 @@ def write_case(folder, name, program, message):
     path.write_text(
         f'"""{first}"""\n\nfrom program_fuzz import Argument, Number, Program  # noqa: F401\n\n'
         f"PROGRAM = Program(\n    [\n{arguments}    ],\n    {program.statements!r},\n    {program.results!r},\n"
-        f"    {program.bounds!r},\n)\n"
+        f"    {program.bounds!r},\n    {program.exact!r},\n)\n"
     )
     return path
 
@@ -200,7 +215,7 @@ class Worker:
 
     def one(self, seed, program, modes):
         try:
-            message = fails(program, modes, self.options.layouts)
+            message = fails(program, modes, self.options.layouts, self.options.others)
         except TooLong:
             return
         self.state[1] += 1
@@ -209,8 +224,8 @@ class Worker:
             return
         self.state[3] += 1
         if self.options.shrink:
-            program = shrink(program, lambda p: fails(p, modes, self.options.layouts), message)
-            message = fails(program, modes, self.options.layouts) or message
+            program = shrink(program, lambda p: fails(p, modes, self.options.layouts, self.options.others), message)
+            message = fails(program, modes, self.options.layouts, self.options.others) or message
         print(f"seed {seed}: {message}\n{program.source()}{program.arguments}\n", flush=True)
         if self.options.corpus:
             print(f"written to {write_case(self.options.corpus, f'seed_{seed}', program, message)}", flush=True)
@@ -237,6 +252,7 @@ def main():
     parser.add_argument("--kinds", default="arrays,loops", help="of programs")
     parser.add_argument("--corpus", type=pathlib.Path, help="write shrunk failures to this folder")
     parser.add_argument("--values", dest="layouts", action="store_false", help="memory order and aliasing are not compared")
+    parser.add_argument("--others", action="store_true", help="call compiled functions with other arguments, too")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     options = parser.parse_args()
     options.kinds = options.kinds.split(",")

@@ -100,6 +100,8 @@ class Program:
     results: list
     # How far elements may be from NumPy's, by name: of results, and of arguments afterwards. Absent: equal.
     bounds: dict = dataclasses.field(default_factory=dict)
+    # Every value is equal to NumPy's, also with other arguments.
+    exact: bool = False
 
     def source(self, name="program"):
         names = ", ".join(f"a{i}" for i in range(len(self.arguments)))

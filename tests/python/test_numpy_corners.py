@@ -88,6 +88,13 @@ def test_where_with_a_complex_number():
         lambda a: np.choose(1, [a[0], a[1]]),
         lambda a: np.vecdot(a[0], a[1]),
         lambda a: np.vecdot(a, a[:1]),
+        lambda a: a.reshape(3, -1, order="F"),
+        lambda a: a[:0].reshape(0, -1, order="F"),
+        lambda a: a.reshape(2, 3, order="F"),
+        lambda a: a.reshape(2, -1, order="F"),
+        lambda a: np.unstack(a[0]),
+        lambda a: np.correlate(a[:0], a[:0]),
+        lambda a: np.min(a.astype(np.uint16), where=a > 0, initial=-2),
         lambda a: np.moveaxis(a[0], 0, -1),
         lambda a: np.moveaxis(a.reshape(2, 2), [0, 0], [0, 1]),
         lambda a: np.moveaxis(a.reshape(2, 2), [0, 1], [1, 1]),
@@ -103,6 +110,15 @@ def test_arguments_reach_numpy(program):
 def test_products_over_no_elements_are_zero(dtype):
     check(lambda a, b: a @ b, np.zeros((5, 17, 0), dtype), np.zeros(0, dtype))
     check(lambda a, b: a @ b, np.zeros((3, 5, 0), dtype), np.zeros((0, 4), dtype))
+
+
+def test_a_contiguous_single_element_is_a_view():
+    def program(x):
+        one = np.ascontiguousarray(x)
+        one[0] = 7
+        return x
+
+    check(program, np.array(3.0))
 
 
 def test_put_in_a_single_element():

@@ -90,7 +90,7 @@ def convolve(a, v, mode="full"):
 @replaces("numpy.correlate")
 def correlate(a, v, mode="valid"):
     a, v = np.atleast_1d(a), np.atleast_1d(v)
-    if a.shape[0] < v.shape[0] or a.dtype.kind == "b":
+    if a.shape[0] < v.shape[0] or v.shape[0] == 0 or a.dtype.kind == "b":
         return plainly(np.correlate, a, v, mode)
     return np.convolve(a, np.conjugate(v[::-1]), mode)
 

@@ -92,7 +92,10 @@ def dsplit(ary, indices_or_sections):
 
 @replaces("numpy.unstack")
 def unstack(x, /, *, axis=0):
-    x = np.moveaxis(np.asarray(x), axis, 0)
+    given, x = x, np.asarray(x)
+    if axis_of(axis, x.ndim) is None:
+        return plainly(np.unstack, given, axis=axis)
+    x = np.moveaxis(x, axis, 0)
     return tuple([x[i] for i in range(x.shape[0])])
 
 
@@ -239,6 +242,11 @@ def reshape(a, /, shape, order="C", *, copy=None):
     if order != "F" or copy is not None:
         return plainly(np.reshape, a, shape, order, copy=copy)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    known = [size for size in shape if size != -1]
+    whole = product_of(known)
+    unknown = len(shape) - len(known)
+    if unknown > 1 or (a.size != whole if unknown == 0 else whole == 0 or a.size % whole != 0):
+        return plainly(np.reshape, a, shape, order)  # which does not fit, and whose shape the error names
     return a.T.reshape(shape[::-1]).T
 
 
