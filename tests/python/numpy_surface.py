@@ -362,7 +362,9 @@ made of them (`sum`, `mean`, `var`, `dot`, `matmul`, `cumsum`, linear algebra) d
 relative error of at most n times the machine epsilon for n terms, and elementary functions (`exp`, `sin`, ...) stay
 within the error that docs/operators.md states for each. Eigenvectors, singular vectors and the like are unique up to
 their sign only. Products of complex numbers differ by the last place: NumPy fuses their multiplications and additions
-where the processor can. Where a partial sum may overflow, one order may reach an infinity that another does not. What
+where the processor can. Where a partial sum may overflow, one order may reach an infinity that another does not. Which of
+0.0 and -0.0 an extreme, a sort, a quantile or a set operation gives, and the sign of a sum of zeros, follow NumPy's vector
+instructions; which parts of a sum of products of infinite complex numbers are NaN follows the order. What
 NumPy gives read-only (`broadcast_to`, the imaginary part of real numbers) may be an array of its own. Arrays of three and more dimensions that are computed from permuted ones come in C order.
 
 Compiled code gives no RuntimeWarning at a division by zero, an overflow or an invalid operation. Where `numpy.errstate`
