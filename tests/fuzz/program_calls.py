@@ -34,7 +34,7 @@ np.einsum("ij->ji", x) | np.einsum("ii->i", x) | np.einsum("i...->...i", x) | np
 np.unique(x, return_counts=True) | np.union1d(x, y) | np.intersect1d(x, y) | np.setdiff1d(x, y) | np.nonzero(x) | np.argwhere(x > 0) | np.extract(x > 0, x)
 x.real | x.imag | np.conj(x) | np.isreal(x) | x.view(x.dtype) | x.squeeze() | np.squeeze(x[None]) | np.broadcast_to(x, (2, *x.shape)) + 0 | x.ravel("K") | x.copy("K")
 np.left_shift(x, k) | np.floor_divide(x, k) | np.remainder(x, -3) | np.fmod(x, 3) | divmod(x, 3) | np.gcd(x, k) | np.lcm(x, k) | np.heaviside(x, 0.5) | np.copysign(x, -1)
-np.modf(x) | np.frexp(x) | np.ldexp(x, k) | np.logical_not(x) | np.invert(x) | np.partition(x, 0)[:1] | np.sort(x)[::-1] | np.bincount(np.abs(x)) | np.round(x) | np.around(x, 1)
+np.modf(x) | np.frexp(x) | np.ldexp(x, k) | np.logical_not(x) | np.invert(x) | np.partition(x, 0)[:1] | np.sort(x)[::-1] | np.bincount(np.abs(x) % 9) | np.round(x) | np.around(x, 1)
 np.swapaxes(x, 0, -1) | np.flip(x) | np.fliplr(x) | np.array([x, x]) | np.array_equiv(x, x) | np.trim_zeros(x) | np.indices((2, k))[1] | np.tri(k) | np.eye(k, dtype=np.int8)
 np.arange(k, dtype=x.dtype) | np.linspace(0, 4, 5) | np.ones(k, np.float32) | np.empty_like(x).shape | len(x) | x.shape | x.ndim | x.size | x.nbytes | x.dtype.itemsize | x.T.shape
 """)
