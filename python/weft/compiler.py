@@ -47,7 +47,8 @@ def reset():
 
 
 def stats():
-    """Counters since the start or reset(): calls, captures, graphs, breaks, recompiles, kernels, eager_calls, runs."""
+    """Counters since the start or reset(): calls, captures, graphs, breaks, recompiles, kernels, eager_calls, runs, and
+    warning_runs: how often NumPy ran compiled code's part again, because it may have to warn."""
     return _C._stats()
 
 

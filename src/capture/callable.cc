@@ -233,9 +233,9 @@ PyObject* reset(PyObject*, PyObject*) {
 
 PyObject* stats(PyObject*, PyObject*) {
   const Counters& c = counters();
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "calls", c.calls, "captures", c.captures,
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "calls", c.calls, "captures", c.captures,
                        "graphs", c.graphs, "breaks", c.breaks, "recompiles", c.recompiles, "kernels",
-                       c.kernels, "eager_calls", c.eager_calls, "runs", c.runs);
+                       c.kernels, "eager_calls", c.eager_calls, "runs", c.runs, "warning_runs", c.warning_runs);
 }
 
 // Graphs, guards and kernels of the calls with weft tensors.

@@ -1,5 +1,6 @@
 // Names, attributes, jumps, exceptions and calls, performed for real.
 #include "capture/concrete.h"
+#include "capture/program_frame.h"
 
 namespace weft::capture {
 
@@ -285,29 +286,61 @@ bool step_control(Frame& frame, const Instruction& in) {
   }
 }
 
+namespace {
+
+bool is_plain(const Ref& value) {
+  return value && (PyLong_CheckExact(value.get()) || PyFloat_CheckExact(value.get()) || PyUnicode_CheckExact(value.get()));
+}
+
+// May the instruction run code that asks for the frame it is called from, as NumPy's does to warn?
+bool may_warn(Frame& frame, const Instruction& in) {
+  switch (in.op) {
+    case Op::Call:
+    case Op::CallKw:
+    case Op::CallEx: return true;
+    case Op::Binary:
+    case Op::Compare: return !is_plain(peek(frame, 1)) || !is_plain(peek(frame, 2));
+    case Op::Negative:
+    case Op::Invert: return !is_plain(peek(frame, 1));
+    case Op::StoreSubscript: {
+      PyObject* container = peek(frame, 2).get();
+      return !PyList_CheckExact(container) && !PyDict_CheckExact(container);
+    }
+    case Op::StoreSlice: return true;
+    default: return false;
+  }
+}
+
+void perform(Frame& frame, const Instruction& in) {
+  if (step_data(frame, in) || step_names(frame, in) || step_control(frame, in) || step_calls(frame, in)) return;
+  PyErr_Format(PyExc_SystemError, "weft cannot perform instruction %s", std::string(op_name(in.op)).c_str());
+  throw PythonError{};
+}
+
+}  // namespace
+
 StepResult step(State& state, Ref& result) {
   Frame& frame = state.frames.back();
   const Instruction& in = frame.code->instructions[static_cast<size_t>(frame.ip)];
   if (in.op == Op::Return) {
     Ref value = pop(frame);
     if (frame.on_return == OnReturn::Instance) value = frame.extra;
+    const bool is_discarded = frame.on_return == OnReturn::Discard;
     state.frames.pop_back();
     if (state.frames.empty()) {
       result = std::move(value);
       return StepResult::Returned;
     }
-    push(state.frames.back(), std::move(value));
+    if (!is_discarded) push(state.frames.back(), std::move(value));
     return StepResult::Next;
   }
   const int instruction = frame.ip;
   try {
     ++frame.ip;
-    if (!step_data(frame, in) && !step_names(frame, in) && !step_control(frame, in) &&
-        !step_calls(frame, in)) {
-      PyErr_Format(PyExc_SystemError, "weft cannot perform instruction %s",
-                   std::string(op_name(in.op)).c_str());
-      throw PythonError{};
-    }
+    if (may_warn(frame, in))
+      in_program_frame(state, instruction, [&] { perform(frame, in); });
+    else
+      perform(frame, in);
   } catch (const PythonError&) {
     frame.ip = instruction;
     unwind(state);

@@ -1,47 +1,65 @@
 #include "capture/error_state.h"
 
+#include <string_view>
+
 #include "capture/py.h"
+#include "runtime/float_flags.h"
 
 namespace weft::capture {
 
 namespace {
 
-// NumPy's context variable of the state, and the value it has where nothing was set; null in other versions.
+// What the state asks for; of underflow, only whether it is handled.
+struct Actions {
+  bool more_than_warnings = false;
+  unsigned warned = runtime::kFloatFlags;
+};
+
+Actions read_actions() {
+  Ref numpy = checked(PyImport_ImportModule("numpy")),
+      state = checked(PyObject_CallMethod(numpy.get(), "geterr", nullptr));
+  Actions actions;
+  PyObject *key, *value;
+  for (Py_ssize_t position = 0; PyDict_Next(state.get(), &position, &key, &value);) {
+    const std::string action = utf8(value), kind = utf8(key);
+    const unsigned flag = kind == "divide"    ? runtime::kDivideByZero
+                          : kind == "over"    ? runtime::kOverflow
+                          : kind == "invalid" ? runtime::kInvalid
+                                              : 0;
+    if (action != "ignore" && action != "warn") actions.more_than_warnings = true;
+    if (action != "warn") actions.warned &= ~flag;
+  }
+  return actions;
+}
+
+// NumPy's context variable of the state, null in other versions, and what the last value that was met asks for.
 struct StateVariable {
-  Ref variable, standard;
+  Ref variable, last;
+  Actions actions;
   StateVariable() {
     Ref umath = Ref::steal(PyImport_ImportModule("numpy._core.umath"));
     if (umath) variable = Ref::steal(PyObject_GetAttrString(umath.get(), "_extobj_contextvar"));
     PyErr_Clear();
-    if (!variable) return;
-    Ref context = checked(PyContext_New());  // an empty one: the variable has its default there
-    if (PyContext_Enter(context.get()) < 0) throw PythonError{};
-    PyObject* value = nullptr;
-    if (PyContextVar_Get(variable.get(), nullptr, &value) == 0) standard = Ref::steal(value);
-    if (PyContext_Exit(context.get()) < 0) throw PythonError{};
   }
 };
 
-bool asks_for_more_than_warnings() {
-  Ref numpy = checked(PyImport_ImportModule("numpy")),
-      state = checked(PyObject_CallMethod(numpy.get(), "geterr", nullptr));
-  PyObject *key, *value;
-  for (Py_ssize_t position = 0; PyDict_Next(state.get(), &position, &key, &value);) {
-    const std::string action = utf8(value);
-    if (action != "ignore" && action != "warn") return true;
+const Actions& current_actions() {
+  static auto& state = *new StateVariable;  // as long as the process
+  if (!state.variable) return state.actions;
+  PyObject* value = nullptr;
+  if (PyContextVar_Get(state.variable.get(), nullptr, &value) < 0) throw PythonError{};
+  Ref current = Ref::steal(value);
+  if (!(current == state.last) || !state.last) {
+    state.actions = read_actions();
+    state.last = std::move(current);
   }
-  return false;
+  return state.actions;
 }
 
 }  // namespace
 
-bool floating_point_errors_are_handled() {
-  static const auto& state = *new StateVariable;  // as long as the process
-  if (!state.variable || !state.standard) return false;
-  PyObject* value = nullptr;
-  if (PyContextVar_Get(state.variable.get(), nullptr, &value) < 0) throw PythonError{};
-  const Ref current = Ref::steal(value);
-  return current.get() != state.standard.get() && asks_for_more_than_warnings();
-}
+bool floating_point_errors_are_handled() { return current_actions().more_than_warnings; }
+
+unsigned flags_to_warn_of() { return current_actions().warned; }
 
 }  // namespace weft::capture

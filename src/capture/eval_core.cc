@@ -1,6 +1,10 @@
 // The evaluator's main loop, jumps, names and containers.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include "capture/concrete.h"
 #include "capture/evaluator.h"
 #include "capture/numpy_api.h"
@@ -18,6 +22,15 @@ std::shared_ptr<const std::string> file_of(const Code& code) {
   auto& file = files[&code];
   if (!file) file = std::make_shared<const std::string>(code.file());
   return file;
+}
+
+// An iterator of the interpreter's own that an earlier segment has made: Python takes its next element.
+bool is_begun(const V& iterator) {
+  static constexpr std::string_view kTypes[] = {"list_iterator",       "tuple_iterator",   "range_iterator",
+                                                "dict_itemiterator",   "dict_keyiterator", "dict_valueiterator",
+                                                "list_reverseiterator", "zip",             "enumerate"};
+  return iterator->kind == Kind::Opaque &&
+         std::find(std::begin(kTypes), std::end(kTypes), Py_TYPE(iterator->object.get())->tp_name) != std::end(kTypes);
 }
 
 }  // namespace
@@ -59,7 +72,7 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
 std::shared_ptr<Variant> Evaluator::evaluate() {
   ops::TracerScope scope(&tracer_);
   std::string reason;
-  bool is_sized = false;
+  bool is_planned = false;
   while (true) {
     const size_t depth = frames_.size() - 1;
     const int at = frame().ip;
@@ -82,7 +95,7 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       continue;
     } catch (const GraphBreak& signal) {
       reason = signal.reason;
-      is_sized = signal.is_sized;
+      is_planned = signal.is_planned;
     } catch (const Error& error) {
       // A user error becomes NumPy's own when the operation is performed for real.
       reason = error.what();
@@ -95,7 +108,7 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     frames_.resize(depth + 1);
     frame().ip = at;
     finish_break(reason);
-    variant_->ends_sized = is_sized;
+    variant_->ends_planned = is_planned;
     return variant_;
   }
 }
@@ -113,8 +126,9 @@ void Evaluator::run_instruction() {
 void Evaluator::execute_return() {
   V value = top();
   if (frame().on_return == OnReturn::Instance) value = frame().extra;
+  const bool is_discarded = frame().on_return == OnReturn::Discard;
   frames_.pop_back();
-  push(std::move(value));
+  if (!is_discarded) push(std::move(value));
 }
 
 void Evaluator::execute(const Instruction& in) {
@@ -177,6 +191,7 @@ bool Evaluator::execute_control(const Instruction& in) {
       return true;
     }
     case Op::ForIter: {
+      if (is_begun(realize(top()))) throw GraphBreak{.reason = "the next round of a loop", .is_planned = true};
       V item = next(top());
       if (item) {
         push(item);

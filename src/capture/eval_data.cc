@@ -94,6 +94,11 @@ bool Evaluator::execute_data(const Instruction& in) {
       return true;
     }
     case Op::StoreSubscript:
+      if (const size_t depth = frames_.size(); enter_store(top(2), top(1), top(3))) {
+        auto& stack = frames_[depth - 1].stack;
+        stack.resize(stack.size() - 3);
+        return true;
+      }
       store_subscript(top(2), top(1), top(3));
       drop(3);
       return true;

@@ -229,6 +229,17 @@ bool Evaluator::enter_subscript(const V& container, const V& key) {
   return true;
 }
 
+bool Evaluator::enter_store(const V& container, const V& key, const V& value) {
+  if (realize(container)->kind != Kind::Array || !selects_by_mask(*this, key)) return false;
+  realize(value);
+  if (value->kind != Kind::List && value->kind != Kind::Tuple && (value->kind != Kind::Array || value->tensor.dim() == 0))
+    return false;
+  CallArgs args;
+  args.args = {container, key, value};
+  enter(find_method_replacement("__setitem__"), std::move(args), OnReturn::Discard);
+  return true;
+}
+
 V Evaluator::subscript(const V& container, const V& key) {
   realize(container);
   realize(key);

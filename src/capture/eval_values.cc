@@ -135,36 +135,33 @@ void Evaluator::realize_float(const V& value) {
   variant_->inputs.push_back({GraphInput::Type::Float, reg, DType::F64});
 }
 
-// A method that was looked up before the segment began: what differs from call to call is the array.
-bool Evaluator::realize_array_method(const V& value) {
-  PyObject* object = value->object.get();
-  if (!PyCFunction_CheckExact(object)) return false;
-  PyObject* self = PyCFunction_GET_SELF(object);
-  if (!self || !PyArray_CheckExact(self)) return false;
-  const auto part = [&](const char* name) {
-    return make_source({.step = Source::Step::Attribute,
-                        .base = value->source,
-                        .key = checked(PyUnicode_InternFromString(name)),
-                        .object = {},
-                        .object2 = {}});
+// A list, a dict or an array: a method bound to it is made anew each time it is looked up.
+static bool has_identity(PyObject* object) {
+  return object && (PyList_CheckExact(object) || PyDict_CheckExact(object) || PyArray_CheckExact(object));
+}
+
+// `list.append` of a list, looked up by an earlier segment.
+void Evaluator::realize_builtin_method(const V& value) {
+  const auto attribute = [&](const char* name) {
+    const Ref key = checked(PyUnicode_InternFromString(name)), object = checked(PyObject_GetAttr(value->object.get(), key.get()));
+    return lazy_value(object.get(), make_source({.step = Source::Step::Attribute,
+                                                 .base = value->source,
+                                                 .key = key,
+                                                 .object = {},
+                                                 .object2 = {}}));
   };
-  Ref name = checked(PyObject_GetAttrString(object, "__name__"));
-  const SourceRef source = part("__name__");
-  Guards& guards = variant_->guards;
-  guards.type(value->source, &PyCFunction_Type);
-  guards.add({.op = GuardOp::Equal, .a = guards.load(source), .object = name.get()},
-             fmt::format("{} == {}", source->str(), short_repr(name.get())));
-  value->items = {lazy_value(self, part("__self__"))};
-  value->name = utf8(name.get());
+  variant_->guards.type(value->source, &PyCFunction_Type);
+  const V name = realize(attribute("__name__")), self = attribute("__self__");
+  value->name = utf8(name->object.get());
+  value->items = {unify(self)};
   value->kind = Kind::Bound;
-  return true;
 }
 
 void Evaluator::realize_object(const V& value) {
   PyObject* object = value->object.get();
   PyTypeObject* type = Py_TYPE(object);
   Guards& guards = variant_->guards;
-  if (realize_array_method(value)) return;
+  if (type == &PyCFunction_Type && has_identity(PyCFunction_GET_SELF(object))) return realize_builtin_method(value);
   if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type ||
       (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
       find_lowering(object) || find_replacement(object) || compiled_function(object) || is_weft_operator(object)) {

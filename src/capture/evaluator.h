@@ -92,6 +92,8 @@ class Evaluator {
   // Enters the Python function that answers the subscript, where there is one.
   bool enter_subscript(const V& container, const V& key);
   void store_subscript(const V& container, const V& key, const V& value);
+  // The same for an assignment of several values.
+  bool enter_store(const V& container, const V& key, const V& value);
   V contains(const V& container, const V& item);
   V iterator(const V& value);
   // The next element, or null when exhausted.
@@ -153,8 +155,8 @@ class Evaluator {
   void note_backward_jump(int target);
   bool ends_at_loop(std::string* reason);
 
-  bool realize_array_method(const V& value);
   void realize_object(const V& value);
+  void realize_builtin_method(const V& value);
   void realize_int(const V& value);
   void realize_float(const V& value);
   V load_global(PyObject* name);

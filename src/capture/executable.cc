@@ -1,8 +1,11 @@
 // What runs a captured graph: compiled code, or the interpreter where nothing can compile.
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "capture/variant.h"
 #include "codegen/compiled_graph.h"
+#include "runtime/float_flags.h"
 #include "runtime/log.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -13,11 +16,32 @@ namespace {
 
 class Compiled final : public Executable {
  public:
-  explicit Compiled(std::shared_ptr<codegen::CompiledGraph> graph) : graph_(std::move(graph)) {}
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override { return graph_->run(inputs); }
+  Compiled(std::shared_ptr<codegen::CompiledGraph> graph, bool updates_inputs)
+      : graph_(std::move(graph)), updates_inputs_(updates_inputs) {}
+
+  // A watched graph leaves its inputs alone until the end, which costs time and memory where it updates them. Such a one is
+  // watched until a run raises no flags, and again after a run that did.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override {
+    const unsigned watched = runtime::watched_flags();
+    if (!updates_inputs_ || !watched) return graph_->run(inputs);
+    if (!is_calm_ || (watched & runtime::kEveryRun)) {
+      std::vector<Tensor> outputs = graph_->run(inputs);
+      is_calm_ = !runtime::are_flags_due();
+      return outputs;
+    }
+    std::vector<Tensor> outputs;
+    {
+      const runtime::FlagWatch none(0);
+      outputs = graph_->run(inputs);
+    }
+    is_calm_ = runtime::flags_pass();
+    return outputs;
+  }
 
  private:
   std::shared_ptr<codegen::CompiledGraph> graph_;
+  const bool updates_inputs_;
+  mutable std::atomic<bool> is_calm_ = false;
 };
 
 class Interpreted final : public Executable {
@@ -43,7 +67,7 @@ std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, st
     std::shared_ptr<codegen::CompiledGraph> compiled = codegen::compile(std::move(graph), options);
     for (const codegen::KernelInfo& kernel : compiled->kernels())
       kernels->push_back({kernel.name, kernel.source, kernel.compile_ms, kernel.from_cache});
-    return std::make_shared<Compiled>(std::move(compiled));
+    return std::make_shared<Compiled>(std::move(compiled), !original->write_backs.empty());
   } catch (const Error& error) {
     log::warning(
         fmt::format("weft.compile: the graph '{}' cannot be compiled and runs operator by operator: {}",

@@ -144,9 +144,9 @@ V require(Evaluator& ev, CallArgs& args) {
 // A function of weft's operators, the size of whose result depends on values, runs between two segments.
 V sized(Evaluator& ev, CallArgs& args) {
   const Ref function = args.args.empty() ? Ref() : ev.constant(args.args[0]);
-  throw GraphBreak{fmt::format("the size of what {} gives depends on values",
+  throw GraphBreak{.reason = fmt::format("the size of what {} gives depends on values",
                                function ? callable_name(function.get()) : std::string("a function")),
-                   true};
+                   .is_planned = true};
 }
 
 }  // namespace

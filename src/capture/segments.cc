@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "capture/error_state.h"
+#include "capture/float_warnings.h"
 #include "runtime/log.h"
 #include "weft/error.h"
 
@@ -77,6 +78,11 @@ bool concrete_only(Op op) {
     case Op::MatchKeys: return true;
     default: return false;
   }
+}
+
+bool is_call(const State& state) {
+  const Op op = state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op;
+  return op == Op::Call || op == Op::CallKw || op == Op::CallEx;
 }
 
 // Sizes of what the last operator gave depend on values: symbolic from the first capture on.
@@ -246,6 +252,8 @@ Ref CompiledFunction::run(State state) {
     Ref result;
     try {
       result = variant->run(registers, state);
+    } catch (const WarningRaised&) {
+      continue;
     } catch (const GraphFailed& failed) {
       // Performed for real, the operation raises NumPy's own exception.
       if (failed.kind == ErrorKind::NotImplemented || failed.kind == ErrorKind::Internal)
@@ -272,7 +280,7 @@ Ref CompiledFunction::run(State state) {
       if (paced == LoopOutcome::Returned) return returned;
       if (paced == LoopOutcome::Advanced) continue;
     }
-    const bool is_sized = variant->ends_sized && variant->runs == 1;
+    const bool is_sized = variant->ends_planned && variant->runs == 1 && is_call(state);
     do {
       if (step(state, returned) == StepResult::Returned) return returned;
     } while (concrete_only(

@@ -24,7 +24,7 @@ struct Segment {
 
 struct Counters {
   int64_t calls = 0, captures = 0, graphs = 0, breaks = 0, recompiles = 0, kernels = 0, eager_calls = 0,
-          runs = 0;
+          runs = 0, warning_runs = 0;
 };
 Counters& counters();
 

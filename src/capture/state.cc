@@ -147,6 +147,7 @@ Ref take_exception() {
 }  // namespace
 
 void unwind(State& state) {
+  state.was_warning_raised = state.was_warning_raised || PyErr_ExceptionMatches(PyExc_Warning);
   bool innermost = true;
   while (!state.frames.empty()) {
     Frame& frame = state.frames.back();

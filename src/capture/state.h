@@ -13,6 +13,7 @@ namespace weft::capture {
 enum class OnReturn : uint8_t {
   Push,      // pushed on the caller's stack
   Instance,  // __init__ returned: the frame's `extra`, the new instance, is pushed instead
+  Discard,   // nothing is pushed
 };
 
 struct Frame {
@@ -27,6 +28,7 @@ struct Frame {
 
 struct State {
   std::vector<Frame> frames;
+  bool was_warning_raised = false;  // as an exception
 };
 
 // The frame of a call, arguments bound as CPython binds them. `kwnames` is null or a tuple of the names of

@@ -123,7 +123,7 @@ V sym_value(Sym sym);
 // which is then performed for real.
 struct GraphBreak {
   std::string reason;
-  bool is_sized = false;  // one of weft's operators follows, whose result's size depends on values
+  bool is_planned = false;  // what follows is no array work of Python's: an operator of weft's, a step of a loop
 };
 [[noreturn]] void graph_break(std::string reason);
 

@@ -2,10 +2,12 @@
 
 #include <map>
 
+#include "capture/float_warnings.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/weft_tensors.h"
 #include "ir/symbols.h"
+#include "runtime/float_flags.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -273,11 +275,19 @@ Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<i
 // Below this many elements in all inputs, giving up the interpreter lock costs more than it gives others.
 constexpr int64_t kReleaseLimit = 1 << 14;
 
-std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Tensor>& inputs) {
+template <class Warn>
+std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Tensor>& inputs,
+                              unsigned watched_flags, std::atomic<int64_t>* passes,
+                              const Warn& warn) {
   int64_t elements = 0;
   for (const Tensor& input : inputs) elements += input.numel();
   PyThreadState* thread = elements >= kReleaseLimit ? PyEval_SaveThread() : nullptr;
+  const std::function<void()> on_raised = [&] {
+    if (PyThreadState* released = std::exchange(thread, nullptr)) PyEval_RestoreThread(released);
+    warn();
+  };
   try {
+    const runtime::FlagWatch watch(watched_flags, passes, &on_raised);
     std::vector<Tensor> outputs = executable.run(inputs);
     if (thread) PyEval_RestoreThread(thread);
     return outputs;
@@ -304,7 +314,8 @@ Ref Variant::run(Registers& registers, State& state) const {
       tensors.push_back(make_input(input,
                                    input.reg < 0 ? nullptr : registers.values[static_cast<size_t>(input.reg)],
                                    registers.symbols));
-    outputs = run_graph(*executable, tensors);
+    outputs = run_graph(*executable, tensors, flags_to_watch(*this), &passes,
+                        [&] { perform_for_warnings(state, *this, tensors); });
   }
   Builder builder(*this, registers, tensors, outputs);
   bool has_changed = graph && !graph->write_backs.empty();

@@ -1,6 +1,7 @@
 // One compiled version of a segment: guards, a graph, and how to rebuild Python's state from its outputs.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -114,12 +115,12 @@ class Variant {
   int num_slots = 0;  // registers included
   bool returns = false;
   bool enters_loop = false;         // ends at the head of a loop that is native code
-  bool ends_sized = false;          // ends before an operator of weft's whose result's size depends on values
+  bool ends_planned = false;        // ends before what is no array work of Python's (GraphBreak::is_planned)
   int result = -1;                  // slot, when it returns
   std::vector<FrameRecipe> frames;  // the state at the break otherwise
 
   // Did something leave the graph that Python performs?
-  bool is_broken() const { return !returns && !enters_loop && !ends_sized; }
+  bool is_broken() const { return !returns && !enters_loop && !ends_planned; }
 
   // For people.
   std::string break_reason, break_file;
@@ -131,10 +132,16 @@ class Variant {
   mutable int64_t runs = 0;
 
   // The guards have passed and filled `registers`. Gives the returned value, or null after replacing `state`.
-  // Throws GraphFailed.
+  // Throws GraphFailed; WarningRaised (float_warnings.h), the state one where a handler begins.
   Ref run(Registers& registers, State& state) const;
   // What it returns with tensors on 'meta' for arrays: nothing is computed. Throws Error.
   Ref run_on_meta(Registers& registers) const;
+
+  // How often NumPy was asked in vain for warnings, in a row, since their filters last changed (float_warnings.h), and how
+  // many runs that raise flags pass before it is asked again.
+  mutable int vain_questions = 0;
+  mutable std::atomic<int64_t> passes{0};
+  mutable int64_t asked_under = 0;
 };
 
 }  // namespace weft::capture

@@ -13,6 +13,7 @@
 #include "ops/tracer.h"
 #include "passes/analysis.h"
 #include "passes/fuse.h"
+#include "runtime/float_flags.h"
 #include "runtime/log.h"
 #include "weft/env.h"
 #include "weft/parallel.h"
@@ -417,7 +418,7 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
   Run run;
   bind_symbols(inputs, run.symbols);
   run.slots.resize(static_cast<size_t>(num_slots_));
-  run.at_home = may_write_homes(inputs);
+  run.at_home = !runtime::watched_flags() && may_write_homes(inputs);
   std::copy(inputs.begin(), inputs.end(), run.slots.begin());
   for (const auto& [slot, tensor] : constants_) run.slots[static_cast<size_t>(slot)] = tensor;
   for (const PlanStep& step : steps_) {
@@ -429,6 +430,7 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
       run_call(step, run);
     for (int slot : step.released) run.slots[static_cast<size_t>(slot)] = Tensor();
   }
+  runtime::report_flags();
   std::vector<Tensor> outputs;
   outputs.reserve(output_slots_.size());
   for (int slot : output_slots_) outputs.push_back(run.slots[static_cast<size_t>(slot)]);

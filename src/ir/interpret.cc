@@ -8,6 +8,7 @@
 #include "ir/symbols.h"
 #include "ir/text.h"
 #include "ops/tracer.h"
+#include "runtime/float_flags.h"
 
 namespace weft::ir {
 
@@ -70,6 +71,7 @@ class Interpreter {
     for (size_t i = 0; i < inputs_.size(); ++i) values_[graph_.inputs()[i]] = inputs_[i];
     std::vector<Tensor> outputs = run_block(graph_.body());
     copy_constants(outputs, constants_);
+    runtime::report_flags();
     apply_write_backs(outputs);
     return outputs;
   }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/float_flags.h"
 #include "runtime/host.h"
 #include "runtime/thread_pool.h"
 #include "runtime/trace_events.h"
@@ -78,6 +79,7 @@ struct Region {
   Share* shares;
   std::atomic<bool> failed{false};
   std::exception_ptr exception;
+  std::atomic<unsigned> float_flags{0};
 
   void run_share(int owner) noexcept {
     Share& share = shares[owner];
@@ -98,7 +100,11 @@ struct Region {
   static void run(void* self, int index) {
     Region& region = *static_cast<Region*>(self);
     const bool outer = std::exchange(in_region, true);
+    const unsigned before = runtime::raised_flags();
+    runtime::set_flags(0);
     for (int i = 0; i < region.threads; ++i) region.run_share((index + i) % region.threads);
+    if (const unsigned raised = runtime::raised_flags()) region.float_flags.fetch_or(raised, std::memory_order_relaxed);
+    runtime::set_flags(before);
     in_region = outer;
   }
 };
@@ -197,8 +203,9 @@ void parallel_for_raw(int64_t begin, int64_t end, int64_t grain, RangeFn body, v
   if (piece >= 1024) piece = (piece + 63) / 64 * 64;
   const int64_t pieces = (length + piece - 1) / piece;
   Region region{body,    context, begin, end, piece, static_cast<int>(std::min<int64_t>(threads, pieces)),
-                nullptr, {},      {}};
+                nullptr, {},      {},    {}};
   run_parallel(p, region, pieces);
+  runtime::set_flags(runtime::raised_flags() | region.float_flags.load(std::memory_order_relaxed));
   if (region.exception) std::rethrow_exception(region.exception);
 }
 

@@ -367,8 +367,16 @@ where the processor can. Where a partial sum may overflow, one order may reach a
 instructions; which parts of a sum of products of infinite complex numbers are NaN follows the order. What
 NumPy gives read-only (`broadcast_to`, the imaginary part of real numbers) may be an array of its own. Arrays of three and more dimensions that are computed from permuted ones come in C order.
 
-Compiled code gives no RuntimeWarning at a division by zero, an overflow or an invalid operation. Where `numpy.errstate`
-asks for more than a warning ("raise", "call", "print", "log"), NumPy runs the function.
+RuntimeWarnings at a division by zero, an overflow or an invalid operation are NumPy's: where the processor's flags tell
+that something may have happened, NumPy runs that part of the function too, from the state it began with, and warns, or
+does not, with its own text and the line of the program; the results are those of compiled code. With filters that show a
+warning once per line (the default), NumPy is asked again after twice as many runs with raised flags each time it had
+nothing new to show, until `warnings.filters` change; with "error" and "always" every time
+(`weft.compiler.stats()["warning_runs"]` counts). A part that updates its arguments in place warns at its first run, and
+later in the run that follows the error. Where a warning is raised as an exception, arrays and objects are as NumPy would have left them.
+Not noticed are: what is computed while a function is captured, or never used; overflow of integer scalars, and of floating ones in
+native loops; slices of NaN only in `nanmax`, `nanmin`, `nanmedian`; `where=` of a ufunc counts like a computation of all elements.
+Where `numpy.errstate` asks for more than a warning ("raise", "call", "print", "log"), NumPy runs the function.
 
 | | names | compiled | compiled but for some calls | run by NumPy | nothing to compile |
 |---|---|---|---|---|---|

@@ -106,3 +106,56 @@ def test_errors_are_numpys(function, error):
     with pytest.raises(error) as actual:
         weft.compile(function)(x)
     assert str(actual.value) == str(expected.value)
+
+
+def doubled(x):
+    x[x > 0.5] = x[x > 0.5] * 2
+    return x
+
+
+def increased(x):
+    x[x > 0.5] += 1
+    return x
+
+
+def of_nothing(x):
+    x[x > 100] += 1
+    return x
+
+
+def rows(x):
+    x[x[:, 0] > 0.5] = np.arange(7.0)
+    return x
+
+
+def one_value(x):
+    x[x > 0.5] = [3]
+    return x
+
+
+@pytest.mark.parametrize("function", [doubled, increased, of_nothing, rows, one_value])
+def test_assignment_of_several_values(function):
+    compiled = weft.compile(function, fullgraph=True)
+    for _ in range(2):
+        same(compiled(x.copy()), function(x.copy()))
+
+
+def test_assignment_of_too_few_values_is_numpys_error():
+    def function(x):
+        x[x > 0.5] = [1.0, 2.0]
+
+    with pytest.raises(ValueError, match="NumPy boolean array indexing assignment"):
+        weft.compile(function)(x.copy())
+
+
+def test_masks_in_a_loop_over_a_list():
+    def function(arrays):
+        out = []
+        for array in arrays:
+            out.append((array[array > 0.5] * 2).max())
+        return out
+
+    compiled = weft.compile(function, fullgraph=True)
+    arrays = [x.ravel(), x.ravel() * 2, x.ravel() / 3 + 0.3]
+    for _ in range(2):
+        same(compiled(arrays), function(arrays))

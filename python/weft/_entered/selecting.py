@@ -4,7 +4,7 @@ import operator as _operator
 
 import numpy as np
 
-from ._core import axis_of, operator, plainly, replaces, sized
+from ._core import axis_of, operator, plainly, replaces, require, sized
 
 
 def _positions(mask):
@@ -25,6 +25,34 @@ def select(a, key):
         return sized(_chosen, a, key)
     subscript = unmasked(a.shape, key)
     return plainly(_operator.getitem, a, key) if subscript is None else a[subscript]
+
+
+@replaces("nd.__setitem__")
+def store(a, key, value):
+    """a[key] = value of several values, where there are masks in the key."""
+    value = np.asarray(value)
+    subscript = None
+    if value.dtype.kind != "c" or a.dtype.kind == "c":
+        if isinstance(key, np.ndarray) and key.shape == a.shape and value.ndim == 1:
+            return _store_in_order(a, key, value.astype(a.dtype))
+        subscript = unmasked(a.shape, key)
+    if subscript is None:
+        plainly(_operator.setitem, a, key, value)
+    else:
+        a[subscript] = value
+
+
+def _store_in_order(a, mask, value):
+    size = value.shape[0]
+    if size != 1:
+        # Otherwise NumPy raises its error.
+        mask = require(mask, np.count_nonzero(mask) == size)
+    if size > 0:
+        order = np.maximum(np.cumsum(mask) - 1, 0)
+        value = value[0] if size == 1 else np.take(value, order).reshape(a.shape)
+        a[...] = np.where(mask, value, a)
+    else:
+        a[...] = np.where(mask, np.zeros((), a.dtype), a)
 
 
 def unmasked(shape, key):

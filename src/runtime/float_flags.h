@@ -1,0 +1,65 @@
+// Floating-point exceptions (invalid operation, division by zero, overflow) that work raised: the processor's sticky
+// flags of a thread. parallel_for hands those of its helpers to the thread that called it.
+#pragma once
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+namespace weft::runtime {
+
+constexpr unsigned kInvalid = 1, kDivideByZero = 4, kOverflow = 8;
+constexpr unsigned kFloatFlags = kInvalid | kDivideByZero | kOverflow;
+// Beside watched flags: no run is to be missed, also of what updates its inputs in place.
+constexpr unsigned kEveryRun = 0x100;
+
+#if defined(__x86_64__)
+inline unsigned raised_flags() { return _mm_getcsr() & kFloatFlags; }
+inline void set_flags(unsigned flags) {
+  const unsigned state = _mm_getcsr(), wanted = (state & ~kFloatFlags) | flags;
+  if (state != wanted) _mm_setcsr(wanted);
+}
+#else
+// Elsewhere nothing is noticed.
+inline unsigned raised_flags() { return 0; }
+inline void set_flags(unsigned) {}
+#endif
+
+// While there is one in a thread, graphs that it runs call `on_raised` when they have raised one of these flags, before they
+// change any of their inputs; not the first `*passes` times. It may throw, to stop them there.
+class FlagWatch {
+ public:
+  explicit FlagWatch(unsigned watched, std::atomic<int64_t>* passes = nullptr,
+                     const std::function<void()>* on_raised = nullptr);
+  ~FlagWatch();
+  FlagWatch(const FlagWatch&) = delete;
+  FlagWatch& operator=(const FlagWatch&) = delete;
+
+ private:
+  struct Watch {
+    unsigned flags = 0;
+    std::atomic<int64_t>* passes = nullptr;
+    const std::function<void()>* on_raised = nullptr;
+  };
+  static thread_local Watch current_;
+  const Watch before_;
+  friend unsigned watched_flags();
+  friend bool are_flags_due();
+  friend bool flags_pass();
+  friend void report_flags();
+};
+
+// The flags that are watched for in this thread, and kEveryRun.
+unsigned watched_flags();
+// Has work since the watch began raised some, and is this none of the times to pass?
+bool are_flags_due();
+// The opposite, and one time to pass less where it raised some.
+bool flags_pass();
+// A graph has computed its values and is about to write them back. While there is a watch, it has not written any yet.
+void report_flags();
+
+}  // namespace weft::runtime
