@@ -67,6 +67,7 @@ int Evaluator::slot_of(const V& value) {
       step.weak = value->weak;
       step.flavor = value->flavor;
       step.is_view = value->view_of != nullptr;
+      for (V viewed = value; viewed; viewed = viewed->view_of) step.is_read_only |= viewed->read_only;
       step.transpose =
           value->kind == Kind::Array && value->f_order && value->tensor.dim() > 1 && !value->view_of;
       {

@@ -76,6 +76,7 @@ V Evaluator::binary(int op, const V& a, const V& b) {
         (info(from).kind == DTypeKind::Signed && info(to).kind == DTypeKind::Unsigned))
       graph_break("an in-place operation whose result does not fit the array");
     if (result->tensor.dim() > a->tensor.dim()) graph_break("an in-place operation whose result has more dimensions");
+    refuse_read_only(a, "output array");
     assign(*this, a, a->tensor, result);
     return a;
   }

@@ -351,7 +351,16 @@ void Evaluator::add_array_input(const V& value) {
   variant_->inputs.push_back({GraphInput::Type::Array, variant_->guards.load(value->source), *dtype});
 }
 
+void Evaluator::refuse_read_only(const V& array, const char* what) {
+  bool read_only = false;
+  for (V viewed = array; viewed; viewed = viewed->view_of) read_only |= viewed->read_only;
+  if (!read_only) return;
+  const std::string message = std::string(what) + " is read-only";
+  raise(PyExc_ValueError, {str_value(message)}, message);
+}
+
 void Evaluator::prepare_mutation(const V& array) {
+  refuse_read_only(array, "assignment destination");
   ++num_effects_;
   V owner = array;
   while (owner->view_of) owner = owner->view_of;

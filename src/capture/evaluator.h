@@ -120,6 +120,7 @@ class Evaluator {
   bool is_arraylike(const V& value);
   // Before an array is assigned to: it, or the input it is a view of, must be writable and alone.
   void prepare_mutation(const V& array);
+  void refuse_read_only(const V& array, const char* what);  // raises NumPy's error for a view of a read-only one
   // An array argument of the segment, as a graph input.
   void add_array_input(const V& value);
 

@@ -51,6 +51,18 @@ V tensordot(Evaluator& ev, CallArgs& args) {
   return array_value(ops::call1("tensordot", operands, attrs));  // 0-d where no axis is left
 }
 
+// Is every axis of the one operand in the result? Then NumPy gives a view (_entered/arrays.py).
+bool is_rearrangement(const std::string& equation) {
+  const size_t arrow = equation.find("->");
+  const std::string source = equation.substr(0, arrow);
+  const auto kept = [&](char c) {
+    if (c == '.' || c == ' ') return true;
+    if (arrow == std::string::npos) return std::count(source.begin(), source.end(), c) == 1;
+    return equation.find(c, arrow) != std::string::npos;
+  };
+  return std::all_of(source.begin(), source.end(), kept);
+}
+
 V einsum(Evaluator& ev, CallArgs& args) {
   for (const auto& [key, value] : args.keywords) {
     if (key == "optimize") continue;  // the order of contraction is weft's own
@@ -60,6 +72,8 @@ V einsum(Evaluator& ev, CallArgs& args) {
   if (!ev.python_type(args.args[0]) || ev.python_type(args.args[0]) != &PyUnicode_Type)
     graph_break("einsum() with axes as lists");
   const std::string equation = ev.to_string(args.args[0], "an equation");
+  if (args.args.size() == 2 && ev.realize(args.args[1])->kind == Kind::Array && is_rearrangement(equation))
+    graph_break("einsum() that gives a view");
   const std::vector<Tensor> operands = promoted(ev, {args.args.begin() + 1, args.args.end()});
   return array_or_scalar(ops::call1("einsum", operands, {{"equation", equation}}));
 }

@@ -134,8 +134,10 @@ V operator_call(Evaluator& ev, CallArgs& args) {
 V require(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "value, condition");
   const V& value = ev.realize(bound[0]);
-  const Tensor x = as_tensor(ev, value);
-  V result = array_value(ops::call1("require", {x, as_tensor(ev, bound[1])}),
+  const Tensor x = as_tensor(ev, value), condition = as_tensor(ev, bound[1]);
+  if (!condition.is_traced() && !*ops::call1("all", {condition}).data_as<bool>())
+    graph_break("a condition that does not hold");
+  V result = array_value(ops::call1("require", {x, condition}),
                          value->kind == Kind::Array ? value->flavor : Flavor::NumpyScalar);
   result->f_order = value->f_order;
   return result;

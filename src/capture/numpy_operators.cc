@@ -430,6 +430,7 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   }
   if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray)
     graph_break("out= that is not an array");
+  ev.refuse_read_only(out, "output array");
   if (info(result->tensor.dtype()).kind > info(out->tensor.dtype()).kind)
     graph_break("out= of a smaller kind");
   if (!(str(ops::sym_shape(result->tensor)) == str(ops::sym_shape(out->tensor))))

@@ -238,10 +238,11 @@ V clip(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, a_min, a_max, out, *, min, max");
   const V low = bound[1] ? bound[1] : bound[4], high = bound[2] ? bound[2] : bound[5];
   if (bound[3] && !ev.is_none(bound[3])) graph_break("clip() with out=");
+  if ((!low || ev.is_none(low)) && (!high || ev.is_none(high))) graph_break("clip() without bounds");
   V value = bound[0];
   if (low && !ev.is_none(low)) value = numpy_pointwise(ev, "maximum", {value, low});
   if (high && !ev.is_none(high)) value = numpy_pointwise(ev, "minimum", {value, high});
-  return value == bound[0] ? copy_of(value, value->tensor.dtype()) : value;
+  return value;
 }
 
 std::vector<Tensor> promoted_parts(Evaluator& ev, const V& sequence) {

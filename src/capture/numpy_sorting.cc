@@ -158,12 +158,14 @@ V tile(Evaluator& ev, CallArgs& args) {
       copied(ops::call1("tile", {as_tensor(ev, bound[0])}, {{"dims", to_shape(ev, bound[1], "reps")}})));
 }
 
+template <bool kReadOnly>
 V broadcast_to(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "array, shape, subok");
   const Tensor x = as_tensor(ev, bound[0]);
   // A read-only view in NumPy; here a copy, when it leaves the function.
   V value = array_value(ops::call1("expand", {x}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
   value->f_order = bound[0]->f_order && value->tensor.dim() == x.dim();
+  value->read_only = kReadOnly;
   return value;
 }
 
@@ -195,6 +197,7 @@ V moveaxis(Evaluator& ev, CallArgs& args) {
   return find_array_method("transpose")(ev, transposed);
 }
 
+template <bool kReadOnly>
 V diagonal(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, offset, axis1, axis2");
   const auto number = [&](size_t i, int64_t otherwise) {
@@ -205,6 +208,7 @@ V diagonal(Evaluator& ev, CallArgs& args) {
   V value = array_value(ops::call1(
       "diagonal", {x}, {{"offset", number(1, 0)}, {"dim1", number(2, 0)}, {"dim2", number(3, 1)}}));
   value->view_of = bound[0];
+  value->read_only = kReadOnly;
   return value;
 }
 
@@ -281,9 +285,9 @@ void register_numpy_sorting() {
                                                         {"ptp", ptp},
                                                         {"repeat", repeat},
                                                         {"tile", tile},
-                                                        {"broadcast_to", broadcast_to},
+                                                        {"broadcast_to", broadcast_to<true>},
                                                         {"moveaxis", moveaxis},
-                                                        {"diagonal", diagonal},
+                                                        {"diagonal", diagonal<true>},
                                                         {"eye", eye},
                                                         {"identity", identity},
                                                         {"tril", triangle<false>},
@@ -295,8 +299,10 @@ void register_numpy_sorting() {
     register_lowering((std::string("numpy.") + name).c_str(), lowering);
   const std::pair<const char*, Lowering> methods[] = {{"argsort", argsort}, {"searchsorted", searchsorted},
                                                       {"cumsum", cumsum},   {"cumprod", cumprod},
-                                                      {"repeat", repeat},   {"diagonal", diagonal}};
+                                                      {"repeat", repeat},   {"diagonal", diagonal<true>}};
   for (const auto& [name, lowering] : methods) register_array_method(name, lowering);
+  register_lowering("weft._entered.shapes.broadcast_view", broadcast_to<false>);
+  register_lowering("weft._entered.arrays.diagonal_view", diagonal<false>);
 }
 
 }  // namespace weft::capture

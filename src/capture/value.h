@@ -89,6 +89,7 @@ struct Value {
   V context;             // Exception: what was being handled when it was raised
   bool strided = false;  // an argument that is neither in C nor in Fortran order
   bool partly_viewed = false;  // an attribute such as .real looks at its memory
+  bool read_only = false;      // a view that NumPy lets nobody write through
   bool f_order = false;  // NumPy would lay the result out in Fortran order
   Sym sym;
 

@@ -42,7 +42,7 @@ class Builder {
   Ref build(const BuildStep& s) {
     switch (s.op) {
       case Op::Const: return s.object;
-      case Op::Output: return output(s);
+      case Op::Output: return s.is_read_only ? read_only(output(s)) : output(s);
       case Op::SymInt: return checked(PyLong_FromLongLong(s.sym.evaluate(registers_.symbols)));
       case Op::Tuple: return s.object ? build_named_tuple(s.object.get(), tuple(s.args)) : tuple(s.args);
       case Op::List: {
@@ -220,6 +220,12 @@ class Builder {
     if (s.is_scalar) throw_error(ErrorKind::NotImplemented, "a Python number is made of elements, and there are none on 'meta'");
     if (s.transpose) return meta_tensor(reversed(tensor));
     return meta_tensor(s.is_of_root ? take_views(tensor, s) : tensor);
+  }
+
+  static Ref read_only(Ref result) {
+    if (PyArray_Check(result.get()))
+      PyArray_CLEARFLAGS(reinterpret_cast<PyArrayObject*>(result.get()), NPY_ARRAY_WRITEABLE);
+    return result;
   }
 
   Ref output(const BuildStep& s) {

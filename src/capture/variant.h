@@ -62,6 +62,7 @@ struct BuildStep {
   bool is_fortran_root = false;  // which NumPy has in Fortran order
   std::vector<std::pair<const ops::OpDef*, ops::Attrs>> views;
   bool is_view = false;      // Output: of another array's memory; others are in one piece
+  bool is_read_only = false;  // Output: NumPy lets nobody write through it
   bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied
 };
 

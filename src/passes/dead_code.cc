@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 
 #include "passes/analysis.h"
 #include "passes/pass.h"
@@ -6,13 +7,19 @@
 namespace weft::passes {
 namespace {
 
+// What raises for some values is computed even where nobody takes the result: NumPy raises there.
+bool refuses_by_value(std::string_view op) {
+  return op == "require" || op == "inv" || op == "solve" || op == "cholesky";
+}
+
 // Backwards, so that one walk removes whole chains.
 void sweep(ir::Graph& graph, ir::Block& block) {
   for (auto it = block.nodes.end(); it != block.nodes.begin();) {
     ir::Node* node = std::prev(it)->get();
     const bool used = std::any_of(node->outputs.begin(), node->outputs.end(),
                                   [](const ir::Value* value) { return !value->uses.empty(); });
-    if (!used && !has_effects(*node)) {
+    const bool checks = node->op && refuses_by_value(node->op->name);
+    if (!used && !checks && !has_effects(*node)) {
       graph.erase(node);
       continue;
     }

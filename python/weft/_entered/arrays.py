@@ -172,15 +172,27 @@ def _fits(values, target):
     )
 
 
+def _castable(src, dst, casting):
+    """The source as the target's type; None where NumPy refuses, or where that depends on values."""
+    if is_number(src) or isinstance(src, list | tuple):
+        if not is_number(src) or not _fits(src, dst):
+            return None
+        return np.asarray(src).astype(dst.dtype)
+    src = np.asarray(src)
+    if not np.can_cast(src.dtype, dst.dtype, casting):
+        return None
+    return (src if src.dtype.kind != "c" or dst.dtype.kind == "c" else src.real).astype(dst.dtype)
+
+
 @replaces("numpy.copyto")
 def copyto(dst, src, casting="same_kind", where=True):
-    usual = isinstance(dst, np.ndarray) and casting == "same_kind" and _fits(src, dst)
-    if not usual or np.ndim(src) > dst.ndim:
+    value = _castable(src, dst, casting) if isinstance(dst, np.ndarray) and isinstance(casting, str) else None
+    if value is None or value.ndim > dst.ndim:
         plainly(np.copyto, dst, src, casting=casting, where=where)
     elif where is True:
-        dst[...] = src
+        dst[...] = value
     else:
-        dst[...] = np.where(where, np.asarray(src).astype(dst.dtype), dst)
+        dst[...] = np.where(where, value, dst)
 
 
 @replaces("numpy.putmask")
@@ -362,57 +374,6 @@ def insert(arr, obj, values, axis=None):
     return np.concatenate(parts, axis=axis)
 
 
-_PADDED_POSITIONS = {
-    "edge": lambda places, size: np.clip(places, 0, size - 1),
-    "wrap": lambda places, size: places % size,
-    "reflect": lambda places, size: (size - 1) - np.abs((size - 1) - places % max(2 * size - 2, 1)),
-    "symmetric": lambda places, size: np.minimum(places % (2 * size), 2 * size - 1 - places % (2 * size)),
-}
-
-
-def _pad_widths(pad_width, ndim):
-    if isinstance(pad_width, int):
-        return [(pad_width, pad_width)] * ndim
-    pairs = [one if isinstance(one, tuple | list) else None for one in pad_width]
-    if None in pairs:
-        return [tuple(pad_width) if len(pairs) == 2 else (pad_width[0], pad_width[0])] * ndim
-    pairs = [(one[0], one[-1]) for one in pairs]
-    return pairs * ndim if len(pairs) == 1 else pairs
-
-
-@replaces("numpy.pad")
-def pad(array, pad_width, mode="constant", **kwargs):
-    array = np.asarray(array)
-    usual = isinstance(pad_width, int | tuple | list) and isinstance(mode, str) and array.size > 0
-    if mode == "constant":
-        value = kwargs.get("constant_values", 0)
-        usual = usual and len(kwargs) <= 1 and np.ndim(value) == 0
-    else:
-        usual = usual and not kwargs and mode in _PADDED_POSITIONS
-    if not usual:
-        return plainly(np.pad, array, pad_width, mode, **kwargs)
-    widths = _pad_widths(pad_width, array.ndim)
-    for axis in range(array.ndim):
-        low, high = widths[axis]
-        if low < 0 or high < 0:
-            return plainly(np.pad, array, pad_width, mode, **kwargs)
-        if low == 0 and high == 0:
-            continue
-        size = array.shape[axis]
-        if mode == "constant":
-            parts = [array]
-            for count, front in ((low, True), (high, False)):
-                shape = list(array.shape)
-                shape[axis] = count
-                border = np.full(tuple(shape), value, dtype=array.dtype)
-                parts = [border] + parts if front else parts + [border]
-            array = np.concatenate(parts, axis=axis)
-        else:
-            places = _PADDED_POSITIONS[mode](np.arange(-low, size + high), size)
-            array = np.take(array, places, axis=axis)
-    return array.copy()
-
-
 @replaces("numpy.unpackbits")
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     if a.dtype != np.uint8 or count is not None:
@@ -502,8 +463,33 @@ def common_type(*arrays):
     return np.result_type(*dtypes).type
 
 
+def _rearranged(equation, a):
+    """The view that an equation of one operand asks for; None where it asks for sums, or for diagonals of many axes."""
+    source, arrow, target = equation.replace(" ", "").partition("->")
+    rest = a.ndim - len(source.replace("...", ""))
+    if rest < 0 or rest > 9 or ("..." not in source and rest > 0):
+        return None
+    source, target = source.replace("...", "012345678"[:rest]), target.replace("...", "012345678"[:rest])
+    if not arrow:
+        target = "012345678"[:rest] if rest > 0 else ""
+        target = target + "".join(sorted([one for one in source if one.isalpha() and source.count(one) == 1]))
+    if source == "ii" and target == "i" and a.shape[0] == a.shape[1]:
+        return diagonal_view(a)
+    if sorted(source) != sorted(target) or any([source.count(one) > 1 for one in source]):
+        return None
+    return np.transpose(a, tuple([source.index(one) for one in target]))
+
+
+def diagonal_view(a):
+    """The diagonal, to be written through. Lowered by capture."""
+    return np.einsum("ii->i", a)
+
+
 @replaces("numpy.einsum")
 def einsum(*operands, **kwargs):
+    if len(operands) == 2 and isinstance(operands[0], str) and not kwargs and isinstance(operands[1], np.ndarray):
+        view = _rearranged(operands[0], operands[1])
+        return plainly(np.einsum, *operands) if view is None else view
     if len(operands) < 2 or isinstance(operands[0], str) or kwargs:
         return plainly(np.einsum, *operands, **kwargs)
     letters, terms, arrays = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", [], []

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import operator, plainly, replaces, require
+from ._core import is_number, operator, plainly, replaces, require
 
 WINDOW_TAPS = 256  # beside this many taps NumPy's sums of products are as fast
 
@@ -10,6 +10,8 @@ WINDOW_TAPS = 256  # beside this many taps NumPy's sums of products are as fast
 @replaces("numpy.interp")
 def interp(x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    if period is not None and is_number(period) and period != 0 and xp.ndim == 1 and xp.shape == fp.shape and xp.size > 0:
+        return _periodic(x, xp, fp, abs(period))
     if (
         period is not None
         or fp.dtype.kind not in "fiu"
@@ -33,6 +35,14 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     value = np.where(x > xp[-1], fp[-1] if right is None else right, value)
     value = np.where(x < xp[0], fp[0] if left is None else left, value)
     return np.where(np.isnan(x), x, value)[()]
+
+
+def _periodic(x, xp, fp, period):
+    x, xp = x.astype(np.float64) % period, xp.astype(np.float64) % period
+    order = np.argsort(xp)
+    xp, fp = xp[order], fp[order]
+    xp = np.concatenate((xp[-1:] - period, xp, xp[0:1] + period))
+    return np.interp(x, xp, np.concatenate((fp[-1:], fp, fp[0:1])))
 
 
 def _sums_of_windows(a, v):
@@ -89,8 +99,9 @@ def convolve(a, v, mode="full"):
 
 @replaces("numpy.correlate")
 def correlate(a, v, mode="valid"):
-    a, v = np.atleast_1d(a), np.atleast_1d(v)
-    if a.shape[0] < v.shape[0] or v.shape[0] == 0 or a.dtype.kind == "b":
+    a, v = np.asarray(a), np.asarray(v)
+    usual = a.ndim == 1 and v.ndim == 1 and v.size > 0
+    if not usual or a.shape[0] < v.shape[0] or a.dtype.kind == "b":
         return plainly(np.correlate, a, v, mode)
     return np.convolve(a, np.conjugate(v[::-1]), mode)
 
@@ -165,3 +176,24 @@ def sinc(x):
     x = np.pi * np.asarray(x)
     y = np.where(x, x, np.finfo(x.dtype).eps if x.dtype.kind == "f" else 1e-20)
     return np.sin(y) / y
+
+
+@replaces("numpy.polyfit")
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    given = (x, y, deg, rcond, full, w, cov)
+    x, y = np.asarray(x), np.asarray(y)
+    usual = isinstance(deg, int) and deg >= 0 and not full and cov is False
+    usual = usual and x.ndim == 1 and 1 <= y.ndim <= 2 and x.size > deg and y.shape[0] == x.shape[0]
+    weights = None if w is None else np.asarray(w)
+    usual = usual and (weights is None or weights.shape == x.shape)
+    if not usual or x.dtype.char not in "dlqi" or y.dtype.char not in "dlqi":
+        return plainly(np.polyfit, *given)
+    rcond = x.size * 2.220446049250313e-16 if rcond is None else rcond
+    lhs, rhs = np.vander(x + 0.0, deg + 1), y + 0.0
+    if weights is not None:
+        lhs = lhs * weights[:, None]
+        rhs = rhs * (weights[:, None] if rhs.ndim == 2 else weights)
+    scale = np.sqrt((lhs * lhs).sum(axis=0))
+    solution, _, rank, _ = np.linalg.lstsq(lhs / scale, rhs, rcond)
+    solution = require(solution, np.asarray(rank == deg + 1))
+    return (solution.T / scale).T

@@ -11,6 +11,13 @@ def diagonal(x, /, *, offset=0):
     return np.diagonal(x, offset, -2, -1)
 
 
+@replaces("numpy.linalg.outer")
+def outer(x1, x2, /):
+    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
+        return plainly(np.linalg.outer, x1, x2)
+    return np.outer(x1, x2)
+
+
 @replaces("numpy.linalg.matmul")
 def matmul(x1, x2, /):
     return np.matmul(x1, x2)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ._core import axis_of, before, is_number, plainly, replaces, require
+from ._core import axis_of, before, is_number, plainly, product_of, replaces, require
 
 
 @replaces("nd.sort")
@@ -59,12 +59,45 @@ def digitize(x, bins, right=False):
 @replaces("numpy.lexsort")
 def lexsort(keys, axis=-1):
     keys = [np.asarray(key) for key in keys]
-    if len(keys) == 0 or keys[0].ndim != 1:
+    place = axis_of(axis, keys[0].ndim) if len(keys) > 0 else None
+    if place is None:
         return plainly(np.lexsort, keys, axis)
-    order = np.argsort(keys[0], kind="stable")
+    order = np.argsort(keys[0], axis=place, kind="stable")
     for key in keys[1:]:
-        order = order[np.argsort(key[order], kind="stable")]
+        sorted_key = np.take_along_axis(key, order, axis=place)
+        order = np.take_along_axis(order, np.argsort(sorted_key, axis=place, kind="stable"), axis=place)
     return order
+
+
+def _are_ranks(kth, a, axis):
+    """Whether kth are positions along the axis of what is to be partitioned."""
+    size = a.size if axis is None else a.shape[axis] if axis_of(axis, a.ndim) is not None else 0
+    ranks = kth if isinstance(kth, list | tuple) else [kth]
+    return all([isinstance(one, int) and not isinstance(one, bool) and -size <= one < size for one in ranks])
+
+
+@replaces("numpy.partition")
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    """Sorted: one of the arrangements that NumPy may give."""
+    a = np.asarray(a)
+    if order is not None or a.ndim == 0 or not _are_ranks(kth, a, axis):
+        return plainly(np.partition, a, kth, axis, kind, order)
+    return np.sort(a, axis=axis)
+
+
+@replaces("nd.partition")
+def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
+    if order is not None or a.ndim == 0 or not _are_ranks(kth, a, axis):
+        return plainly(np.ndarray.partition, a, kth, axis, kind, order)
+    a[...] = np.sort(a, axis=axis)
+
+
+@replaces("numpy.argpartition", "nd.argpartition")
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    a = np.asarray(a)
+    if order is not None or a.ndim == 0 or not _are_ranks(kth, a, axis):
+        return plainly(np.argpartition, a, kth, axis, kind, order)
+    return np.argsort(a, axis=axis, kind="stable")
 
 
 @replaces("numpy.isin")
@@ -78,32 +111,40 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     return np.asarray(~found if invert else found)
 
 
+def _axes_of(axis, ndim):
+    """The axes from the front; None where they are no axes."""
+    axes = [axis_of(one, ndim) for one in (axis if isinstance(axis, tuple) else (axis,))]
+    distinct = None not in axes and all([axes[place] not in axes[:place] for place in range(len(axes))])
+    return axes if distinct and axes else None
+
+
 def _moved(a, axis):
-    """The elements along one axis, the last; None for what is done by NumPy."""
+    """The elements along the axes as the last dimension; None for what is done by NumPy."""
     if axis is None:
         return np.ravel(a)
-    if isinstance(axis, tuple):
-        if len(axis) != a.ndim:
-            return None
-        return np.ravel(a)
-    if axis_of(axis, a.ndim) is None:
+    axes = _axes_of(axis, a.ndim)
+    if axes is None:
         return None
-    return np.moveaxis(a, axis, -1)
+    if len(axes) == 1:
+        return np.moveaxis(a, axes[0], -1)
+    rest = [one for one in range(a.ndim) if one not in axes]
+    shape = [a.shape[one] for one in rest]
+    return np.transpose(a, tuple(rest + axes)).reshape((*shape, product_of([a.shape[one] for one in axes])))
 
 
 def _kept(result, a, axis, keepdims):
     if not keepdims:
         return result
-    if axis is None or isinstance(axis, tuple):
+    if axis is None:
         return np.reshape(result, (1,) * a.ndim)
-    return np.expand_dims(result, axis)
+    return np.expand_dims(result, tuple(_axes_of(axis, a.ndim)))
 
 
 @replaces("numpy.median")
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     a = np.asarray(a)
     moved = _moved(a, axis)
-    if out is not None or moved is None or a.dtype.char not in "dflqihbBHIL" or moved.shape[-1] == 0:
+    if out is not None or overwrite_input or moved is None or a.dtype.char not in "dflqihbBHIL" or moved.shape[-1] == 0:
         return plainly(np.median, a, axis, out, overwrite_input, keepdims)
     ordered = np.sort(moved, axis=-1)
     size = ordered.shape[-1]
@@ -120,7 +161,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     if a.dtype.kind in "iub":
         return np.median(a, axis, out, overwrite_input, keepdims)
     moved = _moved(a, axis)
-    if out is not None or moved is None or a.dtype.char not in "df" or moved.shape[-1] == 0:
+    if out is not None or overwrite_input or moved is None or a.dtype.char not in "df" or moved.shape[-1] == 0:
         return plainly(np.nanmedian, a, axis, out, overwrite_input, keepdims)
     ordered = np.sort(moved, axis=-1)
     count = np.sum(~np.isnan(moved), axis=-1, keepdims=True)
@@ -132,6 +173,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 # alpha and beta of Hyndman and Fan's family of interpolating quantiles.
 _ALPHA_BETA = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
     "linear": (1.0, 1.0),
     "weibull": (0.0, 0.0),
     "hazen": (0.5, 0.5),
@@ -150,6 +192,8 @@ def _virtual_position(count, q, method):
 
 def _between(ordered, q, method):
     count = ordered.shape[-1]
+    if method in _STEPS:
+        return _at_step(ordered, q, method)
     if method in ("lower", "higher", "midpoint"):
         place = (count - 1) * q
         low, high = math.floor(place), math.ceil(place)
@@ -163,9 +207,32 @@ def _between(ordered, q, method):
     return _interpolated(ordered[..., low], ordered[..., min(low + 1, count - 1)], place - low)
 
 
+_STEPS = ("nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+
+
+def _at_step(ordered, q, method):
+    """An order statistic, or the mean of two."""
+    count = ordered.shape[-1]
+    if method == "nearest":
+        return ordered[..., round((count - 1) * q)]
+    place = count * q - 1 - (0.5 if method == "closest_observation" else 0)
+    low = math.floor(place)
+    exact = place == low
+    if method == "averaged_inverted_cdf":
+        pair = [ordered[..., min(max(one, 0), count - 1)] for one in (low, low + 1)]
+        return _interpolated(pair[0], pair[1], 0.5 if exact else 1.0)
+    stays = exact and (method == "inverted_cdf" or low % 2 == 1)
+    return ordered[..., min(max(low if stays else low + 1, 0), count - 1)]
+
+
 def _interpolated(low, high, weight):
     step = high - low
     return high - step * (1 - weight) if weight >= 0.5 else low + step * weight
+
+
+def _known_numbers(q):
+    """A list of numbers where q is an array that the program writes."""
+    return q.tolist() if isinstance(q, np.ndarray) and q.ndim == 1 and q.size <= 16 else q
 
 
 def _quantiles(function, a, q, axis, out, method, keepdims, scale):
@@ -173,7 +240,7 @@ def _quantiles(function, a, q, axis, out, method, keepdims, scale):
     moved = _moved(a, axis)
     listed = isinstance(q, list | tuple)
     usual = moved is not None and out is None and a.dtype.char in "dlqif" and isinstance(method, str)
-    usual = usual and (method in _ALPHA_BETA or method in ("lower", "higher", "midpoint"))
+    usual = usual and (method in _ALPHA_BETA or method in _STEPS or method in ("lower", "higher", "midpoint"))
     for one in q if listed else [q]:
         usual = usual and is_number(one) and 0 <= one <= scale
     if not usual or moved.shape[-1] == 0 or (a.dtype.char == "f" and (listed or scale == 100)):

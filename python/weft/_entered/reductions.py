@@ -53,6 +53,8 @@ def _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction):
     if not usual or not isinstance(ddof, int | float) or isinstance(axis, tuple):
         return None
     if correction is not None:
+        if ddof != 0:
+            return None
         ddof = correction
     result = a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64)
     wide = a.astype(np.float32) if a.dtype.char == "e" else a.astype(result)
@@ -75,12 +77,24 @@ def _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction):
     return (total / (count - ddof)).astype(np.empty(0, result).real.dtype)
 
 
+def _given(where, mean, correction):
+    """Keywords of numpy.var, whose defaults are no values."""
+    keywords = {"where": where}
+    if mean is not None:
+        keywords["mean"] = mean
+    if correction is not None:
+        keywords["correction"] = correction
+    return keywords
+
+
 @replaces("numpy.var", "nd.var")
 def var(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
 ):
     value = _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
-    return plainly(np.var, a, axis, dtype, out, ddof, keepdims, where=where) if value is None else value
+    if value is not None:
+        return value
+    return plainly(np.var, a, axis, dtype, out, ddof, keepdims, **_given(where, mean, correction))
 
 
 @replaces("numpy.std", "nd.std")
@@ -88,9 +102,9 @@ def std(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
 ):
     value = _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
-    return (
-        plainly(np.std, a, axis, dtype, out, ddof, keepdims, where=where) if value is None else np.sqrt(value)
-    )
+    if value is not None:
+        return np.sqrt(value)
+    return plainly(np.std, a, axis, dtype, out, ddof, keepdims, **_given(where, mean, correction))
 
 
 @replaces("numpy.nansum")
@@ -167,8 +181,8 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     if value is not None:
         return value
     if np.asarray(a).dtype.kind in "iub":
-        return np.var(a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
-    return plainly(np.nanvar, a, axis, dtype, out, ddof, keepdims)
+        return np.var(a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where)
+    return plainly(np.nanvar, a, axis, dtype, out, ddof, keepdims, where=where)
 
 
 @replaces("numpy.nanstd")
@@ -177,14 +191,14 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     if value is not None:
         return np.sqrt(value)
     if np.asarray(a).dtype.kind in "iub":
-        return np.std(a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
-    return plainly(np.nanstd, a, axis, dtype, out, ddof, keepdims)
+        return np.std(a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where)
+    return plainly(np.nanstd, a, axis, dtype, out, ddof, keepdims, where=where)
 
 
 @replaces("numpy.nanmax")
 def nanmax(a, axis=None, out=None, keepdims=False):
     a = np.asarray(a)
-    if out is not None or a.dtype.kind not in "fiub":
+    if out is not None or a.dtype.kind not in "fiub" or a.size == 0:
         return plainly(np.nanmax, a, axis, out, keepdims)
     if a.dtype.kind != "f":
         return np.max(a, axis=axis, keepdims=keepdims)
@@ -196,7 +210,7 @@ def nanmax(a, axis=None, out=None, keepdims=False):
 @replaces("numpy.nanmin")
 def nanmin(a, axis=None, out=None, keepdims=False):
     a = np.asarray(a)
-    if out is not None or a.dtype.kind not in "fiub":
+    if out is not None or a.dtype.kind not in "fiub" or a.size == 0:
         return plainly(np.nanmin, a, axis, out, keepdims)
     if a.dtype.kind != "f":
         return np.min(a, axis=axis, keepdims=keepdims)
@@ -297,7 +311,7 @@ def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
     a = np.asarray(a)
     given, axis = axis, axis_of(axis, a.ndim)
     if axis is None or not isinstance(n, int) or n < 0:
-        return plainly(np.diff, a, n, given)
+        return plainly(np.diff, a, n, given, prepend, append)
     shape = list(a.shape)
     shape[axis] = 1
     parts = [a]

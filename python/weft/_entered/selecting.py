@@ -173,3 +173,44 @@ def bincount(x, /, weights=None, minlength=0):
     if not usual or not isinstance(minlength, int) or minlength < 0:
         return plainly(np.bincount, x, weights, minlength)
     return sized(_counts, x, weights, minlength)
+
+
+@replaces("numpy.piecewise")
+def piecewise(x, condlist, funclist, *args, **kw):
+    given, x = x, np.asarray(x)
+    conditions = condlist if isinstance(condlist, list | tuple) else [condlist]
+    usual = x.ndim > 0 and x.size > 0 and len(funclist) in (len(conditions), len(conditions) + 1)
+    for condition in conditions:
+        usual = usual and isinstance(condition, np.ndarray) and condition.dtype == np.bool_
+        usual = usual and condition.shape == x.shape
+    if not usual:
+        return plainly(np.piecewise, given, condlist, funclist, *args, **kw)
+    if len(funclist) > len(conditions):
+        covered = conditions[0]
+        for condition in conditions[1:]:
+            covered = covered | condition
+        conditions = [*conditions, ~covered]
+    return _pieces(x, np.zeros_like(x), conditions, funclist, args, kw)
+
+
+def _pieces(x, y, conditions, functions, args, kw):
+    # By recursion, as _unmasked.
+    if len(conditions) == 0:
+        return y
+    mask, function = conditions[0], functions[0]
+    if callable(function):
+        y = merged(y, mask, function(x[mask], *args, **kw))
+    else:
+        y = np.where(mask, np.asarray(function).astype(y.dtype), y)
+    return _pieces(x, y, conditions[1:], functions[1:], args, kw)
+
+
+def merged(y, mask, values):
+    """y with the values, in order, where the mask holds."""
+    values = np.asarray(values).astype(y.dtype)
+    if values.ndim == 0:
+        return np.where(mask, values, y)
+    place = np.cumsum(mask).reshape(mask.shape) - 1
+    # One more element, so that there is something to look up where the mask holds nowhere.
+    values = np.concatenate([values, np.zeros(1, y.dtype)])
+    return np.where(mask, values[np.where(mask, place, 0)], y)

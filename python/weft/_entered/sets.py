@@ -5,6 +5,11 @@ import numpy as np
 from ._core import operator, plainly, replaces, sized
 
 
+_UniqueAll = type(np.unique_all(np.zeros(1)))
+_UniqueCounts = type(np.unique_counts(np.zeros(1)))
+_UniqueInverse = type(np.unique_inverse(np.zeros(1)))
+
+
 def _distinct(a, index, inverse, counts):
     results = operator("unique", a, return_index=index, return_inverse=inverse, return_counts=counts)
     return results if index or inverse or counts else results[0]
@@ -78,3 +83,36 @@ def unique_values(x):
     """Sorted, which NumPy leaves open."""
     x = np.asarray(x)
     return np.unique(x) if x.dtype.kind in "biu" else plainly(np.unique_values, x)
+
+
+def _is_plain(x):
+    return x.dtype.kind in "biuf" and x.size > 0
+
+
+@replaces("numpy.unique_counts")
+def unique_counts(x):
+    x = np.asarray(x)
+    if not _is_plain(x):
+        return plainly(np.unique_counts, x)
+    values, counts = np.unique(x, return_counts=True, equal_nan=False)
+    return _UniqueCounts(values, counts)
+
+
+@replaces("numpy.unique_inverse")
+def unique_inverse(x):
+    x = np.asarray(x)
+    if not _is_plain(x):
+        return plainly(np.unique_inverse, x)
+    values, inverse = np.unique(x, return_inverse=True, equal_nan=False)
+    return _UniqueInverse(values, inverse)
+
+
+@replaces("numpy.unique_all")
+def unique_all(x):
+    x = np.asarray(x)
+    if not _is_plain(x):
+        return plainly(np.unique_all, x)
+    values, index, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    return _UniqueAll(values, index, inverse, counts)

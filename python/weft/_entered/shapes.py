@@ -197,7 +197,12 @@ def broadcast_arrays(*args, subok=False):
     shape = broadcast_shape([array.shape for array in arrays])
     if shape is None:
         return plainly(np.broadcast_arrays, *args, subok=subok)
-    return tuple([array if array.shape == shape else np.broadcast_to(array, shape) for array in arrays])
+    return tuple([array if array.shape == shape else broadcast_view(array, shape) for array in arrays])
+
+
+def broadcast_view(array, shape):
+    """As numpy.broadcast_to, but not read-only. Lowered by capture."""
+    return np.broadcast_to(array, shape).copy()
 
 
 @replaces("numpy.atleast_1d")
@@ -358,3 +363,23 @@ def conj(x):
 @replaces("nd.view")
 def view(x, dtype=None, type=None):
     return x[...] if dtype is None and type is None else plainly(_call_method, x, "view", dtype)
+
+
+@replaces("numpy.roll")
+def roll(a, shift, axis=None):
+    axes = (axis,) if isinstance(axis, int) else axis
+    shifts = (shift,) if isinstance(shift, int) else shift
+    usual = isinstance(axes, tuple) and isinstance(shifts, tuple) and len(axes) > 0 and len(shifts) > 0
+    if not usual or (len(axes) != len(shifts) and len(axes) != 1 and len(shifts) != 1):
+        return plainly(np.roll, a, shift, axis)
+    a, count = np.asarray(a), max(len(axes), len(shifts))
+    for place in range(count):
+        a = np.roll(a, shifts[place % len(shifts)], axes[place % len(axes)])
+    return a
+
+
+@replaces("numpy.iterable")
+def iterable(y):
+    if isinstance(y, np.ndarray):
+        return y.ndim > 0
+    return False if isinstance(y, int | float | complex | np.generic) else plainly(np.iterable, y)

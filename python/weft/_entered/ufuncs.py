@@ -174,12 +174,18 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 @replaces("numpy.matvec")
 def matvec(x1, x2, /):
-    return np.matmul(x1, np.asarray(x2)[..., None])[..., 0]
+    x1, x2 = np.asarray(x1), np.asarray(x2)
+    if x1.ndim < 2 or x2.ndim < 1 or x1.shape[-1] != x2.shape[-1]:
+        return plainly(np.matvec, x1, x2)
+    return np.matmul(x1, x2[..., None])[..., 0]
 
 
 @replaces("numpy.vecmat")
 def vecmat(x1, x2, /):
-    return np.matmul(np.conjugate(np.asarray(x1))[..., None, :], x2)[..., 0, :]
+    x1, x2 = np.asarray(x1), np.asarray(x2)
+    if x1.ndim < 1 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-2]:
+        return plainly(np.vecmat, x1, x2)
+    return np.matmul(np.conjugate(x1)[..., None, :], x2)[..., 0, :]
 
 
 @replaces("numpy.polyval")
