@@ -4,46 +4,14 @@
 #include <cmath>
 
 #include "capture/concrete.h"
-#include "capture/evaluator.h"
+#include "capture/builtins.h"
+#include "capture/sets.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 
 namespace weft::capture {
 
-int find_key(Evaluator& ev, const V& dict, const V& key);
-V dict_key(Evaluator& ev, const V& key);
-void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value);
-
 namespace {
-
-void expect(const CallArgs& args, size_t low, size_t high) {
-  if (!args.keywords.empty() || args.args.size() < low || args.args.size() > high)
-    graph_break("a call with arguments that capture does not know");
-}
-
-Ref as_tuple(Evaluator& ev, const std::vector<V>& args) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
-  for (size_t i = 0; i < args.size(); ++i) {
-    Ref item = ev.constant(args[i]);
-    if (!item && args[i]->kind == Kind::SymInt) item = int_value(sym_specialize(args[i]->sym))->object;
-    if (!item) graph_break("a call whose arguments are not known");
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item.release());
-  }
-  return tuple;
-}
-
-// Calls a function without side effects on constants.
-V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args) {
-  Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());
-  for (const auto& [key, value] : args.keywords) {
-    Ref object = ev.constant(value);
-    if (!object) graph_break("a call whose arguments are not known");
-    PyDict_SetItemString(keywords.get(), key.c_str(), object.get());
-  }
-  Ref owner = checked(PyImport_ImportModule(module)),
-      function = checked(PyObject_GetAttrString(owner.get(), name));
-  return const_value(checked(PyObject_Call(function.get(), tuple.get(), keywords.get())));
-}
 
 V builtin_len(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
@@ -66,6 +34,7 @@ V builtin_len(Evaluator& ev, CallArgs& args) {
     return nullptr;
   }
   if (value->kind == Kind::Iter) graph_break("len() of an object");
+  if (value->kind == Kind::Set) return int_value(PySet_GET_SIZE(value->object.get()));
   return int_value(static_cast<int64_t>(ev.elements(value).size()));
 }
 
@@ -130,7 +99,13 @@ V builtin_iter(Evaluator& ev, CallArgs& args) {
 
 V builtin_next(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 2);
-  if (ev.realize(args.args[0])->kind == Kind::Generator) ev.iterator(args.args[0]);
+  const V& it = ev.realize(args.args[0]);
+  if (it->kind == Kind::Generator) ev.iterator(it);
+  if (it->kind == Kind::Instance) {
+    if (V item = ev.next_of_instance(it)) return item;
+    if (args.args.size() == 2) return args.args[1];
+    ev.raise(PyExc_StopIteration, {}, "the end of an iterator");
+  }
   if (args.args[0]->kind != Kind::Iter) graph_break("next() of an unknown iterator");
   V item = ev.next(args.args[0]);
   if (item) return item;
@@ -153,9 +128,11 @@ V builtin_dict(Evaluator& ev, CallArgs& args) {
   V dict = make_value(Kind::Dict);
   if (!args.args.empty()) {
     const V& from = ev.realize(args.args[0]);
-    if (from->kind == Kind::Dict) {
-      dict->keys = from->keys;
-      dict->items = from->items;
+    static PyObject* const items = PyUnicode_InternFromString("_items");
+    const V mapping = stood_for(from) ? ev.realize(ev.attribute(from, items)) : from;
+    if (mapping->kind == Kind::Dict) {
+      dict->keys = mapping->keys;
+      dict->items = mapping->items;
     } else {
       for (const V& pair : ev.elements(from)) {
         std::vector<V> parts = ev.elements(pair);
@@ -261,7 +238,27 @@ V builtin_bool(Evaluator& ev, CallArgs& args) {
   return bool_value(ev.truth(value));
 }
 
-V builtin_str(Evaluator& ev, CallArgs& args) { return fold(ev, "builtins", "str", args); }
+V builtin_str(Evaluator& ev, CallArgs& args) {
+  return args.args.size() == 1 && args.keywords.empty() ? text_of(ev, "str", args.args[0]) : fold(ev, "builtins", "str", args);
+}
+V builtin_repr(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 1);
+  return text_of(ev, "repr", args.args[0]);
+}
+
+V builtin_set(Evaluator& ev, CallArgs& args) {
+  expect(args, 0, 1);
+  if (args.args.empty()) return make_set(ev, {});
+  const V& from = ev.realize(args.args[0]);
+  // A copy of a set has the order of the copy.
+  if (from->kind == Kind::Set) return set_value(checked(PySet_New(from->object.get())));
+  return make_set(ev, ev.elements(from));
+}
+
+V builtin_frozenset(Evaluator& ev, CallArgs& args) {
+  const V set = builtin_set(ev, args);
+  return const_value(checked(PyFrozenSet_New(set->object.get())));
+}
 
 V builtin_isinstance(Evaluator& ev, CallArgs& args) {
   expect(args, 2, 2);
@@ -358,6 +355,13 @@ V builtin_pow(Evaluator& ev, CallArgs& args) {
   return ev.binary(8, args.args[0], args.args[1]);
 }
 
+// Of known arguments only.
+#define WEFT_FOR_EACH_FOLDED(X) X(ord) X(chr) X(hex) X(oct) X(bin) X(hash) X(format) X(ascii) X(bytes)
+#define WEFT_FOLDED(NAME) \
+  V builtin_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "builtins", #NAME, args); }
+WEFT_FOR_EACH_FOLDED(WEFT_FOLDED)
+#undef WEFT_FOLDED
+
 V builtin_round(Evaluator& ev, CallArgs& args) { return fold(ev, "builtins", "round", args); }
 V builtin_divmod(Evaluator& ev, CallArgs& args) {
   expect(args, 2, 2);
@@ -383,9 +387,18 @@ V builtin_sorted(Evaluator& ev, CallArgs& args) {
   X(exp) X(log) X(log2) X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2)     \
       X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) \
           X(isinf) X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt)    \
-              X(comb) X(isclose)
+              X(comb) X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh)       \
+                  X(atanh) X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
+
+#define WEFT_FOR_EACH_CMATH(X)                                                                                        \
+  X(exp) X(log) X(log10) X(sqrt) X(phase) X(polar) X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) \
+      X(tanh) X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
+#define WEFT_CMATH(NAME) \
+  V cmath_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "cmath", #NAME, args); }
+WEFT_FOR_EACH_CMATH(WEFT_CMATH)
+#undef WEFT_CMATH
 
 template <int kOp>
 V operator_binary(Evaluator& ev, CallArgs& args) {
@@ -411,148 +424,7 @@ V operator_index(Evaluator& ev, CallArgs& args) {
   return args.args[0];
 }
 
-V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& args) {
-  if (name == "append") {
-    expect(args, 1, 1);
-    ev.mark_dirty(list);
-    list->items.push_back(args.args[0]);
-    return none_value();
-  }
-  if (name == "extend") {
-    expect(args, 1, 1);
-    std::vector<V> items = ev.elements(args.args[0]);
-    ev.mark_dirty(list);
-    list->items.insert(list->items.end(), items.begin(), items.end());
-    return none_value();
-  }
-  if (name == "insert") {
-    expect(args, 2, 2);
-    const auto length = static_cast<int64_t>(list->items.size());
-    int64_t at = ev.to_int(args.args[0], "index");
-    if (at < 0) at = std::max<int64_t>(0, at + length);
-    ev.mark_dirty(list);
-    list->items.insert(list->items.begin() + std::min(at, length), args.args[1]);
-    return none_value();
-  }
-  if (name == "pop") {
-    expect(args, 0, 1);
-    const auto length = static_cast<int64_t>(list->items.size());
-    int64_t at = args.args.empty() ? length - 1 : ev.to_int(args.args[0], "index");
-    if (at < 0) at += length;
-    if (at < 0 || at >= length) graph_break("pop from a list out of range");
-    ev.mark_dirty(list);
-    V item = list->items[static_cast<size_t>(at)];
-    list->items.erase(list->items.begin() + at);
-    return item;
-  }
-  if (name == "clear") {
-    expect(args, 0, 0);
-    ev.mark_dirty(list);
-    list->items.clear();
-    return none_value();
-  }
-  if (name == "reverse") {
-    expect(args, 0, 0);
-    ev.mark_dirty(list);
-    std::reverse(list->items.begin(), list->items.end());
-    return none_value();
-  }
-  if (name == "copy") {
-    expect(args, 0, 0);
-    return list_value(list->items);
-  }
-  graph_break(fmt::format("a call of list.{}", name));
-}
-
-V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& args) {
-  if (name == "keys" || name == "values" || name == "items") {
-    expect(args, 0, 0);
-    V view = make_value(Kind::DictView);
-    view->items = {dict};
-    view->name = name;
-    return view;
-  }
-  if (name == "get" || name == "pop" || name == "setdefault") {
-    expect(args, 1, 2);
-    const int at = find_key(ev, dict, dict_key(ev, args.args[0]));
-    V fallback = args.args.size() == 2 ? args.args[1] : none_value();
-    if (at < 0) {
-      if (name == "pop" && args.args.size() == 1) graph_break("a missing key");
-      if (name == "setdefault") set_dict_item(ev, dict, args.args[0], fallback);
-      return fallback;
-    }
-    V item = dict->items[static_cast<size_t>(at)];
-    if (name == "pop") {
-      ev.mark_dirty(dict);
-      dict->keys.erase(dict->keys.begin() + at);
-      dict->items.erase(dict->items.begin() + at);
-    }
-    return item;
-  }
-  if (name == "update") {
-    if (args.args.size() > 1) graph_break("dict.update() with several arguments");
-    if (!args.args.empty()) {
-      const V& from = ev.realize(args.args[0]);
-      if (from->kind != Kind::Dict) graph_break("dict.update() from another object");
-      for (size_t i = 0; i < from->keys.size(); ++i) set_dict_item(ev, dict, from->keys[i], from->items[i]);
-    }
-    for (const auto& [key, value] : args.keywords) set_dict_item(ev, dict, str_value(key), value);
-    return none_value();
-  }
-  if (name == "copy") {
-    expect(args, 0, 0);
-    V copy = make_value(Kind::Dict);
-    copy->keys = dict->keys;
-    copy->items = dict->items;
-    return copy;
-  }
-  graph_break(fmt::format("a call of dict.{}", name));
-}
-
 }  // namespace
-
-V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args) {
-  if (self->kind == Kind::List) return list_method(ev, self, name, args);
-  if (self->kind == Kind::Dict) return dict_method(ev, self, name, args);
-  if (self->kind == Kind::Tuple && (name == "index" || name == "count")) {
-    expect(args, 1, 1);
-    int64_t count = 0;
-    for (size_t i = 0; i < self->items.size(); ++i) {
-      if (!ev.equal(self->items[i], args.args[0])) continue;
-      if (name == "index") return int_value(static_cast<int64_t>(i));
-      ++count;
-    }
-    if (name == "count") return int_value(count);
-  }
-  if (self->is(Py_None) && name == "__init__") return none_value();
-  // Methods of immutable constants have no side effects.
-  if (self->is_const()) {
-    PyObject* object = self->object.get();
-    if (PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-        PyTuple_CheckExact(object) || PyBytes_CheckExact(object)) {
-      if (name == "join" && args.args.size() == 1) args.args = {tuple_value(ev.elements(args.args[0]))};
-      Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());
-      for (const auto& [key, value] : args.keywords) {
-        Ref constant = ev.constant(value);
-        if (!constant) graph_break("a call whose arguments are not known");
-        PyDict_SetItemString(keywords.get(), key.c_str(), constant.get());
-      }
-      Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
-      Ref result = checked(PyObject_Call(method.get(), tuple.get(), keywords.get()));
-      if (PyList_CheckExact(result.get())) {
-        std::vector<V> items;
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result.get()); ++i)
-          items.push_back(const_value(Ref::borrow(PyList_GET_ITEM(result.get(), i))));
-        return list_value(std::move(items));
-      }
-      return const_value(result);
-    }
-    if (is_ufunc(object)) return numpy_ufunc_method(ev, object, name, args);
-    Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
-    graph_break(fmt::format("a call of {}", callable_name(method.get())));
-  }
-  graph_break(fmt::format("a call of the method '{}'", name));
-}
 
 void register_builtins() {
   const std::pair<const char*, Lowering> functions[] = {{"len", builtin_len},
@@ -574,6 +446,9 @@ void register_builtins() {
                                                         {"complex", builtin_complex},
                                                         {"bool", builtin_bool},
                                                         {"str", builtin_str},
+                                                        {"repr", builtin_repr},
+                                                        {"set", builtin_set},
+                                                        {"frozenset", builtin_frozenset},
                                                         {"isinstance", builtin_isinstance},
                                                         {"type", builtin_type},
                                                         {"callable", builtin_callable},
@@ -591,6 +466,12 @@ void register_builtins() {
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("builtins.") + name).c_str(), lowering);
   register_lowering("functools.partial", builtin_partial);
+#define WEFT_FOLDED(NAME) register_lowering("builtins." #NAME, builtin_##NAME);
+  WEFT_FOR_EACH_FOLDED(WEFT_FOLDED)
+#undef WEFT_FOLDED
+#define WEFT_CMATH(NAME) register_lowering("cmath." #NAME, cmath_##NAME);
+  WEFT_FOR_EACH_CMATH(WEFT_CMATH)
+#undef WEFT_CMATH
 #define WEFT_MATH(NAME) register_lowering("math." #NAME, math_##NAME);
   WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH

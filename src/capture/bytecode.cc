@@ -170,13 +170,18 @@ class Decoder {
       case BINARY_SLICE: emit(Op::BinarySlice); return true;
       case STORE_SLICE: emit(Op::StoreSlice); return true;
       case END_FOR: emit(Op::Nop); return true;
+      case END_SEND:
+        emit(Op::Swap, 2);
+        emit(Op::PopTop);
+        return true;
+      case CLEANUP_THROW: emit(Op::Unsupported); return true;
       case CALL_INTRINSIC_1:
         if (arg == 5)
           emit(Op::Positive);
         else if (arg == 6)
           emit(Op::ListToTuple);
         else if (arg == 3)
-          emit(Op::Unsupported);  // a StopIteration that leaves a generator
+          emit(Op::StopIterationError);
         else
           unsupported("it uses an instruction that capture does not know");
         return true;
@@ -246,7 +251,7 @@ class Decoder {
       case FOR_ITER: jump(Op::ForIter, arg); return true;
       case JUMP_FORWARD: jump(Op::Jump, arg); return true;
       case JUMP_BACKWARD: jump(Op::JumpBack, -arg); return true;
-      case JUMP_BACKWARD_NO_INTERRUPT: jump(Op::JumpBack, -arg); return true;
+      case JUMP_BACKWARD_NO_INTERRUPT: jump(Op::Jump, -arg); return true;
 #if PY_VERSION_HEX >= 0x030C0000
       case POP_JUMP_IF_FALSE: jump(Op::PopJumpIfFalse, arg); return true;
       case POP_JUMP_IF_TRUE: jump(Op::PopJumpIfTrue, arg); return true;
@@ -271,6 +276,8 @@ class Decoder {
       // A generator's frame starts with the None that is sent first.
       case RETURN_GENERATOR: emit(Op::PushNull); return true;
       case YIELD_VALUE: emit(Op::Yield); return true;
+      case GET_YIELD_FROM_ITER: emit(Op::GetIter); return true;
+      case SEND: jump(Op::Send, arg); return true;
       case RETURN_VALUE: emit(Op::Return); return true;
       case RAISE_VARARGS: emit(Op::Raise, arg); return true;
       case RERAISE: emit(Op::Reraise, arg); return true;
@@ -427,6 +434,7 @@ bool is_jump(Op op) {
     case Op::PopJumpIfNotNone:
     case Op::JumpIfTrueOrPop:
     case Op::JumpIfFalseOrPop:
+    case Op::Send:
     case Op::ForIter: return true;
     default: return false;
   }
@@ -517,6 +525,8 @@ std::string_view op_name(Op op) {
                                                 "WithExceptStart",
                                                 "BeforeWith",
                                                 "Yield",
+                                                "Send",
+                                                "StopIterationError",
                                                 "GetLen",
                                                 "MatchMapping",
                                                 "MatchSequence",

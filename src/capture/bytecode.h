@@ -97,6 +97,8 @@ enum class Op : uint8_t {
   WithExceptStart,
   BeforeWith,
   Yield,  // of a generator: the value; what is sent back is always None
+  Send,   // `yield from`: the next element, or the value of an iterator at its end, and on to the target
+  StopIterationError,  // 3.12: a StopIteration that leaves a generator becomes a RuntimeError
   GetLen,
   MatchMapping,
   MatchSequence,

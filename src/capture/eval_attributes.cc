@@ -69,7 +69,18 @@ V Evaluator::class_attribute(const V& owner, PyTypeObject* type, PyObject* name,
     return method(pinned(reinterpret_cast<PyObject*>(owner->object_type)), pinned(function.get()));
   }
   if (Py_TYPE(found)->tp_descr_get == nullptr) return pinned(found);
+  if (std::string_view(Py_TYPE(found)->tp_name) == "cached_property") return cached_property(owner, name, found);
+  if (V value = descriptor_value(owner, found)) return value;
   graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
+}
+
+// functools.cached_property: computed once, and an attribute from then on.
+V Evaluator::cached_property(const V& owner, PyObject* name, PyObject* found) {
+  const Ref function = checked(PyObject_GetAttrString(found, "func"));
+  if (!PyFunction_Check(function.get())) graph_break("a cached_property without a Python function");
+  V value = call_method_now(owner, function.get(), {});
+  store_attribute(owner, name, value, true);
+  return value;
 }
 
 V Evaluator::instance_attribute(const V& owner, PyObject* name) {
@@ -101,6 +112,7 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
                                                     .object2 = {}}));
       }
     }
+    if (V value = descriptor_value(owner, found)) return value;
     graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
   }
   if (V item = find_instance_item(owner, name)) return item;
@@ -210,11 +222,19 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
     case Kind::Tuple:
       if (owner->object_type) {
         if (V field = named_tuple_field(owner, name)) return field;
+        if (is_named_tuple_method(utf8(name))) return bound(owner, utf8(name));
+        PyObject* found = _PyType_Lookup(owner->object_type, name);
+        if (found && (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type)) {
+          pin_type(owner->object_type);
+          const Ref getter = PyFunction_Check(found) ? Ref() : checked(PyObject_GetAttrString(found, "fget"));
+          return getter ? call_method_now(owner, getter.get(), {}) : method(owner, pinned(found));
+        }
         if (!_PyType_Lookup(&PyTuple_Type, name)) break;
       }
       [[fallthrough]];
     case Kind::List:
     case Kind::Dict:
+    case Kind::Set:
     case Kind::Scalar:
     case Kind::SymInt: {
       PyTypeObject* type = python_type(owner);
@@ -230,9 +250,20 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
     }
     case Kind::Exception:
       if (PyUnicode_CompareWithASCIIString(name, "args") == 0) return tuple_value(owner->items);
+      if (PyUnicode_CompareWithASCIIString(name, "__cause__") == 0) return owner->cause ? owner->cause : none_value();
+      if (PyUnicode_CompareWithASCIIString(name, "value") == 0 && owner->object_type == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
+        return owner->items.empty() ? none_value() : owner->items[0];
       if (PyUnicode_CompareWithASCIIString(name, "__context__") == 0 && owner->context &&
           owner->context->kind != Kind::Handled)
         return owner->context;
+      break;
+    case Kind::Generator:
+    case Kind::Iter:
+      for (const char* method : {"send", "throw", "close", "__next__", "__iter__"})
+        if (utf8(name) == method) return bound(owner, method);
+      break;
+    case Kind::Function:
+      if (utf8(name) == "__name__") return const_value(Ref::borrow(reinterpret_cast<PyCodeObject*>(owner->object.get())->co_name));
       break;
     case Kind::Method:
       if (utf8(name) == "__self__") return owner->items[0];
@@ -246,10 +277,15 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
 void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, bool as_object) {
   realize(owner);
   if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
+  if (PyObject* method = as_object ? nullptr : python_method(owner, "__setattr__")) {
+    call_method_now(owner, method, {const_value(Ref::borrow(name)), value});
+    return;
+  }
   if (!as_object && owner->object_type->tp_setattro != PyObject_GenericSetAttr)
     graph_break(fmt::format("assignment to attribute '{}', which the class handles", utf8(name)));
   if (!owner->source) pin_type(owner->object_type);
   PyObject* found = _PyType_Lookup(owner->object_type, name);
+  if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type && set_through_descriptor(owner, found, value)) return;
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type)
     graph_break(fmt::format("assignment to attribute '{}', which a descriptor handles", utf8(name)));
   size_t at = 0;
@@ -262,6 +298,18 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
   owner->items[at] = value;
   owner->changed[at] = true;
   mark_dirty(owner);
+}
+
+void Evaluator::delete_attribute(const V& owner, PyObject* name) {
+  if (owner->kind != Kind::Instance || owner->source || owner->object_type->tp_setattro != PyObject_GenericSetAttr)
+    graph_break(fmt::format("deletion of attribute '{}'", utf8(name)));
+  size_t at = 0;
+  while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
+  if (at == owner->keys.size()) graph_break(fmt::format("deletion of attribute '{}', which is not there", utf8(name)));
+  ++num_effects_;
+  owner->keys.erase(owner->keys.begin() + static_cast<std::ptrdiff_t>(at));
+  owner->items.erase(owner->items.begin() + static_cast<std::ptrdiff_t>(at));
+  owner->changed.erase(owner->changed.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 bool Evaluator::has_attribute(const V& owner, PyObject* name) {

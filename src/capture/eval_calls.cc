@@ -65,7 +65,70 @@ V distinct(V result, const CallArgs& args) {
   return copied;
 }
 
+// What a generator function gives: keywords are named in `keys`, their values come last.
+V generator_value(const V& function, const CallArgs& args) {
+  V generator = make_value(Kind::Generator);
+  generator->items = args.args;
+  generator->items.insert(generator->items.begin(), function);
+  for (const auto& [key, value] : args.keywords) {
+    generator->keys.push_back(str_value(key));
+    generator->items.push_back(value);
+  }
+  return generator;
+}
+
+bool is_computed(Evaluator& ev, const V& value) {
+  ev.realize(value);
+  if (value->kind == Kind::Array || value->kind == Kind::Scalar || value->kind == Kind::Opaque) return true;
+  if (value->kind != Kind::List && value->kind != Kind::Tuple) return false;
+  return std::any_of(value->items.begin(), value->items.end(), [&](const V& item) { return is_computed(ev, item); });
+}
+
+// A function that compares elements stands in where these are known: otherwise the original is one break.
+bool stands_in_for(Evaluator& ev, PyObject* replacement, const CallArgs& args) {
+  static PyObject* const mark = PyUnicode_InternFromString("of_known_values");
+  if (!PyObject_HasAttr(replacement, mark)) return true;
+  return std::none_of(args.args.begin(), args.args.end(), [&](const V& argument) { return is_computed(ev, argument); });
+}
+
+bool is_plain_value(PyObject* object) {
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!is_plain_value(PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+         PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) || PyBytes_CheckExact(object);
+}
+
 }  // namespace
+
+bool is_cached_function(PyObject* object) {
+  return std::string_view(Py_TYPE(object)->tp_name) == "functools._lru_cache_wrapper";
+}
+
+// A function behind functools.lru_cache, called for known arguments: what it gave is a constant, as the cache has it.
+V Evaluator::call_with_cache(PyObject* function, const CallArgs& args) {
+  Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))), keywords = checked(PyDict_New());
+  const auto known = [&](const V& value) {
+    Ref object = constant(value);
+    if (!object && value->kind == Kind::SymInt) object = int_value(sym_specialize(value->sym))->object;
+    if (!object) graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
+    return object;
+  };
+  for (size_t i = 0; i < args.args.size(); ++i) PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
+  for (const auto& [key, value] : args.keywords)
+    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
+  const Ref result = checked(PyObject_Call(function, positional.get(), keywords.get()));
+  if (!is_plain_value(result.get())) graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
+  return const_value(result);
+}
+
+PyTypeObject* stood_for(const V& value) {
+  static PyObject* const name = PyUnicode_InternFromString("__stands_for__");
+  PyObject* found = value->kind == Kind::Instance && !value->source ? _PyType_Lookup(value->object_type, name) : nullptr;
+  return found && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : nullptr;
+}
 
 void register_lowering(const char* path, Lowering lowering) {
   if (Ref object = find_object(path))
@@ -298,18 +361,24 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     } catch (const GraphBreak&) {
     }
   }
+  if (replacement && !stands_in_for(*this, replacement, args)) graph_break(fmt::format("a call of {} with computed values", callable_name(object)));
+  if (replacement && PyType_Check(replacement) && history_.without_stand_ins) graph_break(fmt::format("a call of {}", callable_name(object)));
+  if (replacement && PyType_Check(replacement)) return construct(pinned(replacement), std::move(args));
   if (replacement) {
     enter(replacement, std::move(args));
     return nullptr;
   }
-  if (PyFunction_Check(object)) {
-    if (args.keywords.empty() &&
-        decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {
-      V generator = make_value(Kind::Generator);
-      generator->items = args.args;
-      generator->items.insert(generator->items.begin(), callable);
-      return generator;
+  if (is_cached_function(object)) return call_with_cache(object, args);
+  // Methods of builtin classes: itertools.chain.from_iterable, dict.fromkeys.
+  if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) && PyType_Check(PyCFunction_GET_SELF(object))) {
+    auto* owner = reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(object));
+    if (PyObject* method = find_method_replacement(fmt::format("{}.{}", owner->tp_name, reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name))) {
+      enter(method, std::move(args));
+      return nullptr;
     }
+  }
+  if (PyFunction_Check(object)) {
+    if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) return generator_value(callable, args);
     enter(object, std::move(args));
     return nullptr;
   }
@@ -364,13 +433,7 @@ V Evaluator::call(const V& callable, CallArgs args) {
       return call(callable->items[1], std::move(args));
     case Kind::Bound: return call_bound(callable, std::move(args));
     case Kind::Function:
-      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator &&
-          args.keywords.empty()) {
-        V generator = make_value(Kind::Generator);
-        generator->items = args.args;
-        generator->items.insert(generator->items.begin(), callable);
-        return generator;
-      }
+      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator) return generator_value(callable, args);
       enter_made(callable, std::move(args));
       return nullptr;
     case Kind::Partial: {
@@ -462,6 +525,10 @@ bool Evaluator::execute_calls(const Instruction& in) {
       if (value) push(value);
       return true;
     }
+    case Op::DeleteAttr:
+      delete_attribute(realize(top()), name(in));
+      drop(1);
+      return true;
     case Op::StoreAttr:
       store_attribute(top(1), name(in), top(2));
       drop(2);

@@ -132,7 +132,7 @@ void Evaluator::execute_return() {
 }
 
 void Evaluator::execute(const Instruction& in) {
-  if (execute_special_methods(in) || execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in) ||
+  if (execute_special_methods(in) || execute_patterns(in) || execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in) ||
       execute_exceptions(in))
     return;
   graph_break(fmt::format("instruction {}", op_name(in.op)));
@@ -192,6 +192,7 @@ bool Evaluator::execute_control(const Instruction& in) {
     }
     case Op::ForIter: {
       if (is_begun(realize(top()))) throw GraphBreak{.reason = "the next round of a loop", .is_planned = true};
+      if (realize(top())->kind == Kind::Generator) iterator(top());
       V item = next(top());
       if (item) {
         push(item);

@@ -3,6 +3,7 @@
 
 #include "capture/concrete.h"
 #include "capture/evaluator.h"
+#include "capture/sets.h"
 
 namespace weft::capture {
 
@@ -42,6 +43,8 @@ void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value) {
     dict->items.push_back(value);
   }
 }
+
+void store_list_slice(Evaluator& ev, const V& list, const V& key, const std::vector<V>& items);
 
 bool Evaluator::execute_data(const Instruction& in) {
   switch (in.op) {
@@ -124,6 +127,26 @@ bool Evaluator::execute_data(const Instruction& in) {
     }
     case Op::DeleteSubscript: {
       const V dict = realize(top(2));
+      if (PyObject* method = python_method(dict, "__delitem__")) {
+        call_method_now(dict, method, {top(1)});
+        drop(2);
+        return true;
+      }
+      if (dict->kind == Kind::List) {
+        V slice = realize(top(1));
+        if (is_int(slice)) {
+          const auto length = static_cast<int64_t>(dict->items.size());
+          int64_t at = to_int(slice, "index");
+          if (at < 0) at += length;
+          if (at < 0 || at >= length) graph_break("deletion of an index out of range");
+          slice = make_value(Kind::Slice);
+          slice->items = {int_value(at), int_value(at + 1), none_value()};
+        }
+        if (slice->kind != Kind::Slice) graph_break("deletion of an item");
+        store_list_slice(*this, dict, slice, {});
+        drop(2);
+        return true;
+      }
       if (dict->kind != Kind::Dict) graph_break("deletion of an item");
       const int at = find_key(*this, dict, dict_key(*this, top(1)));
       if (at < 0) graph_break("deletion of a missing key");
@@ -171,6 +194,28 @@ bool Evaluator::execute_data(const Instruction& in) {
       push(str_value(text));
       return true;
     }
+    case Op::BuildSet: {
+      V set = make_set(*this, top_values(frame(), in.arg));
+      drop(in.arg);
+      push(set);
+      return true;
+    }
+    case Op::SetAdd: {
+      const V set = realize(top(in.arg + 1));
+      if (set->kind != Kind::Set) graph_break("insertion into an unknown set");
+      add_to_set(*this, set, top());
+      drop(1);
+      return true;
+    }
+    case Op::SetUpdate: {
+      const V set = realize(top(in.arg + 1));
+      if (set->kind != Kind::Set) graph_break("update of an unknown set");
+      CallArgs args;
+      args.args = {top()};
+      set_method(*this, set, "update", args);
+      drop(1);
+      return true;
+    }
     case Op::ListAppend: {
       const V list = realize(top(in.arg + 1));
       if (list->kind != Kind::List) graph_break("append to an unknown list");
@@ -216,9 +261,25 @@ bool Evaluator::execute_data(const Instruction& in) {
     case Op::Convert:
     case Op::Format: {
       Ref specification = in.arg2 ? constant(top()) : Ref();
-      Ref object = constant(top(in.arg2 ? 2 : 1));
-      if (!object && realize(top(in.arg2 ? 2 : 1))->kind == Kind::SymInt)
-        object = checked(PyLong_FromLongLong(sym_specialize(top(in.arg2 ? 2 : 1)->sym)));
+      const int depth = in.op == Op::Format && in.arg2 ? 2 : 1;
+      const V value = realize(top(depth));
+      if (PyObject* method = in.op == Op::Format ? python_method(value, "__format__") : nullptr) {
+        V text = call_method_now(value, method, {in.arg2 ? top() : str_value("")});
+        drop(depth);
+        push(text);
+        return true;
+      }
+      if (value->kind == Kind::Instance && !(in.arg2 && in.op == Op::Format)) {
+        const bool is_repr = in.op == Op::Convert ? in.arg != 1 : in.arg == 2 || in.arg == 3;
+        PyObject* method = is_repr ? nullptr : python_method(value, "__str__");
+        if (!method) method = python_method(value, "__repr__");
+        if (!method) graph_break("formatting of a value that is not known");
+        V text = call_method_now(value, method, {});
+        drop(depth);
+        push(text);
+        return true;
+      }
+      Ref object = described(value);
       if (!object || (in.arg2 && !specification)) graph_break("formatting of a value that is not known");
       Ref text = in.op == Op::Convert ? convert_value(object.get(), in.arg)
                                       : format_value(object.get(), in.arg, specification.get());

@@ -24,6 +24,7 @@ V Evaluator::make_exception(PyTypeObject* type, std::vector<V> args) {
 }
 
 bool Evaluator::has_handler() const {
+  if (awaited_exceptions_ > 0) return true;
   for (size_t f = 0; f < frames_.size(); ++f) {
     const AbstractFrame& frame = frames_[f];
     // An instruction being executed has moved ip on; outer frames stand behind their call.
@@ -60,9 +61,9 @@ void Evaluator::raise_pending() {
   throw AbstractRaise{make_exception(type_object, std::move(values))};
 }
 
-bool Evaluator::unwind_to_handler(const V& exception) {
+bool Evaluator::unwind_to_handler(const V& exception, size_t lowest) {
   // frame().ip is the raising instruction; outer frames stand behind their call.
-  for (size_t f = frames_.size(); f-- > 0;) {
+  for (size_t f = frames_.size(); f-- > lowest;) {
     AbstractFrame& at = frames_[f];
     const int instruction = f + 1 == frames_.size() ? at.ip : at.ip - 1;
     const int offset = at.code->instructions[static_cast<size_t>(instruction)].offset;
@@ -83,21 +84,34 @@ bool Evaluator::unwind_to_handler(const V& exception) {
   return false;
 }
 
+namespace {
+
+// The exception behind `from`, or None.
+V raised_from(Evaluator& ev, const V& cause) {
+  if (cause->kind == Kind::Exception || cause->is(Py_None)) return cause;
+  if (cause->is_const() && PyExceptionClass_Check(cause->object.get()))
+    return ev.make_exception(reinterpret_cast<PyTypeObject*>(cause->object.get()), {});
+  graph_break("an exception raised from an unknown one");
+}
+
+}  // namespace
+
 bool Evaluator::execute_exceptions(const Instruction& in) {
   switch (in.op) {
     case Op::Raise: {
-      if (in.arg == 2) graph_break("raise … from …");
       if (in.arg == 0) {
         if (!handled_ || handled_->kind != Kind::Exception || !has_handler())
           graph_break("an exception is raised again");
         throw AbstractRaise{handled_};
       }
-      V exception = realize(top());
+      const V cause = in.arg == 2 ? raised_from(*this, realize(top())) : nullptr;
+      V exception = realize(top(in.arg == 2 ? 2 : 1));
       if (!has_handler()) graph_break("an exception that the function does not catch");
       if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
         exception = make_exception(reinterpret_cast<PyTypeObject*>(exception->object.get()), {});
       if (exception->kind != Kind::Exception)
         graph_break("an exception that capture knows nothing of is raised");
+      if (cause) exception->cause = cause;
       throw AbstractRaise{exception};
     }
     case Op::Reraise: {
@@ -150,6 +164,19 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       frames_[depth - 1].stack.back() = exit;
       return true;
     }
+    case Op::WithExceptStart: {
+      // Position 4: __exit__; the exception lies on top. The traceback is an object that nothing is known of.
+      const V exception = realize(top(1));
+      if (exception->kind != Kind::Exception) graph_break("a context manager left by an exception that was raised for real");
+      CallArgs args;
+      args.args = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(exception->object_type))), exception, make_value(Kind::Opaque)};
+      push(call_now(top(4), std::move(args)));
+      return true;
+    }
+    case Op::Send: execute_send(in); return true;
+    case Op::StopIterationError:
+      if (python_type(top()) == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) graph_break("a StopIteration that leaves a generator");
+      return true;
     case Op::Yield: {
       if (generator_depth_ == 0 || frames_.size() != generator_depth_ + 1) graph_break("yield");
       yielded_ = top();
@@ -183,8 +210,11 @@ class Positions {
 
 // A generator's next element, or null at its end. Where an instruction of it cannot be evaluated, the generator is as it
 // was, unless this step already had an effect. A step counts as an effect on whoever takes it.
-V Evaluator::resume(const V& generator) {
-  if (generator->index < 0) return nullptr;
+V Evaluator::resume(const V& generator, const V& sent, const V& thrown) {
+  if (generator->index < 0) {
+    if (thrown) throw AbstractRaise{thrown};
+    return nullptr;
+  }
   const size_t depth = frames_.size();
   const int64_t effects = num_effects_;
   Positions positions;
@@ -205,37 +235,127 @@ V Evaluator::resume(const V& generator) {
   try {
     if (generator->suspended) {
       frames_.push_back(*generator->suspended);
+      if (sent) top() = sent;
     } else {
       CallArgs args;
-      args.args.assign(generator->items.begin() + 1, generator->items.end());
+      const size_t positional = generator->items.size() - generator->keys.size();
+      args.args.assign(generator->items.begin() + 1, generator->items.begin() + static_cast<std::ptrdiff_t>(positional));
+      for (size_t i = 0; i < generator->keys.size(); ++i)
+        args.keywords.emplace_back(utf8(generator->keys[i]->object.get()), generator->items[positional + i]);
       const V& function = generator->items[0];
       if (function->is_const()) enter(function->object.get(), std::move(args));
       else enter_made(function, std::move(args));
+    }
+    if (thrown) {
+      // As if the `yield` itself had raised it.
+      --frame().ip;
+      if (!unwind_to_handler(thrown, depth)) throw AbstractRaise{thrown};
     }
     while (!element) {
       if (frames_.size() == depth + 1 &&
           frame().code->instructions[static_cast<size_t>(frame().ip)].op == Op::Return)
         break;
-      run_instruction();
+      run_nested_instruction(depth);
       element = std::exchange(yielded_, nullptr);
     }
   } catch (const AbstractRaise&) {
-    restore("an exception inside a generator");
-    graph_break("an exception inside a generator");
-  } catch (const PythonError&) {
-    PyErr_Clear();
-    restore("an exception inside a generator");
-    graph_break("an exception inside a generator");
+    // It leaves the generator, which is at its end.
+    generator_depth_ = outer;
+    frames_.resize(depth);
+    yielded_ = nullptr;
+    generator->suspended = nullptr;
+    generator->index = -1;
+    ++num_effects_;
+    throw;
   } catch (...) {
     restore("a generator that cannot be evaluated to its end");
     throw;
   }
   generator_depth_ = outer;
+  if (!element) generator->returned = realize(top());
   generator->suspended = element ? std::make_shared<AbstractFrame>(std::move(frames_.back())) : nullptr;
   frames_.resize(depth);
   generator->index = element ? generator->index + 1 : -1;
   ++num_effects_;
   return element;
+}
+
+V Evaluator::send(const V& generator, const V& sent) {
+  if (generator->index == 0 && !is_none(sent)) graph_break("a value sent into a generator that has not started");
+  return resume(generator, generator->suspended ? sent : nullptr);
+}
+
+V Evaluator::throw_into(const V& generator, const V& exception) {
+  if (generator->index > 0) return resume(generator, nullptr, exception);
+  generator->index = -1;
+  ++num_effects_;
+  throw AbstractRaise{exception};
+}
+
+namespace {
+
+// While it lives, exceptions are raised also where no handler of the segment's frames is.
+class Awaiting {
+ public:
+  explicit Awaiting(int& count) : count_(++count) {}
+  ~Awaiting() { --count_; }
+  Awaiting(const Awaiting&) = delete;
+  Awaiting& operator=(const Awaiting&) = delete;
+
+ private:
+  int& count_;
+};
+
+bool is_a(const V& exception, PyObject* type) {
+  return exception->kind == Kind::Exception && PyType_IsSubtype(exception->object_type, reinterpret_cast<PyTypeObject*>(type));
+}
+
+}  // namespace
+
+void Evaluator::close(const V& generator) {
+  if (!generator->suspended) {
+    generator->index = -1;
+    ++num_effects_;
+    return;
+  }
+  const Awaiting awaiting(awaited_exceptions_);
+  V element;
+  try {
+    element = throw_into(generator, make_exception(reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), {}));
+  } catch (const AbstractRaise& raised) {
+    if (!is_a(raised.exception, PyExc_GeneratorExit) && !is_a(raised.exception, PyExc_StopIteration)) throw;
+  }
+  if (element) throw CaptureAborted{"a generator that goes on when it is closed"};
+}
+
+V Evaluator::next_of_instance(const V& instance) {
+  PyObject* method = python_method(instance, "__next__");
+  if (!method) graph_break("next() of an unknown iterator");
+  const Awaiting awaiting(awaited_exceptions_);
+  try {
+    return call_method_now(instance, method, {});
+  } catch (const AbstractRaise& raised) {
+    if (!is_a(raised.exception, PyExc_StopIteration)) throw;
+  }
+  return nullptr;
+}
+
+// `yield from`: the value sent lies above the iterator.
+void Evaluator::execute_send(const Instruction& in) {
+  const V it = iterator(top(2)), sent = realize(top());
+  V element;
+  if (it->kind == Kind::Iter && it->iter == IterKind::Generator) element = send(it, sent);
+  else if (is_none(sent)) element = next(it);
+  else graph_break("a value sent into an iterator that is no generator");
+  drop(1);
+  top() = it;
+  if (element) {
+    push(element);
+    return;
+  }
+  if (PY_VERSION_HEX < 0x030C0000) drop(1);
+  push(it->returned ? it->returned : none_value());
+  frame().ip = in.arg;
 }
 
 // All that are left. Where that cannot be evaluated, a generator that had not started is as it was.

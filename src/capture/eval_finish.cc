@@ -28,6 +28,33 @@ static bool is_stand_in(const V& function) {
   return function->is_const() && PyFunction_Check(function->object.get()) && PyFunction_GetGlobals(function->object.get()) == globals;
 }
 
+// The keywords that a generator function was called with, or null.
+static Ref keyword_names(const V& generator) {
+  if (generator->keys.empty()) return Ref();
+  Ref names = checked(PyTuple_New(static_cast<Py_ssize_t>(generator->keys.size())));
+  for (size_t i = 0; i < generator->keys.size(); ++i)
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), generator->keys[i]->object.new_reference());
+  return names;
+}
+
+// What the real object is made of: its class, and the attributes that are the arguments.
+static std::vector<V> parts_of_stand_in(Evaluator& ev, const V& value, PyTypeObject* real) {
+  static PyObject* const made_of = PyUnicode_InternFromString("__made_of__");
+  std::vector<V> parts = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(real)))};
+  PyObject* names = _PyType_Lookup(value->object_type, made_of);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) parts.push_back(ev.attribute(value, PyTuple_GET_ITEM(names, i)));
+  return parts;
+}
+
+// Is a method of a stand-in under way?
+bool Evaluator::is_in_stand_in() const {
+  static PyObject* const globals = [] {
+    const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
+    return Py_NewRef(PyModule_GetDict(module.get()));
+  }();
+  return std::any_of(frames_.begin(), frames_.end(), [&](const AbstractFrame& frame) { return frame.globals.get() == globals; });
+}
+
 // Slots of built values are numbered from 1'000'000 until the number of registers is final.
 constexpr int kBuilt = 1'000'000;
 
@@ -50,6 +77,7 @@ int Evaluator::slot_of(const V& value) {
     case Kind::Const:
     case Kind::Lazy:
     case Kind::Opaque:
+      if (!value->object) throw CaptureAborted{"a traceback is kept"};
       step.op = BuildOp::Const;
       step.object = value->object;
       break;
@@ -109,6 +137,12 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Dict:
     case Kind::Instance:
+      if (PyTypeObject* real = stood_for(value)) {
+        if (is_in_stand_in()) throw CaptureAborted{"the graph ends within a method of the standard library", true};
+        step.op = BuildOp::Generator;
+        operands = parts_of_stand_in(*this, value, real);
+        break;
+      }
       step.op = value->kind == Kind::Dict ? BuildOp::Dict : BuildOp::Instance;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
       for (size_t i = 0; i < value->keys.size(); ++i) {
@@ -128,6 +162,7 @@ int Evaluator::slot_of(const V& value) {
       operands = value->items;
       break;
     case Kind::Method:
+      if (stood_for(realize(value->items[0]))) graph_break("a method of the standard library leaves the function");
       step.op = BuildOp::Method;
       operands = value->items;
       break;
@@ -145,7 +180,7 @@ int Evaluator::slot_of(const V& value) {
       step.op = BuildOp::Exception;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
       operands = value->items;
-      operands.insert(operands.begin(), value->context);
+      operands.insert(operands.begin(), {value->context, value->cause});
       break;
     case Kind::Super:
       step.op = BuildOp::Generator;
@@ -156,7 +191,12 @@ int Evaluator::slot_of(const V& value) {
     case Kind::Generator:
       if (is_stand_in(value->items[0])) graph_break("an iterator of the standard library leaves the function");
       step.op = BuildOp::Generator;
+      step.object = keyword_names(value);
       operands = value->items;
+      break;
+    case Kind::Set:
+      step.op = BuildOp::Set;
+      step.object = checked(PySet_New(value->object.get()));
       break;
     case Kind::Range:
       step.op = BuildOp::Generator;
@@ -196,6 +236,7 @@ int Evaluator::slot_of(const V& value) {
         case IterKind::Generator:
           if (is_stand_in(value->items[0])) graph_break("an iterator of the standard library leaves the function");
           if (value->suspended) throw CaptureAborted{"the graph ends while a generator is under way"};
+          step.object = value->index == 0 ? keyword_names(value) : Ref();
           step.op = value->index == 0 ? BuildOp::Generator : BuildOp::IterSequence;
           operands = value->index == 0 ? value->items : std::vector<V>{tuple_value({})};
           step.imm = 0;

@@ -39,7 +39,7 @@ PyObject* special_method(const V& value, const char* name) {
   const Ref undecided = checked(PyUnicode_InternFromString("NotImplemented"));
   const int holds = PySequence_Contains(code->co_names, undecided.get());
   if (holds < 0) throw PythonError{};
-  if (holds) graph_break(fmt::format("{}(), which may be NotImplemented", name));
+  if (holds) return nullptr;  // decided where it is evaluated within the instruction
   return found;
 }
 

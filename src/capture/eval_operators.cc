@@ -4,6 +4,7 @@
 #include "capture/concrete.h"
 #include "capture/evaluator.h"
 #include "capture/numpy_api.h"
+#include "capture/sets.h"
 #include "capture/weft_tensors.h"
 #include "capture/numpy_names.h"
 
@@ -63,6 +64,8 @@ V Evaluator::binary(int op, const V& a, const V& b) {
                                              "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
     return operate_on_tensors(*this, kNames[op], {a, b});
   }
+  if (V result = instance_binary(op, a, b)) return result;
+  if (V result = set_binary(*this, op, a, b)) return result;
   if (a->kind == Kind::Array || b->kind == Kind::Array) {
     if (!in_place || a->kind != Kind::Array || a->flavor != Flavor::NdArray)
       return with_default_float(numpy_binary(*this, op % 13, a, b), {{a, b}, {}});
@@ -130,6 +133,8 @@ V Evaluator::compare(int op, const V& a, const V& b) {
     static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
     return operate_on_tensors(*this, kNames[op], {a, b});
   }
+  if (V result = instance_compare(op, a, b)) return result;
+  if (a->kind == Kind::Set && b->kind == Kind::Set) return const_value(checked(PyObject_RichCompare(a->object.get(), b->object.get(), op)));
   if (a->kind == Kind::Array || b->kind == Kind::Array) {
     if (!is_arraylike(a) || !is_arraylike(b)) graph_break("comparison of an array with another object");
     return numpy_compare(*this, op, a, b);
@@ -164,6 +169,10 @@ V Evaluator::compare(int op, const V& a, const V& b) {
       return bool_value(same_object(a, b) == (op == Py_EQ));
     }
     return bool_value(equal(a, b) == (op == Py_EQ));
+  }
+  if (is_sequence(a) && is_sequence(b)) {
+    const Ref left = described(a), right = described(b);
+    if (left && right && a->kind != Kind::SymInt) return const_value(checked(PyObject_RichCompare(left.get(), right.get(), op)));
   }
   graph_break("comparison of objects that capture knows nothing of");
 }
@@ -295,12 +304,32 @@ V Evaluator::subscript(const V& container, const V& key) {
   graph_break("a subscript of an object that capture knows nothing of");
 }
 
+// list[slice] = items; no items delete the slice.
+void store_list_slice(Evaluator& ev, const V& list, const V& key, const std::vector<V>& items) {
+  const Ref slice = ev.constant(key);
+  Py_ssize_t start, stop, step;
+  if (!slice) graph_break("a slice that is not known");
+  if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) throw PythonError{};
+  const Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(list->items.size()), &start, &stop, step);
+  if (step != 1) {
+    if (!items.empty() && static_cast<Py_ssize_t>(items.size()) != count) graph_break("assignment to an extended slice of another size");
+    if (items.empty() && count > 0) graph_break("deletion of an extended slice");
+    ev.mark_dirty(list);
+    for (Py_ssize_t i = 0; i < count; ++i) list->items[static_cast<size_t>(start + i * step)] = items[static_cast<size_t>(i)];
+    return;
+  }
+  ev.mark_dirty(list);
+  list->items.erase(list->items.begin() + start, list->items.begin() + std::max(start, stop));
+  list->items.insert(list->items.begin() + start, items.begin(), items.end());
+}
+
 void Evaluator::store_subscript(const V& container, const V& key, const V& value) {
   realize(container);
   realize(key);
   switch (container->kind) {
     case Kind::Array: return numpy_store(*this, container, key, value);
     case Kind::List: {
+      if (key->kind == Kind::Slice) return store_list_slice(*this, container, key, elements(value));
       if (!is_int(key)) break;
       const auto length = static_cast<int64_t>(container->items.size());
       int64_t index = to_int(key, "index");
@@ -311,6 +340,12 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
       return;
     }
     case Kind::Dict: return set_dict_item(*this, container, key, value);
+    case Kind::Instance:
+      if (PyObject* method = python_method(container, "__setitem__")) {
+        call_method_now(container, method, {key, value});
+        return;
+      }
+      break;
     default: break;
   }
   graph_break("assignment to an item of an object that capture knows nothing of");
@@ -318,6 +353,24 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
 
 V Evaluator::contains(const V& container, const V& item) {
   realize(container);
+  if (container->kind == Kind::Set) {
+    const Ref object = constant(item);
+    if (!object) graph_break("a membership test that capture knows nothing of");
+    const int found = PySet_Contains(container->object.get(), object.get());
+    if (found < 0) throw PythonError{};
+    return bool_value(found != 0);
+  }
+  if (container->kind == Kind::Instance) {
+    if (PyObject* method = python_method(container, "__contains__")) return bool_value(truth(call_method_now(container, method, {item})));
+    for (const V& element : elements(container))
+      if (same_object(element, item) || equal(element, item)) return bool_value(true);
+    return bool_value(false);
+  }
+  if (container->kind == Kind::DictView) {
+    for (const V& element : elements(container))
+      if (same_object(element, item) || equal(element, item)) return bool_value(true);
+    return bool_value(false);
+  }
   if (container->kind == Kind::Dict)
     return bool_value(find_key(*this, container, dict_key(*this, item)) >= 0);
   if (container->kind == Kind::Tuple || container->kind == Kind::List) {
@@ -348,6 +401,10 @@ V Evaluator::iterator(const V& value) {
     value->kind = Kind::Iter;
     value->iter = IterKind::Generator;
     return value;
+  }
+  if (value->kind == Kind::Instance) {
+    if (V found = instance_iterator(value)) return found;
+    graph_break("an iterator that capture knows nothing of");
   }
   V it = make_value(Kind::Iter);
   if (value->kind == Kind::Range) {

@@ -164,7 +164,7 @@ void Evaluator::realize_object(const V& value) {
   if (type == &PyCFunction_Type && has_identity(PyCFunction_GET_SELF(object))) return realize_builtin_method(value);
   if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type ||
       (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
-      find_lowering(object) || find_replacement(object) || compiled_function(object) || is_weft_operator(object)) {
+      is_cached_function(object) || find_lowering(object) || find_replacement(object) || compiled_function(object) || is_weft_operator(object)) {
     guards.is(value->source, object);
     value->kind = Kind::Const;
     return;
@@ -416,6 +416,7 @@ bool Evaluator::truth(const V& value) {
     case Kind::Tuple:
     case Kind::List:
     case Kind::Dict: return !value->items.empty();
+    case Kind::Set: return PySet_GET_SIZE(value->object.get()) > 0;
     case Kind::Function:
     case Kind::Method:
     case Kind::Bound:
@@ -433,6 +434,7 @@ bool Evaluator::truth(const V& value) {
           (!type->tp_as_sequence || !type->tp_as_sequence->sq_length) &&
           (!type->tp_as_mapping || !type->tp_as_mapping->mp_length))
         return true;
+      if (const std::optional<bool> answer = instance_truth(value)) return *answer;
       break;
     }
     default: break;
@@ -489,6 +491,8 @@ std::vector<V> Evaluator::elements(const V& value) {
       return result;
     }
     case Kind::Generator: return all_of_generator(iterator(value));
+    case Kind::Instance: return elements(iterator(value));
+    case Kind::Set: return elements(const_value(checked(PySequence_Tuple(value->object.get()))));
     case Kind::Array:
     case Kind::Iter: {
       if (value->kind == Kind::Iter && value->iter == IterKind::Generator) return all_of_generator(value);
@@ -544,6 +548,14 @@ bool Evaluator::equal(const V& a, const V& b) {
   realize(a);
   realize(b);
   if (a == b) return true;
+  if (V answer = instance_compare(Py_EQ, a, b)) return truth(answer);
+  if (a->kind == Kind::Set || b->kind == Kind::Set) {
+    const V& other = a->kind == Kind::Set ? b : a;
+    if (other->kind != Kind::Set && !other->is_const()) return false;
+    const int same = PyObject_RichCompareBool(a->object.get(), b->object.get(), Py_EQ);
+    if (same < 0) throw PythonError{};
+    return same != 0;
+  }
   if (a->kind == Kind::SymInt || b->kind == Kind::SymInt) {
     if (!is_int(a) || !is_int(b)) {
       if (constant(a) || constant(b)) {
@@ -581,6 +593,7 @@ void Evaluator::mark_dirty(const V& value) {
 
 PyTypeObject* Evaluator::python_type(const V& value) {
   realize(value);
+  if (PyTypeObject* real = stood_for(value)) return real;
   if (value->object && value->kind != Kind::Function) return Py_TYPE(value->object.get());
   switch (value->kind) {
     case Kind::Array:
@@ -597,6 +610,7 @@ PyTypeObject* Evaluator::python_type(const V& value) {
     case Kind::Tuple: return value->object_type ? value->object_type : &PyTuple_Type;
     case Kind::List: return &PyList_Type;
     case Kind::Dict: return &PyDict_Type;
+    case Kind::Set: return &PySet_Type;
     case Kind::Slice: return &PySlice_Type;
     case Kind::Function: return &PyFunction_Type;
     case Kind::Method: return &PyMethod_Type;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -32,6 +33,7 @@ struct History {
   std::set<std::string> changing;
   // True if the number is to be symbolic from now on.
   bool symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic);
+  bool without_stand_ins = false;  // collections.deque and the like are made by Python
   // Loop heads (code, instruction) whose iterations are segments of their own.
   std::set<std::pair<const Code*, int>> loop_heads;
 };
@@ -112,6 +114,20 @@ class Evaluator {
   // What NumPy gave for these arguments, in weft.config.numpy_default_float where nothing asks for float64.
   V with_default_float(V result, const CallArgs& args);
 
+  // ---- Python functions evaluated to their end within one instruction (eval_nested.cc) ----
+  V call_now(const V& callable, CallArgs args);
+  V attribute_now(const V& owner, PyObject* name);
+  V call_method_now(const V& self, PyObject* method, std::vector<V> others);
+  PyObject* python_method(const V& instance, const char* name);
+  // A generator's next element, given what is sent or thrown into it; null at its end.
+  V send(const V& generator, const V& sent);
+  V throw_into(const V& generator, const V& exception);
+  void close(const V& generator);
+  // What obj.__next__() gives, or null at a StopIteration.
+  V next_of_instance(const V& instance);
+  // The real object that a value would be, for str() and the like; containers and exceptions are made. Null if not known.
+  Ref described(const V& value);
+
   // ---- arrays ----
   ir::GraphTracer& tracer() { return tracer_; }
   // A traced tensor for an operand: arrays, data scalars, numbers; breaks otherwise.
@@ -147,9 +163,25 @@ class Evaluator {
   void execute_return();
   bool execute_exceptions(const Instruction& in);
   // Goes to the handler of the exception; false when no frame of the segment has one.
-  bool unwind_to_handler(const V& exception);
+  bool unwind_to_handler(const V& exception, size_t lowest = 0);
   bool has_handler() const;
-  V resume(const V& generator);
+  void run_nested_instruction(size_t lowest);
+  V run_to_return(size_t depth);
+  V instance_operator(const V& a, const V& b, const char* plain, const char* reflected, bool is_comparison);
+  V instance_binary(int op, const V& a, const V& b);
+  V instance_compare(int op, const V& a, const V& b);
+  std::optional<bool> instance_truth(const V& instance);
+  V instance_iterator(const V& instance);
+  V descriptor_value(const V& owner, PyObject* found);
+  bool set_through_descriptor(const V& owner, PyObject* found, const V& value);
+  V cached_property(const V& owner, PyObject* name, PyObject* found);
+  void delete_attribute(const V& owner, PyObject* name);
+  bool is_in_stand_in() const;
+  bool execute_patterns(const Instruction& in);
+  V match_class(const V& subject, PyTypeObject* type, int positional, PyObject* names);
+  V call_with_cache(PyObject* function, const CallArgs& args);
+  void execute_send(const Instruction& in);
+  V resume(const V& generator, const V& sent = nullptr, const V& thrown = nullptr);
   std::vector<V> all_of_generator(const V& generator);
   void run_instruction();
   void unpack(int before, int after, bool starred);
@@ -213,6 +245,7 @@ class Evaluator {
   size_t generator_depth_ = 0;  // frames below the generator being run; 0: none is
   V yielded_;                   // what it has just given
   int steps_taken_ = 0;
+  int awaited_exceptions_ = 0;  // callers inside the evaluator that take exceptions
   int num_built_ = 0;
   friend class NumpyLowering;
 };
@@ -242,6 +275,11 @@ std::vector<V> bind_arguments(const CallArgs& args, const char* signature);
 
 // Attributes of its instances are set in __init__, past its own __setattr__, and read as any other's.
 bool is_frozen_dataclass(PyTypeObject* type);
+
+// The class that a stand-in's instance is given to the program as, or null.
+PyTypeObject* stood_for(const V& value);
+// Made by functools.lru_cache or cache?
+bool is_cached_function(PyObject* object);
 
 // What weft.compile was given, if `object` is what it returned; borrowed, or null.
 PyObject* compiled_function(PyObject* object);

@@ -221,6 +221,7 @@ Ref CompiledFunction::run(State state) {
       try {
         variant = capture(here, state, chosen);
       } catch (const CaptureAborted& aborted) {
+        if (aborted.by_stand_in && !std::exchange(here.history.without_stand_ins, true)) continue;
         log::write(log::Channel::GraphBreaks,
                    fmt::format("{} runs as it is: {}", state.frames.back().code->name(), aborted.reason));
         here.given_up = true;

@@ -63,6 +63,7 @@ enum class Kind : uint8_t {
   Super,      // super(object_type, items[0])
   Range,      // range(*items) over symbolic ints, about to be iterated over
   Partial,    // functools.partial; items: function, arguments (tuple), keywords (dict)
+  Set,        // made inside; object: a real set of its elements, which are known
   Tensor,     // a weft.Tensor; items[0]: the array of its memory
   Opaque,     // a real object that no operation is known for
 };
@@ -87,6 +88,8 @@ struct Value {
   int input = -1;        // graph input this array is
   V view_of;             // the array whose memory this one is a view of
   V context;             // Exception: what was being handled when it was raised
+  V cause;               // Exception: what it was raised from
+  V returned;            // Iter of a generator that has ended: its value
   bool strided = false;  // an argument that is neither in C nor in Fortran order
   bool partly_viewed = false;  // an attribute such as .real looks at its memory
   bool read_only = false;      // a view that NumPy lets nobody write through
@@ -135,6 +138,7 @@ struct AbstractRaise {
 // Thrown when a segment cannot be captured at all: its position runs as it is.
 struct CaptureAborted {
   std::string reason;
+  bool by_stand_in = false;  // it may go well where the standard library's classes stay what they are
 };
 
 }  // namespace weft::capture

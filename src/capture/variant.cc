@@ -89,10 +89,11 @@ class Builder {
         return instance;
       }
       case Op::Exception: {
-        Ref args = tuple(std::vector<int>(s.args.begin() + 1, s.args.end()));
+        Ref args = tuple(std::vector<int>(s.args.begin() + 2, s.args.end()));
         Ref exception = checked(PyObject_CallObject(s.object.get(), args.get()));
         if (PyObject* context = slot(s.args[0]); context && context != Py_None)
           PyException_SetContext(exception.get(), Py_NewRef(context));
+        if (PyObject* cause = slot(s.args[1])) PyException_SetCause(exception.get(), cause == Py_None ? nullptr : Py_NewRef(cause));
         return exception;
       }
       case Op::Handled: {
@@ -102,8 +103,10 @@ class Builder {
       case Op::Generator: {
         std::vector<PyObject*> args;
         for (size_t i = 1; i < s.args.size(); ++i) args.push_back(slot(s.args[i]));
-        return checked(PyObject_Vectorcall(slot(s.args[0]), args.data(), args.size(), nullptr));
+        const size_t named = s.object ? static_cast<size_t>(PyTuple_GET_SIZE(s.object.get())) : 0;
+        return checked(PyObject_Vectorcall(slot(s.args[0]), args.data(), args.size() - named, s.object.get()));
       }
+      case Op::Set: return checked(PySet_New(s.object.get()));
       case Op::Tensor: return tensor_of_array(slot(s.args[0]));
       default: break;
     }

@@ -37,6 +37,7 @@ struct BuildStep {
     Exception,
     Handled,
     Generator,
+    Set,
     Tensor,  // over an array's memory
     SetList,
     SetDict,

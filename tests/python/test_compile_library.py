@@ -18,16 +18,9 @@ x = np.linspace(0.1, 1, 12).reshape(3, 4)
 PROGRAMS = {}
 # Performed by Python in part: sets, collections, containers that are classes of C, numbers behind caches.
 BREAKING = {
-    "setuse",
-    "setcomp",
     "tryindex",
-    "dictstate",
-    "counter",
     "ntuple",
-    "ntuple2",
-    "deque_",
     "errst",
-    "lru",
     "ndenum",
 }
 
