@@ -318,6 +318,7 @@ class LoopBuilder {
   LoopValue fold_axis(const std::string& name, const LoopValue& value, int64_t axis);
   LoopValue product(const LoopValue& a, const LoopValue& b);
   LoopValue joined(const LoopValue& parts);
+  LoopValue rolled(const LoopValue& array, const LoopValue& shift, int64_t axis);
 
   LoopValue made_array(const std::string& name, const std::vector<LoopValue>& args);
   LoopValue array_of_numbers(const LoopValue& list);

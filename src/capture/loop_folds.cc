@@ -187,6 +187,37 @@ LoopValue LoopBuilder::joined(const LoopValue& parts) {
   return result;
 }
 
+// numpy.roll: the last rows along the axis come first.
+LoopValue LoopBuilder::rolled(const LoopValue& array, const LoopValue& shift, int64_t axis) {
+  const int dims = num_dims(array);
+  if (axis < -dims || axis >= dims || shift.kind != LoopKind::Int) throw LoopUnsupported{"numpy.roll of these"};
+  const int d = static_cast<int>(axis < 0 ? axis + dims : axis);
+  const LoopValue view = as_view(materialized(array));
+  parts_.push_back(view);
+  const std::string size = view.size(d).expr;
+  const std::string first = temporary("i64", fmt::format("{1} > 0 ? ({0} % {1} + {1}) % {1} : 0", shift.expr, size));
+  const std::string rest = temporary("i64", fmt::format("{} - {}", size, first));
+  const LoopValue result = allocated(view.dtype, shape_of(view));
+  const std::string type = element_type(view.dtype);
+  const auto part = [&](const LoopValue& of, const std::string& begin, const std::string& length) {
+    LoopValue piece = of;
+    piece.items[0].expr =
+        temporary((&of == &view ? "const " : "") + type + "*",
+                  fmt::format("{} + {} * {}", of.items[0].expr, begin, of.stride(d).expr));
+    piece.items[static_cast<size_t>(1 + d)] = loop_int(length, true);
+    return piece;
+  };
+  const auto copy = [&](const std::string& from, const std::string& to, const std::string& length) {
+    const LoopValue target = part(result, to, length);
+    Target place{target.items[0].expr, type, shape_of(target), {}};
+    for (int k = 0; k < dims; ++k) place.strides.push_back(target.stride(k).expr);
+    emit_elements(part(view, from, length), view.dtype, place);
+  };
+  copy("0L", first, rest);
+  copy(rest, "0L", first);
+  return result;
+}
+
 // numpy.array of a list of numbers of one type.
 LoopValue LoopBuilder::array_of_numbers(const LoopValue& list) {
   if (list.items.empty()) throw LoopUnsupported{"numpy.array of these"};
@@ -246,6 +277,10 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
     return push(product(args[0], args[1])), true;
   }
   if (name == "concatenate" && args.size() == 1) return push(joined(args[0])), true;
+  if (name == "roll" && args.size() == 2 && is_arraylike(args[0]) && num_dims(args[0]) == 1)
+    return push(rolled(args[0], args[1], 0)), true;
+  if (name == "roll" && args.size() == 3 && is_arraylike(args[0]) && args[2].known)
+    return push(rolled(args[0], args[1], *args[2].known)), true;
   const size_t wanted = name == "where" ? 3 : 0;
   static const std::set<std::string> unary = {"negative", "absolute", "fabs", "sqrt",  "square",
                                               "invert",   "floor",    "ceil", "trunc", "exp",

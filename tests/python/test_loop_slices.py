@@ -270,6 +270,32 @@ def test_extremum_of_numbers_of_different_types():
     assert got[2:] == expected[2:]
 
 
+def rolls(a, b, n):
+    for i in range(n):
+        a = np.roll(a, 1, 0) + np.roll(a, -1, 0) * 0.25 + np.roll(a, i - 7, 1) - np.roll(a.T, i * 5, -1).T
+        b = np.roll(b, i * i - 9) + np.roll(b[::-1], 3) - np.roll(a * 0.5, i, 0)[-1, :]
+    return a, b
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (1, 3), (4, 1), (6, 6)])
+def test_rolls(shape):
+    a = np.random.default_rng(2).random(shape)
+    check_equal(weft.compile(rolls)(a, a[0].copy(), 30), rolls(a, a[0].copy(), 30))
+
+
+def test_rolls_of_nothing_and_along_an_axis_that_is_not_there():
+    empty = np.zeros((0, 3))
+
+    def along(a, axis, n):
+        for i in range(n):
+            a = np.roll(a, i, axis)
+        return a
+
+    check_equal(weft.compile(along)(empty, 0, 30), empty)
+    with pytest.raises(ValueError, match="axis 2 is out of bounds"):
+        weft.compile(along)(empty, 2, 30)
+
+
 def until_stable(a, n):
     for _ in range(n):
         a[1:] = a[:-1] * 0.5
