@@ -69,37 +69,6 @@ def lexsort(keys, axis=-1):
     return order
 
 
-def _are_ranks(kth, a, axis):
-    """Whether kth are positions along the axis of what is to be partitioned."""
-    size = a.size if axis is None else a.shape[axis] if axis_of(axis, a.ndim) is not None else 0
-    ranks = kth if isinstance(kth, list | tuple) else [kth]
-    return all([isinstance(one, int) and not isinstance(one, bool) and -size <= one < size for one in ranks])
-
-
-@replaces("numpy.partition")
-def partition(a, kth, axis=-1, kind="introselect", order=None):
-    """Sorted: one of the arrangements that NumPy may give."""
-    a = np.asarray(a)
-    if order is not None or a.ndim == 0 or not _are_ranks(kth, a, axis):
-        return plainly(np.partition, a, kth, axis, kind, order)
-    return np.sort(a, axis=axis)
-
-
-@replaces("nd.partition")
-def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
-    if order is not None or a.ndim == 0 or not _are_ranks(kth, a, axis):
-        return plainly(np.ndarray.partition, a, kth, axis, kind, order)
-    a[...] = np.sort(a, axis=axis)
-
-
-@replaces("numpy.argpartition", "nd.argpartition")
-def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    a = np.asarray(a)
-    if order is not None or a.ndim == 0 or not _are_ranks(kth, a, axis):
-        return plainly(np.argpartition, a, kth, axis, kind, order)
-    return np.argsort(a, axis=axis, kind="stable")
-
-
 @replaces("numpy.isin")
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     element, tests = np.asarray(element), np.ravel(test_elements)
