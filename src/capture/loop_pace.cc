@@ -13,8 +13,16 @@ namespace {
 constexpr int kProbes = 4;                // rounds of each kind, before it is decided
 constexpr double kAlwaysPython_us = 3;    // rounds that segments cannot be faster than
 constexpr int64_t kProbeAgain = 1 << 14;  // arrivals
+constexpr int64_t kManyRounds = 2000;
 
 }  // namespace
+
+void LoopPace::count_round(const Code* code, int at, const Loops& loops) {
+  if (++rounds_[{code, at}] != kManyRounds) return;
+  const std::string why = loops.rejection(code, at);
+  log::warning(fmt::format("weft.compile: the loop at {}:{} runs round by round, not as native code{}{} (WEFT_LOGS=graph_breaks says more)",
+                           code->file(), code->line(at), why.empty() ? "" : ": ", why));
+}
 
 LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops& loops, Ref& result,
                                  const std::function<void(std::shared_ptr<Variant>)>& report) {
@@ -34,6 +42,7 @@ LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops&
             std::min(head.python_us, std::chrono::duration<double, std::micro>(now - start).count());
         ++head.python_rounds;
         --limit;
+        count_round(code, at, loops);
         start = now;
         if (PyErr_CheckSignals() < 0) {
           unwind(state);
@@ -53,6 +62,7 @@ LoopOutcome LoopPace::arrive(State& state, int64_t captures, Loops& loops, Ref& 
   const Code* code = state.frames.back().code;
   const int at = state.frames.back().ip;
   Head& head = heads_[{code, at}];
+  count_round(code, at, loops);
   if (++head.arrivals % kProbeAgain == 0) head = Head{};
   if (head.captures == captures && !head.in_python) {
     ++head.segment_rounds;

@@ -28,7 +28,11 @@ class LoopPace {
   };
   LoopOutcome run_rounds(State& state, Head& head, int64_t limit, Loops& loops, Ref& result,
                          const std::function<void(std::shared_ptr<Variant>)>& report);
+  // Counts a round and says once, with the line, that there were many of them one by one.
+  void count_round(const Code* code, int at, const Loops& loops);
+
   std::map<std::pair<const Code*, int>, Head> heads_;
+  std::map<std::pair<const Code*, int>, int64_t> rounds_;
 };
 
 }  // namespace weft::capture

@@ -271,8 +271,8 @@ LoopOutcome Loops::run(State& state, Ref& result,
                        const std::function<void(std::shared_ptr<Variant>)>& report) {
   const Code* code = state.frames.back().code;
   if (loop_end(*code, state.frames.back().ip) < 0) return LoopOutcome::NotEntered;
-  int& rejections = rejections_[{code, state.frames.back().ip}];
-  if (rejections >= kMaxRejections || floating_point_errors_are_handled()) return LoopOutcome::NotEntered;
+  Rejections& rejections = rejections_[{code, state.frames.back().ip}];
+  if (rejections.count >= kMaxRejections || floating_point_errors_are_handled()) return LoopOutcome::NotEntered;
   const LoopEntry entry(state.frames.back());
   Candidates& candidates = by_key_[entry.key];
   if (candidates.rejected || entry.mixes_types()) return LoopOutcome::NotEntered;
@@ -294,7 +294,8 @@ LoopOutcome Loops::run(State& state, Ref& result,
     }
     if (!loop) {
       candidates.rejected = true;
-      ++rejections;
+      ++rejections.count;
+      rejections.why = why;
       log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native: {}", code->file(),
                                                         code->line(entry.frames[0].ip), why));
       return LoopOutcome::NotEntered;
@@ -327,12 +328,16 @@ LoopOutcome Loops::run(State& state, Ref& result,
   loop->short_runs = is_short ? loop->short_runs + 1 : 0;
   if (loop->short_runs > kMaxShortRuns) {
     candidates.rejected = true;
-    log::write(log::Channel::GraphBreaks,
-               fmt::format(
-                   "the loop at {}:{} is not native any more: Python has to perform something in every round",
-                   code->file(), code->line(entry.frames[0].ip)));
+    rejections.why = "Python has to perform something in every round";
+    log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native any more: {}", code->file(),
+                                                      code->line(entry.frames[0].ip), rejections.why));
   }
   return perform(state, depth, code, loop->code, result);
+}
+
+std::string Loops::rejection(const Code* code, int head) const {
+  const auto found = rejections_.find({code, head});
+  return found == rejections_.end() ? "" : found->second.why;
 }
 
 bool can_be_native(std::vector<LoopFrame> frames, const LoopEntry& entry, std::string* why) {

@@ -73,6 +73,8 @@ class Loops {
   // If the state is at the head of a loop that can be native, runs it. On Returned, `result` is what the
   // outermost frame returned. `report`: called with each loop that is compiled.
   LoopOutcome run(State& state, Ref& result, const std::function<void(std::shared_ptr<Variant>)>& report);
+  // Why the loop there was not native when it was last looked at; "" where nothing is known.
+  std::string rejection(const Code* code, int head) const;
 
  private:
   struct Candidates {
@@ -80,7 +82,11 @@ class Loops {
     bool rejected = false;
   };
   std::unordered_map<std::string, Candidates> by_key_;
-  std::map<std::pair<const Code*, int>, int> rejections_;  // by loop head
+  struct Rejections {
+    int count = 0;
+    std::string why;
+  };
+  std::map<std::pair<const Code*, int>, Rejections> rejections_;  // by loop head
 };
 
 // Could the loop at the frame's position be native, for all the types say? `why`: the reason if not.

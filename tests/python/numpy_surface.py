@@ -350,7 +350,8 @@ Each public name of NumPy that works on arrays of numbers and truth values is ca
 `weft.compile(fullgraph=True)` in the usual ways, and the result is compared with NumPy's: values, dtype, shape, scalar
 or array, memory order. *Compiled* means that no sample leaves the graph. What does leave it (a graph break) is run by
 NumPy itself at that place, with the same result, and compiled code goes on behind it.
-`weft.compiler.explain(f)(*arguments)` shows the breaks of a function of yours.
+`weft.compiler.explain(f)(*arguments)` shows the breaks of a function of yours. A loop that runs round by round, by Python or a
+segment each, is named on stderr with its line and the reason, once, after 2000 rounds.
 
 What selects by value (`a[mask]`, `nonzero`, `unique`, `bincount`, ...) gives a result whose size depends on the elements.
 There a segment ends, weft's operator runs, and the next segment goes on with that size as a symbol: it is compiled for

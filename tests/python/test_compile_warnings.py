@@ -1,5 +1,7 @@
 """RuntimeWarnings of floating-point errors: NumPy's, with its texts, lines and filters."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -195,3 +197,27 @@ def test_updates_in_place_warn_at_once_or_in_the_next_run():
             compiled(values)
             values[:] = 1e308
     assert [str(one.message) for one in caught] == ["overflow encountered in multiply"]
+
+
+LOOP_IN_PYTHON = """
+import numpy as np, weft
+
+def names(n):
+    found = {}
+    for i in range(n):
+        found[str(i)] = np.sqrt(i)
+    return found
+
+compiled = weft.compile(names)
+print(len(compiled(1500)), len(compiled(1500)), len(compiled(1500)))
+"""
+
+
+def test_loops_that_are_not_native_are_named_once_with_their_line(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(LOOP_IN_PYTHON)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1500"] * 3
+    assert done.stderr.count("runs round by round") == 1
+    assert f"the loop at {path}:6 runs round by round, not as native code: {path}:7: a call of str" in done.stderr
