@@ -212,6 +212,31 @@ V diagonal(Evaluator& ev, CallArgs& args) {
   return value;
 }
 
+// A read-only view: every window's dimensions behind those of the array.
+V sliding_windows(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "x, window_shape, axis, subok, writeable");
+  for (size_t i = 3; i < 5; ++i)
+    if (bound[i] && ev.truth(bound[i])) graph_break("sliding_window_view() of a subclass or to be written through");
+  const V& array = ev.realize(bound[0]);
+  if (array->kind != Kind::Array) graph_break("sliding_window_view() of something that is not an array");
+  const auto listed = [&](const V& v) { return ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v)); };
+  const V sizes = listed(bound[1]);
+  const std::vector<int64_t> axes =
+      to_axes(ev, bound[2] && !ev.is_none(bound[2]) ? listed(bound[2]) : none_value(), array->tensor.dim(), "sliding_window_view");
+  if (axes.size() != sizes->items.size()) graph_break("sliding_window_view() with as many windows as axes");
+  Tensor windows = array->tensor;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t size = ev.to_int(sizes->items[i], "a window");
+    const Sym room = ops::sym_shape(windows)[static_cast<size_t>(axes[i])];
+    if (size < 1 || room.hint() < size) graph_break("sliding_window_view() with these windows");
+    windows = ops::call1("unfold", {windows}, {{"dim", Sym(axes[i])}, {"size", Sym(size)}, {"step", Sym(1)}});
+  }
+  V value = array_value(std::move(windows));
+  value->view_of = bound[0];
+  value->read_only = true;
+  return value;
+}
+
 V eye(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "N, M, k, dtype");
   const Sym rows = ev.to_sym(bound[0], "a size"),
@@ -301,6 +326,7 @@ void register_numpy_sorting() {
                                                       {"cumsum", cumsum},   {"cumprod", cumprod},
                                                       {"repeat", repeat},   {"diagonal", diagonal<true>}};
   for (const auto& [name, lowering] : methods) register_array_method(name, lowering);
+  register_lowering("numpy.lib.stride_tricks.sliding_window_view", sliding_windows);
   register_lowering("weft._entered.shapes.broadcast_view", broadcast_to<false>);
   register_lowering("weft._entered.arrays.diagonal_view", diagonal<false>);
 }

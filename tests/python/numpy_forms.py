@@ -28,6 +28,7 @@ surface.ARRAYS.update(
 )
 
 FORMS_TEXT = """
+sliding_window_view: np.lib.stride_tricks.sliding_window_view(f, 2, axis=1) || np.lib.stride_tricks.sliding_window_view(f, (2, 3)) || np.lib.stride_tricks.sliding_window_view(f, (2, 2), axis=(1, 1)) || np.lib.stride_tricks.sliding_window_view(v, 3).max(-1) || np.lib.stride_tricks.sliding_window_view(f, 2) || np.lib.stride_tricks.sliding_window_view(f, 9, axis=0) || np.lib.stride_tricks.sliding_window_view(f, -1, axis=0)
 partition: ~np.partition(v, 2)[:2].sum() || ~np.partition(v, 9) || ~np.partition(e1, 0) || ~np.sort(np.partition(v, 2)[:2]) || ~np.partition(v, 2)[2] || ~np.sort(f[0][np.argpartition(f[0], 1)[:2]]) || ~v.partition(2); v[2] || ~np.partition(f, 1, axis=0)[1] || ~np.partition(v, [1, 3])[[1, 3]] || ~np.partition(v, 9) || ~np.partition(v, 2, axis=4) || ~np.partition(f, 5, axis=None)[5]
 argpartition: ~v[np.argpartition(v, 2)] || ~f[0][np.argpartition(f[0], 1)[:2]] || ~np.argpartition(v, 2) || ~v.argpartition(2) || ~np.argpartition(f, 1, axis=0) || ~np.argpartition(f, -1, axis=None)[-1]
 ldexp: np.ldexp(f, i) || np.ldexp(f, 3) || np.ldexp(s, 2) || np.ldexp(2.5, 3) || np.ldexp(half, 2) || np.ldexp(i, 2) || np.ldexp(f, i, out=f)
