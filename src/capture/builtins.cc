@@ -249,15 +249,12 @@ V builtin_repr(Evaluator& ev, CallArgs& args) {
 V builtin_set(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 1);
   if (args.args.empty()) return make_set(ev, {});
-  const V& from = ev.realize(args.args[0]);
-  // A copy of a set has the order of the copy.
-  if (from->kind == Kind::Set) return set_value(checked(PySet_New(from->object.get())));
-  return make_set(ev, ev.elements(from));
+  return set_value(checked(PySet_New(set_elements(ev, args.args[0]).get())));
 }
 
 V builtin_frozenset(Evaluator& ev, CallArgs& args) {
-  const V set = builtin_set(ev, args);
-  return const_value(checked(PyFrozenSet_New(set->object.get())));
+  expect(args, 0, 1);
+  return const_value(checked(PyFrozenSet_New(args.args.empty() ? nullptr : set_elements(ev, args.args[0]).get())));
 }
 
 V builtin_isinstance(Evaluator& ev, CallArgs& args) {

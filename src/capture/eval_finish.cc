@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "capture/evaluator.h"
+#include "capture/sets.h"
 #include "capture/numpy_api.h"
 #include "weft/error.h"
 
@@ -71,6 +72,15 @@ int Evaluator::slot_of(const V& value) {
     return slots_[value.get()] = reg;
   }
   slots_[value.get()] = -1;
+  // A break among its parts leaves it unbuilt: the segment ends before it.
+  struct Unfinished {
+    std::unordered_map<const Value*, int>& slots;
+    const Value* value;
+    ~Unfinished() {
+      const auto found = slots.find(value);
+      if (found != slots.end() && found->second < 0) slots.erase(found);
+    }
+  } unfinished{slots_, value.get()};
   BuildStep step{};
   std::vector<V> operands;
   switch (value->kind) {
@@ -196,7 +206,7 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Set:
       step.op = BuildOp::Set;
-      step.object = checked(PySet_New(value->object.get()));
+      step.object = ordered_as(value->object);
       break;
     case Kind::Range:
       step.op = BuildOp::Generator;

@@ -57,6 +57,27 @@ V make_set(Evaluator& ev, const std::vector<V>& elements) {
   return set_value(std::move(set));
 }
 
+Ref set_elements(Evaluator& ev, const V& from) {
+  ev.realize(from);
+  if (is_set(from)) return from->object;
+  Ref list = checked(PyList_New(0));
+  for (const V& element : ev.elements(from))
+    if (PyList_Append(list.get(), known(ev, element, "an element of a set").get()) < 0) throw PythonError{};
+  if (from->kind != Kind::Dict) return list;
+  return checked(PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyDict_Type), "fromkeys", "O", list.get()));
+}
+
+Ref ordered_as(const Ref& set) {
+  const Ref order = checked(PySequence_List(set.get()));
+  for (const Ref& from : {checked(PySet_New(set.get())), order}) {
+    const Ref made = checked(PySet_New(from.get())), made_order = checked(PySequence_List(made.get()));
+    const int is_same = PyObject_RichCompareBool(order.get(), made_order.get(), Py_EQ);
+    check(is_same);
+    if (is_same) return from;
+  }
+  graph_break("a set that no new one has the order of leaves the segment");
+}
+
 void add_to_set(Evaluator& ev, const V& set, const V& element) {
   const Ref object = known(ev, element, "an element of a set");
   prepare_change(ev, set);

@@ -368,7 +368,7 @@ OF_MATRIX = {
         lambda x: weft.zeros_like(x)+x,
         lambda x: weft.full_like(x, 3),
         lambda x: weft.ones_like(x, dtype=weft.int64)*2,
-        lambda x: weft.empty_like(x)*0+x,
+        lambda x: weft.zeros_like(weft.empty_like(x))+x,
     ],
     "others": [
         lambda x: weft.where(x>0, x, 0),

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import functools
 import io
+import random
 import sys
 import traceback
 
@@ -187,3 +188,21 @@ def test_results_of_cached_functions_are_made_once():
     for _ in range(3):
         np.testing.assert_array_equal(compiled(x), x * 6)
     assert calls == [3]
+
+
+def sets_of(items, more, a):
+    made, merged = set(items), set(items).union(more)
+    copied = made.copy()
+    copied.update(more)
+    of_dict = set(dict.fromkeys(items))
+    return made, merged, copied, of_dict, frozenset(more), [x for x in frozenset(items)], list(of_dict), a + len(merged)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sets_have_the_order_that_they_have_in_python(seed):
+    rng = random.Random(seed)
+    items, more = [rng.randrange(64) * 8 for _ in range(15)], [rng.randrange(10**6) for _ in range(9)]
+    expected = sets_of(items, more, np.ones(2))
+    found = weft.compile(sets_of)(items, more, np.ones(2))
+    for one, other in zip(found, expected):
+        assert type(one) is type(other) and list(one) == list(other)
