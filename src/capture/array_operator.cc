@@ -6,15 +6,13 @@
 #include <algorithm>
 
 #include "capture/numpy_api.h"
+#include "capture/release.h"
 #include "op_arguments.h"
 #include "ops/registry.h"
 #include "weft/error.h"
 
 namespace weft::capture {
 namespace {
-
-// Below this many elements in all operands, giving up the interpreter lock costs more than it gives others.
-constexpr int64_t kReleaseLimit = 1 << 14;
 
 ops::Attr attribute(PyObject* name, PyObject* value) {
   if (value == Py_None) return {};
@@ -47,17 +45,8 @@ Ref in_c_order(PyObject* object) {
 }
 
 std::vector<Tensor> run(const ops::OpDef& op, const std::vector<Tensor>& operands, ops::Attrs attrs) {
-  int64_t elements = 0;
-  for (const Tensor& operand : operands) elements += operand.numel();
-  PyThreadState* thread = elements >= kReleaseLimit ? PyEval_SaveThread() : nullptr;
-  try {
-    std::vector<Tensor> results = ops::call(op, {operands, std::move(attrs)});
-    if (thread) PyEval_RestoreThread(thread);
-    return results;
-  } catch (...) {
-    if (thread) PyEval_RestoreThread(thread);
-    throw;
-  }
+  const LockRelease release(operands);
+  return ops::call(op, {operands, std::move(attrs)});
 }
 
 // The operands' memory is NumPy's, which a result must not keep.

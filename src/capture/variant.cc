@@ -5,6 +5,7 @@
 #include "capture/float_warnings.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
+#include "capture/release.h"
 #include "capture/weft_tensors.h"
 #include "ir/symbols.h"
 #include "runtime/float_flags.h"
@@ -281,30 +282,21 @@ Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<i
   return {};
 }
 
-// Below this many elements in all inputs, giving up the interpreter lock costs more than it gives others.
-constexpr int64_t kReleaseLimit = 1 << 14;
-
 template <class Warn>
 std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Tensor>& inputs,
                               unsigned watched_flags, std::atomic<int64_t>* passes,
                               const Warn& warn) {
-  int64_t elements = 0;
-  for (const Tensor& input : inputs) elements += input.numel();
-  PyThreadState* thread = elements >= kReleaseLimit ? PyEval_SaveThread() : nullptr;
-  const std::function<void()> on_raised = [&] {
-    if (PyThreadState* released = std::exchange(thread, nullptr)) PyEval_RestoreThread(released);
-    warn();
-  };
   try {
+    LockRelease release(inputs);
+    const std::function<void()> on_raised = [&] {
+      release.take_back();
+      warn();
+    };
     const runtime::FlagWatch watch(watched_flags, passes, &on_raised);
-    std::vector<Tensor> outputs = executable.run(inputs);
-    if (thread) PyEval_RestoreThread(thread);
-    return outputs;
+    return executable.run(inputs);
   } catch (const Error& error) {
-    if (thread) PyEval_RestoreThread(thread);
     throw GraphFailed{error.kind(), error.what()};
   } catch (const std::bad_alloc&) {
-    if (thread) PyEval_RestoreThread(thread);
     PyErr_NoMemory();
   }
   throw PythonError{};

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from loop_checks import check_equal, outcome
 
 import weft
 
@@ -85,26 +86,6 @@ def long_sums(x):
         a += x[i:].sum() + (x[i::2] > 0.5).sum()
         b += (x[i:] * x[i:]).sum()
     return a, b
-
-
-def outcome(function, arguments):
-    try:
-        return function(*arguments)
-    except Exception as error:
-        return type(error), str(error)
-
-
-def check_equal(got, expected):
-    if isinstance(expected, tuple):
-        assert len(got) == len(expected)
-        for g, e in zip(got, expected):
-            check_equal(g, e)
-    elif isinstance(expected, (np.ndarray, np.generic, float)):
-        assert type(got) is type(expected)
-        assert np.asarray(got).dtype == np.asarray(expected).dtype and np.shape(got) == np.shape(expected)
-        np.testing.assert_allclose(got, expected, rtol=1e-12)
-    else:
-        assert type(got) is type(expected) and got == expected
 
 
 def sparse(n, bad=None):

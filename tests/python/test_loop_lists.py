@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from loop_checks import check_equal, outcome
 
 import weft
 
@@ -270,26 +271,6 @@ CASES = [
     (index_error, list(range(30)), 35),
     (index_error, [float(i) for i in range(30)], 30),
 ]
-
-
-def outcome(function, arguments):
-    try:
-        return function(*arguments)
-    except Exception as error:
-        return type(error), str(error)
-
-
-def check_equal(got, expected):
-    assert type(got) is type(expected)
-    if isinstance(expected, (tuple, list)):
-        assert len(got) == len(expected)
-        for g, e in zip(got, expected):
-            check_equal(g, e)
-    elif isinstance(expected, (np.ndarray, np.generic, float)):
-        assert np.asarray(got).dtype == np.asarray(expected).dtype and np.shape(got) == np.shape(expected)
-        np.testing.assert_allclose(got, expected, rtol=1e-12)
-    else:
-        assert got == expected
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].__name__)

@@ -198,19 +198,5 @@ def _pieces(x, y, conditions, functions, args, kw):
     if len(conditions) == 0:
         return y
     mask, function = conditions[0], functions[0]
-    if callable(function):
-        y = merged(y, mask, function(x[mask], *args, **kw))
-    else:
-        y = np.where(mask, np.asarray(function).astype(y.dtype), y)
+    y[mask] = function(x[mask], *args, **kw) if callable(function) else function
     return _pieces(x, y, conditions[1:], functions[1:], args, kw)
-
-
-def merged(y, mask, values):
-    """y with the values, in order, where the mask holds."""
-    values = np.asarray(values).astype(y.dtype)
-    if values.ndim == 0:
-        return np.where(mask, values, y)
-    place = np.cumsum(mask).reshape(mask.shape) - 1
-    # One more element, so that there is something to look up where the mask holds nowhere.
-    values = np.concatenate([values, np.zeros(1, y.dtype)])
-    return np.where(mask, values[np.where(mask, place, 0)], y)

@@ -85,34 +85,24 @@ def unique_values(x):
     return np.unique(x) if x.dtype.kind in "biu" else plainly(np.unique_values, x)
 
 
-def _is_plain(x):
-    return x.dtype.kind in "biuf" and x.size > 0
+def _unique(plain, result, x, **wanted):
+    """result(*…) of numpy.unique, for which each NaN is one of its own; NumPy's own function where that is not possible."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "biuf" or x.size == 0:
+        return plainly(plain, x)
+    return result(*np.unique(x, equal_nan=False, **wanted))
 
 
 @replaces("numpy.unique_counts")
 def unique_counts(x):
-    x = np.asarray(x)
-    if not _is_plain(x):
-        return plainly(np.unique_counts, x)
-    values, counts = np.unique(x, return_counts=True, equal_nan=False)
-    return _UniqueCounts(values, counts)
+    return _unique(np.unique_counts, _UniqueCounts, x, return_counts=True)
 
 
 @replaces("numpy.unique_inverse")
 def unique_inverse(x):
-    x = np.asarray(x)
-    if not _is_plain(x):
-        return plainly(np.unique_inverse, x)
-    values, inverse = np.unique(x, return_inverse=True, equal_nan=False)
-    return _UniqueInverse(values, inverse)
+    return _unique(np.unique_inverse, _UniqueInverse, x, return_inverse=True)
 
 
 @replaces("numpy.unique_all")
 def unique_all(x):
-    x = np.asarray(x)
-    if not _is_plain(x):
-        return plainly(np.unique_all, x)
-    values, index, inverse, counts = np.unique(
-        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
-    )
-    return _UniqueAll(values, index, inverse, counts)
+    return _unique(np.unique_all, _UniqueAll, x, return_index=True, return_inverse=True, return_counts=True)
