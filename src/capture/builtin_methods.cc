@@ -209,6 +209,8 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
     if (name == "count") return int_value(count);
   }
   if (self->is(Py_None) && name == "__init__") return none_value();
+  if (self->is_const() && PyContextVar_CheckExact(self->object.get()))
+    throw GraphBreak{.reason = "a context variable", .is_planned = true};
   // Methods of immutable constants have no side effects.
   if (self->is_const()) {
     PyObject* object = self->object.get();

@@ -3,6 +3,7 @@
 
 #include "capture/array_operator.h"
 #include "capture/choices.h"
+#include "capture/error_state.h"
 #include "capture/measured_call.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -59,6 +60,7 @@ bool ensure_ready() {
   register_numpy_sorting();
   register_numpy_fft();
   register_numpy_making();
+  register_error_state();
   register_numpy_index();
   register_weft_tensors();
   ready = true;

@@ -2,32 +2,26 @@
 
 #include <string_view>
 
-#include "capture/py.h"
+#include "capture/evaluator.h"
 #include "runtime/float_flags.h"
 
 namespace weft::capture {
 
 namespace {
 
-// What the state asks for; of underflow, only whether it is handled.
-struct Actions {
-  bool more_than_warnings = false;
-  unsigned warned = runtime::kFloatFlags;
-};
-
-Actions read_actions() {
+ErrorActions read_actions() {
   Ref numpy = checked(PyImport_ImportModule("numpy")),
       state = checked(PyObject_CallMethod(numpy.get(), "geterr", nullptr));
-  Actions actions;
+  ErrorActions actions;
   PyObject *key, *value;
   for (Py_ssize_t position = 0; PyDict_Next(state.get(), &position, &key, &value);) {
     const std::string action = utf8(value), kind = utf8(key);
     const unsigned flag = kind == "divide"    ? runtime::kDivideByZero
                           : kind == "over"    ? runtime::kOverflow
                           : kind == "invalid" ? runtime::kInvalid
-                                              : 0;
-    if (action != "ignore" && action != "warn") actions.more_than_warnings = true;
-    if (action != "warn") actions.warned &= ~flag;
+                                              : runtime::kUnderflow;
+    if (action == "warn") actions.warned |= flag;
+    else if (action != "ignore") actions.handled |= flag;
   }
   return actions;
 }
@@ -35,7 +29,7 @@ Actions read_actions() {
 // NumPy's context variable of the state, null in other versions, and what the last value that was met asks for.
 struct StateVariable {
   Ref variable, last;
-  Actions actions;
+  ErrorActions actions{.warned = runtime::kInvalid | runtime::kDivideByZero | runtime::kOverflow};
   StateVariable() {
     Ref umath = Ref::steal(PyImport_ImportModule("numpy._core.umath"));
     if (umath) variable = Ref::steal(PyObject_GetAttrString(umath.get(), "_extobj_contextvar"));
@@ -43,7 +37,13 @@ struct StateVariable {
   }
 };
 
-const Actions& current_actions() {
+V ends_segment(Evaluator&, CallArgs&) {
+  throw GraphBreak{.reason = "the handling of floating-point errors changes", .is_planned = true};
+}
+
+}  // namespace
+
+const ErrorActions& current_error_actions() {
   static auto& state = *new StateVariable;  // as long as the process
   if (!state.variable) return state.actions;
   PyObject* value = nullptr;
@@ -56,10 +56,10 @@ const Actions& current_actions() {
   return state.actions;
 }
 
-}  // namespace
-
-bool floating_point_errors_are_handled() { return current_actions().more_than_warnings; }
-
-unsigned flags_to_warn_of() { return current_actions().warned; }
+void register_error_state() {
+  for (const char* path : {"numpy.errstate.__enter__", "numpy.errstate.__exit__", "numpy.seterr", "numpy.geterr", "numpy.seterrcall",
+                           "numpy.geterrcall", "numpy._core.umath._make_extobj"})
+    register_lowering(path, ends_segment);
+}
 
 }  // namespace weft::capture

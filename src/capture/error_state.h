@@ -1,13 +1,17 @@
-// numpy.errstate: what is to happen at a division by zero, an overflow, an invalid operation.
+// numpy.errstate: what is to happen at a division by zero, an overflow, an underflow, an invalid operation.
 #pragma once
 
 namespace weft::capture {
 
-// Whether the state asks for more than a warning ("raise", "call", "print", "log"): then NumPy runs what
-// compiled code would.
-bool floating_point_errors_are_handled();
+// Flags (runtime/float_flags.h) by what the state asks for where one is raised.
+struct ErrorActions {
+  unsigned warned = 0;   // a warning
+  unsigned handled = 0;  // more than that: "raise", "call", "print", "log"
+};
+const ErrorActions& current_error_actions();
 
-// The flags (runtime/float_flags.h) for which the state asks for a warning.
-unsigned flags_to_warn_of();
+// The functions and methods that ask for the state or change it: a segment ends there, Python performs the call, and the
+// next segment runs under the state that then is.
+void register_error_state();
 
 }  // namespace weft::capture

@@ -157,6 +157,7 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
         graph_break("a context manager that capture knows nothing of");
       CallArgs args;
       args.args = {manager};
+      if (Lowering ends_segment = find_lowering(on_enter)) ends_segment(*this, args);
       const size_t depth = frames_.size();
       enter(on_enter, std::move(args));
       V exit = make_value(Kind::Method);

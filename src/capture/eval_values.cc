@@ -41,7 +41,7 @@ namespace {
 
 bool is_identity_type(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
-         PyModule_Check(o) || PyFunction_Check(o) || PyCode_Check(o) ||
+         PyModule_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyContextVar_CheckExact(o) ||
          PyObject_TypeCheck(o, &PyArrayDescr_Type);
 }
 

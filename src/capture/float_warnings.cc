@@ -83,8 +83,9 @@ bool at_end(const State& state, const Variant& variant) {
 
 unsigned flags_to_watch(const Variant& variant) {
   if (!variant.executable) return 0;
-  const unsigned flags = flags_to_warn_of();
-  if (!flags) return 0;
+  const ErrorActions& actions = current_error_actions();
+  if (actions.handled) return actions.handled | actions.warned | runtime::kEveryRun;
+  if (!actions.warned) return 0;
   const Filters& filters = current_filters();
   if (filters.ignores) return 0;
   if (variant.asked_under != filters.generation) {
@@ -92,11 +93,12 @@ unsigned flags_to_watch(const Variant& variant) {
     variant.vain_questions = 0;
     variant.passes = 0;
   }
-  return filters.every_time ? flags | runtime::kEveryRun : flags;
+  return filters.every_time ? actions.warned | runtime::kEveryRun : actions.warned;
 }
 
 void perform_for_warnings(State& state, const Variant& variant, const std::vector<Tensor>& inputs) {
   ++counters().warning_runs;
+  if (current_error_actions().handled) throw ErrorHandled{};
   std::vector<Tensor> contents;
   for (const ir::WriteBack& write : variant.graph->write_backs) contents.push_back(inputs[write.input].clone());
   State performed = state;

@@ -16,10 +16,13 @@ unsigned flags_to_watch(const Variant& variant);
 
 // A warning became an exception, for which the program has a handler.
 struct WarningRaised {};
+// The state asks for more than warnings: NumPy is to run what compiled code gave up, and all that follows.
+struct ErrorHandled {};
 
 // Performs the variant's segment for real, its first instructions if there are many, and gives the arrays among the graph's
 // inputs back what they held. Where a warning is raised, arrays and state stay as they are at the handler, and
-// WarningRaised is thrown; PythonError where there is none.
+// WarningRaised is thrown; PythonError where there is none. ErrorHandled, with nothing performed, where the state asks for
+// more than warnings.
 void perform_for_warnings(State& state, const Variant& variant, const std::vector<Tensor>& inputs);
 
 }  // namespace weft::capture

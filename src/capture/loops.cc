@@ -272,7 +272,7 @@ LoopOutcome Loops::run(State& state, Ref& result,
   const Code* code = state.frames.back().code;
   if (loop_end(*code, state.frames.back().ip) < 0) return LoopOutcome::NotEntered;
   Rejections& rejections = rejections_[{code, state.frames.back().ip}];
-  if (rejections.count >= kMaxRejections || floating_point_errors_are_handled()) return LoopOutcome::NotEntered;
+  if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
   const LoopEntry entry(state.frames.back());
   Candidates& candidates = by_key_[entry.key];
   if (candidates.rejected || entry.mixes_types()) return LoopOutcome::NotEntered;

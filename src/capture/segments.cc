@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "capture/error_state.h"
 #include "capture/float_warnings.h"
 #include "runtime/log.h"
 #include "weft/error.h"
@@ -248,13 +247,14 @@ Ref CompiledFunction::run(State state) {
       if (!variant->returns) refuse_on_meta(*variant);
       return variant->run_on_meta(registers);
     }
-    if (floating_point_errors_are_handled()) return run_concretely(state);
     const auto start = Clock::now();
     Ref result;
     try {
       result = variant->run(registers, state);
     } catch (const WarningRaised&) {
       continue;
+    } catch (const ErrorHandled&) {
+      return run_concretely(state);
     } catch (const GraphFailed& failed) {
       // Performed for real, the operation raises NumPy's own exception.
       if (failed.kind == ErrorKind::NotImplemented || failed.kind == ErrorKind::Internal)

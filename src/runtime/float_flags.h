@@ -1,4 +1,4 @@
-// Floating-point exceptions (invalid operation, division by zero, overflow) that work raised: the processor's sticky
+// Floating-point exceptions (invalid operation, division by zero, overflow, underflow) that work raised: the processor's sticky
 // flags of a thread. parallel_for hands those of its helpers to the thread that called it.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace weft::runtime {
 
-constexpr unsigned kInvalid = 1, kDivideByZero = 4, kOverflow = 8;
-constexpr unsigned kFloatFlags = kInvalid | kDivideByZero | kOverflow;
+constexpr unsigned kInvalid = 1, kDivideByZero = 4, kOverflow = 8, kUnderflow = 16;
+constexpr unsigned kFloatFlags = kInvalid | kDivideByZero | kOverflow | kUnderflow;
 // Beside watched flags: no run is to be missed, also of what updates its inputs in place.
 constexpr unsigned kEveryRun = 0x100;
 

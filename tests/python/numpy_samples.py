@@ -254,4 +254,9 @@ floor_divide remainder mod fmod: np.NAME(f, g) || np.NAME(i, j) || np.NAME(f, 0.
 arctan2 atan2 hypot copysign nextafter logaddexp logaddexp2: np.NAME(f, g) || np.NAME(s, s[::-1]) || np.NAME(f, 2.0) || np.NAME(i, j)
 heaviside: np.heaviside(f, 0.5) || np.heaviside(v, w)
 equal not_equal less less_equal greater greater_equal: np.NAME(f, g) || np.NAME(i, 2) || np.NAME(z, z[::-1]) || np.NAME(f, g, out=b) || np.NAME.outer(v, w)
+errstate: with np.errstate(all='ignore'): y = 1 / f; y
+seterr: old = np.seterr(all='ignore'); y = 1 / f; np.seterr(**old); y
+geterr: str(np.geterr())
+geterrcall: np.geterrcall() is None
+seterrcall: np.seterrcall(None) is None
 """

@@ -177,8 +177,8 @@ RUN_IN_NUMPY = {
         frombuffer fromfile fromiter fromregex fromstring genfromtxt load loadtxt save savetxt savez savez_compressed
         memmap""",
     "settings of the process": """
-        errstate geterr geterrcall get_include get_printoptions getbufsize info printoptions set_printoptions setbufsize
-        seterr seterrcall show_config show_runtime test __array_namespace_info__""",
+        get_include get_printoptions getbufsize info printoptions set_printoptions setbufsize
+        show_config show_runtime test __array_namespace_info__""",
     "objects, dates, records, matrices and other subclasses": """
         asmatrix bmat busday_count busday_offset busdaycalendar datetime_as_string datetime_data is_busday isnat matrix
         recarray record""",
@@ -377,7 +377,10 @@ nothing new to show, until `warnings.filters` change; with "error" and "always" 
 later in the run that follows the error. Where a warning is raised as an exception, arrays and objects are as NumPy would have left them.
 Not noticed are: what is computed while a function is captured, or never used; overflow of integer scalars, and of floating ones in
 native loops; slices of NaN only in `nanmax`, `nanmin`, `nanmedian`; `where=` of a ufunc counts like a computation of all elements.
-Where `numpy.errstate` asks for more than a warning ("raise", "call", "print", "log"), NumPy runs the function.
+`numpy.errstate` (as a context manager or a decorator), `seterr` and `geterr` end a segment, without a graph break; compiled code
+runs under the state that then is. Where the state asks for more than a warning ("raise", "call", "print", "log") and a flag is
+raised (for "under", too), NumPy performs that part instead, and all that follows in this call; such loops do not run natively. An
+`arctanh` beyond 1 raises no flag.
 
 | | names | compiled | compiled but for some calls | run by NumPy | nothing to compile |
 |---|---|---|---|---|---|
