@@ -17,6 +17,9 @@ class LoopPace {
   LoopOutcome arrive(State& state, int64_t captures, Loops& loops, Ref& result,
                      const std::function<void(std::shared_ptr<Variant>)>& report);
 
+  // One by one, in some loop.
+  bool has_many_rounds() const { return has_many_rounds_; }
+
  private:
   using Clock = std::chrono::steady_clock;
   struct Head {
@@ -33,6 +36,7 @@ class LoopPace {
 
   std::map<std::pair<const Code*, int>, Head> heads_;
   std::map<std::pair<const Code*, int>, int64_t> rounds_;
+  bool has_many_rounds_ = false;
 };
 
 }  // namespace weft::capture

@@ -208,6 +208,7 @@ Ref CompiledFunction::run(State state) {
     if (!variant) {
       if (here.variants.size() >= kMaxVariants) {
         here.given_up = true;
+        captures_.calls->suspect();
         const Frame& frame = state.frames.back();
         if (!warned_)
           log::warning(fmt::format(
@@ -278,6 +279,7 @@ Ref CompiledFunction::run(State state) {
       if (native == LoopOutcome::Advanced) continue;
       const std::shared_ptr<LoopPace> pace = captures_.pace;
       const LoopOutcome paced = pace->arrive(state, counters().captures, *loops, returned, report_loop);
+      if (pace->has_many_rounds()) captures_.calls->suspect();
       if (paced == LoopOutcome::Returned) return returned;
       if (paced == LoopOutcome::Advanced) continue;
     }
@@ -363,6 +365,8 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
     ++counters().eager_calls;
     return checked(PyObject_Vectorcall(function_.get(), args, num_args, kwnames));
   }
+  if (root_code_ == code && captures_.calls->is_suspected() && !settings_.fullgraph && choices().are_usual())
+    return call_at_pace(captures_.calls, args, num_args, kwnames);
   State state;
   state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));
   if (root_code_ != code) {
@@ -371,6 +375,32 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
     all_functions().insert(this);
   }
   return run(std::move(state));
+}
+
+// The pace is held: what is called may reset the function.
+Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObject* const* args, size_t num_args,
+                                   PyObject* kwnames) {
+  const std::shared_ptr<CallPace> pace = held;
+  const bool is_plain = pace->times(args, num_args).plain_is_next();
+  const int64_t captures = counters().captures;
+  const auto start = Clock::now();
+  Ref result;
+  if (is_plain) {
+    ++counters().eager_calls;
+    result = checked(PyObject_Vectorcall(function_.get(), args, num_args, kwnames));
+  } else {
+    State state;
+    state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));
+    result = run(std::move(state));
+  }
+  if (!is_plain && counters().captures != captures) return result;
+  CallPace::Times& times = pace->times(args, num_args);
+  if (times.add(is_plain, milliseconds_since(start) * 1e3))
+    log::write(log::Channel::GraphBreaks,
+               fmt::format("{} is called as it is from now on: much of it runs step by step, and a call takes Python {:.1f} us, "
+                           "not {:.1f}",
+                           callable_name(function_.get()), times.plain_us, times.compiled_us));
+  return result;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/call_pace.h"
 #include "capture/choices.h"
 #include "capture/evaluator.h"
 #include "capture/loop_pace.h"
@@ -35,6 +36,7 @@ struct Captures {
   std::vector<std::shared_ptr<Variant>> in_order;
   std::shared_ptr<LoopPace> pace = std::make_shared<LoopPace>();
   std::shared_ptr<Loops> loops = std::make_shared<Loops>();
+  std::shared_ptr<CallPace> calls = std::make_shared<CallPace>();
 };
 
 // Everything weft.compile keeps for one function.
@@ -54,6 +56,8 @@ class CompiledFunction {
 
  private:
   Ref run(State state);
+  // Compiled, or by Python where that has been faster.
+  Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args, PyObject* kwnames);
   std::shared_ptr<Segment> segment(const State& state, const Choices& chosen);
   std::shared_ptr<Variant> capture(Segment& segment, const State& state, const Choices& chosen);
 

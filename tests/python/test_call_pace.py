@@ -1,0 +1,60 @@
+"""Functions that run step by step when compiled: their calls are timed, and Python performs them where it is faster."""
+
+import numpy as np
+import pytest
+
+import weft
+
+
+
+
+@pytest.fixture
+def counters():
+    weft.compiler.reset()
+    return lambda: weft.compiler.stats()["eager_calls"]
+
+
+def test_calls_go_to_python_where_it_is_faster(counters):
+    compiled = weft.compile(rounds_of_objects)
+    for _ in range(30):
+        assert compiled("round and round it goes " * 60) == rounds_of_objects("round and round it goes " * 60)
+    assert counters() >= 3
+
+
+def rounds_of_objects(text):
+    counts = {}
+    total = 0
+    for i in range(len(text)):
+        counts[text[i]] = counts.get(text[i], 0) + 1
+        total += len(counts)
+    return counts, total
+
+
+def test_fullgraph_and_other_floats_stay_compiled(counters):
+    compiled = weft.compile(rounds_of_objects)
+    with weft.config.patch(numpy_default_float="float32"):
+        for _ in range(30):
+            compiled("round and round it goes " * 60)
+    assert counters() == 0
+
+
+def test_native_loops_stay_compiled(counters):
+    def sums(x):
+        total = 0.0
+        for i in range(len(x)):
+            total += x[i] * i
+        return total
+
+    compiled = weft.compile(sums)
+    x = np.linspace(0.0, 1.0, 500)
+    for _ in range(30):
+        assert compiled(x) == sums(x)
+    assert counters() == 0
+
+
+def test_what_is_raised_is_raised_in_either_way(counters):
+    compiled = weft.compile(rounds_of_objects)
+    for _ in range(30):
+        compiled("round and round it goes " * 60)
+        with pytest.raises(TypeError, match="has no len"):
+            compiled(3)
