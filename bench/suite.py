@@ -16,6 +16,7 @@ import math
 import os
 import platform
 import selectors
+import signal
 import statistics
 import subprocess
 import sys
@@ -34,7 +35,11 @@ class WorkerEnded(Exception):
 
 
 class Worker:
-    """One implementation in a process of its own, which is started again when it hangs or crashes."""
+    """One implementation in a process of its own, which is started again when it hangs or crashes.
+
+    It is stopped while it has nothing to do: threads of some libraries spin for up to a tenth of a second after their
+    last work, on the core that the next implementation's threads need.
+    """
 
     def __init__(self, implementation: str, threads: int, limit: float):
         self.implementation, self.threads, self.limit = implementation, threads, limit
@@ -57,6 +62,7 @@ class Worker:
     def ask(self, **request) -> dict:
         if self.process is None:
             self.start()
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
         if not self.selector.select(self.limit):
@@ -67,6 +73,7 @@ class Worker:
             status = self.process.wait()
             self.close()
             raise WorkerEnded(f"ended with status {status}")
+        self.process.send_signal(signal.SIGSTOP)
         answer = json.loads(line)
         if "error" in answer:
             raise WorkerEnded(answer["error"])
@@ -251,13 +258,15 @@ def failures(programs, results: dict, firsts: dict) -> list[str]:
 def run_suite(programs, implementations, threads: int, options, firsts: dict) -> tuple[dict, dict]:
     workers = start_workers(implementations, threads, options.limit)
     results = {}
-    for program in programs:
-        if sys.stderr.isatty():
-            print(f"\r\033[K{program.name} ...", end="", file=sys.stderr, flush=True)
-        results[program.name] = measure(program.name, workers, options.seconds)
-        print("  ".join(row_of(program, results[program.name], firsts.get(program.name, {}))), flush=True)
-    for worker in workers:
-        worker.close()
+    try:
+        for program in programs:
+            if sys.stderr.isatty():
+                print(f"\r\033[K{program.name} ...", end="", file=sys.stderr, flush=True)
+            results[program.name] = measure(program.name, workers, options.seconds)
+            print("  ".join(row_of(program, results[program.name], firsts.get(program.name, {}))), flush=True)
+    finally:  # a stopped process would stay
+        for worker in workers:
+            worker.close()
     return results, {worker.implementation: worker.version for worker in workers}
 
 
