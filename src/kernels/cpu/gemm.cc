@@ -55,12 +55,14 @@ void by_dots(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<floa
 
 // Few rows of a, rows of b contiguous: every row of c is a combination of b's rows.
 void by_rows(int64_t m, int64_t n, int64_t k, const RowMajor& a, const RowMajor& b, float* c) {
-  constexpr int64_t kColumns = 256, kDepth = 128;
-  const int64_t chunks = (n + kColumns - 1) / kColumns;
-  parallel_for(0, chunks, std::max<int64_t>(1, kGrainProducts / (kColumns * m * k)),
+  constexpr int64_t kFewest = 256, kMost = 2048, kDepth = 128;
+  // Long stretches of b's rows keep what is read ahead useful; the sums do not depend on their length.
+  const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
+  const int64_t width = std::clamp((n / (2 * threads) + 63) / 64 * 64, kFewest, kMost), chunks = (n + width - 1) / width;
+  parallel_for(0, chunks, std::max<int64_t>(1, kGrainProducts / (width * m * k)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t chunk = begin; chunk < end; ++chunk) {
-                   const int64_t first = chunk * kColumns, columns = std::min(kColumns, n - first);
+                   const int64_t first = chunk * width, columns = std::min(width, n - first);
                    for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * n + first, columns, 0.0f);
                    for (int64_t p = 0; p < k; p += kDepth) {
                      for (int64_t i = 0; i < m; ++i)
