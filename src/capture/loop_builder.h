@@ -296,6 +296,7 @@ class LoopBuilder {
   struct Target {
     std::string pointer, type;
     std::vector<std::string> sizes, strides;
+    std::string fold;  // sum, max, ...: with what is there; the stride is 0 along what is reduced
   };
   void emit_elements(const LoopValue& value, DType dtype, const Target& target);
   // The C++ function `function` (of prelude) of the elements of a value of one dimension, which are in no
@@ -309,12 +310,17 @@ class LoopBuilder {
   void collect_views(const LoopValue& value, std::vector<LoopValue>& views) const;
   static bool has_gather(const LoopValue& value);
 
+  // ---- reductions along dimensions (loop_reductions.cc) ----
+  static bool is_fold(const std::string& name);
+  LoopValue reduction(std::string name, const std::vector<LoopValue>& args, PyObject* names);
+  LoopValue fold_dimensions(const std::string& name, const LoopValue& value, const std::set<int>& reduced,
+                            bool keeps);
+
   // ---- reductions and products (loop_folds.cc) ----
   bool call_array(const std::string& name, std::vector<LoopValue> args);
   LoopValue fold(const std::string& name, LoopValue value);
   LoopValue fused_fold(const std::string& name, const LoopValue& value);
   LoopValue deviation(const std::string& name, const LoopValue& value);
-  static bool is_fold(const std::string& name);
   LoopValue fold_axis(const std::string& name, const LoopValue& value, int64_t axis);
   LoopValue product(const LoopValue& a, const LoopValue& b);
   LoopValue joined(const LoopValue& parts);

@@ -149,7 +149,7 @@ LoopValue LoopBuilder::made_array(const std::string& name, const std::vector<Loo
     if (isdigit(static_cast<unsigned char>(size[0]))) size = temporary("i64", size);
   const LoopValue result = allocated(dtype, sizes);
   const std::string number = temporary(c_type(dtype), name.starts_with("ones") ? "1" : "0");
-  Target target{result.items[0].expr, element_type(dtype), sizes, {}};
+  Target target{result.items[0].expr, element_type(dtype), sizes, {}, ""};
   for (int d = 0; d < result.dims; ++d) target.strides.push_back(result.stride(d).expr);
   emit_elements(loop_numpy(dtype, number), dtype, target);
   return result;
@@ -523,8 +523,6 @@ void LoopBuilder::call(const Instruction& in) {
     if (second.kind != LoopKind::Null) args.insert(args.begin(), second);
     second = first;
   }
-  // A reduction's axis may be named.
-  const bool names_axis = names && PyTuple_GET_SIZE(names) == 1 && utf8(PyTuple_GET_ITEM(names, 0)) == "axis";
   if (second.kind == LoopKind::Method && second.items[0].kind == LoopKind::Appended) {
     if (names || args.size() != 1) throw LoopUnsupported{"append() of these arguments"};
     return append(second.items[0], args[0]);
@@ -532,15 +530,15 @@ void LoopBuilder::call(const Instruction& in) {
   if (second.kind == LoopKind::Method) {
     const std::string name = utf8(second.object);
     args.insert(args.begin(), second.items[0]);
-    if ((names && !(names_axis && is_fold(name) && args.size() == 2)) || !call_array(name, args))
-      throw LoopUnsupported{fmt::format("the method '{}'", name)};
+    if (names && is_fold(name) && is_arraylike(args[0])) return push(reduction(name, args, names));
+    if (names || !call_array(name, args)) throw LoopUnsupported{fmt::format("the method '{}'", name)};
     return;
   }
   if (second.kind != LoopKind::Const) throw LoopUnsupported{"a call of what is not known"};
   PyObject* callable = second.object;
-  if (names_axis && args.size() == 2 && is_arraylike(args[0]) && !PyFunction_Check(callable) &&
+  if (names && !args.empty() && is_arraylike(args[0]) && !PyFunction_Check(callable) &&
       callable_name(callable).starts_with("numpy.") && is_fold(plain_name(callable)))
-    names = nullptr;
+    return push(reduction(plain_name(callable), args, names));
   std::vector<std::pair<PyObject*, LoopValue>> keywords;
   for (Py_ssize_t i = names ? PyTuple_GET_SIZE(names) : 0; i-- > 0; args.pop_back())
     keywords.emplace_back(PyTuple_GET_ITEM(names, i), args.back());

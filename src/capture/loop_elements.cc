@@ -356,6 +356,20 @@ std::string LoopBuilder::of_elements(const std::string& function, const LoopValu
                             printer.text, result);
 }
 
+namespace {
+
+// `value` folded into `total`, or stored in its place.
+std::string folded(const std::string& fold, const std::string& type, const std::string& total,
+                   const std::string& value) {
+  if (fold.empty()) return value;
+  if (fold == "any" || fold == "all")
+    return fmt::format("({}){} {} ({} != 0)", type, total, fold == "any" ? "|" : "&", value);
+  if (fold == "sum") return fmt::format("({0}){1} + ({0}){2}", type, total, value);
+  return fmt::format("{}({}, ({}){})", fold == "max" ? "maximum" : "minimum", total, type, value);
+}
+
+}  // namespace
+
 void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Target& target) {
   block_has_arrays_ = block_stores_arrays_ = true;
   ElementPrinter printer(elementary_);
@@ -429,19 +443,39 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
     strided += fmt::format("const {} {} = {}[i * {}]{}; ", type, stream.name, pointers[k], stride, truth);
   }
   const std::string& stride = out_strides[last];
-  if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
-  const std::string loop = fmt::format("for (i64 i = {}; i < {}; ++i) {{ ", first, past);
+  const bool has_total = !target.fold.empty() && stride == "0L";
+  if (stride != "1L" && !has_total)
+    condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
+  const auto emit_row = [&](const std::string& loads, const std::string& element) {
+    const std::string text = loads + printer.text;
+    const auto fold = [&](const std::string& total) {
+      return folded(target.fold, target.type, total, result);
+    };
+    if (has_total && target.fold == "sum")
+      return emit(
+          fmt::format("{0}[0] = ({1})({0}[0] + sum_of_elements<{1}>({2}, [&](i64 i) {{ {3}return {4}; }}));",
+                      out, target.type, past, text, result));
+    const std::string loop = fmt::format("for (i64 i = {}; i < {}; ++i) {{ {}", first, past, text);
+    if (has_total)
+      return emit(fmt::format("{} total = {}[0]; {}total = {}; }} {}[0] = total;", target.type, out, loop,
+                              fold("total"), out));
+    if (element == "i") emit("WEFT_INDEPENDENT");
+    const std::string to = fmt::format("{}[{}]", out, element);
+    emit(fmt::format("{}{} = {}; }}", loop, to, fold(to)));
+  };
   if (!condition.empty()) emit(fmt::format("if ({}) {{", condition));
-  emit("WEFT_INDEPENDENT");
-  emit(fmt::format("{}{}{}{}[i] = {}; }}", loop, unit, printer.text, out, result));
+  emit_row(unit, "i");
   if (!condition.empty()) {
     emit("} else {");
-    emit(fmt::format("{}{}{}{}[i * {}] = {}; }}", loop, strided, printer.text, out, stride, result));
+    emit_row(strided, fmt::format("i * {}", stride));
     emit("}");
   }
   for (size_t d = 0; d < last; ++d) emit("}");
   emit("};");
-  emit(fmt::format("run_elements({}, {}, row_size, elements);", function("parallel_for"), target.sizes[0]));
+  if (!target.fold.empty() && target.strides[0] == "0L")
+    emit(fmt::format("elements(0, {});", target.sizes[0]));
+  else
+    emit(fmt::format("run_elements({}, {}, row_size, elements);", function("parallel_for"), target.sizes[0]));
   emit("}");
 }
 
@@ -500,7 +534,7 @@ LoopValue LoopBuilder::materialized(const LoopValue& value, bool always) {
   parts_.insert(parts_.end(), operands.begin(), operands.end());
   const std::vector<std::string> sizes = shape_of(source);
   LoopValue result = allocated(source.dtype, sizes);
-  Target target{result.items[0].expr, element_type(source.dtype), sizes, {}};
+  Target target{result.items[0].expr, element_type(source.dtype), sizes, {}, ""};
   for (int d = 0; d < result.dims; ++d) target.strides.push_back(result.stride(d).expr);
   emit_elements(source, source.dtype, target);
   return result;

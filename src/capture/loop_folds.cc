@@ -181,7 +181,7 @@ LoopValue LoopBuilder::joined(const LoopValue& parts) {
   const LoopValue result = allocated(views.front().dtype, {temporary("i64", total)});
   std::string at = result.items[0].expr;
   for (const LoopValue& view : views) {
-    emit_elements(view, view.dtype, {at, element_type(view.dtype), {view.size(0).expr}, {"1L"}});
+    emit_elements(view, view.dtype, {at, element_type(view.dtype), {view.size(0).expr}, {"1L"}, ""});
     at = temporary(element_type(view.dtype) + "*", fmt::format("{} + {}", at, view.size(0).expr));
   }
   return result;
@@ -209,7 +209,7 @@ LoopValue LoopBuilder::rolled(const LoopValue& array, const LoopValue& shift, in
   };
   const auto copy = [&](const std::string& from, const std::string& to, const std::string& length) {
     const LoopValue target = part(result, to, length);
-    Target place{target.items[0].expr, type, shape_of(target), {}};
+    Target place{target.items[0].expr, type, shape_of(target), {}, ""};
     for (int k = 0; k < dims; ++k) place.strides.push_back(target.stride(k).expr);
     emit_elements(part(view, from, length), view.dtype, place);
   };
@@ -247,20 +247,13 @@ LoopValue LoopBuilder::outer_product(const LoopValue& a, const LoopValue& b) {
                   loop_view(y.dtype, y.index, y.items[0].expr, {one, y.size(0)}, {none, y.stride(0)})});
 }
 
-bool LoopBuilder::is_fold(const std::string& name) {
-  static const std::set<std::string> names = {"sum",  "mean", "max",    "min",
-                                              "amax", "amin", "argmax", "argmin"};
-  return names.count(name) > 0;
-}
-
 // NumPy's function or method of that name.
 bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> args) {
   const bool one = args.size() == 1 && is_arraylike(args[0]);
-  static const std::set<std::string> of_all = {"mean", "any", "all", "count_nonzero", "var", "std"};
-  if (one && (is_fold(name) || of_all.count(name)))
-    return push(fold(name.starts_with("am") ? name.substr(1) : name, args[0])), true;
-  if (args.size() == 2 && is_fold(name) && is_arraylike(args[0]) && args[1].known)
-    return push(fold_axis(name.starts_with("am") ? name.substr(1) : name, args[0], *args[1].known)), true;
+  if (one && (name == "count_nonzero" || name == "var" || name == "std"))
+    return push(fold(name, args[0])), true;
+  if (!args.empty() && is_fold(name) && is_arraylike(args[0]))
+    return push(reduction(name, args, nullptr)), true;
   if (args.size() == 2 && name == "outer" && is_arraylike(args[0]) && is_arraylike(args[1]))
     return push(outer_product(args[0], args[1])), true;
   if (args.size() == 1 && name == "array" && args[0].kind == LoopKind::List)

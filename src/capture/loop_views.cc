@@ -205,7 +205,7 @@ void LoopBuilder::store_view(const LoopValue& view, const LoopValue& value, bool
   if (!is_writable(view)) throw LoopUnsupported{"assignment to a read-only array"};
   materialize_all();
   block_has_arrays_ = block_stores_arrays_ = true;
-  Target target{view.items[0].expr, element_type(view.dtype), {}, {}};
+  Target target{view.items[0].expr, element_type(view.dtype), {}, {}, ""};
   for (int d = 0; d < view.dims; ++d) {
     target.sizes.push_back(view.size(d).expr);
     target.strides.push_back(view.stride(d).expr);
