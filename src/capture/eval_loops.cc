@@ -46,6 +46,7 @@ class LoopTypes {
         if (value->weak == WeakKind::Int) return loop_int("");
         if (value->weak == WeakKind::Float) return loop_float("");
         if (value->weak == WeakKind::Bool) return loop_bool("");
+        if (value->weak == WeakKind::Complex) return loop_complex(false, "", "");
         break;
       case Kind::Array: return array(value);
       case Kind::Tuple: {
@@ -130,9 +131,10 @@ class LoopTypes {
     const DType dtype = value->tensor.dtype();
     const auto dims = static_cast<int>(value->tensor.dim());
     if (value->flavor == Flavor::NumpyScalar && is_loop_dtype(dtype)) return loop_numpy(dtype, "");
+    if (value->flavor == Flavor::NumpyScalar && dtype == DType::C128) return loop_complex(true, "", "");
     LoopValue result;
     result.kind = LoopKind::Object;
-    if (value->flavor != Flavor::NdArray || dims == 0 || !is_loop_dtype(dtype)) return result;
+    if (value->flavor != Flavor::NdArray || dims == 0 || !is_element_dtype(dtype)) return result;
     result.kind = LoopKind::Array;
     result.dtype = dtype;
     auto [found, is_new] = arrays_.try_emplace(value.get(), static_cast<int>(entry.arrays.size()));

@@ -59,8 +59,9 @@ DType LoopBuilder::common_dtype(const LoopValue& a, const LoopValue& b) {
 }
 
 LoopValue LoopBuilder::binary(int op, const LoopValue& a, const LoopValue& b) {
-  if (!a.is_number() || !b.is_number()) unsupported("an operation on what is not a number");
   op = plain(op);
+  if (a.is_complex() || b.is_complex()) return complex_binary(op, a, b);
+  if (!a.is_number() || !b.is_number()) unsupported("an operation on what is not a number");
   if (a.kind == LoopKind::Numpy || b.kind == LoopKind::Numpy) return numpy_binary(op, a, b);
   return python_binary(op, a, b);
 }
@@ -254,6 +255,7 @@ LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& 
 }
 
 LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
+  if (a.is_complex() || b.is_complex()) return complex_compare(op, a, b);
   if (!a.is_number() || !b.is_number()) unsupported("a comparison of what are not numbers");
   const char* symbol = comparison(op);
   if (a.is_python() && b.is_python()) {
@@ -287,6 +289,7 @@ LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
 
 LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
   if (op == Op::Not) return loop_bool(temporary("bool", "!" + truth(a)));
+  if (a.is_complex()) return complex_unary(op, a);
   if (is_arraylike(a) && op == Op::Invert && !is_floating(a.dtype)) return pending("invert", {a});
   if (is_arraylike(a) && op == Op::Negative && a.dtype != DType::Bool) return pending("negative", {a});
   if (!a.is_number()) unsupported("an operation on what is not a number");
@@ -317,6 +320,7 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
 
 std::string LoopBuilder::truth(const LoopValue& value) {
   if (value.kind == LoopKind::Const && value.object == Py_None) return "false";
+  if (value.is_complex()) return fmt::format("({} != 0 || {} != 0)", value.items[0].expr, value.items[1].expr);
   if (!value.is_number()) unsupported("the truth of what is not a number");
   if (c_type(value) == "bool") return value.expr;
   return fmt::format("({} != 0)", value.expr);

@@ -106,6 +106,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   }
   const Place found = place(container, key);
   const DType dtype = container.dtype;
+  if (!found.element.empty() && dtype == DType::C128) return complex_element(found.element);
   if (!found.element.empty())
     return loop_numpy(dtype, temporary(c_type(dtype), found.element + (dtype == DType::Bool ? " != 0" : "")));
   LoopValue row;
@@ -121,6 +122,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
 
 // The number as the array's elements hold it.
 std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
+  if (dtype == DType::C128 && (value.is_number() || value.is_complex())) return element_of_complex(value);
   if (!value.is_number()) throw LoopUnsupported{"assignment of what is not a number"};
   const bool is_float =
       value.kind == LoopKind::Float || (value.kind == LoopKind::Numpy && is_floating(value.dtype));

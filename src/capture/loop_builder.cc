@@ -356,8 +356,9 @@ LoopCode LoopBuilder::build() {
 std::string LoopBuilder::prologue() const {
   std::string text;
   for (const auto& [name, k] : function_of_) {
-    const bool binary = name == "pow" || name == "powf" || name == "fmod" || name == "atan2";
+    const bool binary = name == "pow" || name == "powf" || name == "fmod" || name == "atan2" || name == "hypot";
     const std::string type = loop_library_function(name) ? name + "_function"
+                             : name.starts_with("ufunc_") ? "UfuncLoop"
                              : name == "powf"            ? "Function2f"
                              : binary                    ? "Function2"
                                                          : "Function1";

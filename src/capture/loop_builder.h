@@ -227,6 +227,21 @@ class LoopBuilder {
   std::string truth(const LoopValue& value);
   std::string as_index(const LoopValue& value);
 
+  // ---- complex numbers (loop_complex.cc) ----
+  LoopValue new_complex(bool of_numpy, const std::string& real, const std::string& imaginary);
+  LoopValue complex_element(const std::string& element);
+  static bool gives_numpy(const LoopValue& a, const LoopValue& b);
+  LoopValue complex_product(bool of_numpy, const LoopValue& a, const LoopValue& b);
+  LoopValue complex_power(const LoopValue& a, const LoopValue& b, bool of_numpy);
+  LoopValue complex_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue complex_compare(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue complex_unary(Op op, const LoopValue& a);
+  static LoopValue complex_attribute(const LoopValue& owner, const std::string& name);
+  LoopValue conjugate(const LoopValue& value, bool of_numpy);
+  LoopValue complex_magnitude(const LoopValue& value);
+  LoopValue made_complex(const std::vector<LoopValue>& args);
+  bool call_complex(const std::string& module, const std::string& name, const std::vector<LoopValue>& args);
+
   // ---- arrays (loop_arrays.cc) ----
   Place place(const LoopValue& container, const LoopValue& key, bool stores = false);
   LoopValue subscript(const LoopValue& container, const LoopValue& key);

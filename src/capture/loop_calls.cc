@@ -55,6 +55,8 @@ const void* library_function(const std::string& name) {
   if (name == "pow") return address_of<F2>(std::pow);
   if (name == "fmod") return address_of<F2>(std::fmod);
   if (name == "atan2") return address_of<F2>(std::atan2);
+  if (name == "hypot") return address_of<F2>(std::hypot);
+  if (name.starts_with("ufunc_")) return ufunc_loop(name.substr(6));
   if (name == "powf") return address_of<float(float, float)>(std::pow);
   return loop_library_function(name);
 }
@@ -100,6 +102,7 @@ std::optional<DType> scalar_type(PyObject* object) {
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;
   if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::F64;
   if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
+  if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::C128;
   if (!PyType_Check(object) ||
       !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object), &PyGenericArrType_Type))
     return {};
@@ -109,7 +112,7 @@ std::optional<DType> scalar_type(PyObject* object) {
     return {};
   }
   const auto dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get()));
-  return dtype && is_loop_dtype(*dtype) ? dtype : std::nullopt;
+  return dtype && is_element_dtype(*dtype) ? dtype : std::nullopt;
 }
 
 }  // namespace
@@ -412,7 +415,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
   }
   if (is_type(PyFloat_Type) && one_number) return push(loop_float(temporary("f64", as_float(args[0])))), true;
   if (is_type(PyBool_Type) && one_number) return push(loop_bool(temporary("bool", truth(args[0])))), true;
-  if (const auto dtype = scalar_type(callable); dtype && one_number) {
+  if (const auto dtype = scalar_type(callable); dtype && one_number && is_loop_dtype(*dtype)) {
     push(loop_numpy(*dtype, temporary(c_type(*dtype), stored(args[0], *dtype))));
     return true;
   }
@@ -423,16 +426,20 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
   if (of_arrays && callable_name(callable).starts_with("numpy."))
     return call_array(plain_name(callable), args);
   if (is_ufunc(callable) && of_arrays) return call_array(plain_name(callable), args);
-  if (is_ufunc(callable)) return call_numpy(plain_name(callable), args);
+  if (is_type(PyComplex_Type)) return push(made_complex(args)), true;
+  const bool of_complex = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_complex(); });
+  if (is_ufunc(callable)) return of_complex ? call_complex("numpy", plain_name(callable), args) : call_numpy(plain_name(callable), args);
   if (!PyCFunction_Check(callable)) return false;
   const std::string name = callable_name(callable);
   if (name.starts_with("math.")) return call_math(name.substr(5), args);
+  if (name.starts_with("cmath.")) return call_complex("cmath", name.substr(6), args);
   if (name == "len" && args.size() == 1) {
     if (args[0].kind == LoopKind::Tuple)
       return push(loop_known_int(static_cast<int64_t>(args[0].items.size()))), true;
     if (!is_array(args[0]) && args[0].kind != LoopKind::Vector) return false;
     return push(loop_int(size_text(args[0], 0), true)), true;
   }
+  if (name == "abs" && args.size() == 1 && args[0].is_complex()) return push(complex_magnitude(args[0])), true;
   if (name == "abs" && one_number) return push(absolute(args[0])), true;
   if (name == "min" || name == "max") return extremum(name == "max", args), true;
   if (name == "divmod" && args.size() == 2) {
@@ -526,6 +533,10 @@ void LoopBuilder::call(const Instruction& in) {
   if (second.kind == LoopKind::Method && second.items[0].kind == LoopKind::Appended) {
     if (names || args.size() != 1) throw LoopUnsupported{"append() of these arguments"};
     return append(second.items[0], args[0]);
+  }
+  if (second.kind == LoopKind::Method && second.items[0].is_complex()) {
+    if (names || !args.empty()) throw LoopUnsupported{"conjugate() of these arguments"};
+    return push(conjugate(second.items[0], second.items[0].kind == LoopKind::NumpyComplex));
   }
   if (second.kind == LoopKind::Method) {
     const std::string name = utf8(second.object);

@@ -71,6 +71,12 @@ LoopValue LoopEntry::integer(int64_t number) {
   return loop_int("", number >= 0);
 }
 
+LoopValue LoopEntry::complex_number(bool of_numpy, std::complex<double> number) {
+  words.push_back(std::bit_cast<int64_t>(number.real()));
+  words.push_back(std::bit_cast<int64_t>(number.imag()));
+  return loop_complex(of_numpy, "", "");
+}
+
 LoopValue LoopEntry::classify(PyObject* o) {
   if (!o) return {};
   if (PyBool_Check(o)) return words.push_back(o == Py_True), loop_bool("");
@@ -81,6 +87,8 @@ LoopValue LoopEntry::classify(PyObject* o) {
   }
   if (PyFloat_CheckExact(o))
     return words.push_back(std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(o))), loop_float("");
+  if (PyComplex_CheckExact(o))
+    return complex_number(false, {PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)});
   if (PyArray_CheckExact(o)) return array(o);
   if (PyObject_TypeCheck(o, &PyGenericArrType_Type)) return numpy_scalar(o);
   if (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) <= static_cast<Py_ssize_t>(kMaxItems)) {
@@ -109,10 +117,11 @@ LoopValue LoopEntry::numpy_scalar(PyObject* o) {
   if (!descr) return object(o);
   auto* const array_descr = reinterpret_cast<PyArray_Descr*>(descr.get());
   const std::optional<DType> dtype = dtype_of_descr(array_descr);
-  if (!dtype || !is_loop_dtype(*dtype) || array_descr->type_num != type_number(*dtype) ||
+  if (!dtype || !is_element_dtype(*dtype) || array_descr->type_num != type_number(*dtype) ||
       Py_TYPE(o) != array_descr->typeobj)
     return object(o);
   const Scalar value = scalar_tensor(o, *dtype).item();
+  if (*dtype == DType::C128) return complex_number(true, value.to_complex());
   words.push_back(is_floating(*dtype) ? std::bit_cast<int64_t>(value.to_double()) : value.to_int());
   return loop_numpy(*dtype, "");
 }
@@ -144,7 +153,7 @@ LoopValue LoopEntry::array(PyObject* o) {
   const auto dtype = dtype_of_descr(PyArray_DESCR(a));
   const int64_t item = PyArray_ITEMSIZE(a);
   // A second type of the same size (long long) has scalars of its own.
-  bool usable = dtype && is_loop_dtype(*dtype) && PyArray_DESCR(a)->type_num == type_number(*dtype) &&
+  bool usable = dtype && is_element_dtype(*dtype) && PyArray_DESCR(a)->type_num == type_number(*dtype) &&
                 PyArray_ISNBO(PyArray_DESCR(a)->byteorder) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) > 0;
   for (int d = 0; d < PyArray_NDIM(a); ++d) usable = usable && PyArray_STRIDE(a, d) % item == 0;
   if (!usable) return object(o);

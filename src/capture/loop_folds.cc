@@ -249,6 +249,8 @@ LoopValue LoopBuilder::outer_product(const LoopValue& a, const LoopValue& b) {
 
 // NumPy's function or method of that name.
 bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> args) {
+  for (const LoopValue& arg : args)
+    if (is_arraylike(arg) && arg.dtype == DType::C128 && name != "copy") throw LoopUnsupported{"a function of complex arrays"};
   const bool one = args.size() == 1 && is_arraylike(args[0]);
   if (one && (name == "count_nonzero" || name == "var" || name == "std"))
     return push(fold(name, args[0])), true;

@@ -38,6 +38,9 @@ LoopValue LoopBuilder::constant(PyObject* object) {
     return loop_known_int(number);
   }
   if (PyFloat_CheckExact(object)) return loop_float(float_literal(PyFloat_AS_DOUBLE(object)));
+  if (PyComplex_CheckExact(object))
+    return loop_complex(false, float_literal(PyComplex_RealAsDouble(object)),
+                        float_literal(PyComplex_ImagAsDouble(object)));
   // The names of keywords are taken as they are.
   if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0 &&
       !PyUnicode_Check(PyTuple_GET_ITEM(object, 0))) {
@@ -74,6 +77,7 @@ LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
   if (owner.kind == LoopKind::Const && PyModule_Check(owner.object))
     return named(PyModule_GetDict(owner.object), nullptr, name);
   if (const LoopValue* held = object_attribute(owner, name)) return *held;
+  if (owner.is_complex()) return complex_attribute(owner, utf8(name));
   if (!is_arraylike(owner)) unsupported(fmt::format("the attribute '{}'", utf8(name)));
   if (owner.kind == LoopKind::Pending) return attribute(materialized(owner), name);
   std::vector<LoopValue> sizes;
@@ -239,7 +243,8 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       push(null);
       const bool appends =
           owner.kind == LoopKind::Appended && utf8(frame().code->names[slot].get()) == "append";
-      if (is_arraylike(owner) || appends) {
+      const bool conjugates = owner.is_complex() && utf8(frame().code->names[slot].get()) == "conjugate";
+      if (is_arraylike(owner) || appends || conjugates) {
         LoopValue method;
         method.kind = LoopKind::Method;
         method.object = frame().code->names[slot].get();

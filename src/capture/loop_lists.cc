@@ -33,6 +33,7 @@ void LoopBuilder::store_in_list(const LoopValue& list, const LoopValue& key, con
 // list.append(value)
 void LoopBuilder::append(const LoopValue& list, const LoopValue& value) {
   const std::function<void(const LoopValue&)> check = [&](const LoopValue& part) {
+    if (part.is_complex()) return;
     if (part.kind == LoopKind::Tuple)
       for (const LoopValue& item : part.items) check(item);
     else if (!part.is_number() && part.kind != LoopKind::Const && part.kind != LoopKind::Array)

@@ -31,6 +31,9 @@ class LoopMemory {
   LoopMemory* outer_;
 };
 
+// NumPy's loop of the ufunc over complex128 elements, as `UfuncLoop` in loop_prelude.inc; null where there is none.
+const void* ufunc_loop(const std::string& ufunc);
+
 // What generated code calls, by name; null for other names. Each has a type `NAME_function` in
 // loop_prelude.inc.
 const void* loop_library_function(const std::string& name);

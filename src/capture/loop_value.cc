@@ -144,6 +144,8 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Array: key += fmt::format("{};", value.index); break;
     case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;
     case LoopKind::Pointer: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
+    case LoopKind::Complex:
+    case LoopKind::NumpyComplex:
     case LoopKind::View:
     case LoopKind::Pending:
     case LoopKind::Slice:

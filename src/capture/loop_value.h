@@ -22,6 +22,8 @@ enum class LoopKind : uint8_t {
   Float,      // a Python float
   Bool,       // a Python bool
   Numpy,      // a NumPy scalar of `dtype`
+  Complex,    // a Python complex: items are two floats
+  NumpyComplex,  // a NumPy complex128: items are two floats
   Object,     // object `index` of the entry, which the loop only passes on
   Array,      // array `index` of the entry
   Row,        // a view of array `index` whose first `dims` dimensions have been indexed
@@ -83,6 +85,7 @@ struct LoopValue {
   // Of a View.
   const LoopValue& size(int d) const { return items[static_cast<size_t>(1 + d)]; }
   const LoopValue& stride(int d) const { return items[static_cast<size_t>(1 + dims + d)]; }
+  bool is_complex() const { return kind == LoopKind::Complex || kind == LoopKind::NumpyComplex; }
   bool is_python() const { return is_number() && kind != LoopKind::Numpy; }
 };
 
@@ -91,6 +94,9 @@ LoopValue loop_known_int(int64_t value);
 LoopValue loop_float(std::string expr);
 LoopValue loop_bool(std::string expr);
 LoopValue loop_numpy(DType dtype, std::string expr);
+LoopValue loop_complex(bool of_numpy, std::string real, std::string imaginary);
+// A number as the element of a complex array.
+std::string element_of_complex(const LoopValue& value);
 LoopValue loop_const(PyObject* object);
 LoopValue loop_tuple(std::vector<LoopValue> items);
 LoopValue loop_iterator(LoopValue number, LoopValue end, LoopValue gives);
@@ -101,6 +107,8 @@ bool is_static_item(const LoopValue& value, size_t i);
 
 // The dtypes that loops compute with.
 bool is_loop_dtype(DType dtype);
+// Those of arrays whose elements they read and write.
+inline bool is_element_dtype(DType dtype) { return is_loop_dtype(dtype) || dtype == DType::C128; }
 std::string c_type(DType dtype);
 // In memory, where a bool may be any byte.
 std::string element_type(DType dtype);

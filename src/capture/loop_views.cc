@@ -211,7 +211,7 @@ void LoopBuilder::store_view(const LoopValue& view, const LoopValue& value, bool
     target.strides.push_back(view.stride(d).expr);
   }
   LoopValue source = value;
-  if (value.is_number()) {
+  if (value.is_number() || (value.is_complex() && view.dtype == DType::C128)) {
     source = loop_numpy(view.dtype, temporary(c_type(view.dtype), stored(value, view.dtype)));
   } else if (!is_arraylike(value)) {
     throw LoopUnsupported{"assignment of what is not a number or an array"};

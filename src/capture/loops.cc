@@ -34,6 +34,8 @@ class Rebuilder {
       case LoopKind::Float: return checked(PyFloat_FromDouble(std::bit_cast<double>(*words_++)));
       case LoopKind::Bool: return Ref::borrow(*words_++ ? Py_True : Py_False);
       case LoopKind::Numpy: return numpy_scalar(value.dtype);
+      case LoopKind::Complex:
+      case LoopKind::NumpyComplex: return complex_number(value.kind == LoopKind::NumpyComplex);
       case LoopKind::Appended:
       case LoopKind::Object: return entry_.objects[static_cast<size_t>(value.index)];
       case LoopKind::Array: return entry_.array_objects[static_cast<size_t>(value.index)];
@@ -93,6 +95,12 @@ class Rebuilder {
     Tensor tensor = is_floating(dtype) ? Tensor::scalar(Scalar(std::bit_cast<double>(word)), dtype)
                                        : Tensor::scalar(Scalar(word), dtype);
     return make_numpy_scalar(tensor);
+  }
+
+  Ref complex_number(bool of_numpy) {
+    const double real = std::bit_cast<double>(*words_++), imaginary = std::bit_cast<double>(*words_++);
+    if (!of_numpy) return checked(PyComplex_FromDoubles(real, imaginary));
+    return make_numpy_scalar(Tensor::scalar(Scalar(std::complex<double>(real, imaginary)), DType::C128));
   }
 
   Ref row(const LoopValue& value) {

@@ -2,6 +2,7 @@
 // state.
 #pragma once
 
+#include <complex>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,6 +40,7 @@ class LoopEntry {
 
  private:
   LoopValue integer(int64_t number);
+  LoopValue complex_number(bool of_numpy, std::complex<double> number);
   LoopValue numpy_scalar(PyObject* object);
   LoopValue range_iterator(PyObject* object);
   LoopValue array(PyObject* object);
