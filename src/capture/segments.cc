@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -53,11 +54,13 @@ std::string source_line(const std::string& file, int line) {
   return result.substr(from, result.find_last_not_of(" \t\n") - from + 1);
 }
 
+bool is_range_iterator(const Ref& value) { return value && Py_TYPE(value.get()) == &PyRangeIter_Type; }
+
 // At the head of a `for` loop over a range.
 bool at_range(const State& state) {
   const Frame& frame = state.frames.back();
-  return frame.code->instructions[static_cast<size_t>(frame.ip)].op == Op::ForIter && frame.stack.back() &&
-         Py_TYPE(frame.stack.back().get()) == &PyRangeIter_Type;
+  return frame.code->instructions[static_cast<size_t>(frame.ip)].op == Op::ForIter &&
+         is_range_iterator(frame.stack.back());
 }
 
 // The iteration step, jump and exception instructions whose real execution is followed by more of the same.
@@ -90,6 +93,22 @@ void expect_sizes(History& history, const State& state) {
   const std::string source = fmt::format("stack[{}][{}]", frame, top);
   if (!history.changing.insert(source + ".shape[0]").second) return;
   for (int item = 0; item < 4; ++item) history.changing.insert(fmt::format("{}[{}].shape[0]", source, item));
+}
+
+// In a loop over a range, its counter is another one in the next round, as are those of the loops around: symbolic from
+// the first capture on.
+void expect_counters(History& history, const State& state) {
+  const Frame& frame = state.frames.back();
+  if (std::none_of(frame.stack.begin(), frame.stack.end(), is_range_iterator)) return;
+  const size_t depth = state.frames.size() - 1;
+  for (int head = 0; head < frame.ip; ++head) {
+    if (loop_end(*frame.code, head) <= frame.ip) continue;
+    const Instruction& next = frame.code->instructions[static_cast<size_t>(head) + 1];
+    if (head + 1 == frame.ip)
+      history.changing.insert(fmt::format("stack[{}][{}]", depth, frame.stack.size() - 1));
+    else if (next.op == Op::StoreFast)
+      history.changing.insert(fmt::format("local[{}].{}", depth, utf8(frame.code->local_names[static_cast<size_t>(next.arg)].get())));
+  }
 }
 
 // What Python would have to perform: on 'meta' there are no elements.
@@ -136,7 +155,9 @@ std::shared_ptr<Segment> CompiledFunction::segment(const State& state, const Cho
 }
 
 std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State& state, const Choices& chosen) {
-  if (!segment.variants.empty()) {
+  if (segment.variants.empty()) {
+    expect_counters(segment.history, state);
+  } else {
     ++counters().recompiles;
     if (log::enabled(log::Channel::Recompiles)) {
       const Frame& frame = state.frames.back();

@@ -311,6 +311,26 @@ def test_method_of_an_array_behind_a_loop_is_compiled_once():
     assert weft.compiler.stats()["recompiles"] == before
 
 
+def window_sums(image, weights):
+    k = weights.shape[0]
+    size = image.shape[1] - k + 1
+    result = np.empty((image.shape[0], size, size, weights.shape[3]))
+    for i in range(size):
+        for j in range(size):
+            patch = image[:, i : i + k, j : j + k, :, None]
+            result[:, i, j, :] = np.sum(patch * weights[None], axis=(1, 2, 3))
+    return result
+
+
+def test_rounds_of_their_own_are_compiled_for_every_counter():
+    rng = np.random.default_rng(5)
+    image, weights = rng.random((2, 30, 30, 3)), rng.random((3, 3, 3, 4))
+    compiled = weft.compile(window_sums)
+    before = weft.compiler.stats()["recompiles"]
+    check_equal(compiled(image, weights), window_sums(image, weights))
+    assert weft.compiler.stats()["recompiles"] == before
+
+
 @pytest.mark.parametrize("n", [1, 2, 4, 9])
 def test_few_rounds(n):
     for program in PROGRAMS:

@@ -1,4 +1,5 @@
 // Toolchains and the kernel cache.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "runtime/clang_toolchain.h"
+#include "runtime/module.h"
 #include "runtime/toolchain.h"
 #include "support.h"
 #include "weft/error.h"
@@ -308,6 +310,36 @@ TEST(ClangFlags, WhatIsNotKnownIsNamed) {
     }
   }
   EXPECT_NE(compile_with_clang(returns(0), kernel_flags()), "");
+}
+
+// Loops that the source keeps apart, over other arrays but equal otherwise.
+CompileRequest equal_loops(int count) {
+  std::string source;
+  for (int i = 0; i < count; ++i)
+    source += fmt::format(
+        "extern \"C\" void loop{0}(double* a, long n) {{\n"
+        "  const auto add = [=](long begin, long end) __attribute__((noinline)) {{\n"
+        "    for (long i = begin; i < end; ++i) a[i] = a[i] * a[i + {1}] + 1;\n  }};\n"
+        "  add(0, n / 2);\n  add(n / 2, n);\n}}\n",
+        i, i < 8 ? 1 : 2);
+  return {fmt::format("equal_loops_{}", count), source};
+}
+
+TEST(ClangOptimizer, OfEqualLoopsOneIsCompiled) {
+  std::string why_not;
+  if (!clang_toolchain().available(&why_not)) GTEST_SKIP() << why_not;
+  const auto size = [](int count) { return compile_with_clang(equal_loops(count), kernel_flags()).size(); };
+  const size_t one = size(1), eight = size(8);
+  EXPECT_LT(eight, 2 * one);
+
+  const std::shared_ptr<const Module> module = load_module_bytes(compile_with_clang(equal_loops(9), kernel_flags()), "equal_loops");
+  for (int i : {0, 7, 8}) {
+    std::vector<double> a(40), expected(40);
+    for (int k = 0; k < 40; ++k) a[k] = expected[k] = k;
+    for (int k = 0; k < 37; ++k) expected[k] = expected[k] * expected[k + (i < 8 ? 1 : 2)] + 1;
+    reinterpret_cast<void (*)(double*, long)>(module->symbol(fmt::format("loop{}", i)))(a.data(), 37);
+    EXPECT_EQ(a, expected) << i;
+  }
 }
 
 TEST_P(Toolchains, NoSystemHeaderIsFound) {

@@ -24,6 +24,7 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/IPO/MergeFunctions.h>
 
 #include <algorithm>
 #include <chrono>
@@ -105,11 +106,13 @@ void initialize_target() {
 
 // A kernel consists of small functions and nested lambdas. The optimizer would simplify each of them on its
 // own, and again after each level of inlining. Everything that is only called becomes part of its caller at
-// once, so that it looks at a kernel's few outermost functions, once.
-void inline_calls(llvm::Module& module) {
+// once, so that it looks at a kernel's few outermost functions, once. Those that the source keeps apart (noinline; below
+// -O2 Clang writes that on all) are often the same loops over other arrays: of equal ones, one is compiled.
+void inline_calls(llvm::Module& module, bool keep_apart) {
   for (llvm::Function& function : module) {
     const bool own = function.hasLocalLinkage() || function.hasLinkOnceLinkage();
     if (!own || function.isDeclaration() || function.hasAddressTaken()) continue;
+    if (keep_apart && function.hasFnAttribute(llvm::Attribute::NoInline)) continue;
     function.removeFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
@@ -125,6 +128,7 @@ void inline_calls(llvm::Module& module) {
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
   passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  if (keep_apart) passes.addPass(llvm::MergeFunctionsPass());
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, modules);
 }
@@ -155,6 +159,7 @@ class Compilation {
       return false;
     compiler.getFrontendOpts().DisableFree = false;
     compiler.getCodeGenOpts().DisableFree = false;
+    compiler.getCodeGenOpts().VerifyModule = false;
     add_file(file, text);
     return true;
   }
@@ -237,7 +242,7 @@ ObjectCode compile_object(const WeftClangRequest& request) {
   compiler.getCodeGenOpts().DisableLLVMPasses = false;
   context.setDiagnosticHandler(std::make_unique<QuietHandler>());
   const auto backend_start = std::chrono::steady_clock::now();
-  inline_calls(*module);
+  inline_calls(*module, compiler.getCodeGenOpts().OptimizationLevel >= 2);
   llvm::SmallString<0> object;
   clang::EmitBackendOutput(compiler.getDiagnostics(), compiler.getHeaderSearchOpts(),
                            compiler.getCodeGenOpts(), compiler.getTargetOpts(), compiler.getLangOpts(),
