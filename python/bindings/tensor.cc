@@ -160,12 +160,16 @@ void bind_attributes(nb::class_<Tensor>& c) {
       .def(
           "element_size", [](const Tensor& t) { return itemsize(t.dtype()); }, "Bytes per element.")
       .def(
-          "size",
+          "_sizes",
           [](const Tensor& t, nb::handle dim) -> nb::object {
             if (dim.is_none()) return tuple_of(t.shape());
             return nb::int_(t.size(nb::cast<int64_t>(dim)));
           },
           nb::arg("dim") = nb::none())
+      .def_prop_ro(
+          "size",
+          [](nb::handle self) { return nb::module_::import_("weft.numpy._array").attr("Size")(self); },
+          "The number of elements, as the array API has it; called, the sizes or one of them, as PyTorch has it.")
       .def(
           "stride",
           [](const Tensor& t, nb::handle dim) -> nb::object {
@@ -192,6 +196,14 @@ void bind_conversions(nb::class_<Tensor>& c) {
           "astype", [](const Tensor& t, nb::handle dtype) { return t.to(dtype_of_python(dtype)); },
           nb::arg("dtype"))
       .def("cpu", [](const Tensor& t) { return to_device(t, {}); })
+      .def(
+          "to_device",
+          [](const Tensor& t, nb::handle device, nb::handle stream) {
+            WEFT_CHECK(stream.is_none(), "to_device: a CPU tensor has no stream");
+            return to_device(t, device_of_python(device));
+          },
+          nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
+          "The tensor on another device; itself where it is there. source: the array API.")
       .def("cuda", [](const Tensor& t) { return to_device(t, {DeviceType::CUDA, 0}); })
       .def("contiguous", &Tensor::contiguous)
       .def("clone", &Tensor::clone, "A C-contiguous copy.")
@@ -291,10 +303,17 @@ void bind_protocols(nb::class_<Tensor>& c) {
           },
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
-      .def("__dlpack_device__", [](const Tensor& t) {
-        require_host(t, "__dlpack_device__");
-        return nb::make_tuple(1, 0);
-      });
+      .def("__dlpack_device__",
+           [](const Tensor& t) {
+             require_host(t, "__dlpack_device__");
+             return nb::make_tuple(1, 0);
+           })
+      .def(
+          "__array_namespace__",
+          [](const Tensor&, nb::handle version) {
+            return nb::module_::import_("weft.numpy._array").attr("namespace")(version);
+          },
+          nb::kw_only(), nb::arg("api_version") = nb::none(), "weft.numpy. source: the array API.");
   // NumPy's operators leave mixed expressions to Tensor.
   c.attr("__array_priority__") = 1000;
 }

@@ -517,7 +517,7 @@ bool Evaluator::execute_calls(const Instruction& in) {
       }
       return finish(call(a ? a : b, std::move(args)), keywords + 3);
     }
-    case Op::LoadAttr: return finish(attribute(top(), name(in)), 1);
+    case Op::LoadAttr: return finish(read_attribute(*this, attribute(top(), name(in))), 1);
     case Op::LoadMethod: {
       V value = attribute(top(), name(in));
       auto& stack = frames_[depth - 1].stack;

@@ -119,7 +119,8 @@ V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args) {
 
 V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args) {
   if (name == "numpy" && args.args.empty() && args.keywords.empty()) return ev.realize(self->items[0]);
-  const Ref object = traced_object(ev, self), method = checked(PyObject_GetAttrString(object.get(), name.c_str()));
+  const char* const attribute = name == "size" ? "_sizes" : name.c_str();
+  const Ref object = traced_object(ev, self), method = checked(PyObject_GetAttrString(object.get(), attribute));
   std::vector<V> all = args.args;
   all.insert(all.begin(), self);
   return call_traced(ev, method, name, all, 1, args);
@@ -134,15 +135,24 @@ V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
   }
   if (name == "ndim") return int_value(tensor.dim());
   if (name == "dtype") return const_value(Ref::steal(python::to_python(tensor.dtype()).release().ptr()));
+  const auto method = [&] {
+    V bound = make_value(Kind::Bound);
+    bound->items = {self};
+    bound->name = name;
+    return bound;
+  };
+  if (name == "size") return method();
   const Ref object = traced_object(ev, self);
   const Ref found = Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
   PyErr_Clear();
   if (found && python::tensor_of_python(found.get())) return result_value(ev, found.get(), {self});
   if (!found || !PyCallable_Check(found.get())) graph_break(fmt::format("attribute '{}' of a tensor", name));
-  V bound = make_value(Kind::Bound);
-  bound->items = {self};
-  bound->name = name;
-  return bound;
+  return method();
+}
+
+V read_attribute(Evaluator& ev, V value) {
+  if (!value || value->kind != Kind::Bound || value->name != "size" || value->items[0]->kind != Kind::Tensor) return value;
+  return sym_value(product(ops::sym_shape(ev.realize(value->items[0]->items[0])->tensor)));
 }
 
 V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operands) {

@@ -18,6 +18,8 @@ bool has_tensor_value(Evaluator& ev, const CallArgs& args);
 V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args);
 V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args);
 V tensor_attribute(Evaluator& ev, const V& self, const std::string& name);
+// Of an attribute that is not called: `size` is then the number of elements.
+V read_attribute(Evaluator& ev, V attribute);
 // By the name of a function of the operator module.
 V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operands);
 

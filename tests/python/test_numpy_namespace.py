@@ -178,6 +178,31 @@ def test_the_namespace_tells_about_itself():
         np.nothing  # noqa: B018
 
 
+def test_arrays_have_what_the_standard_asks_for():
+    x = weft.from_numpy(f.copy())
+    assert x.__array_namespace__() is np and x.__array_namespace__(api_version="2023.12") is np
+    with pytest.raises(ValueError, match="expected api_version to be one of 2021.12, .*, got '2030.12'"):
+        x.__array_namespace__(api_version="2030.12")
+    assert isinstance(x.size, int) and x.size == f.size and x.size() == f.shape and x.size(-1) == f.shape[-1]
+    with pytest.raises(IndexError, match="dimension 7 is out of range"):
+        x.size(7)
+    assert x.to_device("cpu") is x or x.to_device("cpu").data_ptr() == x.data_ptr()
+    assert x.to_device("meta").device.type == "meta"
+
+    def program(x):
+        xp = x.__array_namespace__()
+        return xp.sum(x) / x.size + x.size(0)
+
+    same(weft.compile(program)(x), f.sum() / f.size + f.shape[0])
+
+
+@pytest.mark.parametrize("name", ["exp2", "expm1", "log1p", "log2"])
+def test_functions_of_complex_numbers(name):
+    z = numpy.array([0.5 + 1j, -2 + 3j, 1e-9 - 1e-9j, 3 - 0.25j])
+    for dtype in (numpy.complex64, numpy.complex128):
+        same(getattr(np, name)(weft.from_numpy(z.astype(dtype))), getattr(numpy, name)(z.astype(dtype)))
+
+
 def test_functions_compile():
     def program(x, y):
         centered = np.subtract(x, np.mean(x, axis=0, keepdims=True))

@@ -1,5 +1,7 @@
 """Functions element by element, with NumPy's promotion."""
 
+import math as _math
+
 import numpy as _numpy
 
 import weft as _weft
@@ -11,7 +13,7 @@ from ._convert import tensor as _tensor
 
 # The standard's name, and the operator's where it is another.
 _OF_REALS = """
-    acos acosh asin asinh atan atanh cos cosh exp expm1 log log1p log2 log10 sin sinh sqrt tan tanh exp2 cbrt
+    acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh cbrt
     deg2rad rad2deg""".split()
 _KEEPING = {"positive": "positive", "negative": "neg", "square": "square", "conj": "conj", "sign": "sign"}
 _TESTS = "isfinite isinf isnan logical_not".split()
@@ -86,6 +88,43 @@ for _name, _op in _OF_TWO.items():
     globals()[_name] = _binary(_name, _op, False)
 for _name, _op in _OF_TWO_REALS.items():
     globals()[_name] = _binary(_name, _op, True)
+
+
+def _or_complex(of_complex):
+    """The operator of the function's name for reals, the function for complex numbers."""
+    name = of_complex.__name__
+    operator = getattr(_weft, name)
+
+    def function(x, /):
+        x = _inexact(x)
+        return of_complex(x) if _kind(x) == "c" else operator(x)
+
+    return _documented(function, name)
+
+
+@_or_complex
+def exp2(x):
+    return _weft.exp(x * _math.log(2.0))
+
+
+@_or_complex
+def expm1(x):
+    real, imag = _weft.real(x), _weft.imag(x)
+    half = _weft.sin(imag / 2)
+    return _weft.complex(
+        _weft.expm1(real) * _weft.cos(imag) - 2 * half * half, _weft.exp(real) * _weft.sin(imag)
+    )
+
+
+@_or_complex
+def log2(x):
+    return _weft.log(x) * (1.0 / _math.log(2.0))
+
+
+@_or_complex
+def log1p(x):
+    real, imag = _weft.real(x) + 1, _weft.imag(x)
+    return _weft.complex(_weft.log(_weft.hypot(real, imag)), _weft.atan2(imag, real))
 
 
 def abs(x, /):
