@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "capture/builtins.h"
+#include "capture/enums.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -69,7 +70,7 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
     const auto length = static_cast<int64_t>(list->items.size());
     int64_t at = args.args.empty() ? length - 1 : ev.to_int(args.args[0], "index");
     if (at < 0) at += length;
-    if (at < 0 || at >= length) graph_break("pop from a list out of range");
+    if (at < 0 || at >= length) ev.raise(PyExc_IndexError, {str_value(length == 0 ? "pop from empty list" : "pop index out of range")}, "pop from a list out of range");
     ev.mark_dirty(list);
     V item = list->items[static_cast<size_t>(at)];
     list->items.erase(list->items.begin() + at);
@@ -96,7 +97,8 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
     const auto is_it = [&](const V& item) { return ev.same_object(item, args.args[0]) || ev.equal(item, args.args[0]); };
     if (name == "count") return int_value(std::count_if(list->items.begin(), list->items.end(), is_it));
     const auto found = std::find_if(list->items.begin(), list->items.end(), is_it);
-    if (found == list->items.end()) graph_break(fmt::format("list.{} of what is not in the list", name));
+    if (found == list->items.end() && name == "remove") ev.raise(PyExc_ValueError, {str_value("list.remove(x): x not in list")}, "removal of what is not in the list");
+    if (found == list->items.end()) graph_break("list.index of what is not in the list");
     if (name == "index") return int_value(found - list->items.begin());
     ev.mark_dirty(list);
     list->items.erase(found);
@@ -126,7 +128,7 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
     const int at = find_key(ev, dict, dict_key(ev, args.args[0]));
     V fallback = args.args.size() == 2 ? args.args[1] : none_value();
     if (at < 0) {
-      if (name == "pop" && args.args.size() == 1) graph_break("a missing key");
+      if (name == "pop" && args.args.size() == 1) ev.raise(PyExc_KeyError, {args.args[0]}, "a missing key");
       if (name == "setdefault") set_dict_item(ev, dict, args.args[0], fallback);
       return fallback;
     }
@@ -178,7 +180,7 @@ V iterator_method(Evaluator& ev, const V& it, const std::string& name, CallArgs&
     expect(args, 1, 1);
     V exception = ev.realize(args.args[0]);
     if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
-      exception = ev.make_exception(reinterpret_cast<PyTypeObject*>(exception->object.get()), {});
+      exception = ev.make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
     if (exception->kind != Kind::Exception) graph_break("an exception that capture knows nothing of is thrown");
     element = ev.throw_into(it, exception);
   } else {
@@ -211,10 +213,11 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
   if (self->is(Py_None) && name == "__init__") return none_value();
   if (self->is_const() && PyContextVar_CheckExact(self->object.get()))
     throw GraphBreak{.reason = "a context variable", .is_planned = true};
+  if (self->kind == Kind::Exception && name == "__init__") return initialize_exception(self, args);
   // Methods of immutable constants have no side effects.
   if (self->is_const()) {
     PyObject* object = self->object.get();
-    if (PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+    if (is_enum_member(object) || PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
         PyTuple_CheckExact(object) || PyBytes_CheckExact(object)) {
       if (name == "join" && args.args.size() == 1) args.args = {tuple_value(ev.elements(args.args[0]))};
       Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());

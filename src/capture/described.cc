@@ -7,14 +7,11 @@ namespace weft::capture {
 
 namespace {
 
-// Do str() and repr() of the exception come from the builtin classes?
-bool has_builtin_text(PyTypeObject* type) {
-  for (const char* name : {"__str__", "__repr__"}) {
-    const Ref text = checked(PyUnicode_InternFromString(name));
-    PyObject* found = _PyType_Lookup(type, text.get());
-    if (!found || PyFunction_Check(found)) return false;
-  }
-  return true;
+// Does repr() of the exception come from the builtin classes? str() by a method of the program's own is that method's call.
+bool has_builtin_repr(PyTypeObject* type) {
+  static PyObject* const name = PyUnicode_InternFromString("__repr__");
+  PyObject* found = _PyType_Lookup(type, name);
+  return found && !PyFunction_Check(found);
 }
 
 Ref described_items(Evaluator& ev, const std::vector<V>& items) {
@@ -48,9 +45,9 @@ Ref Evaluator::described(const V& value) {
       return dict;
     }
     case Kind::Exception: {
-      const Ref items = has_builtin_text(value->object_type) ? described_items(*this, value->items) : Ref();
+      const Ref items = has_builtin_repr(value->object_type) ? described_items(*this, value->items) : Ref();
       if (!items) return Ref();
-      return checked(PyObject_CallObject(reinterpret_cast<PyObject*>(value->object_type), checked(PyList_AsTuple(items.get())).get()));
+      return real_exception(reinterpret_cast<PyObject*>(value->object_type), checked(PyList_AsTuple(items.get())));
     }
     default: return Ref();
   }
@@ -59,7 +56,7 @@ Ref Evaluator::described(const V& value) {
 V text_of(Evaluator& ev, const char* function, const V& value) {
   ev.realize(value);
   const bool is_str = std::string_view(function) == "str";
-  if (value->kind == Kind::Instance) {
+  if (program_class(value)) {
     PyObject* method = is_str ? ev.python_method(value, "__str__") : nullptr;
     if (!method) method = ev.python_method(value, "__repr__");
     if (method) return ev.call_method_now(value, method, {});

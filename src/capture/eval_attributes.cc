@@ -1,6 +1,7 @@
 // Attributes of modules, classes, instances and builtin values.
 #include <fmt/format.h>
 
+#include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
@@ -63,6 +64,7 @@ V Evaluator::class_attribute(const V& owner, PyTypeObject* type, PyObject* name,
   // object.__init__ does nothing, as None's does.
   if (type == &PyBaseObject_Type && PyUnicode_CompareWithASCIIString(name, "__init__") == 0)
     return bound(none_value(), "__init__");
+  if (owner->kind == Kind::Exception && Py_TYPE(found) == &PyWrapperDescr_Type) return bound(owner, utf8(name));
   if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
     Ref function = checked(PyObject_GetAttrString(found, "__func__"));
     if (Py_TYPE(found) == &PyStaticMethod_Type) return pinned(function.get());
@@ -125,6 +127,7 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
 
 V Evaluator::const_attribute(const V& owner, PyObject* name) {
   PyObject* object = owner->object.get();
+  if (is_enum_member(object)) return enum_attribute(*this, owner, name);
   if (PyModule_Check(object)) {
     PyObject* dict = PyModule_GetDict(object);
     if (PyObject* value = PyDict_GetItemWithError(dict, name))
@@ -141,6 +144,7 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
     auto* self = reinterpret_cast<PyTypeObject*>(object);
     PyObject* found = _PyType_Lookup(self, name);
     if ((self->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0) return const_value(value);
+    if (is_enum_member(value.get()) && Py_TYPE(value.get()) == self) return const_value(value);  // nobody can assign to it
     // A plain class attribute or function: fixed as long as the class is unchanged.
     if (found && type == &PyType_Type && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_get)) {
       pin_type(self);
@@ -196,7 +200,7 @@ V Evaluator::zero_argument_super() {
     if (self && realize(self)->kind == Kind::Cell) self = self->items[0];
     if (cell->kind != Kind::Cell || !cell->items[0] || !self) break;
     const V type = realize(cell->items[0]);
-    if (!type->is_const() || !PyType_Check(type->object.get()) || realize(self)->kind != Kind::Instance)
+    if (!type->is_const() || !PyType_Check(type->object.get()) || (realize(self)->kind != Kind::Instance && self->kind != Kind::Exception))
       break;
     V super = make_value(Kind::Super);
     super->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
@@ -204,6 +208,40 @@ V Evaluator::zero_argument_super() {
     return super;
   }
   graph_break("super()");
+}
+
+// Null where nothing is known of the attribute.
+V Evaluator::exception_attribute(const V& owner, PyObject* name) {
+  const std::string text = utf8(name);
+  if (text == "args") return tuple_value(owner->items);
+  if (text == "value" && owner->object_type == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
+    return owner->items.empty() ? none_value() : owner->items[0];
+  for (size_t i = 0; i < owner->keys.size(); ++i)
+    if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->attributes[i];
+  if (owner->source) {
+    const Ref value = Ref::steal(PyObject_GetAttr(owner->object.get(), name));
+    PyErr_Clear();
+    if (!value || PyCallable_Check(value.get())) return nullptr;
+    return lazy_value(value.get(), make_source({.step = Source::Step::Attribute,
+                                                .base = owner->source,
+                                                .key = Ref::borrow(name),
+                                                .object = {},
+                                                .object2 = {}}));
+  }
+  if (text == "__cause__") return owner->cause ? owner->cause : none_value();
+  if (text == "__context__") return owner->context && owner->context->kind != Kind::Handled ? owner->context : nullptr;
+  PyObject* found = _PyType_Lookup(owner->object_type, name);
+  if (!found) {
+    const std::string message = fmt::format("'{}' object has no attribute '{}'", owner->object_type->tp_name, text);
+    raise(PyExc_AttributeError, {str_value(message)}, message);
+  }
+  if (Py_TYPE(found) == &PyProperty_Type) {
+    const Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+    return PyFunction_Check(getter.get()) ? call_method_now(owner, getter.get(), {}) : nullptr;
+  }
+  if (is_data_descriptor(found)) return nullptr;
+  pin_type(owner->object_type);
+  return class_attribute(owner, owner->object_type, name, found);
 }
 
 V Evaluator::attribute(const V& owner, PyObject* name) {
@@ -249,13 +287,7 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       break;
     }
     case Kind::Exception:
-      if (PyUnicode_CompareWithASCIIString(name, "args") == 0) return tuple_value(owner->items);
-      if (PyUnicode_CompareWithASCIIString(name, "__cause__") == 0) return owner->cause ? owner->cause : none_value();
-      if (PyUnicode_CompareWithASCIIString(name, "value") == 0 && owner->object_type == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
-        return owner->items.empty() ? none_value() : owner->items[0];
-      if (PyUnicode_CompareWithASCIIString(name, "__context__") == 0 && owner->context &&
-          owner->context->kind != Kind::Handled)
-        return owner->context;
+      if (V value = exception_attribute(owner, name)) return value;
       break;
     case Kind::Generator:
     case Kind::Iter:
@@ -276,6 +308,15 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
 
 void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, bool as_object) {
   realize(owner);
+  if (owner->kind == Kind::Exception && !owner->source && !_PyType_Lookup(owner->object_type, name)) {
+    size_t at = 0;
+    while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
+    ++num_effects_;
+    owner->keys.resize(std::max(owner->keys.size(), at + 1), const_value(Ref::borrow(name)));
+    owner->attributes.resize(owner->keys.size());
+    owner->attributes[at] = value;
+    return;
+  }
   if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
   if (PyObject* method = as_object ? nullptr : python_method(owner, "__setattr__")) {
     call_method_now(owner, method, {const_value(Ref::borrow(name)), value});

@@ -1,9 +1,11 @@
 // Calls: functions that are entered, classes that are instantiated, and callables known by their lowering.
 #include <fmt/format.h>
 
+#include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
 #include "capture/weft_tensors.h"
 
 namespace weft::capture {
@@ -319,9 +321,9 @@ void Evaluator::enter_made(const V& function, CallArgs args) {
 
 V Evaluator::construct(const V& type_value, CallArgs args) {
   auto* type = reinterpret_cast<PyTypeObject*>(type_value->object.get());
-  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) && args.keywords.empty())
-    return make_exception(type, args.args);
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) return construct_exception(type, std::move(args));
   if (is_named_tuple(type)) return make_named_tuple(type, args);
+  if (is_enum_class(type)) return enum_call(*this, type, args);
   static PyObject* init_name = PyUnicode_InternFromString("__init__");
   const bool plain =
       (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
@@ -351,6 +353,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* replacement = find_replacement(object);
   if (Lowering lowering = find_lowering(object)) {
     CallArgs given = args;
+    if (is_ufunc(object)) std::transform(args.args.begin(), args.args.end(), given.args.begin(), [&](const V& arg) { return number_of_member(realize(arg), true); });
     const auto lower = [&] {
       V result = distinct(lowering(*this, given), args);
       return PyType_Check(object) ? result : with_default_float(std::move(result), args);
@@ -367,6 +370,12 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   if (replacement) {
     enter(replacement, std::move(args));
     return nullptr;
+  }
+  if (Py_TYPE(object) == &PyWrapperDescr_Type && !args.args.empty() && realize(args.args[0])->kind == Kind::Exception &&
+      callable_name(object).ends_with("__init__")) {
+    const V exception = args.args[0];
+    args.args.erase(args.args.begin());
+    return initialize_exception(exception, args);
   }
   if (is_cached_function(object)) return call_with_cache(object, args);
   // Methods of builtin classes: itertools.chain.from_iterable, dict.fromkeys.
@@ -427,7 +436,13 @@ V Evaluator::call_bound(const V& bound, CallArgs args) {
 V Evaluator::call(const V& callable, CallArgs args) {
   realize(callable);
   switch (callable->kind) {
-    case Kind::Const: return call_const(callable, std::move(args));
+    case Kind::Const:
+      if (PyObject* method = python_method(callable, "__call__")) {
+        args.args.insert(args.args.begin(), callable);
+        enter(method, std::move(args));
+        return nullptr;
+      }
+      return call_const(callable, std::move(args));
     case Kind::Method:
       args.args.insert(args.args.begin(), callable->items[0]);
       return call(callable->items[1], std::move(args));
@@ -536,7 +551,7 @@ bool Evaluator::execute_calls(const Instruction& in) {
     case Op::LoadSuperAttr:
     case Op::LoadSuperMethod: {
       const V self = realize(top(1)), type = realize(top(2));
-      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type)) || self->kind != Kind::Instance ||
+      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type)) || (self->kind != Kind::Instance && self->kind != Kind::Exception) ||
           !type->is_const())
         graph_break("super()");
       V value = super_attribute(self, reinterpret_cast<PyTypeObject*>(type->object.get()), name(in));

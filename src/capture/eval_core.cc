@@ -219,12 +219,18 @@ V Evaluator::load_global(PyObject* name) {
                                         .object2 = frame().builtins}));
 }
 
+void Evaluator::raise_unbound_local(size_t slot) {
+  const std::string name = utf8(frame().code->local_names[slot].get());
+  raise(PyExc_UnboundLocalError, {str_value(fmt::format("cannot access local variable '{}' where it is not associated with a value", name))},
+        "an unbound local variable");
+}
+
 bool Evaluator::execute_names(const Instruction& in) {
   const auto slot = static_cast<size_t>(in.arg);
   switch (in.op) {
     case Op::LoadConst: push(const_value(frame().code->constants[slot])); return true;
     case Op::LoadFast:
-      if (!frame().locals[slot]) graph_break("an unbound local variable");
+      if (!frame().locals[slot]) raise_unbound_local(slot);
       push(frame().locals[slot]);
       return true;
     case Op::LoadFastAndClear: push(std::exchange(frame().locals[slot], nullptr)); return true;

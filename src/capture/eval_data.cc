@@ -138,7 +138,7 @@ bool Evaluator::execute_data(const Instruction& in) {
           const auto length = static_cast<int64_t>(dict->items.size());
           int64_t at = to_int(slice, "index");
           if (at < 0) at += length;
-          if (at < 0 || at >= length) graph_break("deletion of an index out of range");
+          if (at < 0 || at >= length) raise(PyExc_IndexError, {str_value("list assignment index out of range")}, "deletion of an index out of range");
           slice = make_value(Kind::Slice);
           slice->items = {int_value(at), int_value(at + 1), none_value()};
         }
@@ -149,7 +149,7 @@ bool Evaluator::execute_data(const Instruction& in) {
       }
       if (dict->kind != Kind::Dict) graph_break("deletion of an item");
       const int at = find_key(*this, dict, dict_key(*this, top(1)));
-      if (at < 0) graph_break("deletion of a missing key");
+      if (at < 0) raise(PyExc_KeyError, {top(1)}, "deletion of a missing key");
       mark_dirty(dict);
       dict->keys.erase(dict->keys.begin() + at);
       dict->items.erase(dict->items.begin() + at);
@@ -269,15 +269,17 @@ bool Evaluator::execute_data(const Instruction& in) {
         push(text);
         return true;
       }
-      if (value->kind == Kind::Instance && !(in.arg2 && in.op == Op::Format)) {
+      if (program_class(value) && !value->is_const() && !(in.arg2 && in.op == Op::Format)) {
         const bool is_repr = in.op == Op::Convert ? in.arg != 1 : in.arg == 2 || in.arg == 3;
         PyObject* method = is_repr ? nullptr : python_method(value, "__str__");
         if (!method) method = python_method(value, "__repr__");
-        if (!method) graph_break("formatting of a value that is not known");
-        V text = call_method_now(value, method, {});
-        drop(depth);
-        push(text);
-        return true;
+        if (!method && value->kind == Kind::Instance) graph_break("formatting of a value that is not known");
+        if (method) {
+          V text = call_method_now(value, method, {});
+          drop(depth);
+          push(text);
+          return true;
+        }
       }
       Ref object = described(value);
       if (!object || (in.arg2 && !specification)) graph_break("formatting of a value that is not known");
@@ -316,8 +318,12 @@ void Evaluator::unpack(int before, int after, bool starred) {
   }
   std::vector<V> items = elements(value);
   const auto wanted = static_cast<size_t>(before + after);
-  if (starred ? items.size() < wanted : items.size() != wanted)
-    graph_break("unpacking of another number of values");
+  if (starred ? items.size() < wanted : items.size() != wanted) {
+    const bool is_short = items.size() < wanted;
+    const std::string message = is_short ? fmt::format("not enough values to unpack (expected {}{}, got {})", starred ? "at least " : "", wanted, items.size())
+                                         : fmt::format("too many values to unpack (expected {})", wanted);
+    raise(PyExc_ValueError, {str_value(message)}, "unpacking of another number of values");
+  }
   drop(1);
   const size_t tail = items.size() - static_cast<size_t>(after);
   for (size_t i = items.size(); i-- > tail;) push(items[i]);

@@ -8,19 +8,53 @@
 
 namespace weft::capture {
 
-// An exception of a class whose construction has no side effects.
+// An exception of a class whose construction has no side effects; an __init__ of the program's own is not called.
 V Evaluator::make_exception(PyTypeObject* type, std::vector<V> args) {
-  static PyObject *init = PyUnicode_InternFromString("__init__"),
-                  *make = PyUnicode_InternFromString("__new__");
-  for (PyObject* name : {init, make}) {
-    PyObject* found = _PyType_Lookup(type, name);
-    if (!found || PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type)
-      graph_break(fmt::format("a call of {}", callable_name(reinterpret_cast<PyObject*>(type))));
-  }
+  static PyObject* const make = PyUnicode_InternFromString("__new__");
+  PyObject* found = _PyType_Lookup(type, make);
+  if (!found || PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type)
+    graph_break(fmt::format("a call of {}", callable_name(reinterpret_cast<PyObject*>(type))));
   V exception = make_value(Kind::Exception);
   exception->object_type = type;
   exception->items = std::move(args);
   return exception;
+}
+
+// Class(*args): null when a frame was pushed, of its __init__.
+V Evaluator::construct_exception(PyTypeObject* type, CallArgs args) {
+  static PyObject* const name = PyUnicode_InternFromString("__init__");
+  PyObject* init = _PyType_Lookup(type, name);
+  const bool is_python = init && PyFunction_Check(init);
+  if (!is_python && !args.keywords.empty()) graph_break(fmt::format("a call of {} with keyword arguments", callable_name(reinterpret_cast<PyObject*>(type))));
+  V exception = make_exception(type, args.args);
+  if (!is_python) return exception;
+  pin_type(type);
+  args.args.insert(args.args.begin(), exception);
+  enter(init, std::move(args), OnReturn::Instance, exception);
+  return nullptr;
+}
+
+V Evaluator::make_exception_now(PyTypeObject* type) {
+  const size_t depth = frames_.size();
+  V exception = construct_exception(type, {});
+  return exception ? exception : run_to_return(depth);
+}
+
+// BaseException.__init__
+V initialize_exception(const V& exception, CallArgs& args) {
+  static const initproc plain = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init;
+  PyTypeObject* builtin = exception->object_type;
+  while ((builtin->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0) builtin = builtin->tp_base;
+  if (exception->source || builtin->tp_init != plain || !args.keywords.empty()) graph_break("a call of __init__ of an exception");
+  exception->items = args.args;
+  return none_value();
+}
+
+Ref real_exception(PyObject* type, const Ref& args) {
+  static PyObject* const name = PyUnicode_InternFromString("__init__");
+  auto* as_type = reinterpret_cast<PyTypeObject*>(type);
+  PyObject* init = _PyType_Lookup(as_type, name);
+  return checked(init && PyFunction_Check(init) ? as_type->tp_new(as_type, args.get(), nullptr) : PyObject_CallObject(type, args.get()));
 }
 
 bool Evaluator::has_handler() const {
@@ -90,7 +124,7 @@ namespace {
 V raised_from(Evaluator& ev, const V& cause) {
   if (cause->kind == Kind::Exception || cause->is(Py_None)) return cause;
   if (cause->is_const() && PyExceptionClass_Check(cause->object.get()))
-    return ev.make_exception(reinterpret_cast<PyTypeObject*>(cause->object.get()), {});
+    return ev.make_exception_now(reinterpret_cast<PyTypeObject*>(cause->object.get()));
   graph_break("an exception raised from an unknown one");
 }
 
@@ -100,7 +134,7 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
   switch (in.op) {
     case Op::Raise: {
       if (in.arg == 0) {
-        if (!handled_ || handled_->kind != Kind::Exception || !has_handler())
+        if (!handled_ || handled_->kind != Kind::Exception || handled_->source || !has_handler())
           graph_break("an exception is raised again");
         throw AbstractRaise{handled_};
       }
@@ -108,15 +142,15 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       V exception = realize(top(in.arg == 2 ? 2 : 1));
       if (!has_handler()) graph_break("an exception that the function does not catch");
       if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
-        exception = make_exception(reinterpret_cast<PyTypeObject*>(exception->object.get()), {});
-      if (exception->kind != Kind::Exception)
+        exception = make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
+      if (exception->kind != Kind::Exception || exception->source)
         graph_break("an exception that capture knows nothing of is raised");
       if (cause) exception->cause = cause;
       throw AbstractRaise{exception};
     }
     case Op::Reraise: {
       const V exception = realize(top());
-      if (exception->kind != Kind::Exception || !has_handler()) graph_break("an exception is raised again");
+      if (exception->kind != Kind::Exception || exception->source || !has_handler()) graph_break("an exception is raised again");
       throw AbstractRaise{exception};
     }
     case Op::PushExcInfo: {
@@ -129,8 +163,8 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       return true;
     }
     case Op::PopExcept: {
-      const V previous = top();
-      if (previous->kind != Kind::Handled && previous->kind != Kind::Exception)
+      const V previous = realize(top());
+      if (previous->kind != Kind::Handled && previous->kind != Kind::Exception && !is_none(previous))
         graph_break("the end of a handler entered before");
       handled_ = previous->kind == Kind::Handled ? nullptr : previous;
       drop(1);

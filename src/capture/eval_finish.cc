@@ -7,6 +7,7 @@
 #include "capture/evaluator.h"
 #include "capture/sets.h"
 #include "capture/numpy_api.h"
+#include "ops/effects.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -189,8 +190,13 @@ int Evaluator::slot_of(const V& value) {
     case Kind::Exception:
       step.op = BuildOp::Exception;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
+      step.imm = static_cast<int64_t>(value->items.size());
       operands = value->items;
       operands.insert(operands.begin(), {value->context, value->cause});
+      for (size_t i = 0; i < value->keys.size(); ++i) {
+        operands.push_back(value->keys[i]);
+        operands.push_back(value->attributes[i]);
+      }
       break;
     case Kind::Super:
       step.op = BuildOp::Generator;
@@ -436,9 +442,12 @@ void Evaluator::finish_graph() {
   variant_->num_slots = next;
   for (const GraphInput& input : variant_->inputs)
     if (input.reg >= 0) variant_->held_registers.push_back(input.reg);
-  for (const auto& node : variant_->graph->body().nodes)
+  bool may_raise = false;
+  for (const auto& node : variant_->graph->body().nodes) {
     if (node->op) ++variant_->num_nodes;
-  if (!outputs_.empty() || !variant_->graph->write_backs.empty()) {
+    may_raise |= node->op && ops::refuses_by_value(*node->op);
+  }
+  if (may_raise || !outputs_.empty() || !variant_->graph->write_backs.empty()) {
     const auto start = std::chrono::steady_clock::now();
     if (!settings_.on_meta) variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
     variant_->compile_ms =

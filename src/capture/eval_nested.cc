@@ -1,6 +1,7 @@
 // Python functions that are evaluated to their end within one instruction: special methods, properties, descriptors.
 #include <fmt/format.h>
 
+#include "capture/enums.h"
 #include "capture/evaluator.h"
 
 namespace weft::capture {
@@ -56,13 +57,19 @@ V Evaluator::attribute_now(const V& owner, PyObject* name) {
   return value ? value : run_to_return(depth);
 }
 
+PyTypeObject* program_class(const V& value) {
+  if (value->kind == Kind::Instance || value->kind == Kind::Exception) return value->object_type;
+  return value->is_const() && is_enum_member(value->object.get()) ? Py_TYPE(value->object.get()) : nullptr;
+}
+
 // A method of the instance's class that is written in Python, or null.
 PyObject* Evaluator::python_method(const V& instance, const char* name) {
-  if (realize(instance)->kind != Kind::Instance) return nullptr;
+  PyTypeObject* type = program_class(realize(instance));
+  if (!type) return nullptr;
   const Ref text = checked(PyUnicode_InternFromString(name));
-  PyObject* found = _PyType_Lookup(instance->object_type, text.get());
-  if (!found || !PyFunction_Check(found)) return nullptr;
-  if (!instance->source) pin_type(instance->object_type);
+  PyObject* found = _PyType_Lookup(type, text.get());
+  if (!found || !PyFunction_Check(found) || (instance->is_const() && is_enum_function(found))) return nullptr;
+  if (!instance->source || instance->is_const()) pin_type(type);
   return found;
 }
 
@@ -98,24 +105,25 @@ bool arrays_defer_to(PyTypeObject* type) {
 
 // Tries the operands' methods in Python's order; null where none of them is the program's.
 V Evaluator::instance_operator(const V& a, const V& b, const char* plain, const char* reflected, bool is_comparison) {
-  const bool both = a->kind == Kind::Instance && b->kind == Kind::Instance;
-  const bool subclass_first = both && a->object_type != b->object_type && PyType_IsSubtype(b->object_type, a->object_type);
+  PyTypeObject *class_a = program_class(a), *class_b = program_class(b);
+  const bool both = class_a && class_b;
+  const bool subclass_first = both && class_a != class_b && PyType_IsSubtype(class_b, class_a);
   const auto attempt = [&](const V& self, const char* name, const V& other) -> V {
     PyObject* method = python_method(self, name);
     V value = method ? call_method_now(self, method, {other}) : nullptr;
     return value && value->is(Py_NotImplemented) ? nullptr : value;
   };
-  if (a->kind == Kind::Array && !(b->kind == Kind::Instance && arrays_defer_to(b->object_type))) return nullptr;
+  if (a->kind == Kind::Array && !(class_b && arrays_defer_to(class_b))) return nullptr;
   if (subclass_first)
     if (V value = attempt(b, reflected, a)) return value;
   if (V value = attempt(a, plain, b)) return value;
   // Operands of one class are not asked twice, except in comparisons.
-  const bool is_done = subclass_first || (both && a->object_type == b->object_type && !is_comparison);
+  const bool is_done = subclass_first || (both && class_a == class_b && !is_comparison);
   return is_done ? nullptr : attempt(b, reflected, a);
 }
 
 V Evaluator::instance_binary(int op, const V& a, const V& b) {
-  if (a->kind != Kind::Instance && b->kind != Kind::Instance) return nullptr;
+  if (!program_class(a) && !program_class(b)) return nullptr;
   const auto& names = kOperators[static_cast<size_t>(op % 13)];
   if (op >= 13) {
     const std::string in_place = std::string("__i") + (names[0] + 2);
@@ -128,7 +136,7 @@ V Evaluator::instance_binary(int op, const V& a, const V& b) {
 }
 
 V Evaluator::instance_compare(int op, const V& a, const V& b) {
-  if (a->kind != Kind::Instance && b->kind != Kind::Instance) return nullptr;
+  if (!program_class(a) && !program_class(b)) return nullptr;
   if (op == Py_NE && !python_method(a, "__ne__")) {
     V equal = python_method(a, "__eq__") ? instance_operator(a, b, "__eq__", "__eq__", true) : nullptr;
     return equal ? bool_value(!truth(equal)) : nullptr;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "capture/concrete.h"
+#include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/numpy_api.h"
 #include "capture/sets.h"
@@ -28,7 +29,7 @@ bool is_foldable(PyObject* o) {
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
          PyComplex_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
          PyTuple_CheckExact(o) || Py_TYPE(o) == &PyRange_Type || PyFrozenSet_CheckExact(o) ||
-         PyType_Check(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type);
+         PyType_Check(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type) || is_enum_member(o);
 }
 
 bool is_sequence(const V& v) {
@@ -52,11 +53,18 @@ V sym_binary(Evaluator& ev, int op, const V& a, const V& b) {
                                       int_value(sym_specialize(y))->object.get()));
 }
 
+// The operands: members of enum classes beside other values are numbers.
+std::pair<V, V> without_members(Evaluator& ev, const V& a, const V& b) {
+  if (ev.realize(a)->is_const() && ev.realize(b)->is_const()) return {a, b};
+  const bool for_array = a->kind == Kind::Array || b->kind == Kind::Array;
+  return {number_of_member(a, for_array), number_of_member(b, for_array)};
+}
+
 }  // namespace
 
-V Evaluator::binary(int op, const V& a, const V& b) {
-  realize(a);
-  realize(b);
+V Evaluator::binary(int op, const V& first, const V& second) {
+  const std::pair<V, V> operands = without_members(*this, first, second);
+  const V &a = operands.first, &b = operands.second;
   const bool in_place = op >= 13;
   if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
     if (in_place) graph_break("an in-place operator changes a tensor");
@@ -126,9 +134,9 @@ V Evaluator::binary(int op, const V& a, const V& b) {
   graph_break("an operator on objects that capture knows nothing of");
 }
 
-V Evaluator::compare(int op, const V& a, const V& b) {
-  realize(a);
-  realize(b);
+V Evaluator::compare(int op, const V& first, const V& second) {
+  const std::pair<V, V> operands = without_members(*this, first, second);
+  const V &a = operands.first, &b = operands.second;
   if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
     static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
     return operate_on_tensors(*this, kNames[op], {a, b});
@@ -192,6 +200,8 @@ V Evaluator::unary(Op op, const V& a) {
     result->tensor = ops::call1("neg", {a->tensor});
     return result;
   }
+  if (PyObject* method = python_method(a, op == Op::Negative ? "__neg__" : op == Op::Positive ? "__pos__" : "__invert__"))
+    return call_method_now(a, method, {});
   if (a->is_const() && is_foldable(a->object.get())) {
     PyObject* o = a->object.get();
     return const_value(checked(op == Op::Negative   ? PyNumber_Negative(o)
@@ -289,7 +299,7 @@ V Evaluator::subscript(const V& container, const V& key) {
       PyObject* object = container->object.get();
       Ref index = constant(key);
       if (!index && key->kind == Kind::SymInt) index = int_value(sym_specialize(key->sym))->object;
-      if (index && is_foldable(object) && !PyType_Check(object))
+      if (index && is_foldable(object) && (!PyType_Check(object) || is_enum_class(reinterpret_cast<PyTypeObject*>(object))))
         return const_value(checked(PyObject_GetItem(object, index.get())));
       break;
     }
@@ -334,7 +344,7 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
       const auto length = static_cast<int64_t>(container->items.size());
       int64_t index = to_int(key, "index");
       if (index < 0) index += length;
-      if (index < 0 || index >= length) graph_break("an index out of range");
+      if (index < 0 || index >= length) raise(PyExc_IndexError, {str_value("list assignment index out of range")}, "an index out of range");
       mark_dirty(container);
       container->items[static_cast<size_t>(index)] = value;
       return;
@@ -360,8 +370,8 @@ V Evaluator::contains(const V& container, const V& item) {
     if (found < 0) throw PythonError{};
     return bool_value(found != 0);
   }
+  if (PyObject* method = python_method(container, "__contains__")) return bool_value(truth(call_method_now(container, method, {item})));
   if (container->kind == Kind::Instance) {
-    if (PyObject* method = python_method(container, "__contains__")) return bool_value(truth(call_method_now(container, method, {item})));
     for (const V& element : elements(container))
       if (same_object(element, item) || equal(element, item)) return bool_value(true);
     return bool_value(false);

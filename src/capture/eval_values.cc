@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
@@ -41,7 +42,7 @@ namespace {
 
 bool is_identity_type(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
-         PyModule_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyContextVar_CheckExact(o) ||
+         PyModule_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyContextVar_CheckExact(o) || is_enum_member(o) ||
          PyObject_TypeCheck(o, &PyArrayDescr_Type);
 }
 
@@ -280,6 +281,20 @@ void Evaluator::realize_object(const V& value) {
   } else if (is_host_tensor(object)) {
     value->items = {lazy_value(array_of_tensor(object).get(), item_source(Source::Step::TensorArray, value->source, 0))};
     value->kind = Kind::Tensor;
+  } else if (PyExceptionInstance_Check(object)) {
+    pin_type(type);
+    const Ref args = checked(PyObject_GetAttrString(object, "args"));
+    const SourceRef source = make_source({.step = Source::Step::Attribute,
+                                          .base = value->source,
+                                          .key = checked(PyUnicode_InternFromString("args")),
+                                          .object = {},
+                                          .object2 = {}});
+    guards.add({.op = GuardOp::Length, .a = guards.load(source), .imm = PyTuple_GET_SIZE(args.get())},
+               fmt::format("len({}) == {}", source->str(), PyTuple_GET_SIZE(args.get())));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
+      value->items.push_back(lazy_value(PyTuple_GET_ITEM(args.get(), i), item_source(Source::Step::TupleItem, source, static_cast<int>(i))));
+    value->object_type = type;
+    value->kind = Kind::Exception;
   } else if (is_plain_class(type)) {
     pin_type(type);
     value->object_type = type;
@@ -379,7 +394,7 @@ void Evaluator::prepare_mutation(const V& array) {
 bool Evaluator::is_int(const V& value) {
   realize(value);
   return value->kind == Kind::SymInt ||
-         (value->is_const() && (PyLong_CheckExact(value->object.get()) || PyBool_Check(value->object.get())));
+         (value->is_const() && PyLong_Check(value->object.get()));
 }
 
 int64_t Evaluator::to_int(const V& value, const char* what) {
@@ -408,6 +423,8 @@ bool Evaluator::truth(const V& value) {
   realize(value);
   switch (value->kind) {
     case Kind::Const: {
+      if (program_class(value))
+        if (const std::optional<bool> answer = instance_truth(value)) return *answer;
       const int result = PyObject_IsTrue(value->object.get());
       if (result < 0) throw PythonError{};
       return result != 0;
@@ -480,6 +497,8 @@ std::vector<V> Evaluator::elements(const V& value) {
     }
     case Kind::Const: {
       PyObject* object = value->object.get();
+      if (PyType_Check(object) && is_enum_class(reinterpret_cast<PyTypeObject*>(object)))
+        return elements(const_value(checked(PySequence_Tuple(object))));
       if (!PyTuple_CheckExact(object) && !PyUnicode_CheckExact(object) && !PyFrozenSet_CheckExact(object) &&
           !PyBytes_CheckExact(object) && Py_TYPE(object) != &PyRange_Type)
         break;

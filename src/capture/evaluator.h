@@ -109,6 +109,7 @@ class Evaluator {
   // The exception that is set, taken as an abstract one; breaks where that cannot be.
   [[noreturn]] void raise_pending();
   V make_exception(PyTypeObject* type, std::vector<V> args);
+  V make_exception_now(PyTypeObject* type);  // by calling the class, with its __init__
   // The call's value; null when a frame was pushed that will yield it.
   V call(const V& callable, CallArgs args);
   // What NumPy gave for these arguments, in weft.config.numpy_default_float where nothing asks for float64.
@@ -193,11 +194,14 @@ class Evaluator {
   void realize_int(const V& value);
   void realize_float(const V& value);
   V load_global(PyObject* name);
+  [[noreturn]] void raise_unbound_local(size_t slot);
   void bind(AbstractFrame& frame, const std::vector<V>& defaults,
             const std::vector<std::pair<std::string, V>>& kwdefaults, CallArgs args);
   V call_const(const V& callable, CallArgs args);
   V call_bound(const V& bound, CallArgs args);
   V construct(const V& type, CallArgs args);
+  V construct_exception(PyTypeObject* type, CallArgs args);
+  V exception_attribute(const V& owner, PyObject* name);
   V instance_attribute(const V& owner, PyObject* name);
   V super_attribute(const V& self, PyTypeObject* type, PyObject* name);
   V zero_argument_super();
@@ -273,6 +277,12 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
 // null. Breaks when the arguments do not fit.
 std::vector<V> bind_arguments(const CallArgs& args, const char* signature);
 
+// The class of an instance, an exception or a member of an enum class; null for other values.
+PyTypeObject* program_class(const V& value);
+// BaseException.__init__ of an exception made inside.
+V initialize_exception(const V& exception, CallArgs& args);
+// The exception of this class with these args; no __init__ of the program's own is called.
+Ref real_exception(PyObject* type, const Ref& args);
 // Attributes of its instances are set in __init__, past its own __setattr__, and read as any other's.
 bool is_frozen_dataclass(PyTypeObject* type);
 

@@ -71,7 +71,7 @@ bool is_slice(const V& part) {
   return part->kind == Kind::Slice || (part->is_const() && PySlice_Check(part->object.get()));
 }
 bool is_integer(const V& part) {
-  return part->kind == Kind::SymInt || (part->is_const() && PyLong_CheckExact(part->object.get()));
+  return part->kind == Kind::SymInt || (part->is_const() && PyLong_Check(part->object.get()) && !PyBool_Check(part->object.get()));
 }
 
 // An index array: integers or a mask.
@@ -110,6 +110,12 @@ V slice_of(const V& part) {
   return slice;
 }
 
+[[noreturn]] void raise_out_of_bounds(Evaluator& ev, Sym at, int64_t axis, Sym size) {
+  ev.raise(PyExc_IndexError,
+           {str_value(fmt::format("index {} is out of bounds for axis {} with size {}", sym_specialize(at), axis, sym_specialize(size)))},
+           "an index out of bounds");
+}
+
 Indexed index(Evaluator& ev, const V& array, const V& key) {
   std::vector<V> parts = ev.realize(key)->kind == Kind::Tuple ? key->items : std::vector<V>{key};
   if (key->is_const() && PyTuple_CheckExact(key->object.get())) parts = ev.elements(key);
@@ -137,7 +143,7 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
   if (has_ellipsis || consumed < array->tensor.dim()) result.all_integers = false;
   const int64_t rest = array->tensor.dim() - consumed;
   Tensor& tensor = result.tensor;
-  int64_t dim = 0;
+  int64_t dim = 0, dropped = 0, num_new = 0;  // dropped: dimensions that integers have taken away
   const auto set_array = [&](Tensor indices, int64_t num_dims) {
     result.arrays.resize(static_cast<size_t>(dim));
     result.arrays.push_back(std::move(indices));
@@ -155,6 +161,7 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
       shape.insert(shape.begin() + dim, Sym(1));
       tensor = reshape(tensor, std::move(shape));
       ++dim;
+      ++num_new;
       result.all_integers = false;
     } else if (is_slice(part)) {
       tensor = take_slice(ev, tensor, dim++, slice_of(part));
@@ -165,8 +172,10 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
     } else {
       const Sym size = ops::sym_shape(tensor)[static_cast<size_t>(dim)];
       Sym at = ev.to_sym(part, "an index");
+      const Sym given = at;
       if (sym_lt(at, Sym(0))) at = at + size;
-      if (sym_lt(at, Sym(0)) || sym_ge(at, size)) graph_break("an index out of bounds");
+      if (sym_lt(at, Sym(0)) || sym_ge(at, size)) raise_out_of_bounds(ev, given, dim + dropped - num_new, size);
+      ++dropped;
       tensor = ops::call1("slice", {tensor},
                           {{"dim", Sym(dim)}, {"start", at}, {"stop", at + Sym(1)}, {"step", Sym(1)}});
       SymShape shape = ops::sym_shape(tensor);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "capture/concrete.h"
+#include "capture/enums.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "weft/error.h"
@@ -92,8 +93,8 @@ Tensor Evaluator::to_tensor(const V& value) {
   graph_break("an operand that is not an array or a number");
 }
 
-Tensor as_tensor(Evaluator& ev, const V& value) {
-  ev.realize(value);
+Tensor as_tensor(Evaluator& ev, const V& given) {
+  const V value = number_of_member(ev.realize(given), true);
   if (ev.is_arraylike(value)) return ev.to_tensor(value);
   if (value->kind == Kind::List || value->kind == Kind::Tuple || value->kind == Kind::Const) {
     // A list of numbers becomes a constant; one with arrays in it is stacked.

@@ -57,7 +57,7 @@ enum class Kind : uint8_t {
   Cell,      // items[0]: contents or null
   Iter,
   Instance,   // of a plain Python class `object_type`; attributes in keys/items as far as known
-  Exception,  // made inside: object_type(*items); context
+  Exception,  // of class object_type; items: its args
   Handled,    // the exception that was being handled when the segment began
   Generator,  // not started: items: function, arguments…
   Super,      // super(object_type, items[0])
@@ -89,6 +89,7 @@ struct Value {
   V view_of;             // the array whose memory this one is a view of
   V context;             // Exception: what was being handled when it was raised
   V cause;               // Exception: what it was raised from
+  std::vector<V> attributes;  // Exception: values of `keys`, assigned by the program
   V returned;            // Iter of a generator that has ended: its value
   bool strided = false;  // an argument that is neither in C nor in Fortran order
   bool partly_viewed = false;  // an attribute such as .real looks at its memory

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "capture/evaluator.h"
 #include "capture/float_warnings.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
@@ -90,8 +91,10 @@ class Builder {
         return instance;
       }
       case Op::Exception: {
-        Ref args = tuple(std::vector<int>(s.args.begin() + 2, s.args.end()));
-        Ref exception = checked(PyObject_CallObject(s.object.get(), args.get()));
+        const auto attributes = s.args.begin() + 2 + s.imm;
+        Ref exception = real_exception(s.object.get(), tuple({s.args.begin() + 2, attributes}));
+        for (auto at = attributes; at != s.args.end(); at += 2)
+          if (PyObject_GenericSetAttr(exception.get(), slot(at[0]), slot(at[1])) < 0) throw PythonError{};
         if (PyObject* context = slot(s.args[0]); context && context != Py_None)
           PyException_SetContext(exception.get(), Py_NewRef(context));
         if (PyObject* cause = slot(s.args[1])) PyException_SetCause(exception.get(), cause == Py_None ? nullptr : Py_NewRef(cause));

@@ -14,5 +14,9 @@ void declare_writes(const OpDef& op, std::vector<size_t> operands);
 // Positions of the operands that it writes; mostly none.
 std::span<const size_t> written_operands(const OpDef& op);
 inline bool has_side_effects(const OpDef& op) { return !written_operands(op).empty(); }
+// What raises for some values is computed even where nobody takes the result: NumPy raises there.
+inline bool refuses_by_value(const OpDef& op) {
+  return op.name == "require" || op.name == "inv" || op.name == "solve" || op.name == "cholesky";
+}
 
 }  // namespace weft::ops

@@ -1,16 +1,11 @@
 #include <algorithm>
-#include <string_view>
 
+#include "ops/effects.h"
 #include "passes/analysis.h"
 #include "passes/pass.h"
 
 namespace weft::passes {
 namespace {
-
-// What raises for some values is computed even where nobody takes the result: NumPy raises there.
-bool refuses_by_value(std::string_view op) {
-  return op == "require" || op == "inv" || op == "solve" || op == "cholesky";
-}
 
 // Backwards, so that one walk removes whole chains.
 void sweep(ir::Graph& graph, ir::Block& block) {
@@ -18,7 +13,7 @@ void sweep(ir::Graph& graph, ir::Block& block) {
     ir::Node* node = std::prev(it)->get();
     const bool used = std::any_of(node->outputs.begin(), node->outputs.end(),
                                   [](const ir::Value* value) { return !value->uses.empty(); });
-    const bool checks = node->op && refuses_by_value(node->op->name);
+    const bool checks = node->op && ops::refuses_by_value(*node->op);
     if (!used && !checks && !has_effects(*node)) {
       graph.erase(node);
       continue;

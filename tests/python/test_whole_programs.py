@@ -12,15 +12,17 @@ import traceback
 import numpy as np
 import pytest
 import whole_programs
+import whole_programs_enums
+import whole_programs_errors
 
 import weft
 
 # Performed by Python in part.
 BREAKING = set(
-    """set_argument lru_array partial_method single_dispatch cmp_key exit_stack exit_callback ctx_exc custom_error shape_error
-    index_error matching fstring_array attrs operators getattr_hook dc_frozen dc_asdict dc_repr enums enum_dict flags
-    local_class op_getters maths stats builtins_ dict_methods printing bytes_ generic newcls dict_subclass list_subclass
-    cfg_global namespace try_loop set_of_tuples list_methods""".split()
+    """set_argument lru_array partial_method single_dispatch cmp_key exit_stack exit_callback ctx_exc shape_error
+    matching fstring_array attrs operators getattr_hook dc_frozen dc_asdict dc_repr local_class op_getters maths stats
+    builtins_ dict_methods printing bytes_ generic newcls dict_subclass list_subclass cfg_global namespace set_of_tuples
+    list_methods real_shape real_then_more real_reraised""".split()
 )
 
 
@@ -45,10 +47,13 @@ def run(function, arguments):
     return result, output.getvalue()
 
 
-@pytest.mark.parametrize("name", whole_programs.P)
+PROGRAMS = whole_programs.P | whole_programs_enums.P | whole_programs_errors.P
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name, monkeypatch):
     monkeypatch.setenv("WEFT_INTERPRET", "1")  # capture is what is tested
-    function, arguments = whole_programs.P[name]
+    function, arguments = PROGRAMS[name]
     expected, printed = run(function, arguments)
     compiled = weft.compile(function)
     for _ in range(2):
