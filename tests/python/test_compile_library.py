@@ -19,7 +19,6 @@ PROGRAMS = {}
 # Performed by Python in part: sets, collections, containers that are classes of C, numbers behind caches.
 BREAKING = {
     "ntuple",
-    "errst",
     "ndenum",
 }
 
