@@ -331,7 +331,9 @@ V builtin_setattr(Evaluator& ev, CallArgs& args) {
 template <bool kAll>
 V builtin_quantifier(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
-  for (const V& item : ev.elements(args.args[0]))
+  // What follows the decisive element stays in the iterator.
+  const V it = ev.iterator(args.args[0]);
+  while (V item = ev.next(it))
     if (ev.truth(item) != kAll) return bool_value(!kAll);
   return bool_value(kAll);
 }

@@ -359,9 +359,11 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
       return PyType_Check(object) ? result : with_default_float(std::move(result), args);
     };
     if (!replacement) return lower();
+    const Mark before = mark();
     try {
       return lower();
     } catch (const GraphBreak&) {
+      rewind(before);
     }
   }
   if (replacement && !stands_in_for(*this, replacement, args)) graph_break(fmt::format("a call of {} with computed values", callable_name(object)));

@@ -77,6 +77,8 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     const size_t depth = frames_.size() - 1;
     const int at = frame().ip;
     const Instruction& in = frame().code->instructions[static_cast<size_t>(at)];
+    advances_.clear();
+    const Mark before = mark();
     try {
       if (in.op == Op::Return && frames_.size() == 1) {
         finish_return(realize(top()));
@@ -107,6 +109,7 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     }
     frames_.resize(depth + 1);
     frame().ip = at;
+    rewind(before);
     finish_break(reason);
     variant_->ends_planned = is_planned;
     return variant_;

@@ -223,25 +223,30 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
   }
 }
 
-namespace {
+void Evaluator::remember(const V& iterator) {
+  advances_.push_back({iterator, iterator->index, iterator->suspended, iterator->returned});
+}
 
-// Where the iterators among values stand, to go back to.
-class Positions {
- public:
-  void remember(const V& value) {
-    if (!value || value->kind != Kind::Iter || value->iter == IterKind::Generator) return;
-    positions_.emplace_back(value, value->index);
-    for (const V& part : value->items) remember(part);
+// Each step of a generator counts as one effect.
+bool Evaluator::go_back(const Mark& mark) {
+  while (advances_.size() > mark.advances) {
+    Advance& last = advances_.back();
+    last.iterator->index = last.index;
+    last.iterator->suspended = std::move(last.suspended);
+    last.iterator->returned = std::move(last.returned);
+    if (last.iterator->iter == IterKind::Generator) --num_effects_;
+    advances_.pop_back();
   }
-  void restore() {
-    for (auto& [iterator, index] : positions_) iterator->index = index;
-  }
+  return num_effects_ == mark.effects;
+}
 
- private:
-  std::vector<std::pair<V, int64_t>> positions_;
-};
+void Evaluator::undo(const Mark& mark, const char* what) {
+  if (!go_back(mark)) throw CaptureAborted{what};
+}
 
-}  // namespace
+void Evaluator::rewind(const Mark& mark) {
+  if (advances_.size() > mark.advances) undo(mark, "iterators that cannot go back");
+}
 
 // A generator's next element, or null at its end. Where an instruction of it cannot be evaluated, the generator is as it
 // was, unless this step already had an effect. A step counts as an effect on whoever takes it.
@@ -251,20 +256,12 @@ V Evaluator::resume(const V& generator, const V& sent, const V& thrown) {
     return nullptr;
   }
   const size_t depth = frames_.size();
-  const int64_t effects = num_effects_;
-  Positions positions;
-  for (const V& argument : generator->items) positions.remember(argument);
-  if (generator->suspended) {
-    for (const V& value : generator->suspended->locals) positions.remember(value);
-    for (const V& value : generator->suspended->stack) positions.remember(value);
-  }
+  const Mark before = mark();
   const size_t outer = std::exchange(generator_depth_, depth);
-  const auto restore = [&](const char* reason) {
+  const auto leave = [&] {
     generator_depth_ = outer;
     frames_.resize(depth);
     yielded_ = nullptr;
-    positions.restore();
-    if (num_effects_ != effects) throw CaptureAborted{reason};
   };
   V element;
   try {
@@ -295,24 +292,30 @@ V Evaluator::resume(const V& generator, const V& sent, const V& thrown) {
     }
   } catch (const AbstractRaise&) {
     // It leaves the generator, which is at its end.
-    generator_depth_ = outer;
-    frames_.resize(depth);
-    yielded_ = nullptr;
-    generator->suspended = nullptr;
-    generator->index = -1;
-    ++num_effects_;
+    leave();
+    end(generator);
     throw;
   } catch (...) {
-    restore("a generator that cannot be evaluated to its end");
+    leave();
+    undo(before, "a generator that cannot be evaluated to its end");
     throw;
   }
   generator_depth_ = outer;
+  remember(generator);
   if (!element) generator->returned = realize(top());
   generator->suspended = element ? std::make_shared<AbstractFrame>(std::move(frames_.back())) : nullptr;
   frames_.resize(depth);
   generator->index = element ? generator->index + 1 : -1;
   ++num_effects_;
   return element;
+}
+
+// Nothing comes from it any more.
+void Evaluator::end(const V& generator) {
+  remember(generator);
+  generator->suspended = nullptr;
+  generator->index = -1;
+  ++num_effects_;
 }
 
 V Evaluator::send(const V& generator, const V& sent) {
@@ -322,8 +325,7 @@ V Evaluator::send(const V& generator, const V& sent) {
 
 V Evaluator::throw_into(const V& generator, const V& exception) {
   if (generator->index > 0) return resume(generator, nullptr, exception);
-  generator->index = -1;
-  ++num_effects_;
+  end(generator);
   throw AbstractRaise{exception};
 }
 
@@ -348,11 +350,7 @@ bool is_a(const V& exception, PyObject* type) {
 }  // namespace
 
 void Evaluator::close(const V& generator) {
-  if (!generator->suspended) {
-    generator->index = -1;
-    ++num_effects_;
-    return;
-  }
+  if (!generator->suspended) return end(generator);
   const Awaiting awaiting(awaited_exceptions_);
   V element;
   try {
@@ -393,26 +391,19 @@ void Evaluator::execute_send(const Instruction& in) {
   frame().ip = in.arg;
 }
 
-// All that are left. Where that cannot be evaluated, a generator that had not started is as it was.
+// All that are left. Where that cannot be evaluated, the generator is as it was.
 std::vector<V> Evaluator::all_of_generator(const V& generator) {
-  Positions positions;
-  for (const V& argument : generator->items) positions.remember(argument);
-  const bool has_started = generator->index != 0;
-  const int64_t effects = num_effects_;
+  const Mark before = mark();
   std::vector<V> values;
   try {
     while (V element = resume(generator)) {
       values.push_back(element);
       if (values.size() > 10000) graph_break("a long generator");
     }
+  } catch (const AbstractRaise&) {
+    throw;
   } catch (...) {
-    // Each step counts one.
-    if (has_started || num_effects_ - effects != static_cast<int64_t>(values.size()))
-      throw CaptureAborted{"a generator that cannot be evaluated to its end"};
-    positions.restore();
-    generator->suspended = nullptr;
-    generator->index = 0;
-    num_effects_ = effects;
+    undo(before, "a generator that cannot be evaluated to its end");
     throw;
   }
   return values;

@@ -25,7 +25,7 @@ void Evaluator::run_nested_instruction(size_t lowest) {
 
 // The value of the frames above the first `depth`, which were entered.
 V Evaluator::run_to_return(size_t depth) {
-  const int64_t effects = num_effects_;
+  const Mark before = mark();
   try {
     while (true) {
       const bool is_last = frames_.size() == depth + 1;
@@ -37,7 +37,7 @@ V Evaluator::run_to_return(size_t depth) {
     throw;
   } catch (...) {
     frames_.resize(depth);
-    if (num_effects_ != effects) throw CaptureAborted{"a method that cannot be evaluated to its end"};
+    undo(before, "a method that cannot be evaluated to its end");
     throw;
   }
   V value = frame().on_return == OnReturn::Instance ? frame().extra : top();

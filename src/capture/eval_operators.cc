@@ -464,23 +464,27 @@ V Evaluator::next(const V& it) {
     case IterKind::Sequence: {
       const V& sequence = it->items[0];
       if (it->index >= static_cast<int64_t>(sequence->items.size())) return nullptr;
+      remember(it);
       return sequence->items[static_cast<size_t>(it->index++)];
     }
     case IterKind::Range: {
       specialize_range(it);
       if (it->index >= PyObject_Length(it->object.get())) return nullptr;
+      remember(it);
       return const_value(checked(PySequence_GetItem(it->object.get(), it->index++)));
     }
     case IterKind::Rows: {
       if (it->length < 0) it->length = sym_specialize(ops::sym_shape(it->items[0]->tensor)[0]);
       if (it->index >= it->length) return nullptr;
       V row = array_item(it->items[0], it->index);
+      remember(it);
       ++it->index;
       return row;
     }
     case IterKind::Enumerate: {
       V item = next(it->items[0]);
       if (!item) return nullptr;
+      remember(it);
       return tuple_value({int_value(it->index++), item});
     }
     case IterKind::Zip: {
@@ -488,18 +492,17 @@ V Evaluator::next(const V& it) {
       // Only when all iterators can go on without a break in between.
       for (const V& part : it->items)
         if (realize(part)->kind != Kind::Iter) graph_break("zip over an unknown iterator");
-      std::vector<int64_t> positions;
-      for (const V& part : it->items) positions.push_back(part->index);
-      const int64_t effects = num_effects_;
+      const Mark before = mark();
       try {
         for (const V& part : it->items) {
           V item = next(part);
           if (!item) return nullptr;
           items.push_back(item);
         }
+      } catch (const AbstractRaise&) {
+        throw;
       } catch (...) {
-        if (num_effects_ != effects) throw CaptureAborted{"an iterator that cannot go back"};
-        for (size_t i = 0; i < positions.size(); ++i) it->items[i]->index = positions[i];
+        undo(before, "an iterator that cannot go back");
         throw;
       }
       return tuple_value(std::move(items));

@@ -182,6 +182,20 @@ class Evaluator {
   V match_class(const V& subject, PyTypeObject* type, int positional, PyObject* names);
   V call_with_cache(PyObject* function, const CallArgs& args);
   void execute_send(const Instruction& in);
+  // How far iterators have got, and what else has changed: what an instruction that cannot be evaluated goes back to.
+  struct Mark {
+    size_t advances;
+    int64_t effects;
+  };
+  Mark mark() const { return {advances_.size(), num_effects_}; }
+  void remember(const V& iterator);  // before it advances
+  // False where something else has changed: the iterators are back all the same.
+  bool go_back(const Mark& mark);
+  // Throws CaptureAborted there.
+  void undo(const Mark& mark, const char* what);
+  // Of an instruction that will be performed for real: what else it changed does not count where no iterator advanced.
+  void rewind(const Mark& mark);
+  void end(const V& generator);
   V resume(const V& generator, const V& sent = nullptr, const V& thrown = nullptr);
   std::vector<V> all_of_generator(const V& generator);
   void run_instruction();
@@ -246,6 +260,13 @@ class Evaluator {
   std::set<std::pair<const Code*, int>> native_verdicts_;  // loop heads that were looked at
   V handled_;  // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;
+  struct Advance {
+    V iterator;
+    int64_t index;
+    std::shared_ptr<AbstractFrame> suspended;
+    V returned;
+  };
+  std::vector<Advance> advances_;  // of the instruction being evaluated
   size_t generator_depth_ = 0;  // frames below the generator being run; 0: none is
   V yielded_;                   // what it has just given
   int steps_taken_ = 0;

@@ -8,7 +8,8 @@ import re
 import numpy as np
 import program_bounds as bounds
 import program_calls as calls
-from program_values import Argument, Number, Program, helper, shares
+import program_helpers
+from program_values import Argument, Number, Program, shares
 
 DTYPES = """bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128""".split()
 COMMON = ["int32", "int64", "float32", "float64", "float64", "bool"]
@@ -34,6 +35,15 @@ class Step:
 
     def __init__(self, text, bound=None, target=None):
         self.text, self.bound, self.target = text, bound, target
+
+
+def arrays_in(value):
+    return [a for item in value for a in arrays_in(item)] if isinstance(value, list | tuple) else [value]
+
+
+def hold_one(a, b):
+    """Some array of a shares memory with one of b: lists hold rows."""
+    return any(shares(p, q) for p in arrays_in(a) for q in arrays_in(b))
 
 
 class Generator:
@@ -308,7 +318,10 @@ class Generator:
         return Step(self.fill(self.pick(calls.PYTHON))[0])
 
     def bounded_call(self):
-        template, limit = self.pick(calls.BOUNDED)
+        return self.bounded(*self.pick(calls.BOUNDED))
+
+    def bounded(self, template, limit, finite=False):
+        """`finite`: what infinities and NaN become depends on the order of the operations."""
         text, names = self.fill(template)
         x, y = self.values[names["x"]], self.values[names["y"]]
         scope = {"np": np, "x": x, "y": y, "k": float(names["k"]), "A": bounds.finite_abs, "M": bounds.magnitude}
@@ -316,10 +329,12 @@ class Generator:
         def bound(r):
             narrow = max(bounds.eps(r), bounds.eps(x), bounds.eps(y))
             scope["E"] = lambda v: max(narrow, 1e-300)
-            if not x.size:
+            scope["R"] = bounds.magnitude(r)
+            if not x.size or np.asarray(r).dtype.kind not in "fc":
                 return 0.0
-            if np.asarray(r).dtype.kind == "c" and not (np.isfinite(x).all() and np.isfinite(y).all()):
-                return math.inf  # which parts become NaN depends on the order of the products
+            if finite or np.asarray(r).dtype.kind == "c":  # which parts become NaN depends on the order of the products
+                if not (np.isfinite(x).all() and np.isfinite(y).all()):
+                    return math.inf
             with np.errstate(all="ignore"):
                 size = float(np.max(eval(limit, scope), initial=0.0))
             # Never none: the sign of a sum of zeros depends on what it starts from.
@@ -369,7 +384,7 @@ class Generator:
         return Program(self.arguments, self.statements, results, known, self.exact)
 
     def try_step(self, step):
-        scope = {"np": np, "math": math, "helper": helper, **self.values}
+        scope = {"np": np, "math": math, **program_helpers.NAMES, **self.values}
         before = {n: v.copy() for n, v in self.values.items() if isinstance(v, np.ndarray)}
         try:
             with np.errstate(all="ignore"):
@@ -396,14 +411,14 @@ class Generator:
 
     def set_bound(self, name, step, value):
         # A view of what may differ may differ.
-        held = max((b for n, b in self.bounds.items() if shares(value, self.values[n])), default=0.0)
+        held = max((b for n, b in self.bounds.items() if hold_one(value, self.values[n])), default=0.0)
         bound = bounds.checked(step.bound(value), value) if step.bound and isinstance(value, np.ndarray | np.generic) else 0.0
         bound = max(bound, held)
         if isinstance(bound, float) and math.isnan(bound):
             bound = math.inf
         if step.target == name:
             for other, view in self.values.items():
-                if bound and shares(view, value):
+                if bound and hold_one(view, value):
                     self.bounds[other] = max(bound, self.bounds.get(other, 0.0))
         if bound:
             self.bounds[name] = bound

@@ -1,6 +1,11 @@
 """The calls that fuzzed programs make; x and y are arrays, k a small number, T a new name."""
 
 
+def entries(text):
+    """Statements of several lines."""
+    return [entry.replace("\\n", "\n") for entry in lines(text)]
+
+
 def lines(text):
     return [call.strip() for line in text.strip().split("\n") for call in line.split(" | ")]
 
@@ -84,7 +89,7 @@ x[k] | x[-k] | x[[k, 0]] | x[k:, None] | x[x > 0].sum() > 0 | x[(x > 0) & (x < 3
 """)
 
 # Python around arrays.
-PYTHON = [entry.replace("\\n", "\n") for entry in lines(r"""
+PYTHON = entries(r"""
 if np.any(x > k):\n    T = x + y\nelse:\n    T = x - k | if x.size > 3 and x.ndim:\n    T = x[0]\nelif k:\n    T = y\nelse:\n    T = k | T = [row * 2 for row in x][k]
 try:\n    T = x[k + 2]\nexcept IndexError:\n    T = y | T = {"p": x, "q": y}["q"] + {"p": x, "q": y}["p"] | T = (lambda p: p[::-1])(x) | T, *Tb = x | T, Tb = x[0], x[1:]
 def inner(p, q=2):\n    return p - q\nT = inner(x) + inner(y, q=k) | T = sum(len(row) for row in x) | T = [bool(row.any()) for row in x] | T = max(x.tolist()[0]) | T = list(zip(x, y))[k]
@@ -94,4 +99,4 @@ T = []\nfor row in x:\n    if len(T) > k:\n        break\n    T.append(row.max()
 with np.errstate(all="ignore"):\n    T = x // k | T = (x > k).any() or (y > k).all() | T = not np.any(x) | T = float(np.max(x)) if x.size else k | T = [int(v) for v in (x > 0).ravel()] | T = x[0] is x[0]
 try:\n    T = k // (k - 1)\nexcept ZeroDivisionError as error:\n    T = str(error)\nfinally:\n    Tb = k | assert x.ndim < 9\nT = x is y | T = isinstance(x, np.ndarray) and x.dtype.kind in "iu"
 total = 0\nfor value in x.ravel()[:4]:\n    total = total + value\nT = total - x | T = 1 < len(x) <= 5 | T = np.array([p[0] for p in x]) | T = x\nT += 1 | T = x\nT = T + 1 | T = Tb = x.copy()\nTb[:1] = k
-""")]
+""")

@@ -1,10 +1,11 @@
 """Differential fuzzing of weft.compile: random NumPy programs, plain, in the reference interpreter and compiled.
 
     python tests/fuzz/program_fuzz.py --programs 1000 [--seed 7] [--minutes 5] [--workers 2] [--corpus tests/fuzz/programs]
-        [--kinds arrays,loops] [--compiled 4]
+        [--kinds arrays,loops,whole] [--compiled 4]
 
-A program is a function of a few arrays and numbers: statements over arrays (program_arrays.py) or explicit loops
-over elements (program_loops.py), on sizes that include 0 and 1, any dtype, any memory order, NaN, infinities and
+A program is a function of a few arrays and numbers: statements over arrays (program_arrays.py), explicit loops
+over elements (program_loops.py), or classes, generators, containers, closures, exceptions, graph breaks and linear
+algebra between the former (program_whole.py), on sizes that include 0 and 1, any dtype, any memory order, NaN, infinities and
 signed zeros. It is generated while NumPy runs it, so that its statements are valid, or the last one raises. Results
 and the arguments' contents afterwards must agree in type, dtype, shape, memory order, aliasing and every element, or
 the same exception must come with the same text. What NumPy does not promise bit for bit has a bound that follows the
@@ -22,12 +23,14 @@ import multiprocessing
 import os
 import pathlib
 import sys
+import threading
 import time
 import traceback
 import warnings
 
 import program_arrays
 import program_loops
+import program_whole
 from program_shrink import shrink
 from program_values import (  # noqa: F401  (the corpus imports them from here)
     SECONDS_PER_PLAIN_RUN,
@@ -44,10 +47,11 @@ from program_values import (  # noqa: F401  (the corpus imports them from here)
 )
 from program_variants import variants
 
-GENERATORS = {"arrays": program_arrays.generate, "loops": program_loops.generate}
+GENERATORS = {"arrays": program_arrays.generate, "loops": program_loops.generate, "whole": program_whole.generate}
 # How the compiled function is executed: environment variables.
 MODES = {
-    "interpreted": {"WEFT_INTERPRET": "1"},
+    # Native loops are compiled here, too.
+    "interpreted": {"WEFT_INTERPRET": "1", "WEFT_KERNEL_OPTIMIZATION": "0"},
     "compiled": {"WEFT_INTERPRET": "0", "WEFT_KERNEL_OPTIMIZATION": "2"},
     "quick": {"WEFT_INTERPRET": "0", "WEFT_KERNEL_OPTIMIZATION": "0"},
 }
@@ -94,7 +98,7 @@ class TooLong(Exception):
     """NumPy itself does not get through the program."""
 
 
-def check(program, modes=("interpreted", "compiled"), layouts=True, others=False):
+def check(program, modes=("interpreted", "compiled"), layouts=True, others=False, threads=False):
     """Raises Difference where the compiled function and the plain one disagree, TooLong where that is not known."""
     import weft
 
@@ -111,6 +115,8 @@ def check(program, modes=("interpreted", "compiled"), layouts=True, others=False
                 compare_run(f"{mode}, {call}", program, run(compiled, program), expected, layouts)
             if others and program.exact:
                 check_variants(mode, program, compiled)
+            if threads:
+                check_threads(mode, program, expected, layouts)
         finally:
             for name, value in saved.items():
                 if value is None:
@@ -130,9 +136,29 @@ def check_variants(mode, program, compiled):
             raise Difference(f"{difference}\nwith {other.arguments}") from None
 
 
-def fails(program, modes=("interpreted", "compiled"), layouts=True, others=False):
+def check_threads(mode, program, expected, layouts):
+    """Two threads call one compiled function, its first calls."""
+    import weft
+
+    compiled, outcomes = weft.compile(program.function()), [None, None]
+
+    def call(number):
+        outcomes[number] = run(compiled, program)
+
+    threads = [threading.Thread(target=call, args=(number,), daemon=True) for number in range(len(outcomes))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS_PER_RUN)
+        if thread.is_alive():
+            raise TimedOut(f"{mode}: a thread runs for more than {SECONDS_PER_RUN} s")
+    for number, outcome in enumerate(outcomes):
+        compare_run(f"{mode}, thread {number}", program, outcome, expected, layouts)
+
+
+def fails(program, modes=("interpreted", "compiled"), layouts=True, others=False, threads=False):
     try:
-        check(program, modes, layouts, others)
+        check(program, modes, layouts, others, threads)
     except Difference as difference:
         return str(difference)
     except TooLong:
@@ -158,10 +184,10 @@ def write_case(folder, name, program, message):
 
 
 def modes_of(seed, share):
-    """Every program in the interpreter, every `share`-th compiled, half of these without optimization."""
+    """Every program in the interpreter, every `share`-th compiled, two thirds of these without optimization."""
     if share == 0 or seed % share:
         return ("interpreted",)
-    return ("interpreted", "compiled" if (seed // share) % 2 else "quick")
+    return ("interpreted", "quick" if (seed // share) % 3 else "compiled")
 
 
 class Worker:
@@ -214,8 +240,14 @@ class Worker:
                 weft.compiler.reset()
 
     def one(self, seed, program, modes):
+        options = self.options
+        threads = options.threads and seed % options.threads == 0
+
+        def failure(candidate):
+            return fails(candidate, modes, options.layouts, options.others, threads)
+
         try:
-            message = fails(program, modes, self.options.layouts, self.options.others)
+            message = failure(program)
         except TooLong:
             return
         self.state[1] += 1
@@ -223,12 +255,12 @@ class Worker:
         if not message:
             return
         self.state[3] += 1
-        if self.options.shrink:
-            program = shrink(program, lambda p: fails(p, modes, self.options.layouts, self.options.others), message)
-            message = fails(program, modes, self.options.layouts, self.options.others) or message
+        if options.shrink:
+            program = shrink(program, failure, message)
+            message = failure(program) or message
         print(f"seed {seed}: {message}\n{program.source()}{program.arguments}\n", flush=True)
-        if self.options.corpus:
-            print(f"written to {write_case(self.options.corpus, f'seed_{seed}', program, message)}", flush=True)
+        if options.corpus:
+            print(f"written to {write_case(options.corpus, f'seed_{seed}', program, message)}", flush=True)
 
 
 def run_workers(options):
@@ -249,10 +281,11 @@ def main():
     parser.add_argument("--minutes", type=float, default=60, help="stop after this long")
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
     parser.add_argument("--compiled", type=int, default=1, help="compile every so manieth program; 0: none")
-    parser.add_argument("--kinds", default="arrays,loops", help="of programs")
+    parser.add_argument("--kinds", default="arrays,loops,whole", help="of programs")
     parser.add_argument("--corpus", type=pathlib.Path, help="write shrunk failures to this folder")
     parser.add_argument("--values", dest="layouts", action="store_false", help="memory order and aliasing are not compared")
     parser.add_argument("--others", action="store_true", help="call compiled functions with other arguments, too")
+    parser.add_argument("--threads", type=int, default=8, help="every so manieth program in two threads at once; 0: none")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     options = parser.parse_args()
     options.kinds = options.kinds.split(",")

@@ -13,6 +13,7 @@ import signal
 import threading
 
 import numpy as np
+import program_helpers
 
 # Which zero is the larger of 0.0 and -0.0 depends on NumPy's vector instructions.
 UNORDERED_ZEROS = ("maximum", "minimum", "fmax", "fmin", "clip", ".max(", ".min(", "ptp", "sort", "1d", "unique", "quantile", "percentile", "median", "partition")
@@ -87,12 +88,6 @@ class Number:
         return eval(self.text, {"np": np, "inf": math.inf, "nan": math.nan})
 
 
-def helper(value, width=2):
-    if value > width:
-        return value - width
-    return value * width
-
-
 @dataclasses.dataclass
 class Program:
     arguments: list
@@ -109,7 +104,7 @@ class Program:
         return f"def {name}({names}):\n{body}    return ({', '.join(self.results)},)\n"
 
     def function(self):
-        scope = {"np": np, "math": math, "helper": helper}
+        scope = {"np": np, "math": math, **program_helpers.NAMES}
         source = self.source()
         # A real file name lets tracebacks and logs show the line.
         exec(compile(source, f"<program {hash(source) & 0xFFFFFF:06x}>", "exec"), scope)

@@ -15,6 +15,7 @@ import program_arrays  # noqa: E402
 import program_fuzz  # noqa: E402
 import program_loops  # noqa: E402
 import program_shrink  # noqa: E402
+import program_whole  # noqa: E402
 from program_values import Argument, Difference, Program  # noqa: E402
 
 CORPUS = sorted((FUZZ / "programs").glob("*.py"))
@@ -31,14 +32,18 @@ def test_corpus(path):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "generate, seeds, share",
-    [(program_arrays.generate, range(1, 601), 20), (program_loops.generate, range(1, 31), 2)],
-    ids=["arrays", "loops"],
+    [
+        (program_arrays.generate, range(1, 601), 20),
+        (program_loops.generate, range(1, 31), 2),
+        (program_whole.generate, range(1, 201), 20),
+    ],
+    ids=["arrays", "loops", "whole"],
 )
 def test_short_run(generate, seeds, share):
     """Every program in the reference interpreter, some compiled."""
     for seed in seeds:
         program = generate(seed)
-        message = program_fuzz.fails(program, program_fuzz.modes_of(seed, share), layouts=False)
+        message = program_fuzz.fails(program, program_fuzz.modes_of(seed, share), layouts=False, threads=seed % 16 == 0)
         assert message is None, f"seed {seed}: {message}\n{program.source()}{program.arguments}"
 
 
