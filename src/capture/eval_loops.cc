@@ -22,6 +22,7 @@ class LoopTypes {
     result.globals = from.globals.get();
     result.builtins = from.builtins.get();
     result.ip = from.ip;
+    globals_ = result.globals;
     for (size_t i = 0; i < from.locals.size(); ++i) {
       const bool live = from.locals[i] && from.code->is_live(from.ip, static_cast<int>(i));
       result.locals.push_back(live ? type(from.locals[i]) : LoopValue());
@@ -54,6 +55,10 @@ class LoopTypes {
         for (const V& item : value->items) items.push_back(type(item));
         return loop_tuple(std::move(items));
       }
+      case Kind::Cell:
+      case Kind::Function:
+        if (std::optional<LoopValue> held = nested(value)) return *held;
+        break;
       case Kind::Iter:
         if (std::optional<LoopValue> gives = given(value)) {
           if (value->iter != IterKind::Range) return loop_iterator(loop_int("", true), loop_int("", true), *gives);
@@ -67,8 +72,31 @@ class LoopTypes {
     }
     LoopValue other;
     other.kind = LoopKind::Object;
-    other.index = static_cast<int>(numbers_.try_emplace(value.get(), 1000 + numbers_.size()).first->second);
+    other.index = number_of(value);
     return other;
+  }
+
+  int number_of(const V& value) {
+    return static_cast<int>(numbers_.try_emplace(value.get(), 1000 + numbers_.size()).first->second);
+  }
+
+  // Cells that hold something, and functions over them; LoopEntry::is_nested() says which.
+  std::optional<LoopValue> nested(const V& value) {
+    LoopValue result;
+    result.index = number_of(value);
+    if (value->kind == Kind::Cell) {
+      if (!value->items[0] || !open_.insert(value.get()).second) return {};
+      result.kind = LoopKind::Cell;
+      result.items = {type(value->items[0])};
+      open_.erase(value.get());
+      return result;
+    }
+    if (value->items[0] || value->items[1] || value->globals.get() != globals_) return {};
+    result.kind = LoopKind::Function;
+    result.object = value->object.get();
+    if (const V& closure = value->items[3])
+      for (const V& cell : closure->items) result.items.push_back(type(cell));
+    return result;
   }
 
   // What an iterator gives; nothing where native loops do not know.
@@ -146,6 +174,8 @@ class LoopTypes {
     return result;
   }
 
+  PyObject* globals_ = nullptr;
+  std::set<const Value*> open_;  // cells being looked into
   std::unordered_map<const Value*, size_t> numbers_;
   std::unordered_map<const Value*, int> arrays_;
 };

@@ -71,6 +71,7 @@ struct LoopCode {
     size_t num_words;
   };
   std::vector<Append> appended;
+  std::set<int> stored_cells;                    // objects of the entry, whose contents it sets
   std::set<int> stored_lists;                    // lists of numbers whose elements it sets
   std::vector<std::shared_ptr<LoopSite>> sites;  // of loops whose rounds threads share
   std::vector<LoopName> names;
@@ -358,11 +359,17 @@ class LoopBuilder {
   void iterate_rest(const Instruction& in);
   bool call_iterator(PyObject* callable, const std::vector<LoopValue>& args);
 
-  // ---- calls (loop_calls.cc) ----
+  // ---- Python functions (loop_functions.cc) ----
+  using Keywords = std::vector<std::pair<PyObject*, LoopValue>>;
   void call(const Instruction& in);
+  void call_function(PyObject* function, std::vector<LoopValue> args, const Keywords& keywords);
+  void call_nested(const LoopValue& function, std::vector<LoopValue> args, const Keywords& keywords);
+  void enter(LoopFrame entered, PyObject* defaults, const std::vector<LoopValue>& cells, std::vector<LoopValue> args,
+             const Keywords& keywords);
   LoopValue pinned_cell(PyObject* cell);
-  void call_function(PyObject* function, std::vector<LoopValue> args,
-                     std::vector<std::pair<PyObject*, LoopValue>> keywords);
+  void store_in_cell(const LoopValue& cell, const LoopValue& value);
+
+  // ---- calls (loop_calls.cc) ----
   bool call_builtin(PyObject* callable, const std::vector<LoopValue>& args);
   void extremum(bool largest, const std::vector<LoopValue>& args);
   void extremum_of_types(bool largest, const std::vector<LoopValue>& args);
@@ -417,6 +424,11 @@ class LoopBuilder {
 };
 
 std::string as_word(const LoopValue& leaf);  // in the words of an exit
+
+// The last part of the callable's name.
+std::string plain_name(PyObject* callable);
+// numpy.zeros and the like.
+bool makes_array(const std::string& name);
 
 // The instructions that jumps lead to.
 const std::set<int>& jump_targets(const Code& code);

@@ -14,8 +14,6 @@ namespace weft::capture {
 
 namespace {
 
-constexpr size_t kMaxDepth = 12;  // of calls that are entered
-
 struct MathFunction {
   const char* name;
   // Of the argument x and the result r: where Python would raise or warn, it performs the call.
@@ -87,17 +85,6 @@ std::string substitute(std::string text, const std::string& x, const std::string
 
 bool is_ufunc(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "numpy.ufunc"; }
 
-std::string plain_name(PyObject* object) {
-  Ref name = Ref::steal(PyObject_GetAttrString(object, "__name__"));
-  PyErr_Clear();
-  return name ? utf8(name.get()) : "";
-}
-
-bool makes_array(const std::string& name) {
-  return name == "numpy.zeros" || name == "numpy.ones" || name == "numpy.empty" ||
-         name == "numpy.zeros_like" || name == "numpy.ones_like" || name == "numpy.empty_like";
-}
-
 std::optional<DType> scalar_type(PyObject* object) {
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;
   if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::F64;
@@ -116,6 +103,17 @@ std::optional<DType> scalar_type(PyObject* object) {
 }
 
 }  // namespace
+
+std::string plain_name(PyObject* object) {
+  Ref name = Ref::steal(PyObject_GetAttrString(object, "__name__"));
+  PyErr_Clear();
+  return name ? utf8(name.get()) : "";
+}
+
+bool makes_array(const std::string& name) {
+  return name == "numpy.zeros" || name == "numpy.ones" || name == "numpy.empty" ||
+         name == "numpy.zeros_like" || name == "numpy.ones_like" || name == "numpy.empty_like";
+}
 
 std::string LoopBuilder::function(const std::string& name) {
   auto [found, is_new] = function_of_.try_emplace(name, static_cast<int>(result_.functions.size()));
@@ -448,131 +446,6 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
     return push(loop_tuple({quotient, rest})), true;
   }
   return false;
-}
-
-// A cell of a function that is entered: its contents are looked at again before every run.
-LoopValue LoopBuilder::pinned_cell(PyObject* cell) {
-  PyObject* contents = PyCell_GET(cell);
-  if (!contents) throw LoopUnsupported{"an unbound closure variable"};
-  LoopValue value;
-  value.kind = LoopKind::Cell;
-  value.object = cell;
-  value.items = {constant(contents)};
-  pin(cell, nullptr, nullptr, contents);
-  return value;
-}
-
-void LoopBuilder::call_function(PyObject* object, std::vector<LoopValue> args,
-                                std::vector<std::pair<PyObject*, LoopValue>> keywords) {
-  auto* function = reinterpret_cast<PyFunctionObject*>(object);
-  const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
-  if (!code.unsupported.empty()) throw LoopUnsupported{code.name() + "() is called: " + code.unsupported};
-  if (frames_.size() >= kMaxDepth) throw LoopUnsupported{"calls that are nested deeply"};
-  const auto given = static_cast<int>(args.size());
-  const Py_ssize_t num_defaults = function->func_defaults ? PyTuple_GET_SIZE(function->func_defaults) : 0;
-  if (code.var_args || code.var_keywords || code.keyword_only > 0 || given > code.positional ||
-      code.num_locals < code.num_free)
-    throw LoopUnsupported{fmt::format("a call of {}() with these arguments", code.name())};
-  args.resize(static_cast<size_t>(code.positional));
-  for (auto& [name, value] : keywords) {
-    int slot = code.positional - 1;
-    while (slot >= code.positional_only &&
-           PyUnicode_Compare(code.local_names[static_cast<size_t>(slot)].get(), name) != 0)
-      --slot;
-    if (slot < std::max(given, code.positional_only) ||
-        args[static_cast<size_t>(slot)].kind != LoopKind::Unbound)
-      throw LoopUnsupported{fmt::format("a call of {}() with these keywords", code.name())};
-    args[static_cast<size_t>(slot)] = std::move(value);
-  }
-  for (int i = given; i < code.positional; ++i) {
-    const Py_ssize_t k = num_defaults - code.positional + i;
-    LoopValue& arg = args[static_cast<size_t>(i)];
-    if (arg.kind != LoopKind::Unbound) continue;
-    if (k < 0) throw LoopUnsupported{fmt::format("a call of {}() that lacks arguments", code.name())};
-    arg = constant(PyTuple_GET_ITEM(function->func_defaults, k));
-  }
-  // The function's code and defaults are looked at again before every run.
-  entered_.insert(&code);
-  for (const char* part : {"__code__", "__defaults__"}) {
-    PyObject* now = part[2] == 'c' ? function->func_code : function->func_defaults;
-    const Ref name = checked(PyUnicode_InternFromString(part));
-    pin(object, nullptr, name.get(), now ? now : Py_None);
-  }
-  LoopFrame entered;
-  entered.code = &code;
-  entered.globals = function->func_globals;
-  entered.builtins = function->func_builtins;
-  result_.kept.push_back(Ref::borrow(function->func_globals));
-  result_.kept.push_back(Ref::borrow(function->func_builtins));
-  entered.locals = std::move(args);
-  entered.locals.resize(static_cast<size_t>(code.num_locals));
-  for (int i = 0; i < code.num_free; ++i)
-    entered.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] =
-        pinned_cell(PyTuple_GET_ITEM(function->func_closure, i));
-  frames_.push_back(std::move(entered));
-  emit(jump_to(frames_));
-  block_done_ = true;
-}
-
-void LoopBuilder::call(const Instruction& in) {
-  PyObject* names = nullptr;
-  if (in.op == Op::CallKw) {
-    const LoopValue given = pop();
-    if (given.kind != LoopKind::Const) throw LoopUnsupported{"a call with keywords"};
-    names = given.object;
-  } else if (in.arg2 >= 0) {
-    names = frame().code->constants[static_cast<size_t>(in.arg2)].get();
-  }
-  std::vector<LoopValue> args(static_cast<size_t>(in.arg));
-  for (size_t i = args.size(); i-- > 0;) args[i] = pop();
-  LoopValue second = pop(), first = pop();
-  if (first.kind != LoopKind::Null) {
-    if (second.kind != LoopKind::Null) args.insert(args.begin(), second);
-    second = first;
-  }
-  if (second.kind == LoopKind::Method && second.items[0].kind == LoopKind::Appended) {
-    if (names || args.size() != 1) throw LoopUnsupported{"append() of these arguments"};
-    return append(second.items[0], args[0]);
-  }
-  if (second.kind == LoopKind::Method && second.items[0].is_complex()) {
-    if (names || !args.empty()) throw LoopUnsupported{"conjugate() of these arguments"};
-    return push(conjugate(second.items[0], second.items[0].kind == LoopKind::NumpyComplex));
-  }
-  if (second.kind == LoopKind::Method) {
-    const std::string name = utf8(second.object);
-    args.insert(args.begin(), second.items[0]);
-    if (names && is_fold(name) && is_arraylike(args[0])) return push(reduction(name, args, names));
-    if (names || !call_array(name, args)) throw LoopUnsupported{fmt::format("the method '{}'", name)};
-    return;
-  }
-  if (second.kind != LoopKind::Const) throw LoopUnsupported{"a call of what is not known"};
-  PyObject* callable = second.object;
-  if (names && !args.empty() && is_arraylike(args[0]) && !PyFunction_Check(callable) &&
-      callable_name(callable).starts_with("numpy.") && is_fold(plain_name(callable)))
-    return push(reduction(plain_name(callable), args, names));
-  std::vector<std::pair<PyObject*, LoopValue>> keywords;
-  for (Py_ssize_t i = names ? PyTuple_GET_SIZE(names) : 0; i-- > 0; args.pop_back())
-    keywords.emplace_back(PyTuple_GET_ITEM(names, i), args.back());
-  if (PyFunction_Check(callable)) {
-    for (LoopValue& arg : args) arg = materialized(arg);
-    for (auto& [name, value] : keywords) value = materialized(value);
-    parts_.insert(parts_.end(), args.begin(), args.end());
-    materialize_all();
-  }
-  if (PyFunction_Check(callable)) return call_function(callable, std::move(args), std::move(keywords));
-  if (keywords.size() == 1 && args.size() == 1 && callable == reinterpret_cast<PyObject*>(&PyEnum_Type) &&
-      utf8(keywords[0].first) == "start") {
-    args.push_back(keywords[0].second);
-    names = nullptr;
-  }
-  if (keywords.size() == 1 && args.size() == 1 && utf8(keywords[0].first) == "dtype" &&
-      makes_array(callable_name(callable))) {
-    args.push_back(keywords[0].second);
-    names = nullptr;
-  }
-  if (names) throw LoopUnsupported{fmt::format("a call of {} with keywords", callable_name(callable))};
-  if (!call_builtin(callable, args))
-    throw LoopUnsupported{fmt::format("a call of {}", callable_name(callable))};
 }
 
 }  // namespace weft::capture

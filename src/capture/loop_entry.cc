@@ -1,6 +1,7 @@
 // What a loop sees of a real frame.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 
@@ -25,8 +26,10 @@ LoopEntry::LoopEntry(const Frame& frame) {
   read.ip = frame.ip;
   read.on_return = frame.on_return;
   find_appended(frame);
+  globals_ = read.globals;
   for (size_t i = 0; i < frame.locals.size(); ++i) {
-    const bool live = frame.code->is_live(frame.ip, static_cast<int>(i));
+    const bool live = frame.code->is_live(frame.ip, static_cast<int>(i)) ||
+                      (frame.locals[i] && PyCell_Check(frame.locals[i].get()));
     read.locals.push_back(live ? classify(frame.locals[i].get()) : LoopValue());
   }
   if (frame.extra) read.extra = object(frame.extra.get());
@@ -77,6 +80,28 @@ LoopValue LoopEntry::complex_number(bool of_numpy, std::complex<double> number) 
   return loop_complex(of_numpy, "", "");
 }
 
+// Was the function made by the frame's function or one around it, with nothing but its variables?
+bool LoopEntry::is_nested(PyObject* o) const {
+  const auto* function = reinterpret_cast<const PyFunctionObject*>(o);
+  const auto* code = reinterpret_cast<const PyCodeObject*>(function->func_code);
+  return (code->co_flags & CO_NESTED) && function->func_globals == globals_ && !function->func_defaults &&
+         !function->func_kwdefaults;
+}
+
+LoopValue LoopEntry::function(PyObject* o) {
+  // One that holds itself.
+  if (std::find(functions_.begin(), functions_.end(), o) != functions_.end()) return object(o);
+  const auto* function = reinterpret_cast<const PyFunctionObject*>(o);
+  LoopValue value = object(o);
+  value.kind = LoopKind::Function;
+  value.object = function->func_code;
+  functions_.push_back(o);
+  for (Py_ssize_t i = 0; function->func_closure && i < PyTuple_GET_SIZE(function->func_closure); ++i)
+    value.items.push_back(classify(PyTuple_GET_ITEM(function->func_closure, i)));
+  functions_.pop_back();
+  return value;
+}
+
 LoopValue LoopEntry::classify(PyObject* o) {
   if (!o) return {};
   if (PyBool_Check(o)) return words.push_back(o == Py_True), loop_bool("");
@@ -105,6 +130,7 @@ LoopValue LoopEntry::classify(PyObject* o) {
     cell.items = {classify(PyCell_GET(o))};
     return cell;
   }
+  if (PyFunction_Check(o) && is_nested(o)) return function(o);
   if (o == Py_None || PyFunction_Check(o) || PyCFunction_Check(o) || PyType_Check(o) || PyModule_Check(o) ||
       std::string_view(Py_TYPE(o)->tp_name) == "numpy.ufunc")
     return loop_const(o);

@@ -218,21 +218,36 @@ LoopValue LoopBuilder::rolled(const LoopValue& array, const LoopValue& shift, in
   return result;
 }
 
-// numpy.array of a list of numbers of one type.
+// numpy.array of a list of numbers of one type, or of such lists.
 LoopValue LoopBuilder::array_of_numbers(const LoopValue& list) {
   if (list.items.empty()) throw LoopUnsupported{"numpy.array of these"};
+  const auto is_list = [](const LoopValue& item) {
+    return item.kind == LoopKind::List || item.kind == LoopKind::Tuple;
+  };
+  std::vector<std::string> sizes = {fmt::format("{}L", list.items.size())};
+  std::vector<LoopValue> numbers = list.items;
+  if (is_list(list.items[0])) {
+    const size_t columns = list.items[0].items.size();
+    sizes.push_back(fmt::format("{}L", columns));
+    numbers.clear();
+    for (const LoopValue& row : list.items) {
+      if (!is_list(row) || row.items.size() != columns || columns == 0)
+        throw LoopUnsupported{"numpy.array of these"};
+      numbers.insert(numbers.end(), row.items.begin(), row.items.end());
+    }
+  }
   DType dtype = DType::F64;
-  for (const LoopValue& item : list.items) {
+  for (const LoopValue& item : numbers) {
     if (!item.is_number() || item.kind == LoopKind::Bool) throw LoopUnsupported{"numpy.array of these"};
     const DType own = item.kind == LoopKind::Float ? DType::F64
                       : item.kind == LoopKind::Int ? DType::I64
                                                    : item.dtype;
-    if (&item != &list.items[0] && own != dtype) throw LoopUnsupported{"numpy.array of different types"};
+    if (&item != &numbers[0] && own != dtype) throw LoopUnsupported{"numpy.array of different types"};
     dtype = own;
   }
-  const LoopValue result = allocated(dtype, {fmt::format("{}L", list.items.size())});
-  for (size_t i = 0; i < list.items.size(); ++i)
-    emit(fmt::format("{}[{}] = {};", result.items[0].expr, i, list.items[i].expr));
+  const LoopValue result = allocated(dtype, sizes);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    emit(fmt::format("{}[{}] = {};", result.items[0].expr, i, numbers[i].expr));
   block_has_arrays_ = true;
   return result;
 }

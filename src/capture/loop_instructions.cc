@@ -177,14 +177,23 @@ bool LoopBuilder::execute_data(const Instruction& in) {
       std::vector<LoopValue> items(frame().stack.end() - in.arg, frame().stack.end());
       frame().stack.resize(frame().stack.size() - static_cast<size_t>(in.arg));
       push(loop_tuple(std::move(items)));
-      if (in.op == Op::BuildList) {
-        if (in.arg == 0) unsupported("a list");
-        top().kind = LoopKind::List;
-      }
+      if (in.op == Op::BuildList) top().kind = LoopKind::List;
+      return true;
+    }
+    case Op::ListExtend: {
+      const LoopValue more = pop();
+      LoopValue& list = top(in.arg);
+      if (list.kind != LoopKind::List || more.kind != LoopKind::Tuple) unsupported("a list");
+      list.items.insert(list.items.end(), more.items.begin(), more.items.end());
       return true;
     }
     case Op::UnpackSequence: {
       const LoopValue value = pop();
+      if (is_array(value)) {
+        require(fmt::format("{} == {}", size_text(value, 0), in.arg));
+        for (int64_t i = in.arg; i-- > 0;) push(subscript(value, loop_known_int(i)));
+        return true;
+      }
       if (value.kind != LoopKind::Tuple || static_cast<int>(value.items.size()) != in.arg)
         unsupported("unpacking of what is not a tuple of that length");
       for (size_t i = value.items.size(); i-- > 0;) push(value.items[i]);
@@ -215,6 +224,11 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       if (frame().locals[slot].kind != LoopKind::Cell) unsupported("an unbound closure variable");
       push(LoopValue(frame().locals[slot].items[0]));
       return true;
+    case Op::StoreDeref: {
+      const LoopValue value = materialized(pop());
+      store_in_cell(frame().locals[slot], value);
+      return true;
+    }
     case Op::LoadGlobal:
       push(named(frame().globals, frame().builtins, frame().code->names[slot].get()));
       return true;

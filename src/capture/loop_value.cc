@@ -153,6 +153,7 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Method:
     case LoopKind::Tuple:
     case LoopKind::Cell:
+    case LoopKind::Function:
     case LoopKind::Range:
     case LoopKind::RangeIter:
     case LoopKind::Elements:
@@ -160,7 +161,7 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Enumerated:
     case LoopKind::Zipped:
     case LoopKind::Rest:
-      if (value.kind == LoopKind::Cell)
+      if (value.kind == LoopKind::Cell || value.kind == LoopKind::Function)
         key += fmt::format("{} {};", value.index, static_cast<const void*>(value.object));
       if (value.kind == LoopKind::View) key += fmt::format("{};", value.index);
       if (value.kind == LoopKind::Pending || value.kind == LoopKind::Method)
@@ -239,6 +240,7 @@ void drop_dead(std::vector<LoopFrame>& frames) {
     for (size_t i = 0; i < frame.locals.size(); ++i) {
       const int slot = static_cast<int>(i);
       if (slot >= frame.code->num_locals) break;  // attributes outlive the loop
+      if (frame.locals[i].kind == LoopKind::Cell) continue;  // others may hold it
       // An outer frame resumes behind its call, whose handler it still needs.
       const bool live = frame.code->is_live(frame.ip, slot) ||
                         (f + 1 < frames.size() && frame.ip > 0 && frame.code->is_live(frame.ip - 1, slot));

@@ -210,6 +210,8 @@ void LoopBuilder::store_view(const LoopValue& view, const LoopValue& value, bool
     target.sizes.push_back(view.size(d).expr);
     target.strides.push_back(view.stride(d).expr);
   }
+  if (value.kind == LoopKind::Tuple || value.kind == LoopKind::List)
+    return store_view(view, array_of_numbers(value), same_kind);
   LoopValue source = value;
   if (value.is_number() || (value.is_complex() && view.dtype == DType::C128)) {
     source = loop_numpy(view.dtype, temporary(c_type(view.dtype), stored(value, view.dtype)));

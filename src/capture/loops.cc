@@ -22,8 +22,9 @@ constexpr int kMaxRejections = 3;  // of one loop, with different types
 // Python's objects from the words an exit left.
 class Rebuilder {
  public:
-  Rebuilder(const LoopEntry& entry, const int64_t* words, const LoopMemory& memory)
-      : entry_(entry), words_(words), memory_(memory) {}
+  Rebuilder(const LoopEntry& entry, const int64_t* words, const LoopMemory& memory,
+            const std::set<int>& stored_cells)
+      : entry_(entry), words_(words), memory_(memory), stored_cells_(stored_cells) {}
 
   Ref build(const LoopValue& value) {
     switch (value.kind) {
@@ -67,9 +68,10 @@ class Rebuilder {
         if (value.kind == LoopKind::Rest) return checked(PyObject_GetIter(tuple.get()));
         return tuple;
       }
-      case LoopKind::Cell:
-        build(value.items[0]);  // not assigned to in loops: only its words are passed
-        return value.object ? Ref::borrow(value.object) : entry_.objects[static_cast<size_t>(value.index)];
+      case LoopKind::Cell: return cell(value);
+      case LoopKind::Function:
+        for (const LoopValue& cell : value.items) build(cell);
+        return entry_.objects[static_cast<size_t>(value.index)];
       case LoopKind::Range:
       case LoopKind::RangeIter: {
         Ref parts[3];
@@ -95,6 +97,14 @@ class Rebuilder {
     Tensor tensor = is_floating(dtype) ? Tensor::scalar(Scalar(std::bit_cast<double>(word)), dtype)
                                        : Tensor::scalar(Scalar(word), dtype);
     return make_numpy_scalar(tensor);
+  }
+
+  Ref cell(const LoopValue& value) {
+    Ref contents = build(value.items[0]);
+    if (value.object) return Ref::borrow(value.object);
+    const Ref& held = entry_.objects[static_cast<size_t>(value.index)];
+    if (stored_cells_.count(value.index) && PyCell_Set(held.get(), contents.get()) < 0) throw PythonError{};
+    return held;
   }
 
   Ref complex_number(bool of_numpy) {
@@ -164,6 +174,7 @@ class Rebuilder {
   const LoopEntry& entry_;
   const int64_t* words_;
   const LoopMemory& memory_;
+  const std::set<int>& stored_cells_;
   std::map<std::vector<int64_t>, Ref> views_;
 };
 
@@ -203,7 +214,7 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
   for (LoopFrame& frame : frames)
     for (std::vector<LoopValue>* values : {&frame.locals, &frame.stack})
       for (const LoopValue& value : *values)
-        if (value.kind == LoopKind::Const) loop->code.kept.push_back(Ref::borrow(value.object));
+        if (value.kind == LoopKind::Const || value.kind == LoopKind::Function) loop->code.kept.push_back(Ref::borrow(value.object));
   variant = std::make_shared<Variant>();
   variant->returns = true;
   variant->capture_ms = milliseconds_since(start);
@@ -227,12 +238,12 @@ void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const L
   const std::vector<int64_t>& appended = memory.appended();
   for (size_t at = 0; at < appended.size();) {
     const LoopCode::Append& one = loop.appended[static_cast<size_t>(appended[at])];
-    Ref value = Rebuilder(entry, appended.data() + at + 1, memory).build(one.value);
+    Ref value = Rebuilder(entry, appended.data() + at + 1, memory, loop.stored_cells).build(one.value);
     if (PyList_Append(entry.objects[static_cast<size_t>(one.list)].get(), value.get()) < 0)
       throw PythonError{};
     at += 1 + one.num_words;
   }
-  Rebuilder rebuilder(entry, words.data(), memory);
+  Rebuilder rebuilder(entry, words.data(), memory, loop.stored_cells);
   std::vector<Frame> frames;
   for (const LoopFrame& from : exit.frames) {
     Frame frame;

@@ -42,6 +42,8 @@ class LoopEntry {
   LoopValue integer(int64_t number);
   LoopValue complex_number(bool of_numpy, std::complex<double> number);
   LoopValue numpy_scalar(PyObject* object);
+  bool is_nested(PyObject* function) const;
+  LoopValue function(PyObject* object);
   LoopValue range_iterator(PyObject* object);
   LoopValue array(PyObject* object);
   LoopValue iterator(PyObject* object);
@@ -51,6 +53,9 @@ class LoopEntry {
   static constexpr int64_t kMaxIterated = 1 << 22;      // numbers of a list that is iterated over
   static constexpr int64_t kMaxOtherNumbers = 1 << 13;  // of other lists
   std::set<PyObject*> appended_;                        // lists
+
+  PyObject* globals_ = nullptr;
+  std::vector<PyObject*> functions_;  // being looked at
 
   std::vector<std::vector<int64_t>> vectors_;  // memory of lists
 };
