@@ -92,6 +92,14 @@ Tensor copy_around(const Tensor& base, const Shape& first, const Shape& part) {
 // No other tensor has this one's memory.
 bool is_sole_owner(const Tensor& tensor) { return tensor.impl().use_count() == 1 && tensor.storage().use_count() == 1; }
 
+bool is_same_type(const ir::Value& a, const ir::Value& b) {
+  const ops::TensorType &x = a.tensor(), &y = b.tensor();
+  if (x.dtype != y.dtype || x.shape.size() != y.shape.size()) return false;
+  for (size_t d = 0; d < x.shape.size(); ++d)
+    if (!sym_known_equal(x.shape[d], y.shape[d])) return false;
+  return true;
+}
+
 int vector_bytes_of(const CompileOptions& options) {
   return options.vector_bytes > 0 ? options.vector_bytes : runtime::host_vector_bytes();
 }
@@ -160,6 +168,7 @@ class Planner {
         plan_.write_backs_.push_back({write.input, slot_of(update->second.source), update->second.starts});
     }
     find_last_uses();
+    find_overwritten_operands();
     find_taken_bases();
     plan_.num_slots_ = static_cast<int>(slots_.size());
     plan_in_place(plan_.steps_, plan_.write_backs_, plan_.output_slots_, static_cast<int>(graph_.inputs().size()), plan_.num_slots_);
@@ -232,6 +241,9 @@ class Planner {
         step.outputs.push_back(
             {slot_of(buffer.value), buffer.dtype, planned_shape(buffer.value->tensor().shape)});
     }
+    if (group.roots.size() == 1)
+      for (const Buffer& buffer : nest.buffers)
+        if (!buffer.written && is_same_type(*buffer.value, *group.roots[0])) step.like_output.push_back(slot_of(buffer.value));
     plan_.modules_.push_back(loaded.module);
     plan_.kernels_.push_back({nest.name, printed.body, is_new ? loaded.compile_ms : 0,
                               !is_new || std::string_view(loaded.origin) != "compiled"});
@@ -355,11 +367,18 @@ class Planner {
     }
   }
 
+  // A kernel may write its result over an operand that it reads at the same positions and nothing reads later.
+  void find_overwritten_operands() {
+    for (PlanStep& step : plan_.steps_) {
+      if (!step.kernel || step.outputs.size() != 1) continue;
+      for (const int slot : step.like_output)
+        if (contains(step.released, slot) && !contains(step.reads_elsewhere, slot)) step.outputs[0].over = slot;
+    }
+  }
+
   // An update may write to its base's memory if nothing reads the base later but the kernel that writes the part.
   void find_taken_bases() {
-    const auto releases = [](const PlanStep& step, int slot) {
-      return std::find(step.released.begin(), step.released.end(), slot) != step.released.end();
-    };
+    const auto releases = [](const PlanStep& step, int slot) { return contains(step.released, slot); };
     for (size_t s = 0; s < plan_.steps_.size(); ++s) {
       PlanStep& step = plan_.steps_[s];
       if (step.is_update) {
@@ -466,13 +485,18 @@ void Plan::write_back(const std::vector<Tensor>& inputs, const Run& run, std::ve
   }
 }
 
+Tensor Plan::room_for(const PlannedOutput& output, const Run& run) {
+  if (output.home >= 0 && run.at_home) return run.slots[static_cast<size_t>(output.home)];
+  if (output.over >= 0) {
+    const Tensor& operand = run.slots[static_cast<size_t>(output.over)];
+    if (is_sole_owner(operand) && is_contiguous(operand.shape(), operand.strides())) return operand;
+  }
+  return Tensor::empty(output.shape.evaluate(run.symbols), output.dtype);
+}
+
 void Plan::run_kernel(const PlanStep& step, Run& run) const {
   std::vector<Tensor>& slots = run.slots;
-  for (const PlannedOutput& output : step.outputs) {
-    slots[static_cast<size_t>(output.slot)] = output.home >= 0 && run.at_home
-                                                  ? slots[static_cast<size_t>(output.home)]
-                                                  : Tensor::empty(output.shape.evaluate(run.symbols), output.dtype);
-  }
+  for (const PlannedOutput& output : step.outputs) slots[static_cast<size_t>(output.slot)] = room_for(output, run);
   constexpr size_t kFew = 32;
   void* few[kFew];
   std::vector<void*> many;

@@ -1,6 +1,7 @@
 // A graph as a list of steps over slots: what CompiledGraph::run executes.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct PlannedOutput {
   DType dtype;
   PlannedShape shape;
   int home = -1;  // the input that it is written back to, and whose memory it may take at once
+  int over = -1;  // an operand of this type that nothing uses later: its memory, where no other tensor has it
 };
 
 // Elements of the last dimension, from `first` on.
@@ -41,6 +43,7 @@ struct PlanStep {
   std::vector<PlannedOutput> outputs;  // allocated before it runs
   std::vector<const void*> functions;
   std::vector<int> reads_elsewhere;  // at other positions than the kernel writes
+  std::vector<int> like_output;      // operands of the type of its one output
   // … or an operator call.
   const ir::Node* node = nullptr;
   ops::Attrs attrs;
@@ -79,6 +82,8 @@ struct PlannedWriteBack {
 // (is_over_base, home, is_home). `num_inputs`: the slots of the inputs are the first.
 void plan_in_place(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs, const std::vector<int>& output_slots,
                    int num_inputs, int num_slots);
+
+inline bool contains(const std::vector<int>& slots, int slot) { return std::find(slots.begin(), slots.end(), slot) != slots.end(); }
 
 struct SymbolSource {
   int symbol;
@@ -120,6 +125,7 @@ class Plan {
     bool at_home;
   };
   bool may_write_homes(const std::vector<Tensor>& inputs) const;
+  static Tensor room_for(const PlannedOutput& output, const Run& run);
   void run_kernel(const PlanStep& step, Run& run) const;
   void run_update(const PlanStep& step, Run& run) const;
   bool replace_in_place(const PlanStep& step, Run& run) const;

@@ -9,8 +9,6 @@
 namespace weft::codegen {
 namespace {
 
-bool contains(const std::vector<int>& slots, int slot) { return std::find(slots.begin(), slots.end(), slot) != slots.end(); }
-
 class InPlace {
  public:
   InPlace(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs, const std::vector<int>& output_slots,

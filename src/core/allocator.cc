@@ -37,7 +37,8 @@ size_t round_to_class(size_t nbytes) {
   return (nbytes + step - 1) / step * step;
 }
 
-void* system_allocate(size_t capacity) {
+// `nbytes`: what is asked for now, of `capacity`.
+void* system_allocate(size_t capacity, size_t nbytes) {
   if (capacity < kMapThreshold) return std::aligned_alloc(kAlignment, capacity);
   // Mapped with room to align to a huge page; what is before and after is given back at once.
   const size_t mapped = capacity + kHugePage;
@@ -50,7 +51,8 @@ void* system_allocate(size_t capacity) {
     munmap(reinterpret_cast<void*>(aligned + capacity), begin + mapped - aligned - capacity);
   }
   void* data = reinterpret_cast<void*>(aligned);
-  madvise(data, capacity, MADV_HUGEPAGE);
+  // A last huge page of which little is used would be memory for nothing.
+  madvise(data, std::min(capacity, (nbytes + kHugePage / 4) / kHugePage * kHugePage), MADV_HUGEPAGE);
   return data;
 }
 
@@ -91,10 +93,10 @@ class Allocator {
         return kept;
       }
     }
-    void* data = size ? system_allocate(size) : nullptr;
+    void* data = size ? system_allocate(size, nbytes) : nullptr;
     if (!data && size) {
       empty_cache();
-      data = system_allocate(size);
+      data = system_allocate(size, nbytes);
     }
     if (!data) {
       throw_error(ErrorKind::Memory, fmt::format("allocate: {} bytes ({:.2f} GiB) cannot be allocated",

@@ -128,6 +128,54 @@ TEST(InPlace, GivesWhatTheInterpreterGives) {
   for (const char* text : kGraphs) expect_same(text, {sample(shape_of_inputs(text), DType::F64, 1), sample(shape_of_inputs(text), DType::F64, 2)});
 }
 
+// Kernels over a product that nothing else needs, and over products that they read elsewhere too or that are results.
+const char* const kOverwritten[] = {
+    R"(graph scaled(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = neg(%1)
+  return %2
+}
+)",
+    R"(graph mirrored(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = permute(%1) {dims=[1, 0]}
+  %3: f64[40, 40] = add(%1, %2)
+  return %3
+}
+)",
+    R"(graph centered(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 1] = sum(%1) {dim=[1], keepdim=true}
+  %3: f64[40, 40] = sub(%1, %2)
+  return %3
+}
+)",
+    R"(graph kept(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = neg(%1)
+  return %1, %2
+}
+)",
+    R"(graph viewed(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = matmul(%1, %1)
+  %3: f64[1, 40] = slice(%1) {dim=0, start=3, stop=4, step=1}
+  %4: f64[40, 40] = mul(%1, %3)
+  %5: f64[40, 40] = sub(%2, %4)
+  return %5
+}
+)",
+};
+
+TEST(InPlace, OperandsThatNothingElseNeeds) {
+  for (const char* text : kOverwritten) expect_same(text, {sample({40, 40}, DType::F64, 3)});
+  const auto compiled = compile(ir::parse_graph(kOverwritten[0]));
+  const Tensor a = sample({40, 40}, DType::F64, 3);
+  const auto requests = allocator_stats().num_requests;
+  compiled->run({a});
+  EXPECT_EQ(allocator_stats().num_requests - requests, 1);
+}
+
 TEST(InPlace, InputsThatShareMemory) {
   for (const std::string text : {kGraphs[0], kGraphs[1], kGraphs[2], kGraphs[3], kGraphs[4], kGraphs[7]}) {
     SCOPED_TRACE(text);
