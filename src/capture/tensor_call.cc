@@ -77,7 +77,8 @@ bool is_constant(PyObject* object) {
 }
 
 // A tree of tuples, lists and dicts: its tensors in order, and a structure with None in their places. A structure is
-// hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("=", type, value, sign) for constants.
+// hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("n", type, items…) for named tuples,
+// ("=", type, value, sign) for constants.
 // NotImplementedError for anything else.
 class Flattener {
  public:
@@ -93,6 +94,13 @@ class Flattener {
       const Ref list = checked(PyList_New(0));
       append(list, checked(PyUnicode_FromString(PyTuple_CheckExact(object) ? "(" : "[")));
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) append(list, flatten(PySequence_Fast_GET_ITEM(object, i), depth + 1));
+      return checked(PyList_AsTuple(list.get()));
+    }
+    if (PyTuple_Check(object) && PyObject_HasAttrString(object, "_fields")) {
+      const Ref list = checked(PyList_New(0));
+      append(list, checked(PyUnicode_FromString("n")));
+      append(list, Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object))));
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) append(list, flatten(PyTuple_GET_ITEM(object, i), depth + 1));
       return checked(PyList_AsTuple(list.get()));
     }
     if (PyDict_CheckExact(object)) {
@@ -128,13 +136,14 @@ Ref unflatten(PyObject* structure, const std::vector<Tensor>& tensors, size_t& n
       if (PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(structure, i), unflatten(PyTuple_GET_ITEM(structure, i + 1), tensors, next).get()) < 0) throw PythonError{};
     return dict;
   }
-  Ref items = checked(kind == '(' ? PyTuple_New(size - 1) : PyList_New(size - 1));
-  for (Py_ssize_t i = 1; i < size; ++i) {
+  const Py_ssize_t first = kind == 'n' ? 2 : 1;
+  Ref items = checked(kind == '[' ? PyList_New(size - first) : PyTuple_New(size - first));
+  for (Py_ssize_t i = first; i < size; ++i) {
     PyObject* item = unflatten(PyTuple_GET_ITEM(structure, i), tensors, next).release();
-    if (kind == '(') PyTuple_SET_ITEM(items.get(), i - 1, item);
-    else PyList_SET_ITEM(items.get(), i - 1, item);
+    if (kind == '[') PyList_SET_ITEM(items.get(), i - first, item);
+    else PyTuple_SET_ITEM(items.get(), i - first, item);
   }
-  return items;
+  return kind == 'n' ? checked(PyObject_Call(PyTuple_GET_ITEM(structure, 1), items.get(), nullptr)) : items;
 }
 
 ErrorKind kind_of(PyObject* exception) {

@@ -214,3 +214,44 @@ def test_functions_compile():
     compiled = weft.compile(program)
     for _ in range(2):
         numpy.testing.assert_allclose(compiled(x, y).numpy(), expected.numpy(), rtol=1e-14)
+
+
+WHOLE = [
+    *(f"np.linalg.matrix_norm(m, ord={ord!r}, keepdims={keep})" for ord in ("fro", "nuc", 1, -1, 2, -2) for keep in (0, 1)),
+    "np.linalg.matrix_norm(c, ord=float('inf'))",
+    "np.linalg.matrix_norm(c, ord=-float('inf'), keepdims=True)",
+    *(f"np.linalg.vector_norm(m, axis=(0, 2), ord={ord}, keepdims=True)" for ord in (0, 1, 2, 3.5, "float('inf')")),
+    "np.linalg.vector_norm(c, axis=(0, 1), ord=-float('inf'))",
+    "np.linalg.vector_norm(c, ord=1)",
+    "np.linalg.pinv(m)",
+    "np.linalg.pinv(c)",
+    "np.linalg.pinv(np.ones_like(m), rtol=1e-6)",
+    "np.linalg.matrix_rank(m)",
+    "np.linalg.matrix_rank(np.ones_like(c), rtol=1e-6)",
+    "np.linalg.slogdet(s)",
+    "np.linalg.eigh(np.matmul(s, np.matrix_transpose(s)))[0]",
+    "np.fft.fftshift(m)",
+    "np.fft.ifftshift(c, axes=(0, 2))",
+    "np.fft.ifftshift(m, axes=-1)",
+    "np.meshgrid(s[0, 0], s[0, 1, :2], m[0, 0, :1])",
+    "np.meshgrid(s[0, 0], s[0, 1, :2], indexing='ij')",
+    "np.meshgrid(s[0, 0])",
+    "np.round(c)",
+]
+
+
+@pytest.mark.parametrize("call", WHOLE)
+def test_functions_are_one_graph(call):
+    rng = numpy.random.default_rng(0)
+    m = rng.integers(-9, 9, (2, 4, 3)) / 4.0
+    arrays = {"m": m, "c": m + 1j * m[::-1], "s": m[:, :3] + 3 * numpy.eye(3)}
+    program = eval(f"lambda np, m, c, s: {call}")
+    expected = program(numpy, **arrays)
+    compiled = weft.compile(lambda m, c, s: program(np, m, c, s), fullgraph=True)
+    tensors = {name: weft.from_numpy(array) for name, array in arrays.items()}
+    for actual in (program(np, **tensors), compiled(**tensors)):
+        if isinstance(expected, tuple):
+            assert len(actual) == len(expected) and getattr(actual, "_fields", None) == getattr(expected, "_fields", None)
+        for a, e in zip(actual, expected) if isinstance(expected, tuple) else [(actual, expected)]:
+            assert a.numpy().dtype == e.dtype and tuple(a.shape) == e.shape
+            numpy.testing.assert_allclose(a.numpy(), e, rtol=1e-12, atol=1e-12)

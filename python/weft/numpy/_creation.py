@@ -82,7 +82,15 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
 
 def meshgrid(*arrays, indexing="xy"):
-    return tuple(from_array([grid.copy() for grid in numpy.meshgrid(*to_array(arrays), indexing=indexing)]))
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: expected indexing to be 'xy' or 'ij', got {indexing!r}")
+    vectors = [tensor(array).reshape([-1]) for array in arrays]
+    place = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        place[:2] = [1, 0]
+    shape = [vectors[place.index(d)].shape[0] for d in range(len(vectors))]
+    alone = [[size if d == at else 1 for d, size in enumerate(shape)] for at in place]
+    return tuple(x.reshape(sizes).expand(shape).clone() for x, sizes in zip(vectors, alone))
 
 
 def tril(x, /, *, k=0):

@@ -172,7 +172,7 @@ def round(x, /, decimals=0):
     x = _tensor(x)
     if decimals == 0:
         if _kind(x) == "c":
-            return _weft.from_numpy(_numpy.round(x.numpy()))
+            return _weft.complex(_weft.rint(_weft.real(x)), _weft.rint(_weft.imag(x)))
         return x.clone() if _kind(x) in "iub" else _weft.rint(x)
     return _weft.from_numpy(_numpy.asarray(_numpy.round(x.numpy(), decimals)))
 

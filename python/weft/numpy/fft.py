@@ -6,7 +6,7 @@ import numpy
 
 import weft
 
-from ._convert import kind, on_cpu, tensor, through_numpy, to_dtype
+from ._convert import axes_of, kind, on_cpu, tensor, through_numpy, to_dtype
 
 # The norm attribute of weft's operators: n to the power of -norm / 2.
 _FORWARD = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
@@ -124,7 +124,21 @@ irfftn, irfft2 = (
     _along_several(name, _to_real, _inverse, axes, half=True)
     for name, axes in (("irfftn", None), ("irfft2", (-2, -1)))
 )
-fftshift, ifftshift = through_numpy(numpy.fft.fftshift), through_numpy(numpy.fft.ifftshift)
+
+
+def _shift(name, steps):
+    def function(x, /, *, axes=None):
+        x = tensor(x)
+        along = axes_of(axes, x.ndim)
+        return weft.roll(x, [steps(x.shape[axis]) for axis in along], along)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"numpy.fft.{name} on tensors."
+    return function
+
+
+fftshift = _shift("fftshift", lambda size: size // 2)
+ifftshift = _shift("ifftshift", lambda size: -(size // 2))
 
 
 def _frequencies(function, n, d, dtype, device):

@@ -5,7 +5,7 @@ from numpy.linalg import _linalg
 
 import weft
 
-from ._convert import axes_of, inexact, kind, promoted, tensor, through_numpy, to_dtype
+from ._convert import axes_of, inexact, kind, numpy_dtype, promoted, tensor, through_numpy, to_dtype
 
 
 def matmul(x1, x2, /):
@@ -115,14 +115,54 @@ def matrix_power(x, n, /):
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     x = inexact(x)
     axes = axes_of(axis, x.ndim)
-    if kind(x) == "c" or len(axes) > 1 and ord != 2:
-        return through_numpy(numpy.linalg.vector_norm)(x, axis=axis, keepdims=keepdims, ord=ord)
-    return weft.vector_norm(x, float(ord), axes, keepdims)
+    if kind(x) == "c":
+        x = weft.abs(x)
+    if len(axes) < 2 or ord == 2:
+        return weft.vector_norm(x, float(ord), axes, keepdims)
+    others = [d for d in range(x.ndim) if d not in axes]
+    flat = x.permute(others + axes).reshape([x.shape[d] for d in others] + [-1])
+    norms = weft.vector_norm(flat, float(ord), [-1], False)
+    return norms.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]) if keepdims else norms
 
 
-matrix_norm = through_numpy(numpy.linalg.matrix_norm)
-matrix_rank = through_numpy(numpy.linalg.matrix_rank)
-pinv = through_numpy(numpy.linalg.pinv)
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    x = inexact(x)
+    largest, axes = (weft.amax if ord in (1, 2, numpy.inf) else weft.amin), [x.ndim - 2, x.ndim - 1]
+    if not _usable(x, square=False) or ord not in ("fro", "nuc", 1, -1, 2, -2, numpy.inf, -numpy.inf):
+        return through_numpy(numpy.linalg.matrix_norm)(x, keepdims=keepdims, ord=ord)
+    if ord == "fro":
+        return vector_norm(x, axis=tuple(axes), keepdims=keepdims)
+    if ord in ("nuc", 2, -2):
+        values = weft.svdvals(x)
+        norms = weft.sum(values, [-1]) if ord == "nuc" else largest(values, [-1])
+    else:
+        sums = weft.sum(weft.abs(x), [-2 if ord in (1, -1) else -1])
+        norms = largest(sums, [-1])
+    return norms.reshape([*norms.shape, 1, 1]) if keepdims else norms
+
+
+def matrix_rank(x, /, *, rtol=None):
+    x = inexact(x)
+    if not _usable(x, square=False):
+        return through_numpy(numpy.linalg.matrix_rank)(x, rtol=rtol)
+    values = weft.svdvals(x)
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * numpy.finfo(numpy_dtype(values.dtype)).eps
+    limit = weft.amax(values, [-1], True) * (rtol.reshape([*rtol.shape, 1]) if isinstance(rtol, weft.Tensor) else rtol)
+    return weft.sum((values > limit).to(weft.int64), [-1])
+
+
+def pinv(x, /, *, rtol=None):
+    x = inexact(x)
+    if not _usable(x, square=False) or isinstance(rtol, weft.Tensor):
+        return through_numpy(numpy.linalg.pinv)(x, rtol=rtol)
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * numpy.finfo(numpy_dtype(x.dtype)).eps
+    u, values, vh = weft.svd(x, False)
+    kept = values > weft.amax(values, [-1], True) * rtol
+    inverse = weft.where(kept, 1 / values, weft.zeros_like(values))
+    scaled = _conjugate_transpose(u) * inverse.reshape([*inverse.shape, 1])
+    return weft.matmul(_conjugate_transpose(vh), scaled)
 
 
 def __getattr__(name):
