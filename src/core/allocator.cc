@@ -27,6 +27,7 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kMapThreshold = size_t{4} << 20;
+constexpr size_t kLooseFit = size_t{1} << 20;
 
 // 0 when the class does not fit a size_t.
 size_t round_to_class(size_t nbytes) {
@@ -158,9 +159,9 @@ class Allocator {
     stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
   }
 
-  // A kept block of this class or, for mapped blocks, of one up to a quarter larger.
+  // A kept block of this class or, for large ones, of one up to a quarter larger.
   void* take(size_t size, size_t* capacity) {
-    const size_t largest = size < kMapThreshold ? size : size + size / 4;
+    const size_t largest = size < kLooseFit ? size : size + size / 4;
     for (auto it = free_.lower_bound(size); it != free_.end() && it->first <= largest; ++it) {
       if (it->second.empty()) continue;
       void* data = it->second.back();
