@@ -43,6 +43,7 @@ V reduce(Evaluator& ev, const char* method, const CallArgs& args) {
 V accumulate(Evaluator& ev, std::string_view ufunc, const CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "array, axis, dtype, out");
   if (given(ev, bound[3])) graph_break("accumulate() with out=");
+  if (as_tensor(ev, bound[0]).dim() == 0) graph_break("accumulate() of a scalar");
   const V axis = bound[1] ? bound[1] : int_value(0);
   if (ufunc == "add" || ufunc == "multiply") {
     CallArgs scan;
@@ -84,6 +85,7 @@ V round(Evaluator& ev, CallArgs& args) {
     copied->f_order = x->f_order;
     return copied;
   }
+  if (dtype == DType::Bool && decimals != 0) graph_break("round() of truth values to digits");
   if (decimals == 0) return numpy_pointwise(ev, "rint", {x});
   if (decimals > 22 || decimals < -22) graph_break("round() to many decimals");
   double power = 1;

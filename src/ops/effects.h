@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "ops/registry.h"
@@ -16,7 +17,9 @@ std::span<const size_t> written_operands(const OpDef& op);
 inline bool has_side_effects(const OpDef& op) { return !written_operands(op).empty(); }
 // What raises for some values is computed even where nobody takes the result: NumPy raises there.
 inline bool refuses_by_value(const OpDef& op) {
-  return op.name == "require" || op.name == "inv" || op.name == "solve" || op.name == "cholesky";
+  for (const std::string_view name : {"require", "inv", "solve", "cholesky", "gather", "gather_nd", "scatter_nd"})
+    if (op.name == name) return true;
+  return false;
 }
 
 }  // namespace weft::ops
