@@ -23,6 +23,9 @@ class LoopTypes {
     result.builtins = from.builtins.get();
     result.ip = from.ip;
     globals_ = result.globals;
+    for (int slot : slots_appended_to(*from.code, from.ip))
+      if (const V& value = from.locals[static_cast<size_t>(slot)]; value && value->kind == Kind::List)
+        appended_.insert(value.get());
     for (size_t i = 0; i < from.locals.size(); ++i) {
       const bool live = from.locals[i] && from.code->is_live(from.ip, static_cast<int>(i));
       result.locals.push_back(live ? type(from.locals[i]) : LoopValue());
@@ -39,6 +42,7 @@ class LoopTypes {
 
  private:
   LoopValue type(const V& value) {
+    LoopValue appended;
     switch (value->kind) {
       case Kind::Lazy:
       case Kind::Const: return entry.classify(value->object.get());
@@ -55,6 +59,14 @@ class LoopTypes {
         for (const V& item : value->items) items.push_back(type(item));
         return loop_tuple(std::move(items));
       }
+      case Kind::List:
+        if (!appended_.count(value.get())) {
+          if (LoopValue list = numbers(value); list.kind == LoopKind::Vector) return list;
+          break;
+        }
+        appended.kind = LoopKind::Appended;
+        appended.index = number_of(value);
+        return appended;
       case Kind::Cell:
       case Kind::Function:
         if (std::optional<LoopValue> held = nested(value)) return *held;
@@ -148,7 +160,7 @@ class LoopTypes {
     result.kind = LoopKind::Vector;
     result.dtype = kinds.count(LoopKind::Float) ? DType::F64 : DType::I64;
     result.index = static_cast<int>(entry.arrays.size());
-    entry.arrays.push_back({result.dtype, 1, 1, false, {}});
+    entry.arrays.push_back({result.dtype, 1, 1, sequence->kind == Kind::List, {}});
     entry.array_objects.emplace_back();
     return result;
   }
@@ -175,6 +187,7 @@ class LoopTypes {
   }
 
   PyObject* globals_ = nullptr;
+  std::set<const Value*> appended_;  // lists
   std::set<const Value*> open_;  // cells being looked into
   std::unordered_map<const Value*, size_t> numbers_;
   std::unordered_map<const Value*, int> arrays_;

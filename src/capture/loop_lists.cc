@@ -56,12 +56,10 @@ void LoopBuilder::append(const LoopValue& list, const LoopValue& value) {
 
 // ---- at the entry ----
 
-// The lists among the locals with which the loop does nothing but append.
-void LoopEntry::find_appended(const Frame& frame) {
-  const Code& code = *frame.code;
-  const int end = loop_end(code, frame.ip);
+std::vector<int> slots_appended_to(const Code& code, int head) {
+  const int end = loop_end(code, head);
   std::map<int, bool> only_appends;
-  for (int i = frame.ip; i < end; ++i) {
+  for (int i = head; i < end; ++i) {
     const Instruction& in = code.instructions[static_cast<size_t>(i)];
     if (in.op == Op::StoreFast || in.op == Op::DeleteFast) only_appends[in.arg] = false;
     if (in.op != Op::LoadFast) continue;
@@ -71,9 +69,16 @@ void LoopEntry::find_appended(const Frame& frame) {
     auto [found, is_new] = only_appends.try_emplace(in.arg, appends);
     found->second = found->second && appends;
   }
-  for (const auto& [slot, appends] : only_appends) {
+  std::vector<int> slots;
+  for (const auto& [slot, appends] : only_appends)
+    if (appends) slots.push_back(slot);
+  return slots;
+}
+
+void LoopEntry::find_appended(const Frame& frame) {
+  for (int slot : slots_appended_to(*frame.code, frame.ip)) {
     PyObject* o = frame.locals[static_cast<size_t>(slot)].get();
-    if (appends && o && PyList_CheckExact(o)) appended_.insert(o);
+    if (o && PyList_CheckExact(o)) appended_.insert(o);
   }
 }
 

@@ -15,6 +15,9 @@
 
 namespace weft::capture {
 
+// The locals with which the loop does nothing but append to them.
+std::vector<int> slots_appended_to(const Code& code, int head);
+
 // What a loop sees of a frame: types, the words of what varies, arrays.
 class LoopEntry {
  public:

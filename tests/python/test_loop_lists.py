@@ -281,3 +281,57 @@ def test_does_what_python_does(case):
         mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
         check_equal(outcome(compiled, mine), outcome(program, theirs))
         check_equal(mine, theirs)
+
+
+def roots(targets):
+    def value(x, c):
+        return x * x * x - x - c
+
+    out = []
+    for c in targets:
+        low, high = 1.0, 2.0
+        while high - low > 1e-10:
+            middle = (low + high) / 2
+            if value(middle, c) > 0:
+                high = middle
+            else:
+                low = middle
+        out.append(low)
+    return out
+
+
+def run_lengths(x):
+    values, lengths = [], []
+    i = 0
+    while i < len(x):
+        j = i
+        while j < len(x) and x[j] == x[i]:
+            j += 1
+        values.append(int(x[i]))
+        lengths.append(j - i)
+        i = j
+    return values, lengths
+
+
+def coins(total):
+    ways = [1] + [0] * total
+    kinds = [1, 5, 10, 25]
+    k = 0
+    while k < len(kinds):
+        for c in range(kinds[k], total + 1):
+            ways[c] += ways[c - kinds[k]]
+        k += 1
+    return ways
+
+
+@pytest.mark.parametrize(
+    "function, arguments",
+    [(roots, (np.linspace(0.1, 0.9, 40),)), (run_lengths, (np.repeat(np.arange(30) % 3, 3),)), (coins, (60,))],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_lists_made_right_before_the_loop(function, arguments):
+    compiled = weft.compile(function)
+    for _ in range(2):
+        check_equal(compiled(*arguments), function(*arguments))
+    breaks = weft.compiler.explain(function)(*arguments).breaks
+    assert not breaks, [str(found) for found in breaks]
