@@ -71,8 +71,9 @@ LoopOutcome LoopPace::arrive(State& state, int64_t captures, Loops& loops, Ref& 
                                std::chrono::duration<double, std::micro>(Clock::now() - head.last).count());
   }
   const bool decided = head.in_python || (head.python_rounds >= kProbes && head.segment_rounds >= kProbes);
-  if (!decided && head.python_rounds < kProbes) {
-    const LoopOutcome outcome = run_rounds(state, head, kProbes, loops, result, report);
+  // In turn with segments, because there may be more or less to do from round to round.
+  if (!decided && head.python_rounds < kProbes && head.python_rounds <= head.segment_rounds) {
+    const LoopOutcome outcome = run_rounds(state, head, 1, loops, result, report);
     if (outcome != LoopOutcome::NotEntered) return outcome;
   }
   const bool was_in_python = head.in_python;
