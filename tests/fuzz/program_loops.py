@@ -4,7 +4,7 @@ import random
 
 from program_values import Argument, Number, Program
 
-LOOP_DTYPES = ["float64", "float64", "float64", "float32", "int64", "int64", "int32", "int8", "uint8", "bool", "uint64", "int16"]
+LOOP_DTYPES = ["float64", "float64", "float64", "float32", "int64", "int64", "int32", "int8", "uint8", "bool", "uint64", "int16", "float16", "complex128"]
 RANGES = ["n", "len(a)", "1, n", "1, n - 1", "n - 1, -1, -1", "0, n, 2", "A.shape[0]", "20", "k, n", "n, 0, -3", "n % 4", "2 * n", "0"]
 
 
@@ -44,7 +44,7 @@ class LoopGenerator:
     def position(self):
         if self.loops and self.chance(0.75):
             name = self.pick(self.loops)
-            return self.pick([name, name, name, f"{name} - 1", f"{name} + 1", f"-{name}", f"{name} % 5", f"2 * {name}", f"{name} // 2"])
+            return self.pick([name, name, name, f"{name} - 1", f"{name} + 1", f"-{name}", f"{name} % 5", f"2 * {name}", f"{name} // 2", f"I[{name}]", f"I[{name} - 1]"])
         return self.pick(["0", "-1", "k", "1", self.integer(1)])
 
     def element(self):
@@ -55,6 +55,7 @@ class LoopGenerator:
                 f"A[{self.position()}, {self.position()}]",
                 f"A[{self.position()}][{self.position()}]",
                 f"a[{self.position()}]",
+                f"a[I[{self.position()}]]",
             ]
         )
 
@@ -90,7 +91,7 @@ class LoopGenerator:
     def slice_statement(self):
         place = self.position()
         # A sum of floating-point numbers has no promised order.
-        if any("float" in dtype for dtype in self.dtypes):
+        if any(dtype.startswith(("float", "complex")) for dtype in self.dtypes):
             sums = [f"s += A[{place}].min()", f"s = s + np.sum(a[{place}:n] > b[{place}:n])"]
         else:
             sums = [f"s += A[{place}].sum()", f"s = s + np.sum(a[{place}:n] * b[{place}:n])"]
@@ -104,6 +105,10 @@ class LoopGenerator:
                 f"t = A[{place}].max()",
                 f"A[{place}, 1:] = A[{place}, :-1]",
                 "a[1:n] = a[0:n - 1]",
+                f"A[{place}] = A[{place}][::-1]",
+                f"a[I[{place}:]] = {self.pick(['k', 'x', '1'])}",
+                f"a[I] += {self.pick(['k', '1'])}",
+                f"t = A[I[{place}], {self.position()}] - a[I][{self.position()}]",
                 f"A[{place}] = a[:A.shape[1]]",
                 f"row = A[{place}]\n{'    ' * self.indent}row[{self.position()}] = {self.number(1)}",
                 f"A[{place}] = np.where(A[{place}] > 0, A[{place}], 1)",
@@ -172,7 +177,7 @@ class LoopGenerator:
         else:
             self.emit(f"{name} = 0")
             self.emit(f"while {name} < n{' and ' + self.condition(1) if self.chance(0.5) else ''}:")
-            self.emit(f"    {name} += 1")
+            self.emit(f"    {name} += {self.pick(['1', '1', '1', '2', 'max(k, 1)'])}")
         self.loops.append(name)
         self.block(1, 4, True)
         self.loops.pop()
@@ -182,7 +187,7 @@ class LoopGenerator:
         self.depth -= 1
 
     def generate(self):
-        self.emit("a, b, A, n, k, x = a0, a1, a2, a3, a4, a5")
+        self.emit("a, b, A, n, k, x, I = a0, a1, a2, a3, a4, a5, np.abs(a6) % max(len(a0), 1)")
         self.emit(f"s, t = {self.pick(['0', '0.0', '1', 'x', 'a[0]'])}, {self.pick(['1.0', '2', 'x'])}")
         for _ in range(self.random.randint(1, 2)):
             self.loop()
@@ -201,7 +206,7 @@ class LoopGenerator:
         second = Argument("float64", (), "C", False, 0, same_as=0) if self.chance(0.1) else array(self.dtypes[1], (length or rows,))
         numbers = [str(self.random.randint(0, 24)), str(self.random.randint(-3, 9))]
         x = self.pick(["1.5", "2", "-0.5", "0", "np.float64(2.5)", "np.float32(0.5)", "np.int64(3)", "True", "2**40", "np.int8(100)", "nan", "0.0"])
-        return [first, second, array(self.dtypes[2], (rows, columns)), *map(Number, [*numbers, x])]
+        return [first, second, array(self.dtypes[2], (rows, columns)), *map(Number, [*numbers, x]), array("int64", (rows,))]
 
 
 def generate(seed):
