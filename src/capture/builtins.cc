@@ -215,6 +215,13 @@ V builtin_complex(Evaluator& ev, CallArgs& args) {
   return fold(ev, "builtins", "complex", args);
 }
 
+// A graph gives up where the number is none that 64 bits hold: Python has integers of any size, and exceptions.
+V truncated(const Tensor& number) {
+  const Tensor x = cast_to(number, DType::F64);
+  const Tensor fits = ops::call1("lt", {ops::call1("abs", {x}), Tensor::scalar(Scalar(0x1p63), DType::F64)});
+  return data_scalar(cast_to(ops::call1("require", {x, fits}), DType::I64), WeakKind::Int);
+}
+
 V builtin_int(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 2);
   if (args.args.size() == 1) {
@@ -224,6 +231,8 @@ V builtin_int(Evaluator& ev, CallArgs& args) {
         (is_integral(value->tensor.dtype()) || value->tensor.dtype() == DType::Bool) &&
         value->tensor.dtype() != DType::U64)
       return single_element(ev, value, DType::I64, WeakKind::Int);
+    const bool is_float = (value->kind == Kind::Array && value->tensor.dim() == 0) || (value->kind == Kind::Scalar && value->weak == WeakKind::Float);
+    if (is_float && is_floating(value->tensor.dtype())) return truncated(value->tensor);
     if (value->kind == Kind::Array || value->kind == Kind::Scalar) graph_break("int() of a computed number");
   }
   return fold(ev, "builtins", "int", args);

@@ -60,6 +60,7 @@ bool ensure_ready() {
   register_numpy_sorting();
   register_numpy_fft();
   register_numpy_making();
+  register_numpy_memory();
   register_error_state();
   register_numpy_index();
   register_weft_tensors();

@@ -25,6 +25,16 @@ V method(const V& self, const V& function) {
   return value;
 }
 
+Ref docstring_of(PyCodeObject* code) {
+  PyObject* constants = code->co_consts;
+#ifdef CO_HAS_DOCSTRING
+  const bool has_one = (code->co_flags & CO_HAS_DOCSTRING) != 0;
+#else
+  const bool has_one = PyTuple_GET_SIZE(constants) > 0 && PyUnicode_Check(PyTuple_GET_ITEM(constants, 0));
+#endif
+  return Ref::borrow(has_one ? PyTuple_GET_ITEM(constants, 0) : Py_None);
+}
+
 bool is_data_descriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
 
 }  // namespace
@@ -257,6 +267,9 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       graph_break(fmt::format("attribute '{}' of an array", text));
     }
     case Kind::Tensor: return tensor_attribute(*this, owner, utf8(name));
+    case Kind::Opaque:
+      if (V flag = flags_attribute(*this, owner, utf8(name))) return flag;
+      break;
     case Kind::Tuple:
       if (owner->object_type) {
         if (V field = named_tuple_field(owner, name)) return field;
@@ -296,6 +309,7 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       break;
     case Kind::Function:
       if (utf8(name) == "__name__") return const_value(Ref::borrow(reinterpret_cast<PyCodeObject*>(owner->object.get())->co_name));
+      if (utf8(name) == "__doc__") return const_value(docstring_of(reinterpret_cast<PyCodeObject*>(owner->object.get())));
       break;
     case Kind::Method:
       if (utf8(name) == "__self__") return owner->items[0];
@@ -317,6 +331,7 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     owner->attributes[at] = value;
     return;
   }
+  refuse_new_layout(owner, utf8(name));
   if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
   if (PyObject* method = as_object ? nullptr : python_method(owner, "__setattr__")) {
     call_method_now(owner, method, {const_value(Ref::borrow(name)), value});

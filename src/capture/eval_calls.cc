@@ -471,7 +471,8 @@ V Evaluator::call(const V& callable, CallArgs args) {
       PyObject* method = _PyType_Lookup(callable->object_type, call_name);
       if (method && PyFunction_Check(method)) {
         args.args.insert(args.args.begin(), callable);
-        enter(method, std::move(args));
+        PyObject* replacement = find_replacement(method);
+        enter(replacement ? replacement : method, std::move(args));
         return nullptr;
       }
       break;
@@ -547,6 +548,11 @@ bool Evaluator::execute_calls(const Instruction& in) {
       drop(1);
       return true;
     case Op::StoreAttr:
+      if (enter_store_attribute(top(1), utf8(name(in)), top(2))) {
+        auto& stack = frames_[depth - 1].stack;
+        stack.resize(stack.size() - 2);
+        return true;
+      }
       store_attribute(top(1), name(in), top(2));
       drop(2);
       return true;

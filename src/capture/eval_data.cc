@@ -79,9 +79,13 @@ bool Evaluator::execute_data(const Instruction& in) {
       return true;
     }
     case Op::Contains: {
-      const bool found = truth(contains(top(1), top(2)));
+      V found = contains(top(1), top(2));
+      if (found->kind != Kind::Scalar)
+        found = bool_value(truth(found) != (in.arg != 0));
+      else if (in.arg != 0)
+        found->tensor = ops::call1("logical_not", {found->tensor});
       drop(2);
-      push(bool_value(found != (in.arg != 0)));
+      push(found);
       return true;
     }
     case Op::Subscript: {

@@ -94,6 +94,12 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Array:
     case Kind::Scalar:
+      if (value->kind == Kind::Array && value->name == "view") {
+        step.op = BuildOp::Generator;
+        operands = value->items;
+        operands.insert(operands.begin(), const_value(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), "view"))));
+        break;
+      }
       if (value->kind == Kind::Array && !value->name.empty()) {
         step.op = BuildOp::Bound;
         step.object = checked(PyUnicode_InternFromString(value->name.c_str()));

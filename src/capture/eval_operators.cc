@@ -239,6 +239,12 @@ bool Evaluator::enter_subscript(const V& container, const V& key) {
     enter(function, std::move(args));
     return true;
   }
+  if (container->kind == Kind::Bound && container->name == "flat" && realize(container->items[0])->kind == Kind::Array) {
+    CallArgs args;
+    args.args = {container->items[0], key};
+    enter(find_method_replacement("flat.__getitem__"), std::move(args));
+    return true;
+  }
   if (container->kind != Kind::Instance) return false;
   PyObject* method = _PyType_Lookup(container->object_type, getitem);
   if (!method || !PyFunction_Check(method)) return false;
@@ -250,6 +256,12 @@ bool Evaluator::enter_subscript(const V& container, const V& key) {
 }
 
 bool Evaluator::enter_store(const V& container, const V& key, const V& value) {
+  if (realize(container)->kind == Kind::Bound && container->name == "flat" && realize(container->items[0])->kind == Kind::Array) {
+    CallArgs args;
+    args.args = {container->items[0], key, value};
+    enter(find_method_replacement("flat.__setitem__"), std::move(args), OnReturn::Discard);
+    return true;
+  }
   if (realize(container)->kind != Kind::Array || !selects_by_mask(*this, key)) return false;
   realize(value);
   if (value->kind != Kind::List && value->kind != Kind::Tuple && (value->kind != Kind::Array || value->tensor.dim() == 0))
@@ -260,12 +272,25 @@ bool Evaluator::enter_store(const V& container, const V& key, const V& value) {
   return true;
 }
 
+bool Evaluator::enter_store_attribute(const V& owner, const std::string& name, const V& value) {
+  if (realize(owner)->kind != Kind::Array) return false;
+  PyObject* function = find_method_replacement("set " + name);
+  if (!function) return false;
+  CallArgs args;
+  args.args = {owner, value};
+  enter(function, std::move(args), OnReturn::Discard);
+  return true;
+}
+
 V Evaluator::subscript(const V& container, const V& key) {
   realize(container);
   realize(key);
   switch (container->kind) {
     case Kind::Array: return numpy_subscript(*this, container, key);
     case Kind::Tensor: return operate_on_tensors(*this, "getitem", {container, key});
+    case Kind::Opaque:
+      if (V flag = flags_item(*this, container, key)) return flag;
+      break;
     case Kind::Tuple:
     case Kind::List: {
       const auto length = static_cast<int64_t>(container->items.size());
@@ -400,12 +425,19 @@ V Evaluator::contains(const V& container, const V& item) {
       return bool_value(false);
     }
   }
+  if (container->kind == Kind::Array && is_arraylike(item)) {
+    V found = make_value(Kind::Scalar);
+    found->weak = WeakKind::Bool;
+    found->tensor = ops::call1("any", {numpy_compare(*this, Py_EQ, container, item)->tensor});
+    return found;
+  }
   graph_break("a membership test that capture knows nothing of");
 }
 
 V Evaluator::iterator(const V& value) {
   realize(value);
   if (value->kind == Kind::Iter) return value;
+  if (V flat = flat_elements(*this, value)) return iterator(flat);
   if (value->kind == Kind::Generator) {
     // A generator is its own iterator.
     value->kind = Kind::Iter;

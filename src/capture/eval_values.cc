@@ -7,6 +7,7 @@
 #include "capture/evaluator.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
 #include "capture/weft_tensors.h"
 
 namespace weft::capture {
@@ -380,7 +381,7 @@ void Evaluator::prepare_mutation(const V& array) {
   V owner = array;
   while (owner->view_of) owner = owner->view_of;
   if (owner->partly_viewed || !owner->name.empty())
-    graph_break("assignment to an array whose real or imaginary part is in use");
+    graph_break("assignment to an array of which another view, as .real is one, is in use");
   if (owner->input < 0) return;
   auto* object = reinterpret_cast<PyArrayObject*>(owner->object.get());
   if (!PyArray_ISWRITEABLE(object)) graph_break("assignment to a read-only array");
@@ -510,6 +511,9 @@ std::vector<V> Evaluator::elements(const V& value) {
       return result;
     }
     case Kind::Generator: return all_of_generator(iterator(value));
+    case Kind::Bound:
+      if (V flat = flat_elements(*this, value)) return elements(flat);
+      break;
     case Kind::Instance: return elements(iterator(value));
     case Kind::Set: return elements(const_value(checked(PySequence_Tuple(value->object.get()))));
     case Kind::Array:

@@ -96,6 +96,7 @@ class Evaluator {
   void store_subscript(const V& container, const V& key, const V& value);
   // The same for an assignment of several values.
   bool enter_store(const V& container, const V& key, const V& value);
+  bool enter_store_attribute(const V& owner, const std::string& name, const V& value);
   V contains(const V& container, const V& item);
   V iterator(const V& value);
   // The next element, or null when exhausted.

@@ -41,13 +41,8 @@ V constant_value(PyObject* object, const char* name) {
   return array_value(ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}));
 }
 
-template <size_t kIndex>
-V made(Evaluator& ev, CallArgs& args) {
-  const std::string path = kKnown[kIndex];
-  const size_t dot = path.rfind('.');
-  const char* name = kKnown[kIndex] + dot + 1;
-  Ref numpy = checked(PyImport_ImportModule(path.substr(0, dot).c_str())),
-      function = checked(PyObject_GetAttrString(numpy.get(), name));
+// What the function gives for known arguments.
+V constant_of(Evaluator& ev, PyObject* function, const CallArgs& args, const char* name) {
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
       keywords = checked(PyDict_New());
   for (size_t i = 0; i < args.args.size(); ++i)
@@ -55,12 +50,30 @@ V made(Evaluator& ev, CallArgs& args) {
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), known(ev, value, name).get()) < 0)
       throw PythonError{};
-  Ref result = Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
+  Ref result = Ref::steal(PyObject_Call(function, positional.get(), keywords.get()));
   if (!result) {
     PyErr_Clear();  // raised again when the call is performed for real
     graph_break(fmt::format("{}() raises", name));
   }
   return constant_value(result.get(), name);
+}
+
+template <size_t kIndex>
+V made(Evaluator& ev, CallArgs& args) {
+  const std::string path = kKnown[kIndex];
+  const size_t dot = path.rfind('.');
+  const char* name = kKnown[kIndex] + dot + 1;
+  Ref numpy = checked(PyImport_ImportModule(path.substr(0, dot).c_str())),
+      function = checked(PyObject_GetAttrString(numpy.get(), name));
+  return constant_of(ev, function.get(), args, name);
+}
+
+// A function of known arguments, called while the graph is made.
+V folded(Evaluator& ev, CallArgs& args) {
+  const Ref function = args.args.empty() ? Ref() : ev.constant(args.args[0]);
+  if (!function) graph_break("folded() without a function");
+  args.args.erase(args.args.begin());
+  return constant_of(ev, function.get(), args, callable_name(function.get()).c_str());
 }
 
 template <size_t... I>
@@ -121,6 +134,8 @@ V operator_call(Evaluator& ev, CallArgs& args) {
     const Ref object = ev.constant(value);
     if (object && PyBool_Check(object.get()))
       attrs.set(key, object.get() == Py_True);
+    else if (object && PyArray_DescrCheck(object.get()))
+      attrs.set(key, to_dtype(ev, value, "an attribute"));
     else
       attrs.set(key, ev.to_sym(value, "an attribute"));
   }
@@ -161,6 +176,7 @@ void register_numpy_making() {
   register_lowering("weft._entered.require", require);
   register_lowering("weft._entered.operator", operator_call);
   register_lowering("weft._entered.sized", sized);
+  register_lowering("weft._entered.folded", folded);
 }
 
 }  // namespace weft::capture

@@ -17,6 +17,14 @@ V numpy_subscript(Evaluator& ev, const V& array, const V& key);
 void numpy_store(Evaluator& ev, const V& array, const V& key, const V& value);
 V numpy_attribute(Evaluator& ev, const V& array, const std::string& name);  // null: no such attribute here
 
+// ndarray.flags, an object: null where `flags` is none that was given.
+V flags_attribute(Evaluator& ev, const V& flags, const std::string& name);
+V flags_item(Evaluator& ev, const V& flags, const V& key);
+// Ends the segment where the assignment changes how an array's memory is seen: Python performs it.
+void refuse_new_layout(const V& owner, const std::string& name);
+// The elements of array.flat as an array of one dimension; null where `value` is something else.
+V flat_elements(Evaluator& ev, const V& value);
+
 // ufunc.reduce() and the like.
 bool is_ufunc(PyObject* object);
 V numpy_ufunc_method(Evaluator& ev, PyObject* ufunc, const std::string& method, CallArgs& args);
@@ -58,6 +66,7 @@ void register_numpy_sorting();
 void register_numpy_positions();
 void register_numpy_ufunc_methods();
 void register_numpy_making();
+void register_numpy_memory();
 void register_numpy_index();
 void register_builtins();
 

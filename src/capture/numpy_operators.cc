@@ -96,6 +96,7 @@ Tensor Evaluator::to_tensor(const V& value) {
 Tensor as_tensor(Evaluator& ev, const V& given) {
   const V value = number_of_member(ev.realize(given), true);
   if (ev.is_arraylike(value)) return ev.to_tensor(value);
+  if (const V flat = flat_elements(ev, value)) return flat->tensor;
   if (value->kind == Kind::List || value->kind == Kind::Tuple || value->kind == Kind::Const) {
     // A list of numbers becomes a constant; one with arrays in it is stacked.
     std::vector<V> items = ev.elements(value);

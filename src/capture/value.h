@@ -100,7 +100,7 @@ struct Value {
   std::vector<V> items;
   std::vector<V> keys;
   Ref globals;                          // Function
-  std::string name;                     // Bound, DictView
+  std::string name;                     // Bound, DictView; Array: the attribute or method of items[0] that gives it
   PyTypeObject* object_type = nullptr;  // Instance
   std::vector<bool> changed;            // Instance: which attributes were assigned
   IterKind iter = IterKind::Sequence;

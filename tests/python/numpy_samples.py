@@ -67,7 +67,7 @@ dsplit: [q + 1 for q in np.dsplit(cube, 2)]
 dstack: np.dstack((v, w)) || np.dstack((f, g))
 ediff1d: np.ediff1d(v) || np.ediff1d(f, to_begin=0.0, to_end=[1.0, 2.0])
 einsum: np.einsum('ij,kj->ik', f, g) || np.einsum('ii->i', m) + 0 || np.einsum('ij->j', f) || np.einsum('ij,ij', f, g) || np.einsum(f, [0, 1], g, [0, 1]) || np.einsum('ijk,kl->ijl', cube, m, optimize=True) || np.einsum('...j,j', cube, f[0])
-einsum_path: np.einsum_path('ij,jk', m, h)[0]
+einsum_path: np.einsum_path('ij,jk', m, h)[0] || np.einsum_path('ij,jk,kl->il', m, h, m, optimize='greedy')[1]
 empty: np.empty((2, 3)).shape || np.empty(3, np.int32).dtype
 empty_like: np.empty_like(f).shape || np.empty_like(f, dtype=int, shape=(2,)).dtype
 expand_dims: np.expand_dims(f, 0) || np.expand_dims(f, (0, -1)) || np.expand_dims(v[0], 0)
@@ -96,8 +96,8 @@ imag: np.imag(z) || np.imag(f)
 indices: np.indices((3, 4)) * f || np.indices((3, 4), sparse=True)[0] * f
 inner: np.inner(v, w) || np.inner(f, g) || np.inner(f, 2.0)
 insert: np.insert(v, 2, 7.5) || np.insert(f, 1, 9.0, axis=1) || np.insert(v, [1, 3], [5.0, 6.0]) || np.insert(f, 0, g[0], axis=0)
-interp: np.interp(v, w, w * 2) || np.interp(f, w, v) || np.interp(2.5, w, v) || np.interp(v, w, v, left=-1, right=9) || np.interp(v, w, v, period=3.0)
-intersect1d: np.intersect1d(k, i) || np.intersect1d(f, v)
+interp: np.interp(v, w, w * 2) || np.interp(f, w, v) || np.interp(2.5, w, v) || np.interp(v, w, v, left=-1, right=9) || np.interp(v, w, v, period=3.0) || np.interp(v, w, w * 1j)
+intersect1d: np.intersect1d(k, i) || np.intersect1d(f, v) || np.intersect1d(k, i[0], return_indices=True) || np.intersect1d([1, 2], k[1:3], assume_unique=True)
 isclose: np.isclose(f, f + 1e-9) || np.isclose(n, n, equal_nan=True) || np.isclose(f, g, rtol=0.1, atol=0.5)
 iscomplex: np.iscomplex(z) || np.iscomplex(f)
 iscomplexobj isrealobj: np.NAME(z) || np.NAME(f)
@@ -139,24 +139,24 @@ pad: np.pad(v, 2) || np.pad(f, ((1, 0), (2, 1)), constant_values=3.0) || np.pad(
 partition: np.partition(v, 2)[2] || np.partition(f, 1, axis=0)[1]
 permute_dims: np.permute_dims(cube, (1, 0, 2))
 piecewise: np.piecewise(v, [v < 0, v >= 0], [lambda x: -x, lambda x: x * 2])
-place: np.place(f, b, [1.0, 2.0]); f
-poly: np.poly(v) || np.poly(m)
+place: np.place(f, b, [1.0, 2.0]); f || np.place(f, b, [1, 2]); f
+poly: np.poly(v) || np.poly(m) || np.poly([1, 2]) || np.poly(z[0, :2])
 polyadd polysub polymul: np.NAME(v, w[:3])
 polyder: np.polyder(v) || np.polyder(v, 2)
-polyint: np.polyint(v) || np.polyint(v, 2)
-polydiv: np.polydiv(w, v[:3])
-polyfit: np.polyfit(w, v, 2) || np.polyfit(w, v, 1)
+polyint: np.polyint(v) || np.polyint(v, 2) || np.polyint(v, 2, [1, 2])
+polydiv: np.polydiv(w, v[:3]) || np.polydiv(w, [1, 2])
+polyfit: np.polyfit(w, v, 2) || np.polyfit(w, v, 1) || np.polyfit(w, v, 2, w=np.abs(v)) || np.polyfit(w, v, 1, full=True)[0] || np.polyfit(w, v, 1, cov=True)[1] || np.polyfit(w, v, 1, cov='unscaled')[1]
 polyval: np.polyval(v, f) || np.polyval([1, 2, 3], f) || np.polyval(v, 2.0) || np.polyval(v, i)
 prod sum: np.NAME(f) || np.NAME(f, axis=0) || np.NAME(i, axis=1, keepdims=True) || np.NAME(u) || np.NAME(f, where=b) || np.NAME(cube, axis=(0, 2)) || np.NAME(f, dtype=np.float32) || np.NAME(f, axis=1, initial=2.0) || np.NAME(z) || np.NAME(b) || np.NAME(f, axis=0, out=np.empty(4)) || np.NAME(s, axis=1)
 promote_types: np.zeros(3, np.promote_types(np.int8, np.uint8))
 ptp: np.ptp(f) || np.ptp(f, axis=0) || np.ptp(i, axis=1, keepdims=True)
-put: np.put(f, [0, 5], [9.0, 8.0]); f || np.put(v, k, 3.0); v || np.put(v, [1, -1], 2.5); v
+put: np.put(f, [0, 5], [9.0, 8.0]); f || np.put(v, k, 3.0); v || np.put(v, [1, -1], 2.5); v || np.put(f, [0, 5], [9, 8]); f || np.put(i, [0, 5], v); i
 put_along_axis: np.put_along_axis(f, np.argmax(f, axis=1, keepdims=True), 99.0, axis=1); f
 putmask: np.putmask(f, f > 2, 0.0); f || np.putmask(f, b, g); f || np.putmask(v, v > 0, [1.0, 2.0]); v
 ravel: np.ravel(f) || np.ravel(f, order='F') || np.ravel(F) || np.ravel(F, 'K')
 ravel_multi_index: np.ravel_multi_index((k % 3, k), (3, 4)) || np.ravel_multi_index((k, k), (2, 2), mode='clip')
 real: np.real(z) || np.real(f)
-real_if_close: np.real_if_close(f) || np.real_if_close(z)
+real_if_close: np.real_if_close(f) || np.real_if_close(z) || np.real_if_close(f + 0j)
 repeat: np.repeat(v, 2) || np.repeat(f, 3, axis=1) || np.repeat(v, [1, 2, 0, 1, 1, 3]) || np.repeat(f, [1, 2, 0], axis=0)
 require: np.require(f, dtype=np.float32, requirements='C')
 reshape: np.reshape(f, (4, 3)) || np.reshape(f, -1) || np.reshape(f, (2, -1), order='F') || np.reshape(cube, (6, -1))
@@ -164,11 +164,11 @@ resize: np.resize(v, (2, 4)) || np.resize(v, 4)
 result_type: np.zeros(3, np.result_type(np.int8, np.float32))
 roll: np.roll(v, 2) || np.roll(f, 1, axis=0) || np.roll(f, (1, -1), axis=(0, 1)) || np.roll(f, 5) || np.roll(f, 2, axis=(0, 1))
 rollaxis: np.rollaxis(cube, 2) || np.rollaxis(cube, 1, 3)
-roots: np.sort(np.abs(np.roots(v)))
+roots: np.sort(np.abs(np.roots(v))) || np.sort(np.abs(np.roots([0, 1, -3, 2, 0])))
 rot90: np.rot90(f) || np.rot90(f, 2) || np.rot90(f, -1) || np.rot90(cube, 1, (1, 2))
 row_stack vstack: np.NAME((v, w)) || np.NAME([f, g])
 searchsorted: np.searchsorted(w, v) || np.searchsorted(w, v, side='right') || np.searchsorted(w, 1.25) || np.searchsorted(v, w, sorter=np.argsort(v, kind='stable')) || np.searchsorted(k, v)
-select: np.select([f > 2, f < 0], [f, -f], 0.5) || np.select([f > 2, f < 0], [f, i]) || np.select([f > 2], [1.0], default=f)
+select: np.select([f > 2, f < 0], [f, -f], 0.5) || np.select([f > 2, f < 0], [f, i]) || np.select([f > 2], [1.0], default=f) || np.select([True, False], [1, 2])
 setdiff1d setxor1d union1d: np.NAME(k, i)
 shape: np.shape(f) || np.shape(3)
 sinc: np.sinc(f) || np.sinc(v)
@@ -194,7 +194,7 @@ tril_indices_from triu_indices_from: m[np.NAME(m)]
 trim_zeros: np.trim_zeros(v) || np.trim_zeros(np.concatenate([np.zeros(2), v, np.zeros(1)]), 'b')
 typename: np.typename('d')
 union1d: np.union1d(k, i)
-unique: np.unique(k) || np.unique(n) || np.unique(s) || np.unique(d, return_counts=True) || np.unique(i, return_index=True, return_inverse=True)
+unique: np.unique(k) || np.unique(n) || np.unique(s) || np.unique(d, return_counts=True) || np.unique(i, return_index=True, return_inverse=True) || np.unique(i % 3, axis=0, return_index=True, return_inverse=True, return_counts=True) || np.unique(b, axis=1) || np.unique(n, equal_nan=False, return_counts=True)
 unique_all unique_counts unique_inverse: np.NAME(k)
 unique_values: np.sort(np.unique_values(k))
 unpackbits: np.unpackbits(u) || np.unpackbits(u[:, None], axis=1)
@@ -205,8 +205,8 @@ vander: np.vander(v) || np.vander(v, 3) || np.vander(v, 4, increasing=True) || n
 vdot: np.vdot(v, w) || np.vdot(f, g) || np.vdot(z, z)
 vsplit: [q + 1 for q in np.vsplit(f, 3)]
 where: np.where(b) || np.where(b, f, g) || np.where(f > 0, f, 0.0) || np.where(f > 0, 1, i) || np.where(c, f, -1) || np.where(f > 0, 1, 0) || np.where(b, s[0, 0], f)
-c_: np.c_[v, w]
-r_: np.r_[v, w] || np.r_[v, 0, 1.5] || np.r_[0:5] + k[:5]
+c_: np.c_[v, w] || np.c_[f, f[0, 0] * f] || np.c_[1:4, k[:3]]
+r_: np.r_[v, w] || np.r_[v, 0, 1.5] || np.r_[0:5] + k[:5] || np.r_[f, g] || np.r_['0,2', v, w] || np.r_['1,2,0', v, w]
 s_: f[np.s_[1:, ::2]] + 0
 index_exp: f[np.index_exp[1:, ::2]] + 0
 mgrid: np.mgrid[0:3, 0:4] * f
@@ -254,6 +254,10 @@ floor_divide remainder mod fmod: np.NAME(f, g) || np.NAME(i, j) || np.NAME(f, 0.
 arctan2 atan2 hypot copysign nextafter logaddexp logaddexp2: np.NAME(f, g) || np.NAME(s, s[::-1]) || np.NAME(f, 2.0) || np.NAME(i, j)
 heaviside: np.heaviside(f, 0.5) || np.heaviside(v, w)
 equal not_equal less less_equal greater greater_equal: np.NAME(f, g) || np.NAME(i, 2) || np.NAME(z, z[::-1]) || np.NAME(f, g, out=b) || np.NAME.outer(v, w)
+may_share_memory shares_memory: np.NAME(f, f[0]) || np.NAME(f, f + 1)
+ndenumerate: [(i, x) for i, x in np.ndenumerate(f[:2, :2])]
+vectorize: np.vectorize(lambda x, y: x + y)(f, 1.0) || np.vectorize(lambda x: x * 0.5, otypes=[float])(f)
+ndindex: [f[i] for i in np.ndindex(2, 2)] || [i for i in np.ndindex((2, 1))]
 errstate: with np.errstate(all='ignore'): y = 1 / f; y
 seterr: old = np.seterr(all='ignore'); y = 1 / f; np.seterr(**old); y
 geterr: str(np.geterr())

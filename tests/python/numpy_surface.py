@@ -44,19 +44,21 @@ ARRAYS = {
 }
 
 METHODS_TEXT = """
-T mT real imag: f.NAME + 0 || z.NAME + 0 || F.NAME + 0
+T mT: f.NAME + 0 || z.NAME + 0 || F.NAME + 0
+real: f.NAME + 0 || z.NAME + 0 || F.NAME + 0 || z.real = f; z
+imag: f.NAME + 0 || z.NAME + 0 || F.NAME + 0 || z.imag = 2; z
 size ndim shape dtype itemsize nbytes: f.NAME || cube.T.NAME
-strides: f.strides || f.T.strides
-flags: f.flags.c_contiguous || f.T.flags['F_CONTIGUOUS']
-base: f.base is None
-flat: [x for x in f.flat][0] + 1 || np.array(f.flat) || f.flat[3] || f.flat[2:5]
+strides: f.strides || f.T.strides || (f + 1).strides
+flags: f.flags.c_contiguous || f.T.flags['F_CONTIGUOUS'] || (f + 1).flags.writeable
+base: f.base is None || x = f + 1; x.base is None || f[1:].base is f || x = f + 1; y = x[1:]; y.base is x
+flat: [x for x in f.flat][0] + 1 || np.sum(F.flat) || f.flat[3] || f.flat[2:5] || F.flat[k] || F.flat[1:5] = [1, 2]; F || f.flat[::2] = 0; f || f.flat = v; f || F.flat[F.ravel() > 1] = 7; F
 device: f.device
 all any: b.NAME() || b.NAME(axis=1)
 argmax argmin: f.NAME() || f.NAME(axis=1)
 argpartition: np.sort(v[v.argpartition(2)[:2]])
 argsort: v.argsort() || d.argsort(kind='stable')
 astype: f.astype(np.float32) || f.astype(int) || f.astype('f4', copy=False) || z.astype(np.complex64) || f.astype(bool) || F.astype(np.float32, order='C') || f.astype(np.float32, casting='same_kind')
-byteswap: i.byteswap()
+byteswap: i.byteswap() || z.byteswap() || f.byteswap(inplace=True); f
 choose: (k % 2).choose([v, w])
 clip: f.clip(-1, 2) || f.clip(max=1.0)
 compress: f.compress([True, False, True], axis=0)
@@ -86,9 +88,10 @@ take: f.take(r) || f.take(r, axis=0)
 to_device: f.to_device('cpu') + 0
 tolist: v.tolist() || f.tolist() || i.tolist()
 tobytes: v.tobytes()
+setflags: v.setflags(write=False); v.flags.writeable
 trace: m.trace()
 transpose: f.transpose() || cube.transpose(1, 0, 2) || cube.transpose((2, 0, 1))
-view: f.view(np.int64) || f.view() + 1 || z.view(np.float64) || np.frombuffer(u.tobytes(), np.uint8)
+view: f.view(np.int64) || f.view() + 1 || z.view(np.float64) * 2 || f.view(np.complex128) || s.view(np.uint8) || F.view(np.int64) || (f * 2).view(np.uint64) >> np.uint64(52) || f[0, 0].view(np.int64) || f.view(np.ndarray) + 1
 __abs__: abs(f)
 __add__ __radd__ __iadd__: f + g || 2 + f || f + i || z + f || s + 1.5 || f += g; f || f[1:] += 1; f
 __sub__ __rsub__ __isub__: f - g || 2 - f || f -= g; f
@@ -182,11 +185,10 @@ RUN_IN_NUMPY = {
     "objects, dates, records, matrices and other subclasses": """
         asmatrix bmat busday_count busday_offset busdaycalendar datetime_as_string datetime_data is_busday isnat matrix
         recarray record""",
-    "memory of arrays": "may_share_memory shares_memory",
-    "iterators that are objects": "broadcast flatiter frompyfunc ndenumerate ndindex nditer nested_iters vectorize",
+    "iterators that are objects": "broadcast flatiter frompyfunc nditer nested_iters",
 }
 METHODS_RUN_IN_NUMPY = {
-    "files, text and raw memory": "ctypes data dump dumps tofile getfield setfield setflags",
+    "files, text and raw memory": "ctypes data dump dumps tofile getfield setfield",
     "changes the array's own shape": "resize",
     "protocols": """
         __array__ __array_finalize__ __array_function__ __array_interface__ __array_namespace__ __array_priority__
@@ -356,7 +358,9 @@ segment each, is named on stderr with its line and the reason, once, after 2000 
 What selects by value (`a[mask]`, `nonzero`, `unique`, `bincount`, ...) gives a result whose size depends on the elements.
 There a segment ends, weft's operator runs, and the next segment goes on with that size as a symbol: it is compiled for
 no element, one, and any larger number, whatever the numbers are. That is no graph break. `unique_values` gives sorted
-elements, where NumPy's may come in any order.
+elements, where NumPy's may come in any order. What tells of memory only (flags, strides and base of what is made inside,
+`shares_memory`, `tobytes`, `setflags`, assignments to `shape`) and the assertions of `numpy.testing` are performed by Python between
+two segments, too. Assignments through a `view` of another dtype, or beside one, are run by NumPy.
 
 Results are NumPy's bit for bit, except where NumPy itself promises no order: sums of floating-point numbers and what is
 made of them (`sum`, `mean`, `var`, `dot`, `matmul`, `cumsum`, linear algebra) differ by the rounding of another order, a

@@ -6,13 +6,16 @@ own function runs, which also raises NumPy's own errors.
 
 from . import (
     arrays,
+    calling,
     fft,
     fitting,
+    flat,
     grids,
     histograms,
     linalg,
     order,
     padding,
+    polynomials,
     reductions,
     rounding,
     selecting,
@@ -21,13 +24,16 @@ from . import (
     ufunc_methods,
     ufuncs,
 )
-from ._core import REPLACEMENTS, operator, plainly, require, sized
+from ._core import REPLACEMENTS, folded, operator, plainly, require, sized
 
 __all__ = [
     "REPLACEMENTS",
     "arrays",
+    "calling",
     "fft",
     "fitting",
+    "flat",
+    "folded",
     "grids",
     "histograms",
     "linalg",
@@ -35,6 +41,7 @@ __all__ = [
     "order",
     "padding",
     "plainly",
+    "polynomials",
     "reductions",
     "require",
     "rounding",

@@ -143,6 +143,7 @@ def choose_method(a, choices, out=None, mode="raise"):
 @replaces("numpy.select")
 def select(condlist, choicelist, default=0):
     usual = len(condlist) == len(choicelist) and len(condlist) > 0
+    condlist = [np.asarray(condition) if isinstance(condition, bool) else condition for condition in condlist]
     for condition in condlist:
         usual = usual and isinstance(condition, np.ndarray) and condition.dtype == np.bool_
     if not usual:
@@ -159,17 +160,17 @@ def select(condlist, choicelist, default=0):
 def _fits(values, target):
     """Whether NumPy assigns the values to the array: numbers are taken only where they are of its kind, in range or not."""
     if isinstance(values, bool | float):
-        return target.dtype.kind in ("f" if isinstance(values, float) else "biuf")
+        return target.dtype.kind in ("fc" if isinstance(values, float) else "biufc")
     if isinstance(values, int):
         return (
-            target.dtype.kind == "f"
+            target.dtype.kind in "fc"
             or (target.dtype.kind == "i" and -128 <= values < 128)
             or (target.dtype.kind == "u" and 0 <= values < 256)
         )
     values = np.asarray(values)
-    return values.dtype == target.dtype or (
-        values.dtype.kind == target.dtype.kind and values.dtype.kind in "if"
-    )
+    if values.dtype.kind == target.dtype.kind and values.dtype.kind in "if":
+        return True
+    return np.can_cast(values.dtype, target.dtype)
 
 
 def _castable(src, dst, casting):
@@ -228,7 +229,9 @@ def _coordinates(positions, shape):
 
 @replaces("numpy.put", "nd.put")
 def put(a, ind, v, mode="raise"):
-    usual = isinstance(a, np.ndarray) and _fits(v, a) and np.size(ind) > 0 and np.size(v) > 0
+    usual = isinstance(a, np.ndarray) and np.size(ind) > 0 and np.size(v) > 0
+    # Real numbers are cast to any type.
+    usual = usual and (_fits(v, a) or (not is_number(v) and np.asarray(v).dtype.kind in "biuf"))
     if not usual or a.size == 0 or a.ndim == 0 or np.asarray(ind).dtype.kind not in "iu":
         return plainly(np.put, a, ind, v, mode)
     ind, v = np.ravel(ind), np.ravel(v)
@@ -502,3 +505,11 @@ def einsum(*operands, **kwargs):
         texts.append("".join(["..." if axis is Ellipsis else letters[axis] for axis in term]))
     equation = ",".join(texts) if output is None else ",".join(texts[:-1]) + "->" + texts[-1]
     return np.einsum(equation, *arrays)
+
+
+@replaces("numpy.array")
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
+    same = isinstance(object, np.ndarray) and copy is False and like is None and order == "K"
+    if same and (dtype is None or np.dtype(dtype) == object.dtype) and ndmin <= object.ndim:
+        return object
+    return plainly(np.array, object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like)

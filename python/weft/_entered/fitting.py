@@ -1,8 +1,8 @@
-"""Interpolation, convolution, polynomials, and functions of one variable."""
+"""Interpolation, convolution, and functions of one variable."""
 
 import numpy as np
 
-from ._core import is_number, operator, plainly, replaces, require
+from ._core import complex_of, is_number, operator, plainly, replaces
 
 WINDOW_TAPS = 256  # beside this many taps NumPy's sums of products are as fast
 
@@ -10,6 +10,9 @@ WINDOW_TAPS = 256  # beside this many taps NumPy's sums of products are as fast
 @replaces("numpy.interp")
 def interp(x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    if fp.dtype == np.complex128 and left is None and right is None and x.ndim > 0:
+        parts = [np.interp(x, xp, part, period=period) for part in (operator("real", fp), operator("imag", fp))]
+        return complex_of(*parts)
     if period is not None and is_number(period) and period != 0 and xp.ndim == 1 and xp.shape == fp.shape and xp.size > 0:
         return _periodic(x, xp, fp, abs(period))
     if (
@@ -106,63 +109,6 @@ def correlate(a, v, mode="valid"):
     return np.convolve(a, np.conjugate(v[::-1]), mode)
 
 
-@replaces("numpy.poly")
-def poly(seq_of_zeros):
-    zeros = np.atleast_1d(seq_of_zeros)
-    if zeros.ndim != 1 or zeros.dtype.kind not in "fiu" or zeros.shape[0] > 64:
-        return plainly(np.poly, zeros)
-    coefficients = np.ones(1, zeros.dtype)
-    for place in range(zeros.shape[0]):
-        coefficients = np.convolve(coefficients, np.stack([np.ones((), zeros.dtype), -zeros[place]]))
-    return coefficients
-
-
-def _with_zeros_before(a, size):
-    return np.concatenate([np.zeros(size - a.shape[0], a.dtype), a]) if a.shape[0] < size else a
-
-
-@replaces("numpy.polyadd")
-def polyadd(a1, a2):
-    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
-    size = max(a1.shape[0], a2.shape[0])
-    return _with_zeros_before(a1, size) + _with_zeros_before(a2, size)
-
-
-@replaces("numpy.polysub")
-def polysub(a1, a2):
-    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
-    size = max(a1.shape[0], a2.shape[0])
-    return _with_zeros_before(a1, size) - _with_zeros_before(a2, size)
-
-
-@replaces("numpy.polymul")
-def polymul(a1, a2):
-    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
-    a1 = require(a1, (a1[0] != 0) & (a2[0] != 0))
-    return np.convolve(a1, a2)
-
-
-@replaces("numpy.polyder")
-def polyder(p, m=1):
-    p = np.asarray(p)
-    if m < 0 or p.ndim != 1 or m >= p.shape[0]:
-        return plainly(np.polyder, p, m)
-    for _ in range(m):
-        p = p[:-1] * np.arange(p.shape[0] - 1, 0, -1)
-    return p
-
-
-@replaces("numpy.polyint")
-def polyint(p, m=1, k=None):
-    p = np.asarray(p)
-    if m < 0 or k is not None or p.ndim != 1:
-        return plainly(np.polyint, p, m, k)
-    p = p + 0.0
-    for _ in range(m):
-        p = np.concatenate([p / np.arange(p.shape[0], 0, -1), np.zeros(1)])
-    return p
-
-
 @replaces("numpy.i0")
 def i0(x):
     x = np.asarray(x)
@@ -176,24 +122,3 @@ def sinc(x):
     x = np.pi * np.asarray(x)
     y = np.where(x, x, np.finfo(x.dtype).eps if x.dtype.kind == "f" else 1e-20)
     return np.sin(y) / y
-
-
-@replaces("numpy.polyfit")
-def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    given = (x, y, deg, rcond, full, w, cov)
-    x, y = np.asarray(x), np.asarray(y)
-    usual = isinstance(deg, int) and deg >= 0 and not full and cov is False
-    usual = usual and x.ndim == 1 and 1 <= y.ndim <= 2 and x.size > deg and y.shape[0] == x.shape[0]
-    weights = None if w is None else np.asarray(w)
-    usual = usual and (weights is None or weights.shape == x.shape)
-    if not usual or x.dtype.char not in "dlqi" or y.dtype.char not in "dlqi":
-        return plainly(np.polyfit, *given)
-    rcond = x.size * 2.220446049250313e-16 if rcond is None else rcond
-    lhs, rhs = np.vander(x + 0.0, deg + 1), y + 0.0
-    if weights is not None:
-        lhs = lhs * weights[:, None]
-        rhs = rhs * (weights[:, None] if rhs.ndim == 2 else weights)
-    scale = np.sqrt((lhs * lhs).sum(axis=0))
-    solution, _, rank, _ = np.linalg.lstsq(lhs / scale, rhs, rcond)
-    solution = require(solution, np.asarray(rank == deg + 1))
-    return (solution.T / scale).T

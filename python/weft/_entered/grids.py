@@ -41,28 +41,53 @@ def _range_of(key):
 @replaces("numpy.r_")
 def r_(key):
     parts = key if isinstance(key, tuple) else (key,)
+    axis, ndmin, first = 0, 1, -1
+    if isinstance(parts[0], str):
+        # "axis,ndmin,place of the first dimension"; "r" and "c" give matrices.
+        numbers = parts[0].split(",")
+        if parts[0] in ("r", "c") or len(numbers) > 3:
+            return plainly(np.r_.__getitem__, key)
+        axis = int(numbers[0])
+        ndmin = int(numbers[1]) if len(numbers) > 1 else 1
+        first = int(numbers[2]) if len(numbers) > 2 else -1
+        parts = parts[1:]
+    joined = _joined(parts, axis, ndmin, first)
+    return plainly(np.r_.__getitem__, key) if joined is None else joined
+
+
+def _joined(parts, axis, ndmin, first):
+    """The parts as arrays of at least `ndmin` dimensions, one behind the other; None where NumPy has to look at them."""
     arrays, kinds = [], []
     for part in parts:
-        if isinstance(part, str) or (isinstance(part, np.ndarray) and part.ndim != 1):
-            return plainly(np.r_.__getitem__, key)
+        if isinstance(part, str):
+            return None
         if isinstance(part, slice):
             part = _range_of(part)
+            given, is_range = part.ndim, True
+        else:
+            given, is_range = np.ndim(part), False
         kinds.append(part if is_number(part) else np.asarray(part))
-        arrays.append(np.atleast_1d(part))
+        arrays.append(_with_dimensions(np.asarray(part), given, ndmin, first, is_range))
+    for array in arrays:
+        if array.ndim != arrays[0].ndim:
+            return None
     dtype = np.result_type(*kinds)
-    return np.concatenate([array.astype(dtype) for array in arrays])
+    return np.concatenate([array.astype(dtype) for array in arrays], axis=axis)
+
+
+def _with_dimensions(array, given, ndmin, first, is_range):
+    missing = ndmin - given
+    if missing <= 0:
+        return array
+    place = missing if first == -1 else first if first >= 0 else first + ndmin if is_range else first + missing + 1
+    return array.reshape((1,) * place + array.shape + (1,) * (missing - place))
 
 
 @replaces("numpy.c_")
 def c_(key):
     parts = key if isinstance(key, tuple) else (key,)
-    arrays = []
-    for part in parts:
-        if isinstance(part, str | slice):
-            return plainly(np.c_.__getitem__, key)
-        part = np.asarray(part)
-        arrays.append(part.reshape(-1, 1) if part.ndim < 2 else part)
-    return np.concatenate(arrays, axis=-1)
+    joined = _joined(parts, -1, 2, 0)
+    return plainly(np.c_.__getitem__, key) if joined is None else joined
 
 
 @replaces("numpy.ix_")

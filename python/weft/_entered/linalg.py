@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.linalg import _linalg
 
-from ._core import axis_of, operator, plainly, product_of, replaces, require
+from ._core import axis_of, operator, plainly, product_of, replaces, require, sized
 
 
 @replaces("numpy.linalg.diagonal")
@@ -248,6 +248,18 @@ def eigh(a, UPLO="L"):
     return _linalg.EighResult(_as(values, _real(dtype)), _as(vectors, dtype))
 
 
+def _in_precision(values, single):
+    if values.dtype.kind == "c":
+        return np.dtype(np.complex64 if single else np.complex128)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def _real_where_all_are(values, *others):
+    """The arrays, real ones where no value has an imaginary part."""
+    arrays = (values, *others)
+    return tuple(array.real.copy() for array in arrays) if not values.imag.any() else arrays
+
+
 @replaces("numpy.linalg.eigvals")
 def eigvals(a):
     x = _matrices(a)
@@ -255,9 +267,9 @@ def eigvals(a):
         return plainly(np.linalg.eigvals, a)
     values = operator("eigvals", require(x, np.isfinite(x).all()))
     single = _result_dtype(np.asarray(a)).char in "fF"
-    if x.dtype.kind == "f" and np.all(values.imag == 0):
-        return values.real.astype(np.float32 if single else np.float64)
-    return values.astype(np.complex64) if single else values
+    if x.dtype.kind == "f":
+        (values,) = sized(_real_where_all_are, values)
+    return _as(values, _in_precision(values, single))
 
 
 @replaces("numpy.linalg.eig")
@@ -267,10 +279,9 @@ def eig(a):
         return plainly(np.linalg.eig, a)
     values, vectors = operator("eig", require(x, np.isfinite(x).all()))
     single = _result_dtype(np.asarray(a)).char in "fF"
-    if x.dtype.kind == "f" and np.all(values.imag == 0):
-        dtype = np.dtype(np.float32 if single else np.float64)
-        return _linalg.EigResult(values.real.astype(dtype), vectors.real.astype(dtype))
-    dtype = np.dtype(np.complex64 if single else np.complex128)
+    if x.dtype.kind == "f":
+        values, vectors = sized(_real_where_all_are, values, vectors)
+    dtype = _in_precision(values, single)
     return _linalg.EigResult(_as(values, dtype), _as(vectors, dtype))
 
 
@@ -318,6 +329,11 @@ def qr(a, mode="reduced"):
     return _linalg.QRResult(_as(q, dtype), _as(r, dtype))
 
 
+def _of_full_rank(residuals, rank, columns):
+    """The sums of squares; none where the matrix has no full rank."""
+    return residuals if rank == columns else np.zeros(0)
+
+
 @replaces("numpy.linalg.lstsq")
 def lstsq(a, b, rcond=None):
     x, y = _matrices(a, square=False), np.asarray(b)
@@ -336,8 +352,7 @@ def lstsq(a, b, rcond=None):
         "lstsq", _as(x, dtype), right, np.asarray(rcond, dtype=np.float64)
     )
     solution, values = _as(solution[:, 0] if y.ndim == 1 else solution, result), _as(values, _real(result))
-    if rows <= columns or rank != columns:
-        residuals = np.zeros(0)
+    residuals = np.zeros(0) if rows <= columns else sized(_of_full_rank, residuals, rank, columns)
     return solution, _as(residuals, _real(result)), rank[()], values
 
 

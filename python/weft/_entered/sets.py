@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import operator, plainly, replaces, sized
+from ._core import axis_of, operator, plainly, replaces, sized
 
 
 _UniqueAll = type(np.unique_all(np.zeros(1)))
@@ -13,6 +13,40 @@ _UniqueInverse = type(np.unique_inverse(np.zeros(1)))
 def _distinct(a, index, inverse, counts):
     results = operator("unique", a, return_index=index, return_inverse=inverse, return_counts=counts)
     return results if index or inverse or counts else results[0]
+
+
+def _numbered(starts, order, index, inverse, counts):
+    """What return_index, return_inverse and return_counts ask for: `starts` of equal ones in this order of the elements."""
+    first = np.nonzero(starts)[0]
+    results = [order[first]] if index else []
+    if inverse:
+        results.append((np.cumsum(starts) - 1)[np.argsort(order)])
+    if counts:
+        results.append(np.diff(np.concatenate([first, np.array([starts.shape[0]])])))
+    return results
+
+
+def _distinct_rows(ar, axis, index, inverse, counts):
+    parts = np.moveaxis(ar, axis, 0)
+    rows = parts.reshape(parts.shape[0], -1)
+    order = np.lexsort(rows.T[::-1])
+    rows = rows[order]
+    starts = np.concatenate([np.ones(1, np.bool_), (rows[1:] != rows[:-1]).any(axis=1)])
+    distinct = rows[starts]
+    distinct = np.moveaxis(distinct.reshape((distinct.shape[0],) + parts.shape[1:]), 0, axis)
+    others = _numbered(starts, order, index, inverse, counts)
+    return (distinct, *others) if others else distinct
+
+
+def _distinct_apart(values, shape, index, inverse, counts):
+    """Each NaN is one of its own."""
+    order = np.argsort(values, kind="stable")
+    values = values[order]
+    starts = np.concatenate([np.ones(1, np.bool_), values[1:] != values[:-1]])
+    others = _numbered(starts, order, index, inverse, counts)
+    if inverse:
+        others[int(index)] = others[int(index)].reshape(shape)
+    return (values[starts], *others) if others else values[starts]
 
 
 @replaces("numpy.unique")
@@ -27,10 +61,14 @@ def unique(
     sorted=True,
 ):
     ar = np.asarray(ar)
-    usual = (
-        (axis is None or (axis == 0 and ar.ndim == 1)) and ar.ndim > 0 and sorted and ar.dtype.kind in "biuf"
-    )
-    if not usual or not (equal_nan or ar.dtype.kind in "biu"):
+    along = None if axis is None or ar.ndim == 0 else axis_of(axis, ar.ndim)
+    if along is not None and ar.ndim > 1 and ar.size > 0 and ar.dtype.kind in "biuf" and sorted:
+        return _distinct_rows(ar, along, bool(return_index), bool(return_inverse), bool(return_counts))
+    usual = (axis is None or along == 0) and ar.ndim == 1 or axis is None and ar.ndim > 0
+    usual = usual and sorted and ar.dtype.kind in "biuf"
+    if usual and not equal_nan and ar.dtype.kind == "f" and ar.size > 0:
+        return _distinct_apart(np.ravel(ar), ar.shape, bool(return_index), bool(return_inverse), bool(return_counts))
+    if not usual:
         return plainly(
             np.unique,
             ar,
@@ -51,10 +89,24 @@ def union1d(ar1, ar2):
 
 @replaces("numpy.intersect1d")
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
-    if assume_unique or return_indices:
-        return plainly(np.intersect1d, ar1, ar2, assume_unique, return_indices)
-    both = np.sort(np.concatenate([np.unique(ar1), np.unique(ar2)]))
-    return both[:-1][both[1:] == both[:-1]]
+    ar1, ar2 = np.asarray(ar1), np.asarray(ar2)
+    if return_indices and not assume_unique:
+        ar1, first = np.unique(ar1, return_index=True)
+        ar2, second = np.unique(ar2, return_index=True)
+    elif not assume_unique:
+        ar1, ar2 = np.unique(ar1), np.unique(ar2)
+    ar1, ar2 = np.ravel(ar1), np.ravel(ar2)
+    both = np.concatenate([ar1, ar2])
+    if not return_indices:
+        both = np.sort(both)
+        return both[:-1][both[1:] == both[:-1]]
+    order = np.argsort(both, kind="stable")
+    both = both[order]
+    repeated = both[1:] == both[:-1]
+    places, others = order[:-1][repeated], order[1:][repeated] - ar1.size
+    if not assume_unique:
+        places, others = first[places], second[others]
+    return both[:-1][repeated], places, others
 
 
 @replaces("numpy.setxor1d")

@@ -4,7 +4,7 @@ import copy as _copy
 
 import numpy as np
 
-from ._core import axis_of, before, broadcast_shape, plainly, product_of, replaces
+from ._core import axis_of, before, broadcast_shape, operator, plainly, product_of, replaces
 
 
 @replaces("numpy.flipud")
@@ -362,7 +362,23 @@ def conj(x):
 
 @replaces("nd.view")
 def view(x, dtype=None, type=None):
-    return x[...] if dtype is None and type is None else plainly(_call_method, x, "view", dtype)
+    if type is None and (dtype is None or dtype is np.ndarray or dtype == x.dtype):
+        return x[...]
+    return plainly(_call_method, x, "view", dtype) if type is None else plainly(_call_method, x, "view", dtype, type)
+
+
+@replaces("nd.byteswap")
+def byteswap(a, inplace=False):
+    part = np.dtype(np.float32 if a.dtype == np.complex64 else np.float64) if a.dtype.kind == "c" else a.dtype
+    numbers = operator("bitcast", a.reshape(a.shape + (1,)), dtype=part)
+    shape = numbers.shape + (part.itemsize,)
+    octets = operator("bitcast", numbers[..., None], dtype=np.dtype(np.uint8)).reshape(shape)
+    swapped = operator("bitcast", operator("bitcast", octets[..., ::-1], dtype=part).reshape(numbers.shape), dtype=a.dtype)
+    swapped = swapped.reshape(a.shape)
+    if not inplace:
+        return swapped
+    a[...] = swapped
+    return a
 
 
 @replaces("numpy.roll")
@@ -382,4 +398,6 @@ def roll(a, shift, axis=None):
 def iterable(y):
     if isinstance(y, np.ndarray):
         return y.ndim > 0
-    return False if isinstance(y, int | float | complex | np.generic) else plainly(np.iterable, y)
+    if isinstance(y, list | tuple | dict | set | str):
+        return True
+    return False if y is None or isinstance(y, int | float | complex | np.generic) else plainly(np.iterable, y)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import axis_of, before, plainly, replaces
+from ._core import axis_of, before, plainly, replaces, sized
 
 
 @replaces("numpy.angle")
@@ -55,7 +55,7 @@ def isreal(x):
 @replaces("numpy.real_if_close")
 def real_if_close(a, tol=100):
     a = np.asarray(a)
-    return plainly(np.real_if_close, a, tol) if a.dtype.kind == "c" else a
+    return sized(np.real_if_close, a, tol) if a.dtype.kind == "c" else a
 
 
 @replaces("numpy.isneginf")
@@ -188,16 +188,6 @@ def vecmat(x1, x2, /):
     return np.matmul(np.conjugate(x1)[..., None, :], x2)[..., 0, :]
 
 
-@replaces("numpy.polyval")
-def polyval(p, x):
-    if not isinstance(x, np.ndarray | int | float):
-        return plainly(np.polyval, p, x)
-    value = np.zeros_like(x)
-    for coefficient in np.asarray(p):
-        value = value * x + coefficient
-    return value
-
-
 @replaces("numpy.unwrap")
 def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     p = np.asarray(p)
@@ -214,3 +204,15 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     lead = before(axis)
     rest = p[lead + (slice(1, None),)] + correction.cumsum(axis)
     return np.concatenate([p[lead + (slice(None, 1),)], rest], axis=axis)
+
+
+@replaces("nd.is_integer")
+def is_integer(x):
+    if x.dtype.kind == "f":
+        return (np.isfinite(x) & (np.floor(x) == x)).item()
+    return True if isinstance(x, np.integer) else plainly(getattr(x, "is_integer"))
+
+
+@replaces("nd.bit_count")
+def bit_count(x):
+    return np.bitwise_count(x).item() if isinstance(x, np.integer) else plainly(getattr(x, "bit_count"))
