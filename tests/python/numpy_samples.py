@@ -255,7 +255,6 @@ arctan2 atan2 hypot copysign nextafter logaddexp logaddexp2: np.NAME(f, g) || np
 heaviside: np.heaviside(f, 0.5) || np.heaviside(v, w)
 equal not_equal less less_equal greater greater_equal: np.NAME(f, g) || np.NAME(i, 2) || np.NAME(z, z[::-1]) || np.NAME(f, g, out=b) || np.NAME.outer(v, w)
 may_share_memory shares_memory: np.NAME(f, f[0]) || np.NAME(f, f + 1)
-ndenumerate: [(i, x) for i, x in np.ndenumerate(f[:2, :2])]
 vectorize: np.vectorize(lambda x, y: x + y)(f, 1.0) || np.vectorize(lambda x: x * 0.5, otypes=[float])(f)
 ndindex: [f[i] for i in np.ndindex(2, 2)] || [i for i in np.ndindex((2, 1))]
 errstate: with np.errstate(all='ignore'): y = 1 / f; y

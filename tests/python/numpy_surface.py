@@ -185,7 +185,7 @@ RUN_IN_NUMPY = {
     "objects, dates, records, matrices and other subclasses": """
         asmatrix bmat busday_count busday_offset busdaycalendar datetime_as_string datetime_data is_busday isnat matrix
         recarray record""",
-    "iterators that are objects": "broadcast flatiter frompyfunc nditer nested_iters",
+    "iterators that are objects": "broadcast flatiter frompyfunc ndenumerate nditer nested_iters",
 }
 METHODS_RUN_IN_NUMPY = {
     "files, text and raw memory": "ctypes data dump dumps tofile getfield setfield",

@@ -4,8 +4,6 @@ import numpy as np
 
 from ._core import broadcast_shape, folded, plainly, replaces, sized
 
-MAX_ELEMENTS = 64  # that are enumerated within a graph
-
 
 def _path(optimize, subscripts, *shapes):
     return np.einsum_path(subscripts, *[np.broadcast_to(0.0, shape) for shape in shapes], optimize=optimize)
@@ -67,17 +65,7 @@ def _fill3(result, function, number, x, other, y, third, z):
         result[place] = function(number(x[place]), other(y[place]), third(z[place]))
 
 
-def _each_element(array):
-    # One after the other: the program may assign to those that follow.
-    for place in range(array.size):
-        index, rest = [], place
-        for size in array.shape[::-1]:
-            index.insert(0, rest % size)
-            rest //= size
-        yield tuple(index), array[tuple(index)]
-
-
 @replaces("numpy.ndenumerate")
 def ndenumerate(arr):
-    array = np.asarray(arr)
-    return _each_element(array) if 0 < array.size <= MAX_ELEMENTS else plainly(np.ndenumerate, arr)
+    # It reads the elements as the program goes on, which may have assigned to them.
+    return plainly(np.ndenumerate, arr)
