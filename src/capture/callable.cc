@@ -58,7 +58,6 @@ bool ensure_ready() {
   for (const char* module : {"weft._entered", "weft._entered_library"})
     if (!register_replacements(module)) return false;
   register_numpy_sorting();
-  register_numpy_fft();
   register_numpy_making();
   register_numpy_memory();
   register_error_state();

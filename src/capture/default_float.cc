@@ -1,5 +1,6 @@
 // weft.config.numpy_default_float: where NumPy makes float64 of what is not float64, compiled functions make float32.
 #include "capture/evaluator.h"
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 
 namespace weft::capture {
@@ -42,8 +43,7 @@ V narrowed(const V& value) {
   if (value->kind != Kind::Array || !is_wide(value->tensor.dtype())) return value;
   const DType dtype = is_complex(value->tensor.dtype()) ? DType::C64 : DType::F32;
   V result = array_value(ops::call1("cast", {value->tensor}, {{"dtype", dtype}}), value->flavor);
-  result->f_order = value->f_order;
-  return result;
+  return laid_out(result, value->order);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/memory_order.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -63,8 +64,7 @@ V distinct(V result, const CallArgs& args) {
     if (look_inside(argument)) return result;
   if (!same_tensor) return result;
   V copied = array_value(ops::call1("cast", {result->tensor}, {{"dtype", result->tensor.dtype()}}));
-  copied->f_order = result->f_order;
-  return copied;
+  return laid_out(copied, result->order);
 }
 
 // What a generator function gives: keywords are named in `keys`, their values come last.

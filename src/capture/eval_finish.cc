@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "capture/evaluator.h"
+#include "capture/memory_order.h"
 #include "capture/sets.h"
 #include "capture/numpy_api.h"
 #include "ops/effects.h"
@@ -113,8 +114,7 @@ int Evaluator::slot_of(const V& value) {
       step.flavor = value->flavor;
       step.is_view = value->view_of != nullptr;
       for (V viewed = value; viewed; viewed = viewed->view_of) step.is_read_only |= viewed->read_only;
-      step.transpose =
-          value->kind == Kind::Array && value->f_order && value->tensor.dim() > 1 && !value->view_of;
+      if (value->kind == Kind::Array && !value->view_of && value->input < 0) step.order = value->order;
       {
         V root = value;
         while (root->view_of) root = root->view_of;
@@ -123,18 +123,16 @@ int Evaluator::slot_of(const V& value) {
                 ? -1
                 : root_numbers_.emplace(root.get(), static_cast<int>(root_numbers_.size())).first->second;
         kept_values_.push_back(root);
-        if (step.root >= 0 && root->kind == Kind::Array && root->f_order && root->tensor.dim() > 1) {
+        if (step.root >= 0 && root->kind == Kind::Array && !root->order.empty()) {
           const std::optional<ir::BaseView> of_root = tracer_.base_view(root->tensor);
-          step.is_fortran_root = of_root && of_root->steps.empty();
+          if (of_root && of_root->steps.empty()) step.root_order = root->order;
         }
         if (root->input >= 0 && value->flavor == Flavor::NdArray)
           input_views_.emplace_back(outputs_.size(), root->input);
       }
-      if (step.transpose) {
-        SymShape order;
-        for (int64_t d = value->tensor.dim(); d-- > 0;) order.push_back(Sym(d));
-        untransposed_.emplace(outputs_.size(), value->tensor);
-        outputs_.push_back(ops::call1("permute", {value->tensor}, {{"dims", order}}));
+      if (!step.order.empty()) {
+        unordered_.emplace(outputs_.size(), value->tensor);
+        outputs_.push_back(to_order(value->tensor, step.order));
       } else {
         outputs_.push_back(value->tensor);
       }
@@ -372,16 +370,16 @@ void Evaluator::keep_shared_roots() {
     if (step.op == BuildOp::Output && !step.is_scalar && step.root >= 0) ++count[step.root];
   for (BuildStep& step : variant_->steps) {
     if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
-    // A single view of an array in Fortran order has that array's strides.
-    if (count[step.root] == 1 && !(step.is_view && step.is_fortran_root)) continue;
+    // A single view of an array in another order than C's has that array's strides.
+    if (count[step.root] == 1 && !(step.is_view && !step.root_order.empty())) continue;
     step.shares_root = true;
     const auto output = static_cast<size_t>(step.imm);
-    if (step.transpose) outputs_[output] = untransposed_.at(output);
-    step.transpose = false;
+    if (!step.order.empty()) outputs_[output] = unordered_.at(output);
+    step.order.clear();
     if (step.flavor != Flavor::NdArray) continue;
     // After an update the graph may compute each from its own values.
     std::optional<ir::BaseView> view = tracer_.base_view(outputs_[output]);
-    if (view && (view->is_updated || step.is_fortran_root)) {
+    if (view && (view->is_updated || !step.root_order.empty())) {
       outputs_[output] = view->base;
       step.is_of_root = true;
       step.views = std::move(view->steps);

@@ -348,7 +348,7 @@ void Evaluator::add_array_input(const V& value) {
       guard.dims.push_back(size);
     }
   }
-  value->f_order = guard.layout == ArrayGuard::Layout::Fortran;
+  if (guard.layout == ArrayGuard::Layout::Other) guard.strides = relations_of_strides(value->object.get());
   value->strided = guard.layout == ArrayGuard::Layout::Other;
   Strides strides;
   for (int d = 0; d < PyArray_NDIM(array); ++d)

@@ -253,7 +253,7 @@ class Evaluator {
   std::unordered_map<const Value*, int> slots_;
   std::vector<Tensor> outputs_;
   std::vector<std::pair<size_t, int>> input_views_;  // outputs that look at an array argument, and its number
-  std::unordered_map<size_t, Tensor> untransposed_;  // outputs given in Fortran order, as the graph has them
+  std::unordered_map<size_t, Tensor> unordered_;  // outputs given in another memory order, as the graph has them
   std::vector<V> kept_values_;
   std::unordered_map<std::string, int> trips_;          // backward jumps taken, by target
   std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstdlib>
 
 #include "capture/numpy_api.h"
 #include "capture/weft_tensors.h"
@@ -17,6 +18,28 @@ ArrayGuard::Layout layout_of(PyObject* object) {
 }
 
 namespace {
+
+// Of one dimension, or of two.
+uint8_t relation_of_strides(PyArrayObject* array, int a, int b) {
+  if (PyArray_DIM(array, a) == 1 || PyArray_DIM(array, b) == 1) return 0;
+  const npy_intp x = PyArray_STRIDE(array, a), y = PyArray_STRIDE(array, b);
+  if (a == b) return static_cast<uint8_t>((x == 0) | (x == PyArray_ITEMSIZE(array)) << 1 | (x < 0) << 2);
+  return static_cast<uint8_t>((std::abs(x) < std::abs(y)) | (std::abs(x) == std::abs(y)) << 1 |
+                              (x == y * PyArray_DIM(array, b)) << 2);
+}
+
+template <class Visit>  // Visit(relation) -> whether to go on
+bool visit_relations(PyArrayObject* array, const Visit& visit) {
+  for (int a = 0; a < PyArray_NDIM(array); ++a)
+    for (int b = 0; b < PyArray_NDIM(array); ++b)
+      if (!visit(relation_of_strides(array, a, b))) return false;
+  return true;
+}
+
+bool has_relations(PyArrayObject* array, const std::vector<uint8_t>& wanted) {
+  size_t i = 0;
+  return visit_relations(array, [&](uint8_t relation) { return relation == wanted[i++]; });
+}
 
 // Bytes the array's elements lie in.
 std::pair<const char*, const char*> extent(PyArrayObject* array) {
@@ -49,6 +72,7 @@ bool check_array(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>
   if (guard.layout == ArrayGuard::Layout::Other)
     for (int d = 0; d < PyArray_NDIM(array); ++d)
       if (PyArray_STRIDE(array, d) % PyArray_ITEMSIZE(array) != 0) return false;
+  if (!guard.strides.empty() && !has_relations(array, guard.strides)) return false;
   return !guard.writable || PyArray_ISWRITEABLE(array);
 }
 
@@ -69,6 +93,12 @@ PyObject* lookup(PyObject* dict, PyObject* key) {
 }
 
 }  // namespace
+
+std::vector<uint8_t> relations_of_strides(PyObject* object) {
+  std::vector<uint8_t> relations;
+  visit_relations(reinterpret_cast<PyArrayObject*>(object), [&](uint8_t relation) { return relations.push_back(relation), true; });
+  return relations;
+}
 
 bool arrays_overlap(PyObject* a, PyObject* b) {
   const auto [low_a, high_a] = extent(reinterpret_cast<PyArrayObject*>(a));

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "weft/error.h"
@@ -15,37 +16,26 @@ Tensor copy_tensor(const Tensor& tensor, DType dtype) {
 Tensor copy_tensor(const Tensor& tensor) { return copy_tensor(tensor, tensor.dtype()); }
 
 V copy_of(const V& array, DType dtype) {
-  V value = array_value(copy_tensor(array->tensor, dtype));
-  value->f_order = array->f_order;
-  return value;
+  return laid_out(array_value(copy_tensor(array->tensor, dtype)), copy_order(array));
 }
 
 namespace {
 
-// Whether order= asks for Fortran order of an array's copy, where `otherwise` is the default.
-bool wants_fortran(Evaluator& ev, const V& order, const V& array, const char* otherwise) {
+// The order that order= asks for of an array's copy, where `otherwise` is the default.
+AxisOrder wanted_order(Evaluator& ev, const V& order, const V& array, const char* otherwise) {
   const std::string text = order && !ev.is_none(order) ? ev.to_string(order, "order") : otherwise;
-  if (text == "F") return array->tensor.dim() > 1;
-  if (text == "C") return false;
-  if (text == "K" || text == "A") return array->f_order;
-  graph_break("an unknown memory order");
+  if (text == "F") return fortran_order(array->tensor.dim());
+  if (text == "C") return {};
+  if (text == "K") return copy_order(array);
+  if (text != "A") graph_break("an unknown memory order");
+  return order_if_fortran(array->tensor);
 }
 
-bool is_contiguous(const V& array, bool fortran) {
-  const Shape& shape = array->tensor.impl()->shape;
-  const Strides& strides = array->tensor.impl()->strides;
-  if (!array->view_of && array->input < 0) return shape.size() < 2 || array->f_order == fortran;
-  V root = array;
-  while (root->view_of) root = root->view_of;
-  if (root->input < 0 && root->f_order && root->tensor.dim() > 1 && shape.size() > 1)
-    graph_break("the memory order of a view of an array in Fortran order");
-  int64_t expected = 1;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    const size_t d = fortran ? i : shape.size() - 1 - i;
-    if (shape[d] != 1 && strides[d] != expected) return false;
-    expected *= shape[d];
-  }
-  return true;
+// Whether an array that may lie in this order has to be copied for it.
+bool is_laid_out(Evaluator& ev, const V& array, const V& order) {
+  const std::string text = ev.is_none(order) ? "K" : ev.to_string(order, "order");
+  if (text == "K" || text == "A") return true;
+  return is_contiguous(array->tensor, text == "F");
 }
 
 V astype(Evaluator& ev, CallArgs& args) {
@@ -56,13 +46,9 @@ V astype(Evaluator& ev, CallArgs& args) {
   const std::string casting = bound[3] ? ev.to_string(bound[3], "casting") : "unsafe";
   if (casting != "unsafe" && dtype != from && (casting != "same_kind" || info(from).kind > info(dtype).kind))
     graph_break(fmt::format("astype() with casting={}", casting));
-  const bool fortran = wants_fortran(ev, bound[2], array, "K");
-  const bool laid_out = !bound[2] || is_contiguous(array, fortran);
-  if (bound[5] && !ev.truth(bound[5]) && dtype == from && laid_out) return array;
-  V value = copy_of(array, dtype);
-  value->f_order = fortran && value->tensor.dim() > 1;
-  value->flavor = array->flavor;
-  return value;
+  const AxisOrder order = wanted_order(ev, bound[2], array, "K");
+  if (bound[5] && !ev.truth(bound[5]) && dtype == from && (!bound[2] || is_laid_out(ev, array, bound[2]))) return array;
+  return laid_out(array_value(copy_tensor(array->tensor, dtype), array->flavor), order);
 }
 
 // numpy.copy keeps the order, the method gives C order.
@@ -70,10 +56,8 @@ template <bool kMethod>
 V copy(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, order, subok");
   V array = ev.realize(bound[0])->kind == Kind::Array ? bound[0] : array_value(as_tensor(ev, bound[0]));
-  V value = array_value(copy_tensor(array->tensor));
-  value->f_order = wants_fortran(ev, bound[1], array, kMethod ? "C" : "K");
-  if (kMethod) value->flavor = array->flavor;
-  return value;
+  const V value = array_value(copy_tensor(array->tensor), kMethod ? array->flavor : Flavor::NdArray);
+  return laid_out(value, wanted_order(ev, bound[1], array, kMethod ? "C" : "K"));
 }
 
 template <bool kFortran>
@@ -90,18 +74,14 @@ V as_contiguous(Evaluator& ev, CallArgs& args) {
     return array_value(
         ops::call1("reshape", {copy_tensor(array->tensor, dtype)}, {{"shape", SymShape{Sym(1)}}}));
   }
-  if (dtype == array->tensor.dtype() && is_contiguous(array, kFortran)) return array;
-  V value = array_value(copy_tensor(array->tensor, dtype));
-  value->f_order = kFortran && value->tensor.dim() > 1;
-  return value;
+  if (dtype == array->tensor.dtype() && is_contiguous(array->tensor, kFortran)) return array;
+  return laid_out(array_value(copy_tensor(array->tensor, dtype)),
+                  kFortran ? fortran_order(array->tensor.dim()) : AxisOrder());
 }
 
-V in_order(Evaluator& ev, const V& array, const V& order, const char* otherwise) {
-  const bool fortran = wants_fortran(ev, order, array, otherwise);
-  if (is_contiguous(array, fortran)) return array;
-  V value = array_value(copy_tensor(array->tensor));
-  value->f_order = fortran;
-  return value;
+V in_order(Evaluator& ev, const V& array, const V& order) {
+  if (is_laid_out(ev, array, order)) return array;
+  return laid_out(array_value(copy_tensor(array->tensor)), wanted_order(ev, order, array, "K"));
 }
 
 V asarray(Evaluator& ev, CallArgs& args) {
@@ -118,8 +98,7 @@ V asarray(Evaluator& ev, CallArgs& args) {
     graph_break("a cast that discards imaginary parts");
   check_storable(ev, bound[0], dtype);
   if (dtype != array->tensor.dtype() || copies) array = copy_of(array, dtype);
-  const std::string order = bound[2] && !ev.is_none(bound[2]) ? ev.to_string(bound[2], "order") : "K";
-  return order == "K" || order == "A" ? array : in_order(ev, array, bound[2], "K");
+  return bound[2] ? in_order(ev, array, bound[2]) : array;
 }
 
 V array(Evaluator& ev, CallArgs& args) {
@@ -129,15 +108,8 @@ V array(Evaluator& ev, CallArgs& args) {
   V value = asarray(ev, plain);
   const bool copies = !bound[2] || (!ev.is_none(bound[2]) && ev.truth(bound[2]));
   if (bound[2] && !ev.is_none(bound[2]) && !copies) graph_break("array() with copy=False");
-  if (value == bound[0] && copies) {
-    V copied = array_value(copy_tensor(value->tensor));
-    copied->f_order = value->f_order;
-    value = copied;
-  }
-  if (bound[3] && !ev.is_none(bound[3])) {
-    const std::string order = ev.to_string(bound[3], "order");
-    if (order != "K" && order != "A") value = in_order(ev, value, bound[3], "K");
-  }
+  if (value == bound[0] && copies) value = copy_of(value, value->tensor.dtype());
+  if (bound[3]) value = in_order(ev, value, bound[3]);
   const int64_t ndim = bound[5] ? ev.to_int(bound[5], "ndmin") : 0;
   if (value->tensor.dim() >= ndim) return value;
   SymShape shape = ops::sym_shape(value->tensor);
@@ -154,8 +126,7 @@ V filled(Evaluator& ev, CallArgs& args) {
     if (size.hint() < 0) graph_break("a negative size");
   V value = array_value(
       ops::call1("full", {}, {{"shape", shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
-  value->f_order = wants_fortran(ev, bound[2], value, "C");
-  return value;
+  return laid_out(value, wanted_order(ev, bound[2], value, "C"));
 }
 
 // A number as the fill of a new array.
@@ -177,24 +148,25 @@ V full(Evaluator& ev, CallArgs& args) {
   std::optional<DType> dtype;
   if (bound[2] && !ev.is_none(bound[2])) dtype = to_dtype(ev, bound[2], "dtype");
   V value = fill_array(ev, shape, bound[1], dtype);
-  value->f_order = wants_fortran(ev, bound[3], value, "C");
-  return value;
+  return laid_out(value, wanted_order(ev, bound[3], value, "C"));
 }
 
-// What the arrays like another have in common: the shape, and whether they lie in Fortran order.
+// What the arrays like another have in common.
 struct Like {
   Tensor tensor;
   SymShape shape;
-  bool fortran;
+  AxisOrder order;
 };
 Like like(Evaluator& ev, const V& prototype, const V& order, const V& shape) {
   const V array =
       ev.realize(prototype)->kind == Kind::Array ? prototype : array_value(as_tensor(ev, prototype));
-  Like result{array->tensor, ops::sym_shape(array->tensor), wants_fortran(ev, order, array, "K")};
+  Like result{array->tensor, ops::sym_shape(array->tensor), wanted_order(ev, order, array, "K")};
   if (!shape || ev.is_none(shape)) return result;
   result.shape = to_shape(ev, shape, "a shape");
   if (result.shape.size() != static_cast<size_t>(array->tensor.dim()))
-    result.fortran = wants_fortran(ev, order, array_value(array->tensor), "C");
+    result.order = order && !ev.is_none(order) && ev.to_string(order, "order") == "F"
+                       ? fortran_order(static_cast<int64_t>(result.shape.size()))
+                       : AxisOrder();
   return result;
 }
 
@@ -206,8 +178,7 @@ V filled_like(Evaluator& ev, CallArgs& args) {
       bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : form.tensor.dtype();
   V value = array_value(ops::call1(
       "full", {}, {{"shape", form.shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
-  value->f_order = form.fortran && form.shape.size() > 1;
-  return value;
+  return laid_out(value, form.order);
 }
 
 V full_like(Evaluator& ev, CallArgs& args) {
@@ -216,8 +187,25 @@ V full_like(Evaluator& ev, CallArgs& args) {
   const DType dtype =
       bound[2] && !ev.is_none(bound[2]) ? to_dtype(ev, bound[2], "dtype") : form.tensor.dtype();
   V value = fill_array(ev, form.shape, bound[1], dtype);
-  value->f_order = form.fortran && form.shape.size() > 1;
-  return value;
+  return laid_out(value, form.order);
+}
+
+// A new value in the memory order of what numpy.empty_like gives.
+V laid_out_like(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "value, array, order");
+  const V &value = ev.realize(bound[0]), &array = ev.realize(bound[1]);
+  if (value->kind != Kind::Array || array->kind != Kind::Array || value->tensor.dim() != array->tensor.dim()) return value;
+  const AxisOrder order = wanted_order(ev, bound[2], array, "K");
+  return laid_out(value->view_of || value->input >= 0 ? array_value(copy_tensor(value->tensor)) : value, order);
+}
+
+// A new value in the memory order of what is made of these arrays element by element.
+V laid_out_by(Evaluator& ev, CallArgs& args) {
+  const V& value = ev.realize(args.args.at(0));
+  if (value->kind != Kind::Array) return value;
+  for (const V& operand : args.args) ev.realize(operand);
+  return laid_out_as(value->view_of || value->input >= 0 ? array_value(copy_tensor(value->tensor)) : value,
+                     {args.args.begin() + 1, args.args.end()});
 }
 
 V arange(Evaluator& ev, CallArgs& args) {
@@ -274,6 +262,8 @@ void register_numpy_creation() {
                                                         {"uint8", scalar_type<DType::U8>}};
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  register_lowering("weft._entered._core.laid_out_like", laid_out_like);
+  register_lowering("weft._entered._core.laid_out_by", laid_out_by);
   register_array_method("astype", astype);
   register_array_method("copy", copy<true>);
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "weft/error.h"
@@ -98,7 +99,8 @@ Tensor index_array(Evaluator& ev, const V& part, Sym size) {
     return result;
   }
   if (!is_integral(result.dtype())) graph_break("a subscript with an array that is not of integers");
-  return cast_to(result, DType::I64);
+  if (result.dtype() == DType::I64) return result;
+  return laid_out(array_value(cast_to(result, DType::I64)), iteration_order(std::vector<Tensor>{result}, result.dim()))->tensor;
 }
 
 V slice_of(const V& part) {
@@ -186,15 +188,37 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
   return result;
 }
 
+// NumPy iterates over the index arrays, where they select single elements; otherwise their dimensions lie outermost, and
+// those that stay whole as they do in the array.
+AxisOrder gathered_order(const Indexed& target, int64_t ndim) {
+  const int64_t num_leading = static_cast<int64_t>(target.arrays.size()), num_dims = target.tensor.dim();
+  std::vector<Tensor> indices;
+  std::vector<int64_t> indexed;
+  for (int64_t d = 0; d < num_leading; ++d) {
+    if (!target.arrays[static_cast<size_t>(d)].defined()) continue;
+    indices.push_back(target.arrays[static_cast<size_t>(d)]);
+    indexed.push_back(d);
+  }
+  const auto num_indexed = static_cast<int64_t>(indexed.size());
+  if (num_indexed == num_dims) return iteration_order(indices, ndim);
+  const int64_t num_new = ndim - (num_dims - num_indexed);
+  // Dimensions of index arrays that stand beside each other take their place, others come first.
+  const int64_t first = indexed.back() - indexed.front() + 1 == num_indexed ? indexed.front() : 0;
+  AxisOrder whole = without_axes(iteration_order(std::vector<Tensor>{target.tensor}, num_dims), indexed, num_dims, false), order;
+  if (whole.empty())
+    for (int64_t d = 0; d < num_dims - num_indexed; ++d) whole.push_back(d);
+  for (int64_t d = 0; d < num_new; ++d) order.push_back(first + d);
+  for (int64_t d : whole) order.push_back(d < first ? d : d + num_new);
+  return order;
+}
+
 // x[index arrays]: a new array.
 V gathered(Evaluator& ev, const V& key, const Indexed& target) {
   bool any_array = false;
-  size_t num_indexed = 0;
   for (const Tensor& indices : target.arrays) {
     if (!indices.defined()) continue;
     if (indices.dtype() == DType::Bool) graph_break("a subscript with a mask, which selects by value");
     any_array |= indices.dim() > 0;
-    ++num_indexed;
   }
   // A scalar of NumPy's alone selects a view.
   if (!any_array && target.arrays.size() == 1 && target.tensor.dim() > 1 &&
@@ -204,14 +228,8 @@ V gathered(Evaluator& ev, const V& key, const Indexed& target) {
   operands.insert(operands.begin(), target.tensor);
   Tensor result = ops::call1("index", std::move(operands));
   if (result.dim() == 0 && target.all_integers) return array_value(result, Flavor::NumpyScalar);
-  V value = array_value(std::move(result));
-  // NumPy's result lies with the dimensions of the index arrays outermost; of two dimensions that is the
-  // transposed order.
-  size_t first = 0;
-  while (!target.arrays[first].defined()) ++first;
-  value->f_order = value->tensor.dim() == 2 && first == 1 && num_indexed == target.arrays.size() - 1 &&
-                   target.tensor.dim() == static_cast<int64_t>(target.arrays.size());
-  return value;
+  const int64_t ndim = result.dim();
+  return laid_out(array_value(std::move(result)), gathered_order(target, ndim));
 }
 
 // array[key] combined with value, repeated positions counting each time.
@@ -258,7 +276,6 @@ V numpy_subscript(Evaluator& ev, const V& array, const V& key) {
     return array_value(ops::call1("cast", {result.tensor}, {{"dtype", result.tensor.dtype()}}));
   V value = array_value(result.tensor);
   value->view_of = array;
-  value->f_order = array->f_order && value->tensor.dim() == array->tensor.dim();
   return value;
 }
 

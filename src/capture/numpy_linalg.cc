@@ -1,6 +1,11 @@
 // NumPy's products and numpy.linalg.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <sstream>
+
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 
@@ -63,6 +68,51 @@ bool is_rearrangement(const std::string& equation) {
   return std::all_of(source.begin(), source.end(), kept);
 }
 
+// A term's letters, one for each axis; low numbers for those that "..." stands for.
+std::string with_ellipsis(std::string term, int64_t num_axes) {
+  const size_t place = term.find("...");
+  if (place == std::string::npos) return term;
+  std::string numbers;
+  for (int64_t i = num_axes; i-- > 0;) numbers.push_back(static_cast<char>(i + 1));
+  return term.replace(place, 3, numbers);
+}
+
+// NumPy iterates over the axes of the result, then over those that are summed.
+AxisOrder einsum_order(std::string equation, const std::vector<Tensor>& operands) {
+  std::erase(equation, ' ');
+  const size_t arrow = equation.find("->");
+  std::vector<std::string> terms;
+  int64_t num_broadcast = 0;
+  std::istringstream list(equation.substr(0, arrow));
+  for (std::string term; std::getline(list, term, ',');) {
+    const int64_t num_axes = operands.at(terms.size()).dim() - static_cast<int64_t>(term.size()) + 3;
+    terms.push_back(with_ellipsis(std::move(term), num_axes));
+    if (terms.back().size() != static_cast<size_t>(operands[terms.size() - 1].dim())) return {};
+    num_broadcast = std::max<int64_t>(num_broadcast, std::count_if(terms.back().begin(), terms.back().end(), [](char c) { return c < 32; }));
+  }
+  const std::string all = fmt::format("{}", fmt::join(terms, ""));
+  std::string sorted = all;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::string labels = with_ellipsis(arrow == std::string::npos ? "..." : equation.substr(arrow + 2), num_broadcast);
+  if (arrow == std::string::npos)
+    for (char c : sorted)
+      if (c >= 32 && std::count(all.begin(), all.end(), c) == 1) labels.push_back(c);
+  const auto ndim = static_cast<int64_t>(labels.size());
+  for (char c : sorted)
+    if (labels.find(c) == std::string::npos) labels.push_back(c);
+  std::vector<Strides> strides;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const Strides own = deciding_strides(operands[k]);
+    strides.emplace_back(labels.size(), 0);
+    for (size_t d = 0; d < own.size(); ++d) strides.back()[labels.find(terms.at(k)[d])] += own[d];
+  }
+  const auto num_labels = static_cast<int64_t>(labels.size());
+  std::vector<int64_t> summed;
+  for (int64_t d = ndim; d < num_labels; ++d) summed.push_back(d);
+  return without_axes(iteration_order(strides, num_labels), summed, num_labels, false);
+}
+
 V einsum(Evaluator& ev, CallArgs& args) {
   for (const auto& [key, value] : args.keywords) {
     if (key == "optimize") continue;  // the order of contraction is weft's own
@@ -75,7 +125,10 @@ V einsum(Evaluator& ev, CallArgs& args) {
   if (args.args.size() == 2 && ev.realize(args.args[1])->kind == Kind::Array && is_rearrangement(equation))
     graph_break("einsum() that gives a view");
   const std::vector<Tensor> operands = promoted(ev, {args.args.begin() + 1, args.args.end()});
-  return array_or_scalar(ops::call1("einsum", operands, {{"equation", equation}}));
+  const V result = array_or_scalar(ops::call1("einsum", operands, {{"equation", equation}}));
+  std::vector<Tensor> given;
+  for (size_t i = 1; i < args.args.size(); ++i) given.push_back(as_tensor(ev, args.args[i]));
+  return laid_out(result, einsum_order(equation, given));
 }
 
 // The first two axes; numpy.linalg's, with keyword-only arguments, the last two.
@@ -96,8 +149,10 @@ V trace(Evaluator& ev, CallArgs& args) {
                       : is_inexact(d)                   ? d
                       : is_integral(d) && !is_signed(d) ? DType::U64
                                                         : DType::I64;
-  return array_or_scalar(
+  const V result = array_or_scalar(
       cast_to(ops::call1("sum", {cast_to(diagonal, dtype)}, {{"dim", SymShape{Sym(-1)}}}), dtype));
+  const int64_t ndim = diagonal.dim();
+  return laid_out(result, without_axes(iteration_order(std::vector<Tensor>{diagonal}, ndim), {ndim - 1}, ndim, false));
 }
 
 V matrix_power(Evaluator& ev, CallArgs& args) {

@@ -1,6 +1,7 @@
 // NumPy's functions that make arrays from numbers, diagonals, and numbers for what is not finite.
 #include <fmt/format.h>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 
@@ -114,8 +115,7 @@ V nan_to_num(Evaluator& ev, CallArgs& args) {
   } else {
     value = array_or_scalar(ops::call1("cast", {x}, {{"dtype", x.dtype()}}));
   }
-  value->f_order = bound[0]->f_order;
-  return value;
+  return bound[0]->kind == Kind::Array ? laid_out(value, copy_order(bound[0])) : value;
 }
 
 V plainly(Evaluator& ev, CallArgs& args) {
@@ -154,8 +154,7 @@ V require(Evaluator& ev, CallArgs& args) {
     graph_break("a condition that does not hold");
   V result = array_value(ops::call1("require", {x, condition}),
                          value->kind == Kind::Array ? value->flavor : Flavor::NumpyScalar);
-  result->f_order = value->f_order;
-  return result;
+  return laid_out_as(result, {value});
 }
 
 // A function of weft's operators, the size of whose result depends on values, runs between two segments.

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "weft/error.h"
@@ -54,12 +55,13 @@ V view_as(Evaluator& ev, CallArgs& args) {
   if (from == to && array->flavor == Flavor::NdArray) graph_break("view() in the same dtype");
   const bool same_size = itemsize(from) == itemsize(to);
   if (to == DType::Bool && from != to) graph_break("view() of bytes as truth values");
-  if (!same_size && (array->flavor != Flavor::NdArray || array->f_order || array->strided || array->view_of))
+  if (!same_size && (array->flavor != Flavor::NdArray || !array->order.empty() || array->strided || array->view_of))
     graph_break("view() with elements of another size");
-  V result = array_value(ops::call1("bitcast", {array->tensor}, {{"dtype", to}}), array->flavor);
+  const Tensor cast = ops::call1("bitcast", {array->tensor}, {{"dtype", to}});
+  V result = array_value(same_size ? with_strides_of(cast, array->tensor) : cast, array->flavor);
   if (array->flavor != Flavor::NdArray) return result;
   // A view: given to Python as NumPy's, and neither it nor the array is assigned to.
-  result->f_order = array->f_order;
+  result->order = array->order;
   result->name = "view";
   result->items = {array, const_value(checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(to)))))};
   V owner = array;

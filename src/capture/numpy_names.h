@@ -61,7 +61,6 @@ void register_numpy_shapes();
 void register_numpy_creation();
 void register_numpy_sequences();
 void register_numpy_linalg();
-void register_numpy_fft();
 void register_numpy_sorting();
 void register_numpy_positions();
 void register_numpy_ufunc_methods();

@@ -5,6 +5,7 @@
 
 #include "capture/concrete.h"
 #include "capture/enums.h"
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "weft/error.h"
@@ -136,11 +137,11 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
   const ops::OpDef& op = ops::get_op(name);
   std::vector<ops::Operand> operands;
   std::vector<std::pair<size_t, Tensor>> weak;
-  bool any_f = false, any_c = false;
+  std::vector<Tensor> arrays;
   for (const V& value : values) {
     ev.realize(value);
     if (value->kind == Kind::Array) {
-      if (value->tensor.dim() > 1) (value->f_order ? any_f : any_c) = true;
+      arrays.push_back(value->tensor);
       operands.emplace_back(value->tensor);
     } else if (value->kind == Kind::Scalar || value->kind == Kind::SymInt) {
       weak.emplace_back(operands.size(), ev.to_tensor(value));
@@ -151,7 +152,7 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
       operands.emplace_back(*scalar);
     } else {
       Tensor tensor = as_tensor(ev, value);
-      if (tensor.dim() > 1) any_c = true;
+      arrays.push_back(tensor);
       operands.emplace_back(std::move(tensor));
     }
   }
@@ -159,9 +160,8 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
     const ops::PromotedTypes types = ops::promoted_types(op, operands, Promotion::NumPy);
     for (auto& [index, tensor] : weak) operands[index] = cast_to(tensor, types.compute);
   }
-  V result = array_or_scalar(ops::invoke(op, operands, {}, Promotion::NumPy));
-  result->f_order = any_f && !any_c;
-  return result;
+  const V result = array_or_scalar(ops::invoke(op, operands, {}, Promotion::NumPy));
+  return laid_out(result, iteration_order(arrays, result->tensor.dim()));
 }
 
 namespace {
@@ -183,7 +183,8 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
   if (op == 4) {
     Tensor x = ev.to_tensor(a), y = ev.to_tensor(b);
     const DType dtype = promote_types(x.dtype(), y.dtype(), Promotion::NumPy);
-    return array_or_scalar(ops::call1("matmul", {cast_to(x, dtype), cast_to(y, dtype)}));
+    const V product = array_or_scalar(ops::call1("matmul", {cast_to(x, dtype), cast_to(y, dtype)}));
+    return x.dim() > 1 && y.dim() > 1 ? laid_out_in_batches(product, {x, y}, 2) : product;
   }
   if (op == 8 && a->kind == Kind::Array && b->is_const() && !is_integral(a->tensor.dtype())) {
     // NumPy computes these powers by other functions.
@@ -200,8 +201,7 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
   const bool is_two = b->is_const() && PyLong_CheckExact(b->object.get()) && PyLong_AsLong(b->object.get()) == 2;
   if (op == 8 && is_two && a->kind == Kind::Array && a->flavor == Flavor::NdArray && a->tensor.dtype() == DType::Bool) {
     // NumPy squares, and bytes are the smallest numbers that it squares.
-    V bytes = array_or_scalar(cast_to(a->tensor, DType::I8));
-    bytes->f_order = a->f_order;
+    const V bytes = laid_out_as(array_or_scalar(cast_to(a->tensor, DType::I8)), {a});
     return numpy_pointwise(ev, "mul", {bytes, bytes});
   }
   return numpy_pointwise(ev, kBinaryNames[op], {a, b});
@@ -368,6 +368,12 @@ void refuse_complex(Evaluator& ev, std::string_view op, const std::vector<V>& op
     if (is_complex(as_tensor(ev, operand).dtype())) graph_break(fmt::format("{}() of complex numbers", op));
 }
 
+// An operand of another dtype: read as it lies there, it has no memory of its own.
+V cast_operand(Evaluator& ev, const V& operand, DType dtype) {
+  const Tensor tensor = as_tensor(ev, operand);
+  return array_value(with_strides_of(cast_to(tensor, dtype), tensor));
+}
+
 template <size_t kIndex>
 V ufunc(Evaluator& ev, CallArgs& args) {
   const char* op = kUfuncs[kIndex].second;
@@ -411,7 +417,7 @@ V ufunc(Evaluator& ev, CallArgs& args) {
       graph_break("a ufunc with a dtype of a smaller kind");
     if (dtype && op == std::string_view("abs") && is_complex(to_dtype(ev, dtype, "dtype")))
       graph_break("absolute() with a complex dtype");
-    if (dtype) operand = array_value(cast_to(as_tensor(ev, operand), to_dtype(ev, dtype, "dtype")));
+    if (dtype) operand = cast_operand(ev, operand, to_dtype(ev, dtype, "dtype"));
   }
   refuse_complex(ev, op, operands);
   V result;
@@ -427,8 +433,7 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   }
   if (!out) {
     if (where) graph_break("a ufunc with where= and no out=");
-    if (order != "K") result->f_order = order == "F" && result->tensor.dim() > 1;
-    return result;
+    return order == "K" ? result : laid_out(result, order == "F" ? fortran_order(result->tensor.dim()) : AxisOrder());
   }
   if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray)
     graph_break("out= that is not an array");

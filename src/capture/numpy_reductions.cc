@@ -1,6 +1,7 @@
 // NumPy's reductions.
 #include <fmt/format.h>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "weft/error.h"
@@ -104,12 +105,18 @@ Tensor initial_value(Evaluator& ev, const Reduction& r, DType dtype) {
   return cast_to(value, dtype);
 }
 
+// The new array, laid out as NumPy's reduction.
+V laid_out_reduced(const V& result, const Reduction& r) {
+  const int64_t ndim = r.tensor.dim();
+  return laid_out(result, without_axes(iteration_order(std::vector<Tensor>{r.tensor}, ndim), r.axes, ndim, r.keepdims));
+}
+
 // The reduction's value, or out= after the assignment.
 V finished(Evaluator& ev, const Reduction& r, const Tensor& tensor) {
   // What is reduced over no axis would be the array itself, with its later changes.
   const bool is_same = tensor.dim() == 0 && r.tensor.dim() == 0;
   V result = array_or_scalar(is_same ? ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}) : tensor);
-  result->f_order = r.array->kind == Kind::Array && r.array->f_order && tensor.dim() > 1;
+  result = laid_out_reduced(result, r);
   if (!r.out) return result;
   V out = r.out;
   if (ev.realize(out)->kind == Kind::Tuple && out->items.size() == 1) out = out->items[0];
@@ -204,7 +211,7 @@ V variance(Evaluator& ev, CallArgs& args) {
   const V x = array_value(cast_to(r.tensor, dtype));
   const V centered = numpy_pointwise(ev, "sub", {x, array_value(mean_of(ev, kept, dtype))});
   Tensor total = reduce(r, "sum", numpy_pointwise(ev, "mul", {centered, centered})->tensor);
-  V result = array_or_scalar(divide(ev, total, count - Sym(ddof)));
+  const V result = laid_out_reduced(array_or_scalar(divide(ev, total, count - Sym(ddof))), r);
   return kRoot ? numpy_pointwise(ev, "sqrt", {result}) : result;
 }
 
@@ -265,21 +272,21 @@ V norm(Evaluator& ev, CallArgs& args) {
   r.tensor = x;
   r.axes = axes;
   r.keepdims = keepdims;
-  if (order == 2) {
-    Tensor squares = numpy_pointwise(ev, "mul", {value, value})->tensor;
-    return numpy_pointwise(ev, "sqrt", {array_or_scalar(reduce(r, "sum", squares))});
-  }
+  const auto reduced = [&](const char* op, const Tensor& tensor) {
+    return laid_out_reduced(array_or_scalar(reduce(r, op, tensor)), r);
+  };
+  if (order == 2) return numpy_pointwise(ev, "sqrt", {reduced("sum", numpy_pointwise(ev, "mul", {value, value})->tensor)});
   const V magnitude = numpy_pointwise(ev, "abs", {value});
-  if (order == 1) return array_or_scalar(reduce(r, "sum", magnitude->tensor));
-  if (std::isinf(order)) return array_or_scalar(reduce(r, order > 0 ? "amax" : "amin", magnitude->tensor));
+  if (order == 1) return reduced("sum", magnitude->tensor);
+  if (std::isinf(order)) return reduced(order > 0 ? "amax" : "amin", magnitude->tensor);
   if (order == 0) {
     const V differs = numpy_pointwise(ev, "ne", {value, int_value(0)});
-    return array_or_scalar(reduce(r, "sum", cast_to(differs->tensor, x.dtype())));
+    return reduced("sum", cast_to(differs->tensor, x.dtype()));
   }
   const auto power = [&](const V& base, double exponent) {
     return numpy_binary(ev, 8, base, const_value(checked(PyFloat_FromDouble(exponent))));
   };
-  return power(array_or_scalar(reduce(r, "sum", power(magnitude, order)->tensor)), 1 / order);
+  return power(reduced("sum", power(magnitude, order)->tensor), 1 / order);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "weft/dtype.h"
@@ -69,8 +70,7 @@ V without_negative_exponents(Evaluator& ev, const V& base, const V& exponent) {
   if (exponent->kind != Kind::Array) return exponent;
   const V holds = numpy_pointwise(ev, "ge", {exponent, const_value(checked(PyLong_FromLong(0)))});
   V result = array_value(ops::call1("require", {exponent->tensor, holds->tensor}), exponent->flavor);
-  result->f_order = exponent->f_order;
-  return result;
+  return laid_out_as(result, {exponent});
 }
 
 }  // namespace weft::capture

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "ops/view.h"
@@ -38,14 +39,7 @@ namespace {
 
 V permute(const V& array, const std::vector<int64_t>& order) {
   SymShape dims(order.begin(), order.end());
-  V value = view(array, ops::call1("permute", {array->tensor}, {{"dims", dims}}));
-  bool reversed = true, same = true;
-  for (size_t i = 0; i < order.size(); ++i) {
-    reversed &= order[i] == static_cast<int64_t>(order.size() - 1 - i);
-    same &= order[i] == static_cast<int64_t>(i);
-  }
-  value->f_order = reversed ? !array->f_order : same && array->f_order;
-  return value;
+  return view(array, ops::call1("permute", {array->tensor}, {{"dims", dims}}));
 }
 
 V transpose(Evaluator& ev, CallArgs& args) {
@@ -111,18 +105,30 @@ SymShape complete_shape(const SymShape& from, SymShape to) {
   return to;
 }
 
-// Whether NumPy's reshape is a view depends on the strides, which a guard on the layout does not pin for an
-// argument that is neither in C nor in Fortran order.
+// Are all dimensions of the view some of the other's?
+bool has_dimensions_of(const Tensor& view, const Tensor& other) {
+  const SymShape sizes = ops::sym_shape(view), others = ops::sym_shape(other);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    bool found = false;
+    for (size_t i = 0; i < others.size(); ++i)
+      found |= sym_known_equal(sizes[d], others[i]) && view.impl()->strides[d] == other.impl()->strides[i];
+    if (!found) return false;
+  }
+  return true;
+}
+
+// Whether NumPy's reshape is a view depends on the strides. Of an argument that is neither in C nor in Fortran order,
+// guards say how those of its dimensions are related to each other, and nothing about slices.
 void require_known_strides(const V& array, const SymShape& shape) {
   const V* root = &array;
   while ((*root)->view_of) root = &(*root)->view_of;
-  if (!(*root)->strided) return;
+  if (!(*root)->strided || has_dimensions_of(array->tensor, (*root)->tensor)) return;
   const auto without_ones = [](SymShape sizes) {
     std::erase_if(sizes, [](Sym size) { return size.is_constant() && size.constant() == 1; });
     return str(sizes);
   };
   if (without_ones(shape) != without_ones(ops::sym_shape(array->tensor)))
-    graph_break("reshape() of an argument that is neither in C nor in Fortran order");
+    graph_break("reshape() of a part of an argument that is neither in C nor in Fortran order");
 }
 
 // Strides of the reshaped array where NumPy gives a view.
@@ -135,17 +141,9 @@ std::optional<Strides> reshaped_strides(const V& array, const SymShape& shape) {
 V reshape_to(const V& array, SymShape shape) {
   shape = complete_shape(ops::sym_shape(array->tensor), std::move(shape));
   require_known_strides(array, shape);
-  V root = array;
-  while (root->view_of) root = root->view_of;
-  // An array made inside in Fortran order has other strides in NumPy than its tensor.
-  const bool fortran = root->input < 0 && root->f_order && root->tensor.dim() > 1;
-  if (fortran && root != array && array->tensor.dim() > 1)
-    graph_break("reshape() of a view of an array in Fortran order");
-  V value = view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
-  if (fortran ? root == array : !reshaped_strides(array, shape)) {
-    value = array_value(ops::call1("cast", {value->tensor}, {{"dtype", value->tensor.dtype()}}));
-  }
-  return value;
+  const bool is_view = reshaped_strides(array, shape).has_value();
+  const V value = view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
+  return is_view ? value : array_value(copy_tensor(value->tensor));
 }
 
 V reshape(Evaluator& ev, CallArgs& args) {
@@ -202,9 +200,7 @@ V squeeze(Evaluator& ev, CallArgs& args) {
     if (!all && named && !one) graph_break("squeeze() of a dimension that is not one");
     if (!(named && one)) shape.push_back(size);
   }
-  V value = view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
-  value->f_order = array->f_order && shape.size() == from.size();
-  return value;
+  return view(array, ops::call1("reshape", {array->tensor}, {{"shape", shape}}));
 }
 
 V where(Evaluator& ev, CallArgs& args) {
@@ -227,11 +223,7 @@ V where(Evaluator& ev, CallArgs& args) {
           : ops::promoted_types(ops::get_op("maximum"), operands, Promotion::NumPy).compute;
   V result = array_value(
       ops::call1("where", {condition, cast_to(as_tensor(ev, x), dtype), cast_to(as_tensor(ev, y), dtype)}));
-  bool any_f = false, any_c = false;
-  for (const V& value : {bound[0], x, y})
-    if (value->kind == Kind::Array && value->tensor.dim() > 1) (value->f_order ? any_f : any_c) = true;
-  result->f_order = any_f && !any_c;
-  return result;
+  return laid_out_as(result, {bound[0], x, y});
 }
 
 V clip(Evaluator& ev, CallArgs& args) {
@@ -245,39 +237,19 @@ V clip(Evaluator& ev, CallArgs& args) {
   return value;
 }
 
-std::vector<Tensor> promoted_parts(Evaluator& ev, const V& sequence) {
-  std::vector<Tensor> parts;
-  DType dtype = DType::Bool;
-  for (const V& item : ev.elements(sequence)) {
-    parts.push_back(as_tensor(ev, item));
-    dtype =
-        parts.size() == 1 ? parts[0].dtype() : promote_types(dtype, parts.back().dtype(), Promotion::NumPy);
-  }
-  if (parts.empty()) graph_break("joining of no arrays");
-  for (Tensor& part : parts) part = cast_to(part, dtype);
-  return parts;
-}
-
 V concatenate(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "arrays, axis");
-  std::vector<Tensor> parts = promoted_parts(ev, bound[0]);
+  std::vector<Tensor> parts;
+  for (const V& item : ev.elements(bound[0])) parts.push_back(as_tensor(ev, item));
+  if (parts.empty()) graph_break("joining of no arrays");
+  const AxisOrder order = joined_order(parts);
+  DType dtype = parts[0].dtype();
+  for (const Tensor& part : parts) dtype = promote_types(dtype, part.dtype(), Promotion::NumPy);
+  for (Tensor& part : parts) part = cast_to(part, dtype);
   ops::Attrs attrs{{"dim", Sym(0)}};
   if (bound[1] && ev.is_none(bound[1])) graph_break("concatenate() of flattened arrays");
   if (bound[1]) attrs.set("dim", Sym(ev.to_int(bound[1], "axis")));
-  V value = array_value(ops::call1("concatenate", parts, attrs));
-  value->f_order = value->tensor.dim() > 1;
-  for (const V& item : ev.elements(bound[0])) value->f_order &= ev.realize(item)->f_order;
-  return value;
-}
-
-template <int kWhich>
-V join(Evaluator& ev, CallArgs& args) {
-  static constexpr const char* kNames[] = {"stack", "hstack", "vstack", "dstack", "column_stack"};
-  std::vector<V> bound = bind_arguments(args, kWhich == 0 ? "arrays, axis" : "arrays");
-  std::vector<Tensor> parts = promoted_parts(ev, bound[0]);
-  ops::Attrs attrs;
-  if (kWhich == 0) attrs.set("dim", Sym(bound[1] ? ev.to_int(bound[1], "axis") : 0));
-  return array_value(ops::call1(kNames[kWhich], parts, attrs));
+  return laid_out(array_value(ops::call1("concatenate", parts, attrs)), order);
 }
 
 V matmul(Evaluator& ev, CallArgs& args) {
@@ -366,8 +338,7 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name) {
   }
   if (name == "real" && !is_complex(tensor.dtype())) return array;
   if (name == "real" || name == "imag") {
-    V part = array_value(ops::call1(name, {tensor}), array->flavor);
-    part->f_order = array->f_order;
+    const V part = laid_out(array_value(ops::call1(name, {tensor}), array->flavor), copy_order(array));
     if (!is_complex(tensor.dtype()) || array->flavor == Flavor::NumpyScalar) return part;
     // A view in NumPy: given to Python as the attribute, and neither it nor the array is assigned to.
     part->name = name;
@@ -392,11 +363,6 @@ void register_numpy_shapes() {
                                                         {"where", where},
                                                         {"clip", clip},
                                                         {"concatenate", concatenate},
-                                                        {"stack", join<0>},
-                                                        {"hstack", join<1>},
-                                                        {"vstack", join<2>},
-                                                        {"dstack", join<3>},
-                                                        {"column_stack", join<4>},
                                                         {"matmul", matmul},
                                                         {"dot", dot},
                                                         {"shape", shape_function},

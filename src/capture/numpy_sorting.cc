@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 
@@ -30,7 +31,8 @@ V sort(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, axis, kind, order, *, stable");
   if (given(ev, bound[3])) graph_break("sort() with order=");
   const auto [x, dim] = along_axis(ev, bound[0], bound[1], -1, "sort");
-  return array_value(ops::call1("sort_values", {x}, {{"dim", Sym(dim)}}));
+  const V result = array_value(ops::call1("sort_values", {x}, {{"dim", Sym(dim)}}));
+  return x.dim() > 1 && bound[0]->kind == Kind::Array ? laid_out(result, copy_order(bound[0])) : result;
 }
 
 // Only the stable order is the same in every implementation.
@@ -68,8 +70,7 @@ V scan(Evaluator& ev, CallArgs& args, const char* op) {
                                                         : DType::I64;
   if (dtype == DType::F16) graph_break("a scan in half precision, which NumPy rounds at every step");
   V result = array_value(ops::call1(op, {cast_to(x, dtype)}, {{"dim", Sym(dim)}, {"dtype", dtype}}));
-  result->f_order = bound[0]->kind == Kind::Array && bound[0]->f_order && result->tensor.dim() > 1;
-  return result;
+  return laid_out_as(result, {bound[0]});
 }
 V cumsum(Evaluator& ev, CallArgs& args) { return scan(ev, args, "cumsum"); }
 V cumprod(Evaluator& ev, CallArgs& args) { return scan(ev, args, "cumprod"); }
@@ -84,8 +85,7 @@ V diff(Evaluator& ev, CallArgs& args) {
                 axis = bound[2] ? ev.to_int(bound[2], "axis") : -1;
   if (n < 0) graph_break("diff() of negative order");
   V result = array_value(ops::call1("diff", {x}, {{"n", Sym(n)}, {"dim", Sym(axis)}}));
-  result->f_order = n > 0 && bound[0]->kind == Kind::Array && bound[0]->f_order && x.dim() > 1;
-  return result;
+  return n > 0 ? laid_out_as(result, {bound[0]}) : result;
 }
 
 // What operators make by views alone is an array of its own in NumPy.
@@ -121,8 +121,7 @@ V roll(Evaluator& ev, CallArgs& args) {
   const SymShape axes = list(bound[2], "an axis");
   if (axes.size() != shifts.size()) graph_break("roll() with as many shifts as axes");
   V result = array_value(copied(ops::call1("roll", {x}, {{"shifts", shifts}, {"dims", axes}})));
-  result->f_order = bound[0]->kind == Kind::Array && bound[0]->f_order && x.dim() > 1;
-  return result;
+  return bound[0]->kind == Kind::Array ? laid_out(result, copy_order(bound[0])) : result;
 }
 
 V ptp(Evaluator& ev, CallArgs& args) {
@@ -164,7 +163,6 @@ V broadcast_to(Evaluator& ev, CallArgs& args) {
   const Tensor x = as_tensor(ev, bound[0]);
   // A read-only view in NumPy; here a copy, when it leaves the function.
   V value = array_value(ops::call1("expand", {x}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
-  value->f_order = bound[0]->f_order && value->tensor.dim() == x.dim();
   value->read_only = kReadOnly;
   return value;
 }
@@ -259,8 +257,9 @@ V triangle(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "m, k");
   const Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() < 2) graph_break("a triangle of an array that is not a matrix");
-  return array_value(ops::call1(kUpper ? "triu" : "tril", {x},
-                                {{"diagonal", Sym(bound[1] ? ev.to_int(bound[1], "k") : 0)}}));
+  const V result = array_value(ops::call1(kUpper ? "triu" : "tril", {x},
+                                          {{"diagonal", Sym(bound[1] ? ev.to_int(bound[1], "k") : 0)}}));
+  return laid_out_as(result, {bound[0]});
 }
 
 V atleast(Evaluator& ev, CallArgs& args, int64_t ndim, const char* op) {

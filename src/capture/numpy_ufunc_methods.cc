@@ -1,6 +1,7 @@
 // Methods of NumPy's ufuncs, ufuncs with two results, rounding, and scalar types as casts.
 #include <fmt/format.h>
 
+#include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 
@@ -82,8 +83,7 @@ V round(Evaluator& ev, CallArgs& args) {
   if (is_integral(dtype) && dtype != DType::Bool) {
     if (decimals < 0) graph_break("round() of integers to tens");
     V copied = array_or_scalar(ops::call1("cast", {x->tensor}, {{"dtype", dtype}}));
-    copied->f_order = x->f_order;
-    return copied;
+    return laid_out_as(copied, {x});
   }
   if (dtype == DType::Bool && decimals != 0) graph_break("round() of truth values to digits");
   if (decimals == 0) return numpy_pointwise(ev, "rint", {x});
@@ -92,8 +92,9 @@ V round(Evaluator& ev, CallArgs& args) {
   for (int64_t i = 0; i < std::abs(decimals); ++i) power *= 10;
   const V scale = const_value(checked(PyFloat_FromDouble(power)));
   const char *there = decimals > 0 ? "mul" : "true_divide", *back = decimals > 0 ? "true_divide" : "mul";
-  return numpy_pointwise(ev, back,
-                         {numpy_pointwise(ev, "rint", {numpy_pointwise(ev, there, {x, scale})}), scale});
+  const V rounded = numpy_pointwise(ev, back,
+                                    {numpy_pointwise(ev, "rint", {numpy_pointwise(ev, there, {x, scale})}), scale});
+  return laid_out(rounded, order_if_fortran(x->tensor));
 }
 
 V divmod(Evaluator& ev, CallArgs& args) {
@@ -111,8 +112,7 @@ V modf(Evaluator& ev, CallArgs& args) {
   if (x.dtype() != DType::F32 && x.dtype() != DType::F64) graph_break("modf() of this dtype");
   std::vector<V> parts;
   for (const Tensor& part : ops::call(ops::get_op("modf"), {{x}, {}})) {
-    parts.push_back(array_or_scalar(part));
-    parts.back()->f_order = operand->f_order;
+    parts.push_back(laid_out_as(array_or_scalar(part), {operand}));
   }
   return tuple_value(std::move(parts));
 }
@@ -133,8 +133,7 @@ V cast(Evaluator& ev, CallArgs& args) {
   if (is_complex(value->tensor.dtype()) && !is_complex(kDType))
     graph_break("a cast that discards imaginary parts");
   V result = array_or_scalar(ops::call1("cast", {value->tensor}, {{"dtype", kDType}}));
-  result->f_order = value->f_order;
-  return result;
+  return laid_out_as(result, {value});
 }
 
 }  // namespace

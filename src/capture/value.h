@@ -94,7 +94,7 @@ struct Value {
   bool strided = false;  // an argument that is neither in C nor in Fortran order
   bool partly_viewed = false;  // an attribute such as .real looks at its memory
   bool read_only = false;      // a view that NumPy lets nobody write through
-  bool f_order = false;  // NumPy would lay the result out in Fortran order
+  std::vector<int64_t> order;  // of an array's own memory: axes from the outermost to the innermost; empty: C order
   Sym sym;
 
   std::vector<V> items;

@@ -4,6 +4,7 @@
 
 #include "capture/evaluator.h"
 #include "capture/float_warnings.h"
+#include "capture/memory_order.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/release.h"
@@ -198,18 +199,12 @@ class Builder {
     return false;
   }
 
-  static Tensor reversed(const Tensor& tensor) {
-    SymShape dims;
-    for (int64_t d = tensor.dim(); d-- > 0;) dims.push_back(Sym(d));
-    return ops::call1("permute", {tensor}, {{"dims", dims}});
-  }
-
   Tensor view_of_root(const Tensor& tensor, const BuildStep& s) {
     Tensor& root = roots_[s.root];
     if (!root.defined()) {
       const bool is_shared = shares_memory(tensor, s.root);
-      if (s.is_fortran_root)
-        root = reversed(reversed(tensor).clone());
+      if (!s.root_order.empty())
+        root = to_order(to_order(tensor, s.root_order).clone(), inverse(s.root_order));
       else
         root = is_shared ? tensor.clone() : tensor.contiguous();
     }
@@ -225,7 +220,7 @@ class Builder {
   Ref output_on_meta(const BuildStep& s) const {
     const Tensor& tensor = outputs_[static_cast<size_t>(s.imm)];
     if (s.is_scalar) throw_error(ErrorKind::NotImplemented, "a Python number is made of elements, and there are none on 'meta'");
-    if (s.transpose) return meta_tensor(reversed(tensor));
+    if (!s.order.empty()) return meta_tensor(to_order(tensor, inverse(s.order)));
     return meta_tensor(s.is_of_root ? take_views(tensor, s) : tensor);
   }
 
@@ -247,10 +242,11 @@ class Builder {
       return checked(PyComplex_FromDoubles(z.real(), z.imag()));
     }
     if (s.flavor == Flavor::NumpyScalar) return make_numpy_scalar(tensor);
-    if (s.transpose) {
-      Ref transposed =
-          make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
-      return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(transposed.get()), nullptr));
+    if (!s.order.empty()) {
+      const Ref array = make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
+      AxisOrder axes = inverse(s.order);
+      PyArray_Dims dims{axes.data(), static_cast<int>(axes.size())};
+      return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(array.get()), &dims));
     }
     if (s.updated_input >= 0) {
       const auto index = static_cast<size_t>(s.updated_input);

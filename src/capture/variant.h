@@ -55,12 +55,12 @@ struct BuildStep {
   Flavor flavor = Flavor::NdArray;
   WeakKind weak = WeakKind::Float;
   bool is_scalar = false;    // Output: a Python bool, int or float
-  bool transpose = false;    // Output: NumPy's result is in Fortran order
+  std::vector<int64_t> order;  // Output in NumPy's memory order: the axes of the result that its own are
   int root = -1;             // Output: arrays of one root may share memory, others must not; -1: an input's
   // Output that looks at an argument the segment updates: the graph input, and the views to take of it then.
   int updated_input = -1;
   bool is_of_root = false;  // the output is what all arrays of this root look at, and `views` what to take of it
-  bool is_fortran_root = false;  // which NumPy has in Fortran order
+  std::vector<int64_t> root_order;  // the order of the root's memory; empty: C order
   std::vector<std::pair<const ops::OpDef*, ops::Attrs>> views;
   bool is_view = false;      // Output: of another array's memory; others are in one piece
   bool is_read_only = false;  // Output: NumPy lets nobody write through it

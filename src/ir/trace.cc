@@ -256,6 +256,13 @@ std::vector<Tensor> GraphTracer::record(const ops::OpDef& op, const ops::OpArgs&
   return results;
 }
 
+Tensor GraphTracer::with_strides(const Tensor& tensor, Strides strides) {
+  const TracedValue& traced = impl_->handle(tensor);
+  if (traced.base->input >= 0 || !traced.chain.empty())
+    return with_strides(record(ops::get_op("cast"), {{tensor}, {{"dtype", tensor.dtype()}}}).at(0), std::move(strides));
+  return impl_->wrap(impl_->value_of(tensor), traced.base, {}, std::move(strides));
+}
+
 // What `source` becomes when its view becomes `updated`.
 Value* GraphTracer::Impl::invert(const ViewStep& step, Value* source, Value* updated) {
   const std::string_view name = step.op->name;

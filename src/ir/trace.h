@@ -34,6 +34,7 @@ class GraphTracer final : public ops::Tracer {
   Tensor input(TensorType type, std::string name = "", std::optional<Strides> strides = {});
   std::vector<Tensor> record(const ops::OpDef& op, const ops::OpArgs& args) override;
   void record_copy(const Tensor& target, const Tensor& source) override;
+  Tensor with_strides(const Tensor& tensor, Strides strides) override;
   // The current SSA value of a traced tensor: a view is derived again if its base has been updated since.
   Value* value_of(const Tensor& tensor);
   std::optional<InputView> input_view(const Tensor& tensor) const;

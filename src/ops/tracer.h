@@ -17,6 +17,8 @@ class Tracer {
   virtual std::vector<Tensor> record(const OpDef& op, const OpArgs& args) = 0;
   // In-place assignment to a traced tensor (or a traced view of one): target[...] = source, broadcast.
   virtual void record_copy(const Tensor& target, const Tensor& source) = 0;
+  // A tensor that is no view, in memory of these strides.
+  virtual Tensor with_strides(const Tensor& tensor, Strides strides) = 0;
 };
 
 // The calling thread's active tracer, or null. While one is active, creation operators are recorded too.

@@ -33,6 +33,22 @@ def operator(name, *arrays, **attributes):
     return _array_operator(name, *arrays, **attributes)
 
 
+def laid_out_like(value, array, order="K"):
+    """A new value in the memory order of what np.empty_like(array, order=order) gives. Lowered by capture."""
+    if value.ndim != array.ndim:
+        return value
+    result = np.empty_like(array, value.dtype, order, shape=value.shape)
+    result[...] = value
+    return result
+
+
+def laid_out_by(value, *arrays):
+    """A new value in the memory order of what is made of these arrays element by element. Lowered by capture."""
+    flags = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
+    iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, [array.dtype for array in arrays] + [value.dtype])
+    return laid_out_like(value, iterator.operands[-1])
+
+
 def complex_of(real, imag):
     """The complex numbers with these parts, of one shape and type."""
     return operator("complex", real, imag)

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from ._core import axis_of, before, broadcast_shape, is_number, plainly, product_of, replaces, require
+from ._core import (
+    axis_of,
+    before,
+    broadcast_shape,
+    is_number,
+    laid_out_like,
+    plainly,
+    product_of,
+    replaces,
+    require,
+)
 
 
 @replaces("numpy.astype")
@@ -154,7 +164,7 @@ def select(condlist, choicelist, default=0):
     result = np.asarray(default).astype(dtype)
     for condition, choice in zip(condlist[::-1], choices[::-1]):
         result = np.where(condition, np.asarray(choice).astype(dtype), result)
-    return result
+    return np.asarray(result, order="C")
 
 
 def _fits(values, target):
@@ -339,7 +349,7 @@ def delete(arr, obj, axis=None):
         if one > start:
             parts.append(arr[lead + (slice(start, one),)])
         start = max(start, one + 1)
-    return np.concatenate(parts, axis=axis) if parts else arr[lead + (slice(0, 0),)].copy()
+    return laid_out_like(np.concatenate(parts, axis=axis), arr, "A") if parts else arr[lead + (slice(0, 0),)].copy()
 
 
 @replaces("numpy.insert")
@@ -374,7 +384,7 @@ def insert(arr, obj, values, axis=None):
         start = place
     if start < size:
         parts.append(arr[lead + (slice(start, None),)])
-    return np.concatenate(parts, axis=axis)
+    return laid_out_like(np.concatenate(parts, axis=axis), arr, "A")
 
 
 @replaces("numpy.unpackbits")
@@ -386,7 +396,7 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     axis = axis % a.ndim
     shifts = [7, 6, 5, 4, 3, 2, 1, 0] if bitorder == "big" else [0, 1, 2, 3, 4, 5, 6, 7]
     bits = np.stack([(a >> np.uint8(shift)) & np.uint8(1) for shift in shifts], axis=axis + 1)
-    return bits.reshape(a.shape[:axis] + (a.shape[axis] * 8,) + a.shape[axis + 1 :])
+    return laid_out_like(bits.reshape(a.shape[:axis] + (a.shape[axis] * 8,) + a.shape[axis + 1 :]), a, "A")
 
 
 @replaces("numpy.packbits")
@@ -407,7 +417,7 @@ def packbits(a, /, axis=None, bitorder="big"):
     for place in range(8):
         shift = np.uint8(7 - place if bitorder == "big" else place)
         result = (bits[before(axis + 1) + (place,)] << shift) | result
-    return result
+    return laid_out_like(result, a, "A")
 
 
 @replaces("numpy.apply_along_axis")

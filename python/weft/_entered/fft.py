@@ -2,17 +2,12 @@
 
 import numpy as np
 
-from ._core import operator, plainly, replaces
+from ._core import laid_out_like, operator, plainly, replaces
 
 # The norm attribute of weft's operators: n to the power of -norm / 2.
 _FORWARD = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
 _INVERSE = {None: 2, "backward": 2, "ortho": 1, "forward": 0}
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
-
-
-def laid_out(value, like):
-    """The value in the memory order of `like`, as NumPy allocates results."""
-    return np.asarray(value, order="F") if like.flags.fnc else value
 
 
 def _usable(x, n, axis, norm):
@@ -34,7 +29,7 @@ def _transformed(name, x, n, axis, norm, **attributes):
     result = operator(name, wide, n=n, dim=axis, norm=norm, **attributes)
     if single:
         result = result.astype(np.float32 if name == "fft_c2r" else np.complex64)
-    return laid_out(result, x)
+    return laid_out_like(result, x)
 
 
 def _complex_of(x):

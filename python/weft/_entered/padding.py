@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import before, is_number, plainly, replaces
+from ._core import before, is_number, laid_out_like, plainly, replaces
 
 _PADDED_POSITIONS = {
     "edge": lambda places, size: np.clip(places, 0, size - 1),
@@ -32,7 +32,9 @@ def _pairs(value, ndim):
 def pad(array, pad_width, mode="constant", **kwargs):
     given, array = array, np.asarray(array)
     result = _padded(array, pad_width, mode, kwargs)
-    return plainly(np.pad, given, pad_width, mode, **kwargs) if result is None else result
+    if result is None:
+        return plainly(np.pad, given, pad_width, mode, **kwargs)
+    return laid_out_like(result, given if isinstance(given, np.ndarray) else array, "A")
 
 
 def _padded(array, pad_width, mode, kwargs):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import axis_of, before, plainly, replaces, require
+from ._core import axis_of, before, laid_out_like, plainly, replaces, require
 
 
 @replaces("numpy.average")
@@ -131,7 +131,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
 def nancumsum(a, axis=None, dtype=None, out=None):
     a = np.asarray(a)
     return np.cumsum(
-        np.where(np.isnan(a), 0, a) if a.dtype.kind == "f" else a, axis=axis, dtype=dtype, out=out
+        laid_out_like(np.where(np.isnan(a), 0, a), a) if a.dtype.kind == "f" else a, axis=axis, dtype=dtype, out=out
     )
 
 
@@ -139,7 +139,7 @@ def nancumsum(a, axis=None, dtype=None, out=None):
 def nancumprod(a, axis=None, dtype=None, out=None):
     a = np.asarray(a)
     return np.cumprod(
-        np.where(np.isnan(a), 1, a) if a.dtype.kind == "f" else a, axis=axis, dtype=dtype, out=out
+        laid_out_like(np.where(np.isnan(a), 1, a), a) if a.dtype.kind == "f" else a, axis=axis, dtype=dtype, out=out
     )
 
 
@@ -379,7 +379,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     return np.moveaxis(
-        np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1), -1, axisc
+        np.asarray(np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1), order="C"), -1, axisc
     )
 
 
@@ -482,4 +482,4 @@ def _derivative(f, spacing, axis, edge_order):
     else:
         front = ends[0][0] * part(0, 1) + ends[0][1] * part(1, 2) + ends[0][2] * part(2, 3)
         back = ends[1][0] * part(-3, -2) + ends[1][1] * part(-2, -1) + ends[1][2] * part(-1, None)
-    return np.concatenate([front, inner, back], axis=axis).astype(f.dtype)
+    return laid_out_like(np.concatenate([front, inner, back], axis=axis).astype(f.dtype), f)

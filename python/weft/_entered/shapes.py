@@ -160,10 +160,22 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
     return np.concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
+@replaces("numpy.dstack")
+def dstack(tup):
+    return np.concatenate([np.atleast_3d(array) for array in tup], axis=2)
+
+
+@replaces("numpy.column_stack")
+def column_stack(tup):
+    arrays = [np.atleast_1d(array) for array in tup]
+    return np.concatenate([array if array.ndim > 1 else array.reshape(-1, 1) for array in arrays], axis=1)
+
+
 @replaces("numpy.block")
 def block(arrays):
     depth = _depth(arrays)
-    return _block(arrays, depth, max(depth, _most_dims(arrays))).copy()
+    result = _block(arrays, depth, max(depth, _most_dims(arrays)))
+    return result if depth > 0 else result.copy()
 
 
 def _depth(arrays):

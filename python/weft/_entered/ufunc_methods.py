@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import axis_of, before, is_number, plainly, product_of, replaces, require
+from ._core import axis_of, before, is_number, laid_out_by, plainly, product_of, replaces, require
 
 # Up to this many steps a loop over an axis becomes a chain of operations.
 UNROLLED = 64
@@ -132,6 +132,7 @@ def ufunc_accumulate(ufunc, array, axis=0, dtype=None, out=None):
     place = axis_of(axis, array.ndim)
     target = out[0] if isinstance(out, tuple) else out
     value = None if place is None or _unusual(ufunc) else _accumulated(ufunc, array, place, dtype)
+    value = value if value is None else laid_out_by(value, array)
     fits = value is None or target is None or (target.dtype == value.dtype and target.shape == value.shape)
     if value is None or not fits:
         return plainly(ufunc.accumulate, given, axis, dtype, out)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import axis_of, before, plainly, replaces, sized
+from ._core import axis_of, before, laid_out_like, plainly, replaces, sized
 
 
 @replaces("numpy.angle")
@@ -203,7 +203,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     correction = np.where(np.abs(step) < discont, 0.0, wrapped - step)
     lead = before(axis)
     rest = p[lead + (slice(1, None),)] + correction.cumsum(axis)
-    return np.concatenate([p[lead + (slice(None, 1),)], rest], axis=axis)
+    return laid_out_like(np.concatenate([p[lead + (slice(None, 1),)], rest], axis=axis), p)
 
 
 @replaces("nd.is_integer")
