@@ -50,13 +50,13 @@ bool ensure_ready() {
   register_numpy_ufuncs();
   register_numpy_reductions();
   register_numpy_shapes();
-  register_numpy_creation();
   register_numpy_sequences();
   register_numpy_linalg();
   register_numpy_positions();
   register_numpy_ufunc_methods();
   for (const char* module : {"weft._entered", "weft._entered_library"})
     if (!register_replacements(module)) return false;
+  register_numpy_creation();
   register_numpy_sorting();
   register_numpy_making();
   register_numpy_memory();

@@ -33,10 +33,11 @@ bool is_plain(const Tensor& tensor) {
   return true;
 }
 
-// Insertion sort as NumPy's: each axis goes before those that it must precede in all operands that decide. `decides`: of
-// an operand and two axes. Where none does, the next axis is asked.
+// Insertion sort as NumPy's: each axis goes before those that it must precede in all operands that decide.
+// `decides`: of an operand and two axes. Where none does, the next axis is asked.
 template <class Decides, class Precedes>
-AxisOrder sorted_axes(AxisOrder order, size_t num_operands, const Decides& decides, const Precedes& precedes) {
+AxisOrder sorted_axes(AxisOrder order, size_t num_operands, const Decides& decides,
+                      const Precedes& precedes) {
   for (size_t i = 1; i < order.size(); ++i) {
     const auto axis = static_cast<size_t>(order[i]);
     size_t position = i;
@@ -52,7 +53,8 @@ AxisOrder sorted_axes(AxisOrder order, size_t num_operands, const Decides& decid
       if (!goes_before) break;
       position = j;
     }
-    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(position), order.begin() + static_cast<std::ptrdiff_t>(i),
+    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(position),
+                order.begin() + static_cast<std::ptrdiff_t>(i),
                 order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
   return order;
@@ -79,7 +81,8 @@ AxisOrder iteration_order(const std::vector<Strides>& operands, int64_t ndim) {
   AxisOrder order = all_axes(ndim);
   std::reverse(order.begin(), order.end());
   order = sorted_axes(
-      std::move(order), operands.size(), [&](size_t k, size_t a, size_t b) { return operands[k][a] && operands[k][b]; },
+      std::move(order), operands.size(),
+      [&](size_t k, size_t a, size_t b) { return operands[k][a] && operands[k][b]; },
       [&](size_t k, size_t a, size_t b) { return operands[k][a] < operands[k][b]; });
   std::reverse(order.begin(), order.end());
   return normalized(std::move(order));
@@ -96,7 +99,8 @@ AxisOrder iteration_order(const std::vector<Tensor>& operands, int64_t ndim) {
 }
 
 AxisOrder order_if_fortran(const Tensor& tensor) {
-  return is_contiguous(tensor, true) && !is_contiguous(tensor, false) ? fortran_order(tensor.dim()) : AxisOrder();
+  return is_contiguous(tensor, true) && !is_contiguous(tensor, false) ? fortran_order(tensor.dim())
+                                                                      : AxisOrder();
 }
 
 AxisOrder copy_order(const V& array) {
@@ -125,11 +129,13 @@ AxisOrder joined_order(const std::vector<Tensor>& parts) {
     for (int64_t stride : part.impl()->strides) strides.back().push_back(std::abs(stride));
   }
   return normalized(sorted_axes(
-      all_axes(ndim), parts.size(), [&](size_t k, size_t a, size_t b) { return !is_one[k][a] && !is_one[k][b]; },
+      all_axes(ndim), parts.size(),
+      [&](size_t k, size_t a, size_t b) { return !is_one[k][a] && !is_one[k][b]; },
       [&](size_t k, size_t a, size_t b) { return strides[k][a] > strides[k][b]; }));
 }
 
-AxisOrder without_axes(const AxisOrder& order, const std::vector<int64_t>& axes, int64_t ndim, bool keepdims) {
+AxisOrder without_axes(const AxisOrder& order, const std::vector<int64_t>& axes, int64_t ndim,
+                       bool keepdims) {
   if (order.empty() || keepdims) return order;
   const auto goes = [&](int64_t axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
   std::vector<int64_t> place(static_cast<size_t>(ndim), 0);
@@ -177,12 +183,14 @@ V laid_out(V array, AxisOrder order) {
     for (size_t i = 0; i < strides.size(); ++i) placed[static_cast<size_t>(array->order[i])] = strides[i];
     strides = std::move(placed);
   }
-  if (strides != array->tensor.impl()->strides) array->tensor = tracer->with_strides(array->tensor, std::move(strides));
+  if (strides != array->tensor.impl()->strides)
+    array->tensor = tracer->with_strides(array->tensor, std::move(strides));
   return array;
 }
 
 V laid_out_in_batches(V array, const std::vector<Tensor>& operands, int64_t num_inner) {
-  const int64_t ndim = array->tensor.dim(), num_outer = ndim - num_inner;
+  int64_t num_outer = 0;
+  for (const Tensor& operand : operands) num_outer = std::max(num_outer, operand.dim() - num_inner);
   if (num_outer < 2 || std::all_of(operands.begin(), operands.end(), is_plain)) return array;
   std::vector<Strides> strides;
   for (const Tensor& operand : operands) {
@@ -193,13 +201,14 @@ V laid_out_in_batches(V array, const std::vector<Tensor>& operands, int64_t num_
   }
   AxisOrder order = iteration_order(strides, num_outer);
   if (order.empty()) return array;
-  for (int64_t d = num_outer; d < ndim; ++d) order.push_back(d);
+  for (int64_t d = num_outer; d < array->tensor.dim(); ++d) order.push_back(d);
   return laid_out(std::move(array), std::move(order));
 }
 
 Tensor with_strides_of(const Tensor& tensor, const Tensor& operand) {
   ops::Tracer* tracer = ops::current_tracer();
-  if (!tracer || !tensor.is_traced() || !operand.is_traced() || tensor.impl() == operand.impl()) return tensor;
+  if (!tracer || !tensor.is_traced() || !operand.is_traced() || tensor.impl() == operand.impl())
+    return tensor;
   return tracer->with_strides(tensor, operand.impl()->strides);
 }
 

@@ -1,5 +1,6 @@
-// In which order NumPy lays out the axes of a result. Traced tensors of arrays have NumPy's strides, also where the
-// graph computes their elements in C order: they decide which reshapes are views, and the order of what is made of them.
+// In which order NumPy lays out the axes of a result. Traced tensors of arrays have NumPy's strides, also
+// where the graph computes their elements in C order: they decide which reshapes are views, and the order of
+// what is made of them.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,9 @@ namespace weft::capture {
 using AxisOrder = std::vector<int64_t>;
 
 AxisOrder fortran_order(int64_t ndim);
-// Of what ufuncs and reductions allocate (order="K"): the order in which NumPy iterates over the operands, broadcast
-// together. Axes that are repeated or of size one do not decide; where operands disagree, C order wins.
+// Of what ufuncs and reductions allocate (order="K"): the order in which NumPy iterates over the operands,
+// broadcast together. Axes that are repeated or of size one do not decide; where operands disagree, C order
+// wins.
 AxisOrder iteration_order(const std::vector<Tensor>& operands, int64_t ndim);
 // The same of operands' strides along the axes of the iteration, 0 where they do not decide.
 AxisOrder iteration_order(const std::vector<Strides>& operands, int64_t ndim);
@@ -34,7 +36,8 @@ bool is_contiguous(const Tensor& tensor, bool fortran);
 V laid_out(V array, AxisOrder order);
 // The array made of these operands element by element, as ufuncs lay it out.
 V laid_out_as(V array, const std::vector<V>& operands);
-// The result of functions with this number of inner axes, which lie in C order within the others.
+// The result of functions of the operands' last axes, this number of them: its own lie in C order within the
+// others.
 V laid_out_in_batches(V array, const std::vector<Tensor>& operands, int64_t num_inner);
 // A tensor of the operator's result with the strides of its operand, which it is read in place of.
 Tensor with_strides_of(const Tensor& tensor, const Tensor& operand);

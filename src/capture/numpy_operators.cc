@@ -184,7 +184,7 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
     Tensor x = ev.to_tensor(a), y = ev.to_tensor(b);
     const DType dtype = promote_types(x.dtype(), y.dtype(), Promotion::NumPy);
     const V product = array_or_scalar(ops::call1("matmul", {cast_to(x, dtype), cast_to(y, dtype)}));
-    return x.dim() > 1 && y.dim() > 1 ? laid_out_in_batches(product, {x, y}, 2) : product;
+    return laid_out_in_batches(product, {x, y}, 2);
   }
   if (op == 8 && a->kind == Kind::Array && b->is_const() && !is_integral(a->tensor.dtype())) {
     // NumPy computes these powers by other functions.

@@ -259,7 +259,10 @@ V triangle(Evaluator& ev, CallArgs& args) {
   if (x.dim() < 2) graph_break("a triangle of an array that is not a matrix");
   const V result = array_value(ops::call1(kUpper ? "triu" : "tril", {x},
                                           {{"diagonal", Sym(bound[1] ? ev.to_int(bound[1], "k") : 0)}}));
-  return laid_out_as(result, {bound[0]});
+  // NumPy selects by a mask of the last two axes, which is in C order.
+  Strides mask(static_cast<size_t>(x.dim()), 0);
+  mask.end()[-2] = 2, mask.end()[-1] = 1;
+  return laid_out(result, iteration_order(std::vector<Strides>{mask, deciding_strides(x)}, x.dim()));
 }
 
 V atleast(Evaluator& ev, CallArgs& args, int64_t ndim, const char* op) {

@@ -57,7 +57,7 @@ V accumulate(Evaluator& ev, std::string_view ufunc, const CallArgs& args) {
   const Tensor x = as_tensor(ev, bound[0]);
   const ops::OpDef& op = ops::get_op(ufunc == "maximum" ? "cummax" : "cummin");
   const int64_t dim = ops::normalize_dim(op.name, ev.to_int(axis, "axis"), x.dim());
-  return array_value(ops::call(op, {{x}, {{"dim", Sym(dim)}}}).at(0));
+  return laid_out_as(array_value(ops::call(op, {{x}, {{"dim", Sym(dim)}}}).at(0)), {bound[0]});
 }
 
 V outer(Evaluator& ev, PyObject* ufunc, const CallArgs& args) {

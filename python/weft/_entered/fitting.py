@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import complex_of, is_number, laid_out_like, operator, plainly, replaces
+from ._core import complex_of, is_number, laid_out_by, operator, plainly, replaces
 
 WINDOW_TAPS = 256  # beside this many taps NumPy's sums of products are as fast
 
@@ -114,7 +114,7 @@ def i0(x):
     x = np.asarray(x)
     if x.ndim == 0 or x.dtype.kind == "c":
         return plainly(np.i0, x)
-    return laid_out_like(operator("i0", x if x.dtype.kind == "f" else x.astype(np.float64)), x)
+    return laid_out_by(operator("i0", x if x.dtype.kind == "f" else x.astype(np.float64)), x)
 
 
 @replaces("numpy.sinc")

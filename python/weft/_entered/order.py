@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ._core import axis_of, before, is_number, plainly, product_of, replaces, require
+from ._core import axis_of, before, is_number, laid_out_by, plainly, product_of, replaces, require
 
 
 @replaces("nd.sort")
@@ -137,7 +137,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0), axis=-1)
     high = np.take_along_axis(ordered, np.minimum(count // 2, moved.shape[-1] - 1), axis=-1)
     middle = np.where(count % 2 == 1, low, (low + high) / 2)[..., 0][()]
-    return _kept(middle, a, axis, keepdims)
+    return _kept(laid_out_by(middle, moved[..., 0]) if middle.ndim > 1 else middle, a, axis, keepdims)
 
 
 # alpha and beta of Hyndman and Fan's family of interpolating quantiles.
@@ -214,7 +214,7 @@ def _quantiles(function, a, q, axis, out, method, keepdims, scale):
         usual = usual and is_number(one) and 0 <= one <= scale
     if not usual or moved.shape[-1] == 0 or (a.dtype.char == "f" and (listed or scale == 100)):
         return plainly(function, a, q, axis, out, False, method, keepdims)
-    ordered = np.sort(moved, axis=-1)
+    ordered = np.asarray(np.sort(moved, axis=-1), order="C")
     results = []
     for one in q if listed else [q]:
         value = _between(ordered, one / scale, method)
