@@ -644,12 +644,42 @@ class _Counter(_Mapping):
         return self._combined(other, lambda a, b: b if a < b else a)
 
 
+class _ComparedKey:
+    """What functools.cmp_to_key makes of an object."""
+
+    def __init__(self, compare, object):
+        self.compare = compare
+        self.obj = object
+
+    def __lt__(self, other):
+        return self.compare(self.obj, other.obj) < 0
+
+    def __gt__(self, other):
+        return self.compare(self.obj, other.obj) > 0
+
+    def __eq__(self, other):
+        return self.compare(self.obj, other.obj) == 0
+
+
+def cmp_to_key(mycmp):
+    return lambda object: _ComparedKey(mycmp, object)
+
+
+def construct(cls, *args, **keywords):
+    """A call of a class that has its own __new__."""
+    instance = cls.__new__(cls, *args, **keywords)
+    if isinstance(instance, cls):
+        instance.__init__(*args, **keywords)
+    return instance
+
+
 REPLACEMENTS = {
     "collections.Counter": _Counter,
     "collections.OrderedDict": _OrderedDict,
     "collections.defaultdict": _DefaultDict,
     "collections.deque": _Deque,
     "functools.cache": _cached,
+    "functools.cmp_to_key": cmp_to_key,
     "functools.lru_cache": lru_cache,
     "bisect.bisect_left": bisect_left,
     "bisect.bisect_right": bisect_right,

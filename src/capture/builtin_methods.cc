@@ -22,22 +22,38 @@ Ref as_tuple(Evaluator& ev, const std::vector<V>& args) {
   for (size_t i = 0; i < args.size(); ++i) {
     Ref item = ev.constant(args[i]);
     if (!item && args[i]->kind == Kind::SymInt) item = int_value(sym_specialize(args[i]->sym))->object;
+    if (!item) item = ev.described(args[i]);
     if (!item) graph_break("a call whose arguments are not known");
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item.release());
   }
   return tuple;
 }
 
-V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args) {
+// What a function has made of known values: a list is one of the program's own.
+static V made_value(const Ref& object) {
+  if (!PyList_CheckExact(object.get())) return const_value(object);
+  std::vector<V> items;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object.get()); ++i) items.push_back(made_value(Ref::borrow(PyList_GET_ITEM(object.get(), i))));
+  return list_value(std::move(items));
+}
+
+V fold_call(Evaluator& ev, PyObject* function, const CallArgs& args) {
   Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());
   for (const auto& [key, value] : args.keywords) {
     Ref object = ev.constant(value);
     if (!object) graph_break("a call whose arguments are not known");
     PyDict_SetItemString(keywords.get(), key.c_str(), object.get());
   }
-  Ref owner = checked(PyImport_ImportModule(module)),
-      function = checked(PyObject_GetAttrString(owner.get(), name));
-  return const_value(checked(PyObject_Call(function.get(), tuple.get(), keywords.get())));
+  return made_value(checked(PyObject_Call(function, tuple.get(), keywords.get())));
+}
+
+V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args) {
+  // abs(), round(), math.floor() and others of an instance are methods of its class.
+  if (!args.args.empty())
+    if (PyObject* method = ev.python_method(args.args[0], fmt::format("__{}__", name).c_str()))
+      return ev.call_method_now(args.args[0], method, {args.args.begin() + 1, args.args.end()});
+  Ref owner = checked(PyImport_ImportModule(module)), function = checked(PyObject_GetAttrString(owner.get(), name));
+  return fold_call(ev, function.get(), args);
 }
 
 namespace {
@@ -150,6 +166,22 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
     for (const auto& [key, value] : args.keywords) set_dict_item(ev, dict, str_value(key), value);
     return none_value();
   }
+  if (name == "popitem") {
+    expect(args, 0, 0);
+    if (dict->keys.empty()) ev.raise(PyExc_KeyError, {str_value("popitem(): dictionary is empty")}, "popitem() of an empty dict");
+    V item = tuple_value({dict->keys.back(), dict->items.back()});
+    ev.mark_dirty(dict);
+    dict->keys.pop_back();
+    dict->items.pop_back();
+    return item;
+  }
+  if (name == "clear") {
+    expect(args, 0, 0);
+    ev.mark_dirty(dict);
+    dict->keys.clear();
+    dict->items.clear();
+    return none_value();
+  }
   if (name == "copy") {
     expect(args, 0, 0);
     V copy = make_value(Kind::Dict);
@@ -228,13 +260,7 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
       }
       Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
       Ref result = checked(PyObject_Call(method.get(), tuple.get(), keywords.get()));
-      if (PyList_CheckExact(result.get())) {
-        std::vector<V> items;
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result.get()); ++i)
-          items.push_back(const_value(Ref::borrow(PyList_GET_ITEM(result.get(), i))));
-        return list_value(std::move(items));
-      }
-      return const_value(result);
+      return made_value(result);
     }
     if (is_ufunc(object)) return numpy_ufunc_method(ev, object, name, args);
     Ref method = checked(PyObject_GetAttrString(object, name.c_str()));

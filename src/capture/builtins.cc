@@ -5,6 +5,7 @@
 
 #include "capture/concrete.h"
 #include "capture/builtins.h"
+#include "capture/classes.h"
 #include "capture/sets.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -316,6 +317,10 @@ V builtin_getattr(Evaluator& ev, CallArgs& args) {
   Ref name = ev.constant(args.args[1]);
   if (!name || !PyUnicode_Check(name.get())) graph_break("getattr() with an unknown name");
   PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
+  if (args.args.size() == 3 && ev.realize(args.args[0])->kind == Kind::Instance && python_function_of(args.args[0]->object_type, "__getattr__")) {
+    V found = ev.attribute_or_null(args.args[0], name.get());
+    return found ? found : args.args[2];
+  }
   if (args.args.size() == 3 && !ev.has_attribute(args.args[0], name.get())) return args.args[2];
   return ev.attribute(args.args[0], name.get());
 }
@@ -335,6 +340,16 @@ V builtin_setattr(Evaluator& ev, CallArgs& args) {
   PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
   ev.store_attribute(args.args[0], name.get(), args.args[2], kAsObject);
   return none_value();
+}
+
+V builtin_object_new(Evaluator& ev, CallArgs& args) {
+  const V type = args.args.empty() ? nullptr : ev.realize(args.args[0]);
+  if (!type || !type->is_const() || !PyType_Check(type->object.get()) || !is_instantiable(reinterpret_cast<PyTypeObject*>(type->object.get())))
+    graph_break("a call of object.__new__ of this class");
+  V instance = make_value(Kind::Instance);
+  instance->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
+  ev.pin_type(instance->object_type);
+  return instance;
 }
 
 template <bool kAll>
@@ -381,11 +396,8 @@ V builtin_sorted(Evaluator& ev, CallArgs& args) {
   V items = tuple_value(ev.elements(args.args[0]));
   CallArgs constant;
   constant.args = {items};
-  Ref sorted = fold(ev, "builtins", "sorted", constant)->object;
-  std::vector<V> result;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(sorted.get()); ++i)
-    result.push_back(const_value(Ref::borrow(PyList_GET_ITEM(sorted.get(), i))));
-  return list_value(std::move(result));
+  if (!ev.constant(items)) graph_break("sorted() of values that are not known");
+  return fold(ev, "builtins", "sorted", constant);
 }
 
 #define WEFT_MATH(NAME) \
@@ -464,6 +476,7 @@ void register_builtins() {
                                                         {"hasattr", builtin_hasattr},
                                                         {"setattr", builtin_setattr<false>},
                                                         {"object.__setattr__", builtin_setattr<true>},
+                                                        {"object.__new__", builtin_object_new},
                                                         {"all", builtin_quantifier<true>},
                                                         {"any", builtin_quantifier<false>},
                                                         {"slice", builtin_slice},

@@ -11,6 +11,7 @@ void expect(const CallArgs& args, size_t low, size_t high);
 Ref as_tuple(Evaluator& ev, const std::vector<V>& args);
 // Calls a function without side effects on constants.
 V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args);
+V fold_call(Evaluator& ev, PyObject* function, const CallArgs& args);
 // str(), repr() and ascii() of anything that is known, by the methods of classes written in Python.
 V text_of(Evaluator& ev, const char* function, const V& value);
 

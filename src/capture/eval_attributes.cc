@@ -1,6 +1,7 @@
 // Attributes of modules, classes, instances and builtin values.
 #include <fmt/format.h>
 
+#include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/named_tuples.h"
@@ -33,6 +34,22 @@ Ref docstring_of(PyCodeObject* code) {
   const bool has_one = PyTuple_GET_SIZE(constants) > 0 && PyUnicode_Check(PyTuple_GET_ITEM(constants, 0));
 #endif
   return Ref::borrow(has_one ? PyTuple_GET_ITEM(constants, 0) : Py_None);
+}
+
+std::string_view type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
+
+V partial(const V& function, std::vector<V> args, const V& keywords) {
+  V value = make_value(Kind::Partial);
+  value->items = {function, tuple_value(std::move(args)), keywords};
+  return value;
+}
+
+// functools.partialmethod over a function, seen through an instance.
+V partial_method(Evaluator& ev, const V& owner, PyObject* found) {
+  const Ref function = checked(PyObject_GetAttrString(found, "func")), args = checked(PyObject_GetAttrString(found, "args")),
+            keywords = checked(PyObject_GetAttrString(found, "keywords"));
+  if (!PyFunction_Check(function.get())) graph_break("a partialmethod of another callable");
+  return partial(method(owner, ev.pinned(function.get())), ev.elements(ev.pinned(args.get())), ev.pinned(keywords.get()));
 }
 
 bool is_data_descriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
@@ -69,11 +86,14 @@ V Evaluator::find_instance_item(const V& owner, PyObject* name) {
 }
 
 // `found` in the class's MRO, seen through an instance.
-V Evaluator::class_attribute(const V& owner, PyTypeObject* type, PyObject* name, PyObject* found) {
+V Evaluator::class_attribute(const V& owner, PyObject* name, PyObject* found) {
   if (PyFunction_Check(found)) return method(owner, pinned(found));
-  // object.__init__ does nothing, as None's does.
-  if (type == &PyBaseObject_Type && PyUnicode_CompareWithASCIIString(name, "__init__") == 0)
-    return bound(none_value(), "__init__");
+  if (Py_TYPE(found) == &PyWrapperDescr_Type && PyDescr_TYPE(found) == &PyBaseObject_Type) {
+    // object.__init__ does nothing, as None's does.
+    if (PyUnicode_CompareWithASCIIString(name, "__init__") == 0) return bound(none_value(), "__init__");
+    if (PyUnicode_CompareWithASCIIString(name, "__setattr__") == 0) return partial(pinned(found), {owner}, make_value(Kind::Dict));
+  }
+  if (type_name(found) == "partialmethod") return partial_method(*this, owner, found);
   if (owner->kind == Kind::Exception && Py_TYPE(found) == &PyWrapperDescr_Type) return bound(owner, utf8(name));
   if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
     Ref function = checked(PyObject_GetAttrString(found, "__func__"));
@@ -81,7 +101,7 @@ V Evaluator::class_attribute(const V& owner, PyTypeObject* type, PyObject* name,
     return method(pinned(reinterpret_cast<PyObject*>(owner->object_type)), pinned(function.get()));
   }
   if (Py_TYPE(found)->tp_descr_get == nullptr) return pinned(found);
-  if (std::string_view(Py_TYPE(found)->tp_name) == "cached_property") return cached_property(owner, name, found);
+  if (type_name(found) == "cached_property") return cached_property(owner, name, found);
   if (V value = descriptor_value(owner, found)) return value;
   graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
 }
@@ -128,10 +148,9 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
     graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
   }
   if (V item = find_instance_item(owner, name)) return item;
-  if (found) return class_attribute(owner, type, name, found);
-  static PyObject* hook = PyUnicode_InternFromString("__getattr__");
+  if (found) return class_attribute(owner, name, found);
+  if (PyObject* hook = python_function_of(type, "__getattr__")) return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
   const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
-  if (_PyType_Lookup(type, hook)) graph_break(message);
   raise(PyExc_AttributeError, {str_value(message)}, message);
 }
 
@@ -182,17 +201,27 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
                                               .object2 = {}}));
 }
 
+static V attribute_of_super_class(Evaluator& ev, const V& type, PyObject* found) {
+  if (PyFunction_Check(found) || PyCFunction_Check(found)) return ev.pinned(found);
+  const bool is_class_method = Py_TYPE(found) == &PyClassMethod_Type;
+  if (!is_class_method && Py_TYPE(found) != &PyStaticMethod_Type) graph_break("an attribute of super() in a class");
+  const Ref function = checked(PyObject_GetAttrString(found, "__func__"));
+  return is_class_method ? method(type, ev.pinned(function.get())) : ev.pinned(function.get());
+}
+
 // The attribute of the first class behind `type` in the MRO of self's class that has it.
 V Evaluator::super_attribute(const V& self, PyTypeObject* type, PyObject* name) {
-  if (!self->source) pin_type(self->object_type);
-  PyObject* mro = self->object_type->tp_mro;
+  const bool of_class = self->is_const();  // in a classmethod or __new__
+  auto* self_type = of_class ? reinterpret_cast<PyTypeObject*>(self->object.get()) : self->object_type;
+  if (!self->source || of_class) pin_type(self_type);
+  PyObject* mro = self_type->tp_mro;
   bool after = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
     if (after) {
       Ref dict = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__dict__"));
       if (Ref found = Ref::steal(PyObject_GetItem(dict.get(), name)))
-        return class_attribute(self, base, name, found.get());
+        return of_class ? attribute_of_super_class(*this, self, found.get()) : class_attribute(self, name, found.get());
       PyErr_Clear();
     }
     if (base == type) after = true;
@@ -210,7 +239,8 @@ V Evaluator::zero_argument_super() {
     if (self && realize(self)->kind == Kind::Cell) self = self->items[0];
     if (cell->kind != Kind::Cell || !cell->items[0] || !self) break;
     const V type = realize(cell->items[0]);
-    if (!type->is_const() || !PyType_Check(type->object.get()) || (realize(self)->kind != Kind::Instance && self->kind != Kind::Exception))
+    const bool is_class = realize(self)->is_const() && PyType_Check(self->object.get());
+    if (!type->is_const() || !PyType_Check(type->object.get()) || (self->kind != Kind::Instance && self->kind != Kind::Exception && !is_class))
       break;
     V super = make_value(Kind::Super);
     super->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
@@ -251,7 +281,7 @@ V Evaluator::exception_attribute(const V& owner, PyObject* name) {
   }
   if (is_data_descriptor(found)) return nullptr;
   pin_type(owner->object_type);
-  return class_attribute(owner, owner->object_type, name, found);
+  return class_attribute(owner, name, found);
 }
 
 V Evaluator::attribute(const V& owner, PyObject* name) {
@@ -373,9 +403,8 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
   if (owner->kind == Kind::Instance) {
     if (!owner->source) pin_type(owner->object_type);
     if (_PyType_Lookup(owner->object_type, name)) return true;
-    static PyObject* hook = PyUnicode_InternFromString("__getattr__");
-    if (_PyType_Lookup(owner->object_type, hook)) graph_break("hasattr of an object with __getattr__");
-    return find_instance_item(owner, name) != nullptr;
+    if (find_instance_item(owner, name)) return true;
+    return python_function_of(owner->object_type, "__getattr__") && attribute_or_null(owner, name);
   }
   if (PyTypeObject* type = python_type(owner);
       type && owner->kind != Kind::Const && owner->kind != Kind::Opaque)
@@ -383,6 +412,10 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
   if (owner->is_const()) {
     PyObject* object = owner->object.get();
     if (PyObject_HasAttr(object, name)) return true;
+    if (PyType_Check(object) && Py_TYPE(object) == &PyType_Type) {
+      pin_type(reinterpret_cast<PyTypeObject*>(object));
+      return false;
+    }
     if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0 && !PyModule_Check(object) &&
         !PyType_Check(object) && !PyFunction_Check(object))
       return false;

@@ -1,6 +1,8 @@
 // Calls: functions that are entered, classes that are instantiated, and callables known by their lowering.
 #include <fmt/format.h>
 
+#include "capture/builtins.h"
+#include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/memory_order.h"
@@ -319,17 +321,48 @@ void Evaluator::enter_made(const V& function, CallArgs args) {
   frames_.push_back(std::move(frame));
 }
 
+namespace {
+
+V make_namespace(PyTypeObject* type, const CallArgs& args) {
+  if (!args.args.empty()) graph_break("a call of types.SimpleNamespace with a mapping");
+  V instance = make_value(Kind::Instance);
+  instance->object_type = type;
+  for (const auto& [key, value] : args.keywords) {
+    instance->keys.push_back(str_value(key));
+    instance->items.push_back(value);
+    instance->changed.push_back(true);
+  }
+  return instance;
+}
+
+// A function that stands in for a part of Python's own; a new reference.
+PyObject* library_function(const char* name) {
+  const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
+  return checked(PyObject_GetAttrString(module.get(), name)).release();
+}
+
+// Of known arguments, a function of this module gives a known value.
+bool is_of_pure_module(PyObject* function) {
+  PyObject* module = PyDict_GetItemString(PyFunction_GetGlobals(function), "__name__");
+  return module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "statistics") == 0;
+}
+
+}  // namespace
+
 V Evaluator::construct(const V& type_value, CallArgs args) {
   auto* type = reinterpret_cast<PyTypeObject*>(type_value->object.get());
   if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) return construct_exception(type, std::move(args));
   if (is_named_tuple(type)) return make_named_tuple(type, args);
   if (is_enum_class(type)) return enum_call(*this, type, args);
   static PyObject* init_name = PyUnicode_InternFromString("__init__");
-  const bool plain =
-      (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
-      type->tp_new == PyBaseObject_Type.tp_new && type->tp_getattro == PyObject_GenericGetAttr &&
-      (type->tp_setattro == PyObject_GenericSetAttr || is_frozen_dataclass(type)) && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
-  if (!plain) graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
+  if (is_namespace_class(type)) return make_namespace(type, args);
+  if (!is_instantiable(type)) graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
+  if (type->tp_new != PyBaseObject_Type.tp_new) {
+    static PyObject* const construct = library_function("construct");
+    args.args.insert(args.args.begin(), type_value);
+    enter(construct, std::move(args));
+    return nullptr;
+  }
   pin_type(type);
   V instance = make_value(Kind::Instance);
   instance->object_type = type;
@@ -388,6 +421,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
       return nullptr;
     }
   }
+  if (PyFunction_Check(object) && is_of_pure_module(object)) return fold_call(*this, object, args);
   if (PyFunction_Check(object)) {
     if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) return generator_value(callable, args);
     enter(object, std::move(args));

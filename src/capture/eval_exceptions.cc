@@ -361,6 +361,16 @@ void Evaluator::close(const V& generator) {
   if (element) throw CaptureAborted{"a generator that goes on when it is closed"};
 }
 
+V Evaluator::attribute_or_null(const V& owner, PyObject* name) {
+  const Awaiting awaiting(awaited_exceptions_);
+  try {
+    return attribute_now(owner, name);
+  } catch (const AbstractRaise& raised) {
+    if (!is_a(raised.exception, PyExc_AttributeError)) throw;
+  }
+  return nullptr;
+}
+
 V Evaluator::next_of_instance(const V& instance) {
   PyObject* method = python_method(instance, "__next__");
   if (!method) graph_break("next() of an unknown iterator");

@@ -120,6 +120,15 @@ V Evaluator::binary(int op, const V& first, const V& second) {
     a->items = std::move(items);
     return a;
   }
+  if (op % 13 == 7 && a->kind == Kind::Dict && b->kind == Kind::Dict) {
+    V result = in_place ? a : make_value(Kind::Dict);
+    if (!in_place) {
+      result->keys = a->keys;
+      result->items = a->items;
+    }
+    for (size_t i = 0; i < b->keys.size(); ++i) set_dict_item(*this, result, b->keys[i], b->items[i]);
+    return result;
+  }
   if (op == 5 && ((is_sequence(a) && is_int(b)) || (is_int(a) && is_sequence(b)))) {
     const V& sequence = is_sequence(a) ? a : b;
     const int64_t count = to_int(is_sequence(a) ? b : a, "repetition");

@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "capture/builtins.h"
+#include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/named_tuples.h"
@@ -51,17 +53,6 @@ bool is_identity_type(PyObject* o) {
 bool is_value_type(PyObject* o) {
   return PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) ||
          Py_TYPE(o) == &PyRange_Type;
-}
-
-bool is_plain_class(PyTypeObject* type) {
-  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_getattro == PyObject_GenericGetAttr &&
-         (type->tp_setattro == PyObject_GenericSetAttr || is_frozen_dataclass(type)) && !PyType_IsSubtype(type, &PyType_Type) &&
-         !PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS |
-                                        Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_BYTES_SUBCLASS |
-                                        Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
-                                        Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
-         !PyType_IsSubtype(type, &PyArray_Type) && !PyType_IsSubtype(type, &PyGenericArrType_Type) &&
-         !PyType_IsSubtype(type, &PyFloat_Type);
 }
 
 }  // namespace
@@ -567,6 +558,17 @@ bool Evaluator::same_object(const V& a, const V& b) {
   graph_break("'is' between numbers");
 }
 
+static bool equal_dicts(Evaluator& ev, const V& a, const V& b) {
+  if (a->keys.size() != b->keys.size()) return false;
+  for (size_t i = 0; i < a->keys.size(); ++i) {
+    const int at = find_key(ev, b, a->keys[i]);
+    if (at < 0) return false;
+    const V& other = b->items[static_cast<size_t>(at)];
+    if (!ev.same_object(a->items[i], other) && !ev.equal(a->items[i], other)) return false;
+  }
+  return true;
+}
+
 bool Evaluator::equal(const V& a, const V& b) {
   realize(a);
   realize(b);
@@ -600,7 +602,12 @@ bool Evaluator::equal(const V& a, const V& b) {
       if (!equal(left[i], right[i])) return false;
     return true;
   }
+  if (a->kind == Kind::Dict && b->kind == Kind::Dict) return equal_dicts(*this, a, b);
   Ref left = constant(a), right = constant(b);
+  const auto is_container = [](const V& v) { return v->kind == Kind::List || v->kind == Kind::Dict || v->kind == Kind::Tuple; };
+  // A container equals no plain value of another type.
+  if ((left && is_container(b)) || (right && is_container(a)))
+    if (python_type(a) != python_type(b)) return false;
   if (!left || !right) graph_break("comparison of objects whose values are not known");
   const int result = PyObject_RichCompareBool(left.get(), right.get(), Py_EQ);
   if (result < 0) throw PythonError{};

@@ -105,6 +105,7 @@ class Evaluator {
   // `as_object`: what object.__setattr__ does.
   void store_attribute(const V& owner, PyObject* name, const V& value, bool as_object = false);
   bool has_attribute(const V& owner, PyObject* name);
+  V attribute_or_null(const V& owner, PyObject* name);  // null after an AttributeError
   // Raises for a handler inside the segment; breaks with the reason where there is none.
   [[noreturn]] void raise(PyObject* type, std::vector<V> args, const std::string& reason);
   // The exception that is set, taken as an abstract one; breaks where that cannot be.
@@ -220,7 +221,7 @@ class Evaluator {
   V instance_attribute(const V& owner, PyObject* name);
   V super_attribute(const V& self, PyTypeObject* type, PyObject* name);
   V zero_argument_super();
-  V class_attribute(const V& owner, PyTypeObject* type, PyObject* name, PyObject* found);
+  V class_attribute(const V& owner, PyObject* name, PyObject* found);
   V find_instance_item(const V& owner, PyObject* name);
   V const_attribute(const V& owner, PyObject* name);
   void specialize_range(const V& iterator);

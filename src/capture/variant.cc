@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "capture/classes.h"
 #include "capture/evaluator.h"
 #include "capture/float_warnings.h"
 #include "capture/memory_order.h"
@@ -85,7 +86,7 @@ class Builder {
       case Op::Instance: {
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
         Ref empty = checked(PyTuple_New(0)),
-            instance = checked(PyBaseObject_Type.tp_new(type, empty.get(), nullptr));
+            instance = checked((is_namespace_class(type) ? type : &PyBaseObject_Type)->tp_new(type, empty.get(), nullptr));
         for (size_t i = 0; i < s.args.size(); i += 2)
           if (PyObject_GenericSetAttr(instance.get(), slot(s.args[i]), slot(s.args[i + 1])) < 0)
             throw PythonError{};

@@ -1,0 +1,53 @@
+#include "capture/classes.h"
+
+#include "capture/evaluator.h"
+#include "capture/numpy_api.h"
+
+namespace weft::capture {
+
+namespace {
+
+// object's own search for attributes, with a __getattr__ written in Python behind it where there is one.
+bool has_plain_attributes(PyTypeObject* type) {
+  static PyObject* const search = PyUnicode_InternFromString("__getattribute__");
+  static PyObject* const plain = _PyType_Lookup(&PyBaseObject_Type, search);
+  if (type->tp_getattro == PyObject_GenericGetAttr) return true;
+  return python_function_of(type, "__getattr__") && _PyType_Lookup(type, search) == plain;
+}
+
+bool has_plain_assignment(PyTypeObject* type) {
+  return type->tp_setattro == PyObject_GenericSetAttr || is_frozen_dataclass(type) || python_function_of(type, "__setattr__");
+}
+
+}  // namespace
+
+PyObject* python_function_of(PyTypeObject* type, const char* name) {
+  const Ref text = checked(PyUnicode_InternFromString(name));
+  PyObject* found = _PyType_Lookup(type, text.get());
+  return found && PyFunction_Check(found) ? found : nullptr;
+}
+
+bool is_namespace_class(PyTypeObject* type) {
+  static PyObject* const namespace_class = [] {
+    const Ref types = checked(PyImport_ImportModule("types"));
+    return checked(PyObject_GetAttrString(types.get(), "SimpleNamespace")).release();
+  }();
+  return reinterpret_cast<PyObject*>(type) == namespace_class;
+}
+
+bool is_plain_class(PyTypeObject* type) {
+  return ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 || is_namespace_class(type)) && has_plain_attributes(type) &&
+         has_plain_assignment(type) && !PyType_IsSubtype(type, &PyType_Type) &&
+         !PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS |
+                                        Py_TPFLAGS_BYTES_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
+                                        Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
+         !PyType_IsSubtype(type, &PyArray_Type) && !PyType_IsSubtype(type, &PyGenericArrType_Type) &&
+         !PyType_IsSubtype(type, &PyFloat_Type);
+}
+
+bool is_instantiable(PyTypeObject* type) {
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call && has_plain_attributes(type) &&
+         has_plain_assignment(type) && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,17 @@
+// Which classes' instances the evaluator makes and reads itself.
+#pragma once
+
+#include "capture/py.h"
+
+namespace weft::capture {
+
+// A class of the program's whose instances hold their attributes as object's do.
+bool is_plain_class(PyTypeObject* type);
+// One of them that is called as usual; who makes the instance is not asked.
+bool is_instantiable(PyTypeObject* type);
+// types.SimpleNamespace
+bool is_namespace_class(PyTypeObject* type);
+// Its method of this name that is written in Python, or null; borrowed.
+PyObject* python_function_of(PyTypeObject* type, const char* name);
+
+}  // namespace weft::capture
