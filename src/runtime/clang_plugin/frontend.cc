@@ -25,6 +25,7 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/MergeFunctions.h>
+#include <llvm/Transforms/Utils/Mem2Reg.h>
 
 #include <algorithm>
 #include <chrono>
@@ -127,6 +128,8 @@ void inline_calls(llvm::Module& module, bool keep_apart) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
+  // Fewer instructions to copy.
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::PromotePass()));
   passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
   if (keep_apart) passes.addPass(llvm::MergeFunctionsPass());
   passes.addPass(llvm::GlobalDCEPass());
@@ -160,6 +163,8 @@ class Compilation {
     compiler.getFrontendOpts().DisableFree = false;
     compiler.getCodeGenOpts().DisableFree = false;
     compiler.getCodeGenOpts().VerifyModule = false;
+    compiler.getCodeGenOpts().DiscardValueNames = true;
+    compiler.getCodeGenOpts().DisableLifetimeMarkers = true;
     add_file(file, text);
     return true;
   }
