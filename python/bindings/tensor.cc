@@ -168,7 +168,9 @@ void bind_attributes(nb::class_<Tensor>& c) {
           nb::arg("dim") = nb::none())
       .def_prop_ro(
           "size",
-          [](nb::handle self) { return nb::module_::import_("weft.numpy._array").attr("Size")(self); },
+          [](nb::handle self) {
+            return nb::module_::import_("weft.numpy._array").attr("Size")(nb::cast<const Tensor&>(self).numel(), self);
+          },
           "The number of elements, as the array API has it; called, the sizes or one of them, as PyTorch has "
           "it.")
       .def(

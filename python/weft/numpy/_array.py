@@ -8,8 +8,8 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 class Size(int):
     """The number of elements. Called, the sizes or that of one dimension, as PyTorch's method `size` gives them."""
 
-    def __new__(cls, tensor):
-        size = super().__new__(cls, tensor.numel())
+    def __new__(cls, number, tensor):
+        size = super().__new__(cls, number)
         size._sizes = tensor._sizes
         return size
 

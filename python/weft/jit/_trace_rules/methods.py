@@ -124,7 +124,7 @@ METHODS = {
     "copy_": _copy,
     "fill_": _fill,
     "zero_": _zero,
-    "size": _size,
+    "_sizes": _size,
     "numel": _numel,
     "nelement": _numel,
     **dict.fromkeys(
