@@ -69,6 +69,9 @@ void register_numpy_memory();
 void register_numpy_index();
 void register_builtins();
 
+// A number of Python's that is not known at capture, as an operand in this dtype: NumPy neither wraps nor truncates it. A
+// graph break, or a check while running, where an array of integers cannot hold it.
+Tensor within_range(Evaluator& ev, const V& number, DType into);
 // NumPy refuses a number of Python's that an array of integers cannot hold, also in lists, and asks single floats for
 // their int(): a graph break where that could be.
 void check_storable(Evaluator& ev, const V& value, DType into);

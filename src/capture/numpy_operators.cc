@@ -136,7 +136,7 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
   if (name == "pow" && values.size() == 2) values[1] = without_negative_exponents(ev, values[0], values[1]);
   const ops::OpDef& op = ops::get_op(name);
   std::vector<ops::Operand> operands;
-  std::vector<std::pair<size_t, Tensor>> weak;
+  std::vector<std::pair<size_t, V>> weak;
   std::vector<Tensor> arrays;
   for (const V& value : values) {
     ev.realize(value);
@@ -144,7 +144,7 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
       arrays.push_back(value->tensor);
       operands.emplace_back(value->tensor);
     } else if (value->kind == Kind::Scalar || value->kind == Kind::SymInt) {
-      weak.emplace_back(operands.size(), ev.to_tensor(value));
+      weak.emplace_back(operands.size(), value);
       operands.emplace_back(weak_placeholder(value->kind == Kind::SymInt ? WeakKind::Int : value->weak));
     } else if (value->is_const()) {
       const auto scalar = scalar_of(value->object.get());
@@ -158,7 +158,7 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
   }
   if (!weak.empty()) {
     const ops::PromotedTypes types = ops::promoted_types(op, operands, Promotion::NumPy);
-    for (auto& [index, tensor] : weak) operands[index] = cast_to(tensor, types.compute);
+    for (auto& [index, value] : weak) operands[index] = cast_to(within_range(ev, value, types.compute), types.compute);
   }
   const V result = array_or_scalar(ops::invoke(op, operands, {}, Promotion::NumPy));
   return laid_out(result, iteration_order(arrays, result->tensor.dim()));

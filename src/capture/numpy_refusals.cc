@@ -29,7 +29,34 @@ bool fits(const Scalar& number, DType into) {
   });
 }
 
+bool is_integer_dtype(DType dtype) { return is_integral(dtype) && dtype != DType::Bool; }
+
+// Guards that say on which side of the range a symbolic number lies.
+bool symbol_fits(Sym number, DType into) {
+  return visit_dtype(into, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const bool is_below = sizeof(T) == 8 || sym_le(number, Sym(static_cast<int64_t>(std::numeric_limits<T>::max())));
+      return is_below && (std::is_same_v<T, int64_t> || sym_ge(number, Sym(static_cast<int64_t>(std::numeric_limits<T>::min()))));
+    } else {
+      return true;
+    }
+  });
+}
+
 }  // namespace
+
+Tensor within_range(Evaluator& ev, const V& number, DType into) {
+  Tensor tensor = ev.to_tensor(number);
+  if (!is_integer_dtype(into) || into == DType::I64 || tensor.dtype() != DType::I64) return tensor;
+  if (number->kind == Kind::SymInt) {
+    if (!symbol_fits(number->sym, into)) graph_break(fmt::format("a number that an array of {} cannot hold", info(into).name));
+    return tensor;
+  }
+  // Beyond the type's numbers a cast changes it.
+  const Tensor fits = into == DType::U64 ? ops::call1("ge", {tensor, Tensor::scalar(Scalar(int64_t{0}), DType::I64)})
+                                         : ops::call1("eq", {cast_to(cast_to(tensor, into), DType::I64), tensor});
+  return ops::call1("require", {tensor, fits});
+}
 
 void check_storable(Evaluator& ev, const V& value, DType into) {
   if (is_floating(into) || is_complex(into) || into == DType::Bool) return;
@@ -44,7 +71,7 @@ void check_storable(Evaluator& ev, const V& value, DType into) {
     const auto number = scalar_of(value->object.get());
     can_be = !number || fits(*number, into);
   } else if (value->kind == Kind::SymInt) {
-    can_be = into == DType::I64 || fits(Scalar(sym_specialize(value->sym)), into);
+    can_be = symbol_fits(value->sym, into);
   } else if (value->kind == Kind::Scalar) {
     can_be = value->weak == WeakKind::Bool || (value->weak == WeakKind::Int && into == DType::I64);
   } else if (value->kind == Kind::Array && value->flavor != Flavor::NdArray) {

@@ -213,6 +213,7 @@ V where(Evaluator& ev, CallArgs& args) {
     if (ev.is_arraylike(v) && v->is_const())
       if (const auto number = scalar_of(v->object.get())) return *number;
     if (v->kind == Kind::SymInt) return Scalar(int64_t{1});
+    if (v->kind == Kind::Scalar && v->weak == WeakKind::Int) return Scalar(int64_t{1});
     if (v->kind == Kind::Scalar && v->weak == WeakKind::Float) return Scalar(1.0);
     return as_tensor(ev, v);
   };
