@@ -103,35 +103,172 @@ std::vector<std::string> kernel_comments(const std::vector<ir::Value*>& roots, c
   return comments;
 }
 
+namespace {
+
+// C++'s words, and what a kernel calls its own.
+bool is_reserved(const std::string& name) {
+  static const std::set<std::string> kReserved = {"alignas",
+                                                  "alignof",
+                                                  "and",
+                                                  "and_eq",
+                                                  "arrays",
+                                                  "asm",
+                                                  "assert",
+                                                  "auto",
+                                                  "begin",
+                                                  "bitand",
+                                                  "bitor",
+                                                  "bool",
+                                                  "break",
+                                                  "c",
+                                                  "case",
+                                                  "catch",
+                                                  "char",
+                                                  "char16_t",
+                                                  "char32_t",
+                                                  "char8_t",
+                                                  "chunk",
+                                                  "chunks",
+                                                  "class",
+                                                  "co_await",
+                                                  "co_return",
+                                                  "co_yield",
+                                                  "compl",
+                                                  "concept",
+                                                  "const",
+                                                  "const_cast",
+                                                  "consteval",
+                                                  "constexpr",
+                                                  "constinit",
+                                                  "continue",
+                                                  "decltype",
+                                                  "default",
+                                                  "delete",
+                                                  "do",
+                                                  "double",
+                                                  "dynamic_cast",
+                                                  "elementary",
+                                                  "else",
+                                                  "end",
+                                                  "enum",
+                                                  "every",
+                                                  "explicit",
+                                                  "export",
+                                                  "extern",
+                                                  "false",
+                                                  "float",
+                                                  "for",
+                                                  "friend",
+                                                  "full",
+                                                  "functions",
+                                                  "goto",
+                                                  "i",
+                                                  "if",
+                                                  "inline",
+                                                  "int",
+                                                  "j",
+                                                  "k",
+                                                  "l",
+                                                  "lanes",
+                                                  "long",
+                                                  "m",
+                                                  "mutable",
+                                                  "n",
+                                                  "namespace",
+                                                  "new",
+                                                  "noexcept",
+                                                  "not",
+                                                  "not_eq",
+                                                  "nullptr",
+                                                  "o",
+                                                  "operator",
+                                                  "or",
+                                                  "or_eq",
+                                                  "p",
+                                                  "parallel_for",
+                                                  "partial",
+                                                  "plain",
+                                                  "private",
+                                                  "protected",
+                                                  "public",
+                                                  "register",
+                                                  "reinterpret_cast",
+                                                  "requires",
+                                                  "return",
+                                                  "row",
+                                                  "same",
+                                                  "short",
+                                                  "signed",
+                                                  "sizeof",
+                                                  "static",
+                                                  "static_assert",
+                                                  "static_cast",
+                                                  "stored",
+                                                  "struct",
+                                                  "switch",
+                                                  "symbols",
+                                                  "template",
+                                                  "this",
+                                                  "thread_local",
+                                                  "throw",
+                                                  "true",
+                                                  "try",
+                                                  "typedef",
+                                                  "typeid",
+                                                  "typename",
+                                                  "typeof",
+                                                  "union",
+                                                  "unsigned",
+                                                  "using",
+                                                  "vec",
+                                                  "virtual",
+                                                  "void",
+                                                  "volatile",
+                                                  "wchar_t",
+                                                  "while",
+                                                  "xor",
+                                                  "xor_eq"};
+  return kReserved.count(name) > 0;
+}
+
+// What the prelude defines: types, templates and functions, which a kernel may use.
+bool is_in_prelude(const std::string& name) {
+  static const std::set<std::string>& names = *new std::set<std::string>([] {
+    std::set<std::string> found;
+    const std::string& text = shared_prelude();
+    const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    std::string before;
+    for (size_t at = 0; at < text.size();) {
+      size_t end = at;
+      while (end < text.size() && is_word(text[end])) ++end;
+      if (end == at) {
+        ++at;
+        continue;
+      }
+      std::string word = text.substr(at, end - at);
+      const char next = end < text.size() ? text[end] : 0;
+      const bool is_called = (next == '(' || next == '<') && word.size() > 1,
+                 is_type = before == "using" || before == "struct";
+      if (is_called || is_type) found.insert(word);
+      before = std::move(word);
+      at = end;
+    }
+    return found;
+  }());
+  static const std::set<std::string> kTypes = {"i8",  "i16", "i32", "i64",  "u8",  "u16",
+                                               "u32", "u64", "f16", "bf16", "f32", "f64"};
+  return kTypes.count(name) || names.count(name);
+}
+
+}  // namespace
+
 std::string buffer_name(const ir::Value& value, const std::vector<Buffer>& taken, bool is_output) {
   std::string base;
   for (char c : value.name) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = is_output ? "out" : "in";
-  static const std::set<std::string> kReserved = {"arrays",    "symbols",    "functions", "parallel_for",
-                                                  "lanes",     "begin",      "end",       "i",
-                                                  "j",         "k",          "l",         "m",
-                                                  "n",         "o",          "p",         "int",
-                                                  "long",      "double",     "float",     "char",
-                                                  "bool",      "auto",       "const",     "for",
-                                                  "if",        "else",       "return",    "new",
-                                                  "delete",    "this",       "class",     "struct",
-                                                  "template",  "typename",   "void",      "short",
-                                                  "unsigned",  "signed",     "operator",  "default",
-                                                  "switch",    "case",       "while",     "do",
-                                                  "union",     "enum",       "using",     "static",
-                                                  "inline",    "register",   "public",    "private",
-                                                  "protected", "and",        "or",        "not",
-                                                  "xor",       "try",        "catch",     "throw",
-                                                  "goto",      "break",      "continue",  "export",
-                                                  "extern",    "floor",      "ceil",      "trunc",
-                                                  "any",       "all",        "select",    "convert",
-                                                  "splat",     "vec",        "plain",     "same",
-                                                  "full",      "partial",    "stored",    "every",
-                                                  "minimum",   "maximum",    "fmin",      "fmax",
-                                                  "parallel",  "vectorized", "row",       "chunk",
-                                                  "chunks",    "c",        "elementary"};
+  if (base.starts_with("WEFT_")) base = "_" + base;  // may be a macro
   auto free = [&](const std::string& name) {
-    return !kReserved.count(name) &&
+    return !is_reserved(name) && !is_in_prelude(name) &&
            std::none_of(taken.begin(), taken.end(), [&](const Buffer& b) { return b.name == name; });
   };
   if (!value.name.empty() && free(base)) return base;
