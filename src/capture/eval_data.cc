@@ -124,6 +124,11 @@ bool Evaluator::execute_data(const Instruction& in) {
         drop(3);
         push(result);
       } else {
+        if (const size_t depth = frames_.size(); enter_store(top(3), slice, top(4))) {
+          auto& stack = frames_[depth - 1].stack;
+          stack.resize(stack.size() - 4);
+          return true;
+        }
         store_subscript(top(3), slice, top(4));
         drop(4);
       }

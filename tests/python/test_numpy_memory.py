@@ -129,3 +129,22 @@ def test_the_bitcast_operator():
         weft.bitcast(weft.from_numpy(values), weft.complex128)
     with pytest.raises(ValueError, match="bitcast: an array without dimensions"):
         weft.bitcast(weft.from_numpy(values).sum(), weft.float32)
+
+
+def test_slices_are_stored_where_the_class_says():
+    class Row:
+        def __init__(self, values):
+            self.values = values
+
+        def __setitem__(self, key, value):
+            self.values[key] = value * 2
+
+    def fill(x):
+        row = Row(x.copy())
+        row[1:3] = x[:2]
+        row[0] = x[3]
+        return row.values
+
+    x = np.arange(5.0)
+    assert not weft.compiler.explain(fill)(x).breaks
+    np.testing.assert_array_equal(weft.compile(fill)(x), fill(x))
