@@ -308,6 +308,8 @@ V initialize_exception(const V& exception, CallArgs& args);
 Ref real_exception(PyObject* type, const Ref& args);
 // Attributes of its instances are set in __init__, past its own __setattr__, and read as any other's.
 bool is_frozen_dataclass(PyTypeObject* type);
+// None, classes, modules, functions and the like: which one it is tells all.
+bool is_identity_type(PyObject* object);
 
 // The class that a stand-in's instance is given to the program as, or null.
 PyTypeObject* stood_for(const V& value);
