@@ -183,6 +183,7 @@ Tensor mean_of(Evaluator& ev, Reduction r, DType compute) {
 V mean(Evaluator& ev, CallArgs& args) {
   Reduction r = parse(ev, args, kSignature, "mean");
   if (r.initial || r.where) graph_break("mean() with where=");
+  if (r.tensor.dim() == 0 && !r.axes.empty()) graph_break("the mean of a scalar along an axis");
   if (sym_eq(r.count(), Sym(0))) graph_break("the mean of nothing");
   DType result = r.dtype                        ? to_dtype(ev, r.dtype, "dtype")
                  : is_inexact(r.tensor.dtype()) ? r.tensor.dtype()

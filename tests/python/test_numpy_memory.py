@@ -148,3 +148,16 @@ def test_slices_are_stored_where_the_class_says():
     x = np.arange(5.0)
     assert not weft.compiler.explain(fill)(x).breaks
     np.testing.assert_array_equal(weft.compile(fill)(x), fill(x))
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("name", ["mean", "average", "sum", "max", "nanmean", "count_nonzero", "ptp"])
+def test_reductions_of_a_scalar_along_an_axis(name, axis):
+    def reduce(x):
+        try:
+            return getattr(np, name)(x[3], axis=axis)
+        except np.exceptions.AxisError as error:
+            return str(error)
+
+    x = np.arange(5.0)
+    assert weft.compile(reduce)(x) == reduce(x)
