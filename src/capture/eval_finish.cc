@@ -21,12 +21,18 @@ int Evaluator::add_step(BuildStep step, std::vector<V> operands) {
   return static_cast<int>(variant_->steps.size()) - 1;
 }
 
-// Is this one of the functions that stand for the standard library's own?
-static bool is_stand_in(const V& function) {
+// What functions that stand for the standard library's own have as globals; borrowed.
+static PyObject* stand_in_globals() {
   static PyObject* const globals = [] {
     const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
     return Py_NewRef(PyModule_GetDict(module.get()));
   }();
+  return globals;
+}
+
+// Is this one of the functions that stand for the standard library's own?
+static bool is_stand_in(const V& function) {
+  PyObject* const globals = stand_in_globals();
   if (function->kind == Kind::Function) return function->globals.get() == globals;
   return function->is_const() && PyFunction_Check(function->object.get()) && PyFunction_GetGlobals(function->object.get()) == globals;
 }
@@ -51,10 +57,7 @@ static std::vector<V> parts_of_stand_in(Evaluator& ev, const V& value, PyTypeObj
 
 // Is a method of a stand-in under way?
 bool Evaluator::is_in_stand_in() const {
-  static PyObject* const globals = [] {
-    const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
-    return Py_NewRef(PyModule_GetDict(module.get()));
-  }();
+  PyObject* const globals = stand_in_globals();
   return std::any_of(frames_.begin(), frames_.end(), [&](const AbstractFrame& frame) { return frame.globals.get() == globals; });
 }
 

@@ -29,8 +29,6 @@ bool fits(const Scalar& number, DType into) {
   });
 }
 
-bool is_integer_dtype(DType dtype) { return is_integral(dtype) && dtype != DType::Bool; }
-
 // Guards that say on which side of the range a symbolic number lies.
 bool symbol_fits(Sym number, DType into) {
   return visit_dtype(into, [&]<class T>(std::type_identity<T>) {
@@ -47,7 +45,7 @@ bool symbol_fits(Sym number, DType into) {
 
 Tensor within_range(Evaluator& ev, const V& number, DType into) {
   Tensor tensor = ev.to_tensor(number);
-  if (!is_integer_dtype(into) || into == DType::I64 || tensor.dtype() != DType::I64) return tensor;
+  if (!is_integral(into) || into == DType::I64 || tensor.dtype() != DType::I64) return tensor;
   if (number->kind == Kind::SymInt) {
     if (!symbol_fits(number->sym, into)) graph_break(fmt::format("a number that an array of {} cannot hold", info(into).name));
     return tensor;

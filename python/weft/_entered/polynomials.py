@@ -4,7 +4,7 @@ import numpy as np
 
 from ._core import axis_of, is_number, plainly, replaces, require, sized
 
-MAX_STEPS = 64  # of a division, one after the other in the graph
+MAX_STEPS = 64  # of a division or a product, one after the other in the graph
 
 
 def _real_of_conjugates(coefficients, zeros):
@@ -18,7 +18,7 @@ def poly(seq_of_zeros):
     zeros = np.atleast_1d(seq_of_zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.size > 0:
         zeros = np.linalg.eigvals(zeros)
-    if zeros.ndim != 1 or zeros.dtype.kind not in "fiuc" or not 0 < zeros.shape[0] <= 64:
+    if zeros.ndim != 1 or zeros.dtype.kind not in "fiuc" or not 0 < zeros.shape[0] <= MAX_STEPS:
         return plainly(np.poly, seq_of_zeros)
     zeros = zeros.astype(np.float64) if zeros.dtype.kind in "iu" else zeros
     coefficients = np.ones(1, zeros.dtype)
