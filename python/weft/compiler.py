@@ -66,6 +66,23 @@ class Break:
 
 
 @dataclasses.dataclass
+class Unrolled:
+    """A loop that is not native code and of which one graph holds more than 16 rounds: what it costs grows with their number.
+
+    Up to 16, as many as a stencil's taps or a model's layers, rounds are unrolled without a word.
+    """
+
+    reason: str
+    file: str
+    line: int
+    source: str
+    rounds: int
+
+    def __str__(self):
+        return f"{self.file}:{self.line}: {self.rounds} rounds in one graph, not native code: {self.reason}\n    {self.source}"
+
+
+@dataclasses.dataclass
 class Explanation:
     """What compiling a function for some arguments gave."""
 
@@ -78,6 +95,8 @@ class Explanation:
     capture_ms: float
     compile_ms: float
     run_ms: float
+    unrolled: list  # Unrolled, one per loop that is in graphs round after round
+    fallbacks: list  # Break: from where on the function, or the rest of a call, is Python's, and why
 
     def __str__(self):
         lines = [
@@ -85,10 +104,21 @@ class Explanation:
             f"capture {self.capture_ms:.2f} ms, compile {self.compile_ms:.2f} ms, run {self.run_ms:.2f} ms"
         ]
         lines += [f"break {i}: {entry}" for i, entry in enumerate(self.breaks)]
+        lines += [f"unrolled {loop}" for loop in self.unrolled]
+        lines += [f"falls back to Python at {entry}" for entry in self.fallbacks]
         lines += [f"graph {i}:\n{text}" for i, text in enumerate(self.graphs)]
         lines += [f"kernel {kernel['name']}" for kernel in self.kernels]
         lines += [f"guard: {guard}" for guards in self.guards for guard in guards]
         return "\n".join(lines)
+
+
+def most_rounds(loops):
+    """Of each loop's entries, in several graphs, the one with most rounds."""
+    found = {}
+    for loop in loops:
+        place = loop["file"], loop["line"]
+        found[place] = max(loop, found.get(place, loop), key=lambda one: one["rounds"])
+    return found.values()
 
 
 def explain(fn, **options):
@@ -111,6 +141,8 @@ def explain(fn, **options):
             capture_ms=sum(entry["capture_ms"] for entry in report),
             compile_ms=sum(entry["compile_ms"] for entry in report),
             run_ms=sum(entry["run_ms"] for entry in report),
+            unrolled=[Unrolled(**loop) for loop in most_rounds(loop for entry in report for loop in entry["unrolled"])],
+            fallbacks=[Break(**entry) for entry in _C._fallbacks(compiled)],
         )
 
     return call

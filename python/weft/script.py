@@ -17,6 +17,7 @@ import types
 
 from . import _C
 from .compiler import compile as compile_function
+from .compiler import most_rounds
 
 _NAME = "__weft_compile__"
 
@@ -62,6 +63,8 @@ class FunctionReport:
     calls: int
     graphs: int  # and native loops
     breaks: list  # "file:line: why"
+    unrolled: list  # "file:line: how many rounds, why": loops that are in graphs round after round
+    fallbacks: list  # "file:line: why": from there on it is Python's
     first_ms: float | None  # capturing and compiling included
     compiled_ms: float | None  # median of the calls after the first
     numpy_ms: float | None  # median of the calls that Python performed, for comparison
@@ -77,7 +80,7 @@ class FunctionReport:
             saved = (
                 measured["plain_ms"] * (measured["calls"] - measured["plain_calls"]) - measured["total_ms"]
             )
-        breaks = [f"{_short(e['file'])}:{e['line']}: {e['reason']}" for e in entries if not e["returns"]]
+        breaks = [f"{_place(e)}: {e['reason']}" for e in entries if not e["returns"]]
         return cls(
             name=getattr(function, "__qualname__", repr(function)),
             file=code.co_filename if code else "",
@@ -85,6 +88,11 @@ class FunctionReport:
             calls=measured["calls"],
             graphs=sum(e["has_graph"] or bool(e["kernels"]) for e in entries),
             breaks=list(dict.fromkeys(breaks)),
+            unrolled=[
+                f"{_place(loop)}: {loop['rounds']} rounds in one graph: {loop['reason']}"
+                for loop in most_rounds(loop for e in entries for loop in e["unrolled"])
+            ],
+            fallbacks=[f"{_place(e)}: {e['reason']}" for e in _C._fallbacks(compiled)],
             first_ms=measured["first_ms"],
             compiled_ms=measured["warm_ms"],
             numpy_ms=measured["plain_ms"],
@@ -103,6 +111,10 @@ class FunctionReport:
 def _short(path):
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
+
+
+def _place(entry):
+    return f"{_short(entry['file'])}:{entry['line']}"
 
 
 def _number(value, form="{:.3f}"):
@@ -178,6 +190,8 @@ class Session:
             rows[-1] += [_number(report.first_ms), _number(report.saved_ms, "{:+.1f}")]
         lines = list(_table(rows)) if called else ["weft: no function was called with NumPy arrays"]
         lines += [f"break in {report.name}: {why}" for report in called for why in report.breaks]
+        lines += [f"unrolled in {report.name}: {why}" for report in called for why in report.unrolled]
+        lines += [f"{report.name} falls back to Python at {why}" for report in called for why in report.fallbacks]
         others = [report.name for report in reports if not report.calls]
         if others and called:
             lines.append(f"not called with arrays or, to loop, with numbers; performed by Python: {', '.join(others)}")

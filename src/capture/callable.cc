@@ -205,6 +205,15 @@ PyObject* report(PyObject*, PyObject* object) {
   }
 }
 
+PyObject* fallbacks(PyObject*, PyObject* object) {
+  if (!is_compiled(object)) return nullptr;
+  try {
+    return reinterpret_cast<Callable*>(object)->compiled->fallbacks().release();
+  } catch (const PythonError&) {
+    return nullptr;
+  }
+}
+
 // _measure(on): from now on, or no longer.
 PyObject* measure(PyObject*, PyObject* on) {
   measuring = PyObject_IsTrue(on) == 1;
@@ -261,6 +270,7 @@ PyMethodDef kFunctions[] = {{"_array_operator", reinterpret_cast<PyCFunction>(re
                              METH_FASTCALL | METH_KEYWORDS, nullptr},
                             {"_set_default_float", set_default_float_to, METH_O, nullptr},
                             {"_explain_tensors", explain_tensors, METH_O, nullptr},
+                            {"_fallbacks", fallbacks, METH_O, nullptr},
                             {"_measure", measure, METH_O, nullptr},
                             {"_measure_loops", measure_loops, METH_O, nullptr},
                             {"_measured", measured, METH_O, nullptr},

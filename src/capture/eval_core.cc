@@ -14,7 +14,6 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int kMaxTrips = 16;       // of one loop in one segment
 constexpr int kMaxSteps = 200'000;  // instructions in one segment
 
 std::shared_ptr<const std::string> file_of(const Code& code) {
@@ -147,7 +146,11 @@ void Evaluator::note_backward_jump(int target) {
   if (settings_.on_meta) return;
   if (history_.loop_heads.count({code, target})) graph_break("the next iteration of a loop");
   const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(code), target);
-  if (++trips_[key] > kMaxTrips && tracer_.graph().body().nodes.size() > 2 * kMaxTrips) {
+  Trips& trips = trips_.try_emplace(key, Trips{code, target}).first->second;
+  const size_t nodes = tracer_.graph().body().nodes.size();
+  if (++trips.rounds == 1) trips.first_nodes = nodes;
+  trips.last_nodes = nodes;
+  if (trips.rounds > kMaxTrips && nodes > 2 * kMaxTrips) {
     history_.loop_heads.insert({code, target});
     graph_break("a long loop");
   }

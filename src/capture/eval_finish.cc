@@ -424,6 +424,7 @@ std::vector<Strides> Evaluator::input_strides() const {
 }
 
 void Evaluator::finish_graph() {
+  note_unrolled_loops();
   guard_distinct();
   keep_shared_roots();
   Guards& guards = variant_->guards;

@@ -231,14 +231,24 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   if (is_for && rounds < (over_range ? kMinNativeTrips : kMinTrips)) return false;
   LoopTypes types;
   std::vector<LoopFrame> frames = {types.frame(frame())};
-  native_verdicts_.insert(place);
-  std::string why;
+  std::string& why = native_verdicts_[place];
   if (can_be_native(std::move(frames), types.entry, &why)) return true;
   if (!over_range) return false;
   specialize_range(it);
   if (trips(it) < kMinTrips) return false;
   *reason = "the rounds of a long loop are segments of their own: " + why;
   return true;
+}
+
+// Loops of which more rounds than usual are in the graph. Rounds that computed nothing (a table of constants) are not.
+void Evaluator::note_unrolled_loops() {
+  for (const auto& [key, trips] : trips_) {
+    if (trips.rounds <= kMaxTrips || trips.last_nodes == trips.first_nodes) continue;
+    const auto verdict = native_verdicts_.find({trips.code, trips.head});
+    const bool is_known = verdict != native_verdicts_.end() && !verdict->second.empty();
+    variant_->unrolled.push_back({trips.code, trips.head, trips.rounds,
+                                  is_known ? verdict->second : "it goes over a few elements at a time, or over what native loops do not iterate over"});
+  }
 }
 
 }  // namespace weft::capture

@@ -1,6 +1,7 @@
 // The symbolic evaluator: from a concrete state to one variant of its segment.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -52,6 +53,9 @@ struct CallArgs {
   std::vector<std::pair<std::string, V>> keywords;
   V keyword(std::string_view name) const;
 };
+
+// Rounds of one loop in one segment: unrolled, without a word about it.
+constexpr int kMaxTrips = 16;
 
 class Evaluator {
  public:
@@ -203,6 +207,8 @@ class Evaluator {
   void run_instruction();
   void unpack(int before, int after, bool starred);
   void note_backward_jump(int target);
+  void note_unrolled_loops();
+  void name_unrolled_loops();
   bool ends_at_loop(std::string* reason);
 
   void realize_object(const V& value);
@@ -256,10 +262,16 @@ class Evaluator {
   std::vector<std::pair<size_t, int>> input_views_;  // outputs that look at an array argument, and its number
   std::unordered_map<size_t, Tensor> unordered_;  // outputs given in another memory order, as the graph has them
   std::vector<V> kept_values_;
-  std::unordered_map<std::string, int> trips_;          // backward jumps taken, by target
+  // Backward jumps taken to one place, and how large the graph was after the first and after the last of them.
+  struct Trips {
+    const Code* code;
+    int head, rounds = 0;
+    size_t first_nodes = 0, last_nodes = 0;
+  };
+  std::unordered_map<std::string, Trips> trips_;        // by target
   std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input
   std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
-  std::set<std::pair<const Code*, int>> native_verdicts_;  // loop heads that were looked at
+  std::map<std::pair<const Code*, int>, std::string> native_verdicts_;  // loop heads that were looked at: why not native
   V handled_;  // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;
   struct Advance {

@@ -43,17 +43,6 @@ std::string key_of(const State& state, const Choices& chosen) {
   return key;
 }
 
-std::string source_line(const std::string& file, int line) {
-  Ref linecache = Ref::steal(PyImport_ImportModule("linecache"));
-  Ref text = linecache ? Ref::steal(PyObject_CallMethod(linecache.get(), "getline", "si", file.c_str(), line))
-                       : Ref();
-  PyErr_Clear();
-  std::string result = text ? utf8(text.get()) : "";
-  const size_t from = result.find_first_not_of(" \t\n");
-  if (from == std::string::npos) return "";
-  return result.substr(from, result.find_last_not_of(" \t\n") - from + 1);
-}
-
 bool is_range_iterator(const Ref& value) { return value && Py_TYPE(value.get()) == &PyRangeIter_Type; }
 
 // At the head of a `for` loop over a range.
@@ -144,7 +133,6 @@ void CompiledFunction::reset() {
 
 Captures CompiledFunction::take() {
   root_code_ = nullptr;
-  warned_ = false;
   return std::exchange(captures_, {});
 }
 
@@ -190,6 +178,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
       log::write(log::Channel::GraphBreaks,
                  fmt::format("{}: {}\n    {}", place, variant->break_reason, line));
   }
+  for (const UnrolledLoop& loop : variant->unrolled) name_unrolled(loop);
   if (log::enabled(log::Channel::Guards))
     for (const std::string& guard : variant->guards.describe()) log::write(log::Channel::Guards, guard);
   segment.variants.push_back(variant);
@@ -230,31 +219,24 @@ Ref CompiledFunction::run(State state) {
       if (here.variants.size() >= kMaxVariants) {
         here.given_up = true;
         captures_.calls->suspect();
-        const Frame& frame = state.frames.back();
-        if (!warned_)
-          log::warning(fmt::format(
-              "weft.compile: {} was compiled {} times at {}:{} and still meets other arguments; it runs "
-              "uncompiled from there (WEFT_LOGS=recompiles says why)",
-              frame.code->name(), kMaxVariants, frame.code->file(), frame.code->line(frame.ip)));
-        warned_ = true;
+        fall_back(state.frames.back(), fmt::format("it was compiled {} times there and still meets other arguments "
+                                                   "(WEFT_LOGS=recompiles says why)",
+                                                   kMaxVariants));
         continue;
       }
       try {
         variant = capture(here, state, chosen);
       } catch (const CaptureAborted& aborted) {
         if (aborted.by_stand_in && !std::exchange(here.history.without_stand_ins, true)) continue;
-        log::write(log::Channel::GraphBreaks,
-                   fmt::format("{} runs as it is: {}", state.frames.back().code->name(), aborted.reason));
+        fall_back(state.frames.back(), aborted.reason);
         here.given_up = true;
         continue;
       } catch (const GraphBreak& broken) {
-        log::write(log::Channel::GraphBreaks,
-                   fmt::format("{} runs as it is: {}", state.frames.back().code->name(), broken.reason));
+        fall_back(state.frames.back(), broken.reason);
         here.given_up = true;
         continue;
       } catch (const Error& error) {
-        log::warning(fmt::format("weft.compile: {} runs as it is: {}", state.frames.back().code->name(),
-                                 error.what()));
+        fall_back(state.frames.back(), error.what());
         here.given_up = true;
         continue;
       }
@@ -262,6 +244,7 @@ Ref CompiledFunction::run(State state) {
         // The state does not satisfy guards made from it (an object that compares unequal to itself).
         std::erase(here.variants, variant);
         if (chosen.on_meta()) refuse_on_meta(state, "it cannot be captured");
+        fall_back(state.frames.back(), "what it is guarded by does not hold for itself (an object that is not equal to itself)");
         return run_concretely(state);
       }
     }
@@ -280,8 +263,7 @@ Ref CompiledFunction::run(State state) {
     } catch (const GraphFailed& failed) {
       // Performed for real, the operation raises NumPy's own exception.
       if (failed.kind == ErrorKind::NotImplemented || failed.kind == ErrorKind::Internal)
-        log::warning(fmt::format("weft.compile: {} runs as it is this time: {}",
-                                 state.frames.back().code->name(), failed.message));
+        fall_back(state.frames.back(), failed.message);
       return run_concretely(state);
     }
     variant->run_ms = milliseconds_since(start);
@@ -369,7 +351,7 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
                          ? &decode(reinterpret_cast<PyCodeObject*>(function->func_code))
                          : nullptr;
   if (!code || !code->unsupported.empty()) {
-    if (root_code_ != code || !warned_) {
+    if (root_code_ != code || captures_.fallbacks.empty()) {
       const std::string why = code ? code->unsupported : "it has no Python code";
       if (settings_.fullgraph) {
         PyErr_SetString(PyExc_RuntimeError,
@@ -378,9 +360,7 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
                             .c_str());
         throw PythonError{};
       }
-      log::write(log::Channel::GraphBreaks,
-                 fmt::format("{} is called as it is: {}", callable_name(function_.get()), why));
-      warned_ = true;
+      fall_back({code ? code->file() : "", code ? code->line(0) : 0, why});
       root_code_ = code;
     }
     ++counters().eager_calls;
@@ -417,59 +397,10 @@ Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObje
   if (!is_plain && counters().captures != captures) return result;
   CallPace::Times& times = pace->times(args, num_args);
   if (times.add(is_plain, milliseconds_since(start) * 1e3))
-    log::write(log::Channel::GraphBreaks,
-               fmt::format("{} is called as it is from now on: much of it runs step by step, and a call takes Python {:.1f} us, "
-                           "not {:.1f}",
-                           callable_name(function_.get()), times.plain_us, times.compiled_us));
+    fall_back({root_code_->file(), root_code_->line(0),
+               fmt::format("much of it runs step by step, and a call takes Python {:.1f} us, not {:.1f}", times.plain_us,
+                           times.compiled_us)});
   return result;
-}
-
-namespace {
-
-void put(PyObject* dict, const char* key, Ref value) {
-  if (PyDict_SetItemString(dict, key, value.get()) < 0) throw PythonError{};
-}
-Ref text(const std::string& value) {
-  return checked(PyUnicode_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size())));
-}
-Ref number(double value) { return checked(PyFloat_FromDouble(value)); }
-
-}  // namespace
-
-Ref CompiledFunction::report() const {
-  Ref list = checked(PyList_New(0));
-  for (const auto& variant : captures_.in_order) {
-    Ref entry = checked(PyDict_New());
-    put(entry.get(), "graph", text(variant->graph ? variant->graph->str() : ""));
-    put(entry.get(), "num_nodes", checked(PyLong_FromLong(variant->num_nodes)));
-    put(entry.get(), "has_graph", Ref::borrow(variant->executable ? Py_True : Py_False));
-    put(entry.get(), "returns", Ref::borrow(variant->is_broken() ? Py_False : Py_True));
-    put(entry.get(), "reason", text(variant->break_reason));
-    put(entry.get(), "file", text(variant->break_file));
-    put(entry.get(), "line", checked(PyLong_FromLong(variant->break_line)));
-    put(entry.get(), "source",
-        text(variant->returns ? "" : source_line(variant->break_file, variant->break_line)));
-    put(entry.get(), "capture_ms", number(variant->capture_ms));
-    put(entry.get(), "compile_ms", number(variant->compile_ms));
-    put(entry.get(), "run_ms", number(variant->run_ms));
-    put(entry.get(), "runs", checked(PyLong_FromLongLong(variant->runs)));
-    Ref guards = checked(PyList_New(0));
-    for (const std::string& guard : variant->guards.describe())
-      PyList_Append(guards.get(), text(guard).get());
-    put(entry.get(), "guards", guards);
-    Ref kernels = checked(PyList_New(0));
-    for (const KernelSummary& kernel : variant->kernels) {
-      Ref one = checked(PyDict_New());
-      put(one.get(), "name", text(kernel.name));
-      put(one.get(), "source", text(kernel.source));
-      put(one.get(), "compile_ms", number(kernel.compile_ms));
-      put(one.get(), "from_cache", Ref::borrow(kernel.from_cache ? Py_True : Py_False));
-      PyList_Append(kernels.get(), one.get());
-    }
-    put(entry.get(), "kernels", kernels);
-    PyList_Append(list.get(), entry.get());
-  }
-  return list;
 }
 
 }  // namespace weft::capture

@@ -29,6 +29,13 @@ struct Counters {
 };
 Counters& counters();
 
+// A place from which a function, or what is left of a call of it, is Python's.
+struct Fallback {
+  std::string file;
+  int line;
+  std::string reason;
+};
+
 // What has been captured of one function.
 struct Captures {
   std::unordered_map<std::string, std::shared_ptr<Segment>> segments;
@@ -37,6 +44,7 @@ struct Captures {
   std::shared_ptr<LoopPace> pace = std::make_shared<LoopPace>();
   std::shared_ptr<Loops> loops = std::make_shared<Loops>();
   std::shared_ptr<CallPace> calls = std::make_shared<CallPace>();
+  std::vector<Fallback> fallbacks;
 };
 
 // Everything weft.compile keeps for one function.
@@ -51,8 +59,9 @@ class CompiledFunction {
   // Forgets the captures, which end with what is returned.
   Captures take();
   PyObject* function() const { return function_.get(); }
-  // For explain(): a dict of lists.
+  // For explain(): a list of dicts.
   Ref report() const;
+  Ref fallbacks() const;
 
  private:
   Ref run(State state);
@@ -60,6 +69,10 @@ class CompiledFunction {
   Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args, PyObject* kwnames);
   std::shared_ptr<Segment> segment(const State& state, const Choices& chosen);
   std::shared_ptr<Variant> capture(Segment& segment, const State& state, const Choices& chosen);
+
+  // Remembers it, and says so the first time.
+  void fall_back(Fallback fallback);
+  void fall_back(const Frame& frame, const std::string& reason);
 
   void unwrap(PyObject* callable);
 
@@ -70,8 +83,11 @@ class CompiledFunction {
   Settings settings_;
   Captures captures_;
   const Code* root_code_ = nullptr;
-  bool warned_ = false;
 };
+
+std::string source_line(const std::string& file, int line);
+// Says once that the loop was unrolled.
+void name_unrolled(const UnrolledLoop& loop);
 
 // Forgets all captures of all functions.
 void reset_all();

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "bindings.h"
 #include "capture/choices.h"
@@ -302,7 +303,7 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
   const auto call_plain = [&](std::string_view why) {
     const std::string text = fmt::format("{} is called as it is: {}", callable_name(function_), why);
     if (settings_.fullgraph) throw Error(ErrorKind::Runtime, "weft.compile(fullgraph=True): " + text);
-    log::write(log::Channel::GraphBreaks, text);
+    if (!std::exchange(has_warned_, true)) log::warning("weft.compile: " + text);
     return checked(PyObject_Call(function_, positional.get(), keywords.get()));
   };
   Ref structure;

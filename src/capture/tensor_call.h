@@ -38,6 +38,7 @@ class TensorFunction {
   Settings settings_;
   Ref entries_;  // dict: structure of the arguments to a position in `list_`
   int64_t state_ = 0;  // of modules, when these were made
+  bool has_warned_ = false;  // of a call that Python performed
   std::vector<std::shared_ptr<Entry>> list_;
 };
 

@@ -95,6 +95,12 @@ struct KernelSummary {
   double compile_ms = 0;
   bool from_cache = false;
 };
+// A loop of which the graph holds many rounds.
+struct UnrolledLoop {
+  const Code* code;
+  int head, rounds;
+  std::string why;  // it is not native
+};
 // Compiles the graph for inputs of these strides; logs and interprets when nothing can compile.
 std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, std::vector<Strides> input_strides,
                                             std::vector<KernelSummary>* kernels);
@@ -129,6 +135,7 @@ class Variant {
   int break_line = 0;
   int num_nodes = 0;
   std::vector<KernelSummary> kernels;
+  std::vector<UnrolledLoop> unrolled;
   double capture_ms = 0, compile_ms = 0;
   mutable double run_ms = 0;
   mutable int64_t runs = 0;

@@ -147,7 +147,7 @@ std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& f
     variant->is_user_error = error.kind() == ErrorKind::Value || error.kind() == ErrorKind::Type ||
                              error.kind() == ErrorKind::Index;
     if (variant->is_user_error) return variant;
-    log::write(log::Channel::GraphBreaks, fmt::format("{} is called as it is: {}", options.name, error.what()));
+    log::warning(fmt::format("weft.compile: {} is called as it is: {}", options.name, error.what()));
     variant->graph = tracer.finish({});
     variant->guards = Guards(*variant->graph, arguments);
     return variant;

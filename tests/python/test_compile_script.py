@@ -58,7 +58,7 @@ def test_runs_as_python_does(script):
     expected = subprocess.run([sys.executable, str(script), "a", "-b"], capture_output=True, text=True)
     found = run(script, "a", "-b")
     assert (found.returncode, found.stdout) == (0, expected.stdout), found.stderr
-    assert found.stderr == ""
+    assert found.stderr.count("\n") == found.stderr.count("[weft warning] weft.compile: __main__.main runs as it is, from ") == 1
     assert "['--report', 'x']" in run(script, "--", "--report", "x").stdout
 
 
@@ -73,6 +73,7 @@ def test_report(script, tmp_path):
     assert functions["smooth"]["graphs"] >= 1 and functions["smooth"]["breaks"] == []
     assert functions["smooth"]["saved_ms"] is not None and functions["shown"]["saved_ms"] is None
     assert functions["main"]["calls"] == 0
+    assert functions["smooth"]["unrolled"] == functions["smooth"]["fallbacks"] == []
 
 
 def test_mistakes(script, tmp_path):
@@ -101,3 +102,20 @@ def test_native_loops_are_reported_as_compiled(tmp_path):
     functions = {f["name"]: f for f in json.loads(report.read_text())["functions"]}
     assert functions["total"]["calls"] == functions["smooth"]["calls"] == 1
     assert functions["total"]["graphs"] and functions["smooth"]["graphs"]
+
+
+def test_unrolled_loops_and_fallbacks_are_reported(tmp_path):
+    path = tmp_path / "layers.py"
+    path.write_text(
+        "import numpy as np\n"
+        "def layers(x, weights):\n    for w in weights:\n        x = x + w\n    return x\n"
+        "def reader(x):\n    import sys\n    return x + len(sys._getframe().f_code.co_name)\n"
+        "layers(np.ones(3), [np.ones(3)] * 20)\nreader(np.ones(3))\n"
+    )
+    report = tmp_path / "report.json"
+    found = run(path, "--report", "--json", report)
+    assert found.returncode == 0, found.stderr
+    functions = {f["name"]: f for f in json.loads(report.read_text())["functions"]}
+    (unrolled,), (fallback,) = functions["layers"]["unrolled"], functions["reader"]["fallbacks"]
+    assert unrolled.startswith(f"{path}:3: 20 rounds in one graph: ") and f"unrolled in layers: {unrolled}" in found.stderr
+    assert fallback.startswith(f"{path}:") and f"reader falls back to Python at {fallback}" in found.stderr

@@ -1,0 +1,99 @@
+"""What people are told once, with the line: loops that were unrolled, functions that fell back to Python."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import weft
+
+PROGRAM = """
+import numpy as np, weft
+
+{source}
+
+compiled = weft.compile(function)
+for _ in range({calls}):
+    result = compiled({arguments})
+weft.compile(function)({arguments})
+"""
+
+
+def said(tmp_path, source, arguments, calls=2):
+    """The warnings of a program that calls `function`, compiled, some times, and then compiled anew."""
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM.format(source=source, arguments=arguments, calls=calls))
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [line for line in done.stderr.splitlines() if line.startswith("[weft warning]")]
+
+
+UNROLLED = """
+def function(weights, x):
+    for w in weights:
+        x = x + w
+    return x
+"""
+
+
+def test_an_unrolled_loop_is_named_once(tmp_path):
+    (line,) = said(tmp_path, UNROLLED, "[np.ones(3)] * 24, np.ones(3)")
+    assert f"the loop at {tmp_path}/program.py:6 is not native code: 24 rounds of it were unrolled into one graph" in line
+
+
+@pytest.mark.parametrize("count", [3, 16])
+def test_small_constant_counts_are_unrolled_without_a_word(tmp_path, count):
+    assert said(tmp_path, UNROLLED, f"[np.ones(3)] * {count}, np.ones(3)") == []
+
+
+def test_loops_that_only_build_constants_are_not_named(tmp_path):
+    source = """
+def function(x):
+    names = {}
+    for name in ("a", "b", "c", "d", "e") * 5:
+        names[name] = len(names)
+    return x * names["c"]
+"""
+    assert said(tmp_path, source, "np.ones(3)") == []
+
+
+def test_a_native_loop_is_not_named(tmp_path):
+    source = """
+def function(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+    return total
+"""
+    assert said(tmp_path, source, "np.ones(100)") == []
+
+
+def test_a_function_that_cannot_be_captured_is_named_once(tmp_path):
+    source = """
+def function(x):
+    yield x
+"""
+    lines = said(tmp_path, source, "np.ones(3)")
+    assert len(lines) == 2  # it was compiled twice
+    assert f"function runs as it is, from {tmp_path}/program.py:5 on: " in lines[0]
+
+
+def test_explain_lists_unrolled_loops_and_fallbacks():
+    def function(weights, x):
+        for w in weights:
+            x = x + w
+        return x
+
+    found = weft.compiler.explain(function)([np.ones(3)] * 20, np.ones(3))
+    (loop,) = found.unrolled
+    assert (loop.rounds, loop.line, loop.source) == (20, function.__code__.co_firstlineno + 1, "for w in weights:")
+    assert f"{__file__}:{loop.line}: 20 rounds in one graph, not native code: " in str(found)
+    assert not found.fallbacks
+
+    def generator(x):
+        yield x
+
+    found = weft.compiler.explain(generator)(np.ones(3))
+    (fallback,) = found.fallbacks
+    assert fallback.line == generator.__code__.co_firstlineno
+    assert "falls back to Python at " in str(found)
