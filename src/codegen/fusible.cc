@@ -50,6 +50,7 @@ bool is_fusible(const ir::Node& node) {
   for (const ir::Value* input : node.inputs)
     if (input && is_complex(input->tensor().dtype) && node.op->kind != ops::OpKind::View) return false;
   if (is_complex(node.output()->tensor().dtype)) return false;
+  if (is_rotation(node)) return true;
   switch (node.op->kind) {
     case ops::OpKind::View: return is_index_view(node);
     case ops::OpKind::Reduction: return node.op->reduce != ops::ReduceOp::None;

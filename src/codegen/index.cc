@@ -53,7 +53,34 @@ Index IndexSpace::add(const Index& a, const Index& b) {
       return add(rest, scale(Index(quotient.inner), remainder_factor));
     }
   }
-  return result;
+  Index joined;
+  return join_ring(result, &joined) ? joined : result;
+}
+
+// c*m*ring(e / m + s, n) + c*(e % m) is c*ring(e + s*m, n*m).
+bool IndexSpace::join_ring(const Index& a, Index* joined) {
+  for (const auto& [ring_id, ring_factor] : a.terms) {
+    if (atom(ring_id).kind != Atom::Kind::Ring) continue;
+    const Index inner = atom(ring_id).inner;
+    if (inner.terms.size() != 1 || !known_one(inner.terms[0].second)) continue;
+    const Atom quotient = atom(inner.terms[0].first);
+    if (quotient.kind != Atom::Kind::Quotient) continue;
+    for (const auto& [remainder_id, remainder_factor] : a.terms) {
+      const Atom& remainder = atom(remainder_id);
+      if (remainder.kind != Atom::Kind::Remainder || !sym_known_equal(remainder.divisor, quotient.divisor) ||
+          key(remainder.inner) != key(quotient.inner) || !sym_known_equal(ring_factor, remainder_factor * quotient.divisor))
+        continue;
+      Index rest;
+      rest.constant = a.constant;
+      for (const auto& term : a.terms)
+        if (term.first != ring_id && term.first != remainder_id) rest.terms.push_back(term);
+      const Sym factor = remainder_factor, size = atom(ring_id).divisor * quotient.divisor;
+      const Index whole = add(quotient.inner, Index(inner.constant * quotient.divisor));
+      *joined = add(rest, scale(on_ring(whole, size), factor));
+      return true;
+    }
+  }
+  return false;
 }
 
 Index IndexSpace::scale(const Index& a, Sym factor) {
@@ -163,6 +190,23 @@ Index IndexSpace::remainder(const Index& a, Sym divisor) {
   return of(find_or_add(Atom::Kind::Remainder, rest, divisor));
 }
 
+Index IndexSpace::on_ring(const Index& a, Sym size) {
+  if (a.is_constant() && a.constant.is_constant() && size.is_constant()) return Index(a.constant.constant() % size.constant());
+  // A ring along the same ring.
+  if (a.terms.size() == 1 && known_one(a.terms[0].second) && a.constant.is_constant() && size.is_constant()) {
+    const Atom& inner = atom(a.terms[0].first);
+    if (inner.kind == Atom::Kind::Ring && sym_known_equal(inner.divisor, size) && inner.inner.constant.is_constant()) {
+      Index turned = inner.inner;
+      turned.constant = Sym((turned.constant.constant() + a.constant.constant()) % size.constant());
+      return on_ring(turned, size);
+    }
+  }
+  if (within(a, size)) return a;
+  const Index after = add(a, scale(Index(size), Sym(-1)));
+  if (within(after, size)) return after;
+  return of(find_or_add(Atom::Kind::Ring, a, size));
+}
+
 Index IndexSpace::flatten(const std::vector<Index>& indices, const SymShape& shape) {
   Index flat;
   for (size_t d = 0; d < indices.size(); ++d) flat = add(scale(flat, shape[d]), indices[d]);
@@ -203,8 +247,15 @@ bool IndexSpace::depends_on(const Index& a, int loop) const {
 
 bool IndexSpace::is_affine(const Index& a) const {
   for (const auto& [id, coefficient] : a.terms)
-    if (atom(id).kind != Atom::Kind::Loop) return false;
+    if (atom(id).kind != Atom::Kind::Loop && loop_of_ring(id) < 0) return false;
   return true;
+}
+
+int IndexSpace::loop_of_ring(int id) const {
+  if (atom(id).kind != Atom::Kind::Ring) return -1;
+  const std::vector<std::pair<int, Sym>>& terms = atom(id).inner.terms;
+  const bool runs = terms.size() == 1 && known_one(terms[0].second) && atom(terms[0].first).kind == Atom::Kind::Loop;
+  return runs ? terms[0].first : -1;
 }
 
 Sym IndexSpace::coefficient(const Index& a, int loop) const {

@@ -27,14 +27,15 @@ struct Index {
   bool is_zero() const { return terms.empty() && constant.is_constant() && constant.constant() == 0; }
 };
 
-// A loop variable, or the quotient or remainder of an index that did not simplify.
+// A loop variable, the quotient or remainder of an index that did not simplify, or a position on a ring: an index below
+// twice the divisor, less the divisor where it is not below it.
 struct Atom {
-  enum class Kind : uint8_t { Loop, Quotient, Remainder };
+  enum class Kind : uint8_t { Loop, Quotient, Remainder, Ring };
   Kind kind;
   std::string name;  // Loop
   Sym extent;        // values are 0 … extent - 1
   int scope = -1;    // Loop: the scope that binds it
-  Index inner;       // Quotient, Remainder
+  Index inner;       // Quotient, Remainder, Ring
   Sym divisor;
 };
 
@@ -49,6 +50,8 @@ class IndexSpace {
   Index scale(const Index& a, Sym factor);
   Index quotient(const Index& a, Sym divisor);
   Index remainder(const Index& a, Sym divisor);
+  // Of 0 <= a < 2 * size: the position on a ring.
+  Index on_ring(const Index& a, Sym size);
 
   // Row-major position of `indices` in `shape`, and back.
   Index flatten(const std::vector<Index>& indices, const SymShape& shape);
@@ -57,8 +60,10 @@ class IndexSpace {
   // Loop variables the index depends on, those inside quotients included.
   void collect_loops(const Index& a, std::set<int>& loops) const;
   bool depends_on(const Index& a, int loop) const;
-  // No quotient or remainder.
+  // Loop variables, and rings that one of them runs along: between two passes of a ring's end it is a sum with numbers.
   bool is_affine(const Index& a) const;
+  // The loop that runs along a ring step by step, beginning at the inner index' constant; -1 if it is another index.
+  int loop_of_ring(int atom) const;
   // Coefficient of a loop variable; 0 where it does not appear. Meaningful for affine occurrences only.
   Sym coefficient(const Index& a, int loop) const;
   // True where `loop` appears inside a quotient or remainder.
@@ -70,6 +75,7 @@ class IndexSpace {
   int find_or_add(Atom::Kind kind, const Index& inner, Sym divisor);
   bool split_by(const Index& a, Sym divisor, Index* multiple, Index* rest);
   bool within(const Index& a, Sym bound);
+  bool join_ring(const Index& a, Index* joined);
 };
 
 bool known_zero(Sym a);

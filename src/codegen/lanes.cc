@@ -1,5 +1,7 @@
 #include "codegen/lanes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weft::codegen {
@@ -78,10 +80,47 @@ void choose_lanes(LoopNest& nest) {
   }
 }
 
+namespace {
+
+// The scope with lanes along its last loop that a node of `id` is in.
+ScopeId scope_with_lanes(const LoopNest& nest, ScopeId id) {
+  while (nest.scope(id).lanes < 2) id = nest.scope(id).parent;
+  return id;
+}
+
+int offset_of_ring(LoopNest& nest, Scope& scope, int ring) {
+  for (const RingOfLoop& known : scope.rings)
+    if (known.ring == ring) return known.offset;
+  scope.rings.push_back({ring, nest.space.new_loop(fmt::format("turn_{}", scope.rings.size()), Sym(1))});
+  return scope.rings.back().offset;
+}
+
+// An index in one piece of the scope's loop.
+Index within_piece(LoopNest& nest, Scope& scope, const Index& index) {
+  Index result(index.constant);
+  for (const auto& [id, coefficient] : index.terms) {
+    Index term = IndexSpace::of(id);
+    if (nest.space.loop_of_ring(id) == scope.loops.back())
+      term = nest.space.add(IndexSpace::of(scope.loops.back()), IndexSpace::of(offset_of_ring(nest, scope, id)));
+    result = nest.space.add(result, nest.space.scale(term, coefficient));
+  }
+  return result;
+}
+
+}  // namespace
+
+void split_at_ring_ends(LoopNest& nest) {
+  for (KernelNode& node : nest.nodes) {
+    if (node.kind != KernelNode::Kind::Load || !node.varying) continue;
+    Scope& scope = nest.scope(scope_with_lanes(nest, node.scope));
+    node.index = within_piece(nest, scope, node.index);
+  }
+}
+
 bool writes_much(const LoopNest& nest, ScopeId innermost) {
   constexpr int64_t kManyBytes = 16 << 20;
   if (innermost == 0 || nest.scope(innermost).kind != Scope::Kind::Vector) return false;
-  if (!nest.scope(nest.scope(innermost).parent).loops.empty()) return false;
+  if (!nest.scope(nest.scope(innermost).parent).loops.empty() || !nest.scope(innermost).rings.empty()) return false;
   int64_t bytes = 0;
   for (const Store& store : nest.scope(innermost).stores) {
     const Buffer& buffer = nest.buffers[static_cast<size_t>(store.buffer)];

@@ -8,6 +8,8 @@ namespace weft::codegen {
 // As many lanes as registers hold of the widest type computed with; reductions keep several registers
 // of partial results, so that additions overlap.
 void choose_lanes(LoopNest& nest);
+// Loads that lanes go along a ring with: a loop that is split where a ring ends reads memory in order.
+void split_at_ring_ends(LoopNest& nest);
 // Large enough that nothing of it would be found in the caches later. Only stores that fill whole cache
 // lines, aligned, bypass the caches: one flat loop.
 bool writes_much(const LoopNest& nest, ScopeId innermost);

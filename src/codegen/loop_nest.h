@@ -70,6 +70,13 @@ struct Store {
   std::vector<NodeId> more = {};
 };
 
+// A ring that a loop runs along. The loop is split where the ring ends; `offset` is the atom that is then added to the
+// loop's variable.
+struct RingOfLoop {
+  int ring;
+  int offset;
+};
+
 struct Scope {
   enum class Kind : uint8_t {
     Function,
@@ -89,6 +96,7 @@ struct Scope {
   std::vector<Statement> statements;  // filled by schedule()
   std::map<std::string, NodeId> nodes;
   std::vector<const ir::Value*> hosted;  // reductions evaluated in this loop
+  std::vector<RingOfLoop> rings;         // of the loop with lanes
   bool is_reduction() const { return kind >= Kind::Serial; }
 };
 

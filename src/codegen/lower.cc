@@ -59,6 +59,7 @@ class Lowering : NestBuilder {
     }
     choose_lanes(nest_);
     nest_.cost_per_element = cost_per_element(nest_);
+    split_at_ring_ends(nest_);
     nest_.may_stream = streamed_ && writes_much(nest_, innermost_);
     schedule(nest_);
     return std::move(nest_);
@@ -226,6 +227,7 @@ class Lowering : NestBuilder {
     const ir::Node& node = *value->def;
     if (node.kind == ir::NodeKind::Constant) return constant(node.constant.item(), value->tensor().dtype);
     if (is_index_view(node)) return evaluate(node.inputs[0], view_operand_index(nest_.space, node, index));
+    if (is_rotation(node)) return evaluate(rotated_operand(node), rotated_index(nest_.space, node, index));
     switch (node.op->kind) {
       case ops::OpKind::Pointwise: return pointwise(node, index);
       case ops::OpKind::Creation: return creation(node, index);

@@ -63,6 +63,7 @@ class Walk {
     return run(value, std::move(index), enclosing, enclosing);
   }
   std::vector<Visit> visits;
+  std::vector<Visit> rotations;  // `address`: the position along the dimension
   std::vector<Visit> pointwise;  // operators, from the result on; `enclosing`: without the loops that their reduction is moved out of
 
  private:

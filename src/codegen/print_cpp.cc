@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
 
 #include "codegen/prelude.h"
 #include "codegen/print_expr.h"
+#include "codegen/print_fold.h"
 #include "weft/error.h"
 
 namespace weft::codegen {
@@ -295,11 +294,30 @@ class Printer {
   void vector_loop(ScopeId id, const std::string& begin, const std::string& end) {
     const Scope& scope = nest_.scope(id);
     const size_t start = out_.size();
+    const auto [first, last] = open_pieces(scope, begin, end);
     open(fmt::format("vectorized<{}{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes,
-                     streams() ? ", true" : "", begin, end, loop_name(scope.loops[0])));
+                     streams() ? ", true" : "", first, last, loop_name(scope.loops[0])));
     scope_body(id);
     close("});");
+    close_pieces(scope);
     if (!streams() && is_large(std::string_view(out_).substr(start))) out_.insert(out_.find("vectorized<", start) + 10, "_once");
+  }
+
+  // Where rings end within the loop, a piece of it begins. Gives the piece's bounds.
+  std::pair<std::string, std::string> open_pieces(const Scope& scope, const std::string& begin, const std::string& end) {
+    if (scope.rings.empty()) return {begin, end};
+    const std::string first = loop_name(scope.loops.back()) + "_first", last = loop_name(scope.loops.back()) + "_last";
+    open(fmt::format("for (i64 {0} = {2}, {1}; {0} < {3}; {0} = {1}) {{", first, last, begin, end));
+    line(fmt::format("{} = {};", last, end));
+    for (const RingOfLoop& ring : scope.rings) {
+      const Atom& atom = nest_.space.atom(ring.ring);
+      line(fmt::format("const i64 {} = turn_of_piece({}, {}, {}, {});", loop_name(ring.offset), sym(atom.inner.constant),
+                       sym(atom.divisor), first, last));
+    }
+    return {first, last};
+  }
+  void close_pieces(const Scope& scope) {
+    if (!scope.rings.empty()) close("}");
   }
 
   // Elementary functions in number, and no lanes that lie apart, which would be taken one by one.
@@ -314,34 +332,10 @@ class Printer {
   // ---- reductions --------------------------------------------------------------------------------------
   std::string accumulator_name(ScopeId scope, size_t k) { return expressions_.accumulator_name(scope, k); }
 
-  static std::string initial_value(const Accumulator& accumulator) {
-    DType dtype = accumulator.dtype;
-    switch (accumulator.op) {
-      case ReduceOp::Sum:
-      case ReduceOp::Any: return dtype == DType::Bool ? "false" : fmt::format("({})0", type_name(dtype));
-      case ReduceOp::Prod: return fmt::format("({})1", type_name(dtype));
-      case ReduceOp::All: return "true";
-      case ReduceOp::Min:
-      case ReduceOp::ArgMin: return extreme(dtype, true);
-      default: return extreme(dtype, false);
-    }
-  }
-
-  static std::string extreme(DType dtype, bool largest) {
-    if (is_floating(dtype)) return fmt::format("({}){}__builtin_inf()", type_name(dtype), largest ? "" : "-");
-    if (dtype == DType::Bool) return largest ? "true" : "false";
-    int bits = itemsize(dtype) * 8;
-    if (!is_signed(dtype))
-      return largest ? fmt::format("({})~(u64)0", type_name(dtype)) : fmt::format("({})0", type_name(dtype));
-    std::string lowest = fmt::format("(i64)((u64)1 << 63) >> {}", 64 - bits);
-    return largest ? fmt::format("({})~({})", type_name(dtype), lowest)
-                   : fmt::format("({})({})", type_name(dtype), lowest);
-  }
-
   // argmin and argmax along one loop keep, in each lane, the number of the pass over all lanes rather than a
   // position: an integer as wide as what is compared, the same for all lanes.
   static bool counts_passes(const Scope& scope) {
-    return scope.loops.size() == 1 &&
+    return scope.loops.size() == 1 && scope.rings.empty() &&
            (scope.kind == Scope::Kind::VectorReduce || scope.kind == Scope::Kind::ParallelReduce);
   }
   static const char* pass_type(const Accumulator& accumulator) {
@@ -370,21 +364,6 @@ class Printer {
       }
       line(fmt::format("auto {} = {};", accumulator_name(id, k), value));
       if (is_arg_reduction(accumulator.op)) line(fmt::format("auto {}_at = {};", accumulator_name(id, k), zero));
-    }
-  }
-
-  static std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::string& b) {
-    bool boolean = dtype == DType::Bool;
-    switch (op) {
-      case ReduceOp::Sum:
-        return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("{} + {}", a, b);
-      case ReduceOp::Prod:
-        return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("{} * {}", a, b);
-      case ReduceOp::Any: return fmt::format("mask_or({}, {})", a, b);
-      case ReduceOp::All: return fmt::format("mask_and({}, {})", a, b);
-      case ReduceOp::Max:
-        return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("maximum({}, {})", a, b);
-      default: return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("minimum({}, {})", a, b);
     }
   }
 
@@ -510,10 +489,12 @@ class Printer {
     for (size_t k = first; k + 1 < scope.loops.size(); ++k)
       open(fmt::format("for (i64 {0} = 0; {0} < {1}; ++{0}) {{", loop_name(scope.loops[k]),
                        loop_extent(scope.loops[k])));
-    open(fmt::format("vectorized<{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes, begin, end,
+    const auto [piece_begin, piece_end] = open_pieces(scope, begin, end);
+    open(fmt::format("vectorized<{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes, piece_begin, piece_end,
                      loop_name(scope.loops.back())));
     scope_body(id);
     close("});");
+    close_pieces(scope);
     for (size_t k = first; k + 1 < scope.loops.size(); ++k) close("}");
   }
 

@@ -94,6 +94,37 @@ bool is_index_view(const ir::Node& node) {
          node.is("diagonal") || node.is("unfold");
 }
 
+namespace {
+// The range that a slice takes along `dim`.
+bool takes_range(const ir::Value* slice, size_t dim, Sym* start, Sym* stop) {
+  const ir::Node* node = slice->def;
+  if (!node || !node->is("slice") || !known_one(sym_attr(*node, "step", 1))) return false;
+  *start = sym_attr(*node, "start", 0);
+  *stop = sym_attr(*node, "stop", 0);
+  return wrap(node->attrs.get_int("dim"), slice->tensor().shape.size()) == dim;
+}
+}  // namespace
+
+size_t rotated_dim(const ir::Node& node) { return wrap(node.attrs.get_int("dim"), node.output()->tensor().shape.size()); }
+const ir::Value* rotated_operand(const ir::Node& node) { return node.inputs[0]->def->inputs[0]; }
+
+bool is_rotation(const ir::Node& node) {
+  if (node.kind != ir::NodeKind::Op || !node.is("join") || node.inputs.size() != 2) return false;
+  const size_t dim = rotated_dim(node);
+  Sym cut, size, begin, stop;
+  if (!takes_range(node.inputs[0], dim, &cut, &size) || !takes_range(node.inputs[1], dim, &begin, &stop)) return false;
+  const ir::Value* operand = rotated_operand(node);
+  return operand == node.inputs[1]->def->inputs[0] && known_zero(begin) && sym_known_equal(cut, stop) &&
+         sym_known_equal(size, operand->tensor().shape[dim]);
+}
+
+std::vector<Index> rotated_index(IndexSpace& space, const ir::Node& node, std::vector<Index> index) {
+  const size_t dim = rotated_dim(node);
+  const Sym cut = sym_attr(*node.inputs[0]->def, "start", 0), size = rotated_operand(node)->tensor().shape[dim];
+  index[dim] = space.on_ring(space.add(index[dim], Index(cut)), size);
+  return index;
+}
+
 std::vector<Index> broadcast_operand_index(const SymShape& operand, const std::vector<Index>& index) {
   std::vector<Index> result(index.end() - static_cast<std::ptrdiff_t>(operand.size()), index.end());
   for (size_t d = 0; d < operand.size(); ++d)

@@ -63,6 +63,14 @@ bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int
   const ir::Node& node = *value->def;
   if (node.kind == ir::NodeKind::Constant) return true;
   if (is_index_view(node)) return run(node.inputs[0], view_operand_index(space_, node, index), enclosing, around);
+  if (is_rotation(node)) {
+    Visit visit;
+    visit.value = value;
+    index = rotated_index(space_, node, std::move(index));
+    visit.address = index[rotated_dim(node)];
+    rotations.push_back(visit);
+    return run(rotated_operand(node), std::move(index), enclosing, around);
+  }
   if (node.op->kind == ops::OpKind::Creation) {
     bool affine = true;
     for (const Index& i : index) affine = affine && space_.is_affine(i);

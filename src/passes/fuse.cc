@@ -72,12 +72,24 @@ class Fuser {
   void store(ir::Value* value, const std::string& why) {
     if (plan_.memory.holds(value)) return;
     plan_.memory.strides[value] = codegen::contiguous_sym_strides(value->tensor().shape);
+    if (codegen::is_rotation(*value->def)) calls_.insert(value->def);
     if (!calls_.count(value->def)) {
       auto position = std::find_if(roots_.begin(), roots_.end(),
                                    [&](ir::Value* other) { return order_[other->def] > order_[value->def]; });
       roots_.insert(position, value);
     }
     if (!why.empty()) plan_.notes.push_back(fmt::format("{} is stored: {}", label(value), why));
+    if (codegen::is_rotation(*value->def))
+      for (ir::Value* part : value->def->inputs) require(part, "it is joined");
+  }
+
+  // What is turned is read where the turned value is used, at other positions than the one written.
+  void store_rotated(const ir::Node& rotation) {
+    const ir::Value* operand = codegen::rotated_operand(rotation);
+    while (operand->def && !plan_.memory.holds(operand) && (codegen::is_index_view(*operand->def) || codegen::is_rotation(*operand->def)))
+      operand = operand->def->inputs[0];
+    if (operand->def && operand->def->kind != ir::NodeKind::Constant)
+      store(const_cast<ir::Value*>(operand), "it is read at other positions");
   }
 
   // The value must exist as a tensor: stored, or a view of what is.
@@ -99,6 +111,7 @@ class Fuser {
     find_updates();
     store_reads_of_written();
     for (ir::Node* node : nodes_) {
+      if (codegen::is_rotation(*node)) store_rotated(*node);
       if (codegen::is_fusible(*node) || absorbed_.count(node)) continue;
       calls_.insert(node);
       if (auto update = plan_.updates.find(node->outputs.empty() ? nullptr : node->outputs[0]);
@@ -285,7 +298,7 @@ class Fuser {
   }
 
   std::vector<Visit> walk(ir::Value* root, IndexSpace& space, std::vector<Index>* index,
-                          std::vector<Visit>* pointwise = nullptr) {
+                          std::vector<Visit>* pointwise = nullptr, std::vector<Visit>* rotations = nullptr) {
     const SymShape& shape = root->tensor().shape;
     std::vector<int> loops;
     index->assign(shape.size(), Index());
@@ -298,6 +311,7 @@ class Fuser {
     Walk walk(space, plan_.memory, &inside);
     walk.run(root, *index, loops);
     if (pointwise) *pointwise = std::move(walk.pointwise);
+    if (rotations) *rotations = std::move(walk.rotations);
     return walk.visits;
   }
 
@@ -335,12 +349,28 @@ class Fuser {
     return codegen::pointwise_cost(*visit.value->def) >= kCostly;
   }
 
+  // Can a loop read what is turned in few pieces?
+  static bool is_in_order(const Visit& rotation, const IndexSpace& space) {
+    constexpr int64_t kShort = 32;  // rows of fewer elements would be pieces mostly
+    const SymShape& shape = rotation.value->tensor().shape;
+    const size_t dim = codegen::rotated_dim(*rotation.value->def);
+    const bool is_innermost = std::all_of(shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end(), codegen::known_one);
+    const bool has_rows = std::any_of(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(dim),
+                                      [](const Sym& size) { return !codegen::known_one(size); });
+    return space.is_affine(rotation.address) && !(is_innermost && has_rows && shape[dim].hint() < kShort);
+  }
+
   bool store_what_would_repeat() {
     for (ir::Value* root : std::vector<ir::Value*>(roots_)) {
       IndexSpace space;
       std::vector<Index> index;
-      std::vector<Visit> pointwise;
-      std::vector<Visit> visits = walk(root, space, &index, &pointwise);
+      std::vector<Visit> pointwise, rotations;
+      std::vector<Visit> visits = walk(root, space, &index, &pointwise, &rotations);
+      for (const Visit& visit : rotations) {
+        if (is_in_order(visit, space)) continue;
+        store(const_cast<ir::Value*>(visit.value), "its elements are not read in order");
+        return true;
+      }
       for (const Visit& visit : pointwise) {
         if (visit.value == root || !is_repeated(visit, space)) continue;
         store(const_cast<ir::Value*>(visit.value), "it would be computed again for each outer position");

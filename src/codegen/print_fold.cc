@@ -1,0 +1,54 @@
+#include "codegen/print_fold.h"
+
+#include <fmt/format.h>
+
+#include "codegen/print_expr.h"
+
+namespace weft::codegen {
+
+using ops::ReduceOp;
+
+namespace {
+
+std::string extreme(DType dtype, bool largest) {
+  if (is_floating(dtype)) return fmt::format("({}){}__builtin_inf()", type_name(dtype), largest ? "" : "-");
+  if (dtype == DType::Bool) return largest ? "true" : "false";
+  int bits = itemsize(dtype) * 8;
+  if (!is_signed(dtype))
+    return largest ? fmt::format("({})~(u64)0", type_name(dtype)) : fmt::format("({})0", type_name(dtype));
+  std::string lowest = fmt::format("(i64)((u64)1 << 63) >> {}", 64 - bits);
+  return largest ? fmt::format("({})~({})", type_name(dtype), lowest)
+                 : fmt::format("({})({})", type_name(dtype), lowest);
+}
+
+}  // namespace
+
+std::string initial_value(const Accumulator& accumulator) {
+  DType dtype = accumulator.dtype;
+  switch (accumulator.op) {
+    case ReduceOp::Sum:
+    case ReduceOp::Any: return dtype == DType::Bool ? "false" : fmt::format("({})0", type_name(dtype));
+    case ReduceOp::Prod: return fmt::format("({})1", type_name(dtype));
+    case ReduceOp::All: return "true";
+    case ReduceOp::Min:
+    case ReduceOp::ArgMin: return extreme(dtype, true);
+    default: return extreme(dtype, false);
+  }
+}
+
+std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::string& b) {
+  bool boolean = dtype == DType::Bool;
+  switch (op) {
+    case ReduceOp::Sum:
+      return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("{} + {}", a, b);
+    case ReduceOp::Prod:
+      return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("{} * {}", a, b);
+    case ReduceOp::Any: return fmt::format("mask_or({}, {})", a, b);
+    case ReduceOp::All: return fmt::format("mask_and({}, {})", a, b);
+    case ReduceOp::Max:
+      return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("maximum({}, {})", a, b);
+    default: return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("minimum({}, {})", a, b);
+  }
+}
+
+}  // namespace weft::codegen
