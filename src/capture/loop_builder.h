@@ -293,12 +293,19 @@ class LoopBuilder {
   LoopValue gather(const LoopValue& container, const LoopValue& key);
   LoopValue rows_of(const LoopValue& container, const LoopValue& key);
   std::string masked(const LoopValue& array, const LoopValue& mask);
+  LoopValue mask_of(const LoopValue& key);
+  std::string count_of(const LoopValue& mask, const std::string& both);
   LoopValue chosen(const LoopValue& container, const LoopValue& key);
+  LoopValue taken(const LoopValue& chosen);
+  LoopValue with_chosen_taken(const LoopValue& value);
   LoopValue chosen_rows(const LoopValue& source, const LoopValue& mask);
+  static bool is_all_chosen(const LoopValue& value, const LoopValue& mask);
+  void store_where(const LoopValue& view, const LoopValue& mask, const LoopValue& value);
   void store_chosen(const LoopValue& container, const LoopValue& key, const LoopValue& value);
   void scatter(const LoopValue& container, const LoopValue& key, const LoopValue& value);
 
   // ---- element by element (loop_elements.cc) ----
+  PyObject* kept_function(const char* module, const char* name);
   // What NumPy's `ufunc` gives for operands of which one is an array; computed where it is used.
   LoopValue pending(const std::string& ufunc, std::vector<LoopValue> operands);
   LoopValue array_binary(int op, const LoopValue& a, const LoopValue& b);
@@ -313,6 +320,7 @@ class LoopBuilder {
     std::string pointer, type;
     std::vector<std::string> sizes, strides;
     std::string fold;  // sum, max, ...: with what is there; the stride is 0 along what is reduced
+    LoopValue mask = {};  // a view: only where it holds
   };
   void emit_elements(const LoopValue& value, DType dtype, const Target& target);
   // The C++ function `function` (of prelude) of the elements of a value of one dimension, which are in no
@@ -422,6 +430,14 @@ class LoopBuilder {
   std::string first_reason_;
   int first_line_ = 0;
 };
+
+// The operation of what a mask chooses: items are the array and the mask.
+constexpr const char* kChosen = "chosen";
+// Elements at indices that are known to be in range.
+constexpr const char* kGather = "gather";
+
+// An operation of the operator table on complex numbers, as an expression.
+std::string complex_element(const scalar::ExprNode& node, const std::vector<std::string>& args);
 
 std::string as_word(const LoopValue& leaf);  // in the words of an exit
 

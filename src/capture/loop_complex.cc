@@ -44,6 +44,28 @@ std::string element_of_complex(const LoopValue& value) {
   return fmt::format("c128({}, {})", real, imaginary);
 }
 
+std::string complex_element(const scalar::ExprNode& node, const std::vector<std::string>& args) {
+  using scalar::Prim;
+  switch (node.prim) {
+    case Prim::Cast:
+      if (node.dtype == DType::C128) return fmt::format("c128({})", args[0]);
+      break;
+    case Prim::Add: return fmt::format("({} + {})", args[0], args[1]);
+    case Prim::Sub: return fmt::format("({} - {})", args[0], args[1]);
+    case Prim::Mul: return fmt::format("({} * {})", args[0], args[1]);
+    case Prim::Div: return fmt::format("({} / {})", args[0], args[1]);
+    case Prim::Eq: return fmt::format("({} == {})", args[0], args[1]);
+    case Prim::Ne: return fmt::format("!({} == {})", args[0], args[1]);
+    case Prim::Neg: return fmt::format("(-{})", args[0]);
+    case Prim::Abs: return fmt::format("absolute({})", args[0]);
+    case Prim::Real: return args[0] + ".re";
+    case Prim::Imag: return args[0] + ".im";
+    case Prim::MakeComplex: return fmt::format("c128({}, {})", args[0], args[1]);
+    default: break;
+  }
+  throw LoopUnsupported{"an operation on complex arrays"};
+}
+
 LoopValue LoopBuilder::new_complex(bool of_numpy, const std::string& real, const std::string& imaginary) {
   const std::string re = temporary("f64", real);
   return loop_complex(of_numpy, re, temporary("f64", imaginary));

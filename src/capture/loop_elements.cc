@@ -4,6 +4,7 @@
 #include <opcode.h>
 
 #include <algorithm>
+#include <complex>
 #include <map>
 
 #include "capture/loop_builder.h"
@@ -26,6 +27,7 @@ const std::map<std::string, std::string>& operators() {
                                                                      {"true_divide", "true_divide"},
                                                                      {"negative", "neg"},
                                                                      {"absolute", "abs"},
+                                                                     {"conjugate", "conj"},
                                                                      {"fabs", "fabs"},
                                                                      {"sqrt", "sqrt"},
                                                                      {"square", "square"},
@@ -64,6 +66,10 @@ constexpr const char* kCompare[] = {"less", "less_equal", "equal", "not_equal", 
 int plain(int op) { return op >= NB_INPLACE_ADD ? op - NB_INPLACE_ADD : op; }
 
 std::string literal(const Scalar& value, DType dtype) {
+  if (dtype == DType::C128) {
+    const std::complex<double> number = value.to_complex();
+    return fmt::format("c128({}, {})", float_literal(number.real()), float_literal(number.imag()));
+  }
   if (dtype == DType::Bool) return value.to_bool() ? "true" : "false";
   if (is_floating(dtype)) return fmt::format("({}){}", c_type(dtype), float_literal(value.to_double()));
   return fmt::format(
@@ -96,10 +102,11 @@ class ElementPrinter {
  private:
   std::string apply(const scalar::ExprNode& node, const std::vector<std::string>& args) {
     const DType dtype = node.args.back().dtype();
+    if (node.prim == Prim::Select) return fmt::format("({} ? {} : {})", args[0], args[1], args[2]);
+    if (dtype == DType::C128 || node.dtype == DType::C128) return complex_element(node, args);
     switch (node.prim) {
       case Prim::Cast:
         return node.dtype == DType::Bool ? fmt::format("({} != 0)", args[0]) : fmt::format("({})", args[0]);
-      case Prim::Select: return fmt::format("({} ? {} : {})", args[0], args[1], args[2]);
       case Prim::Neg: return fmt::format("(-{})", args[0]);
       case Prim::Not: return fmt::format("({}{})", dtype == DType::Bool ? "!" : "~", args[0]);
       default: break;
@@ -178,8 +185,10 @@ std::string print_gather(const LoopValue& value, ElementPrinter& printer, Stream
 
 std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
   if (value.is_number()) return streams.number(value);
+  if (value.is_complex()) return streams.number(loop_numpy(DType::C128, element_of_complex(value)));
   if (value.kind == LoopKind::View) return streams.load(value);
-  if (value.operation == "gather") return print_gather(value, printer, streams);
+  if (value.operation == kChosen) return streams.load(value.items[0]);
+  if (value.operation == kGather) return print_gather(value, printer, streams);
   const ops::OpDef& op = ops::get_op(value.operation);
   std::vector<std::string> operands;
   std::vector<scalar::Expr> args;
@@ -187,7 +196,7 @@ std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams
     const LoopValue& item = value.items[i];
     std::string text = print_value(item, printer, streams);
     const DType wanted = i == 0 && value.operation == "where" ? DType::Bool : value.compute;
-    if (item.dtype != wanted && !item.is_number())
+    if (item.dtype != wanted && !item.is_number() && !item.is_complex())
       text = printer.variable(c_type(wanted), wanted == DType::Bool
                                                   ? text + " != 0"
                                                   : fmt::format("({}){}", c_type(wanted), text));
@@ -247,6 +256,13 @@ std::vector<std::string> LoopBuilder::broadcast(const std::vector<std::vector<st
   return result;
 }
 
+// A function of that module, which lives as long as the code.
+PyObject* LoopBuilder::kept_function(const char* module, const char* name) {
+  Ref imported = checked(PyImport_ImportModule(module));
+  result_.kept.push_back(checked(PyObject_GetAttrString(imported.get(), name)));
+  return result_.kept.back().get();
+}
+
 LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> operands) {
   const auto found = operators().find(ufunc);
   if (found == operators().end()) throw LoopUnsupported{fmt::format("numpy.{} of arrays", ufunc)};
@@ -257,7 +273,7 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
   for (size_t i = 0; i < operands.size(); ++i) {
     LoopValue& operand = operands[i];
     if (is_array(operand)) operand = as_view(operand);
-    if (!is_arraylike(operand) && !operand.is_number())
+    if (!is_arraylike(operand) && !operand.is_number() && !operand.is_complex())
       throw LoopUnsupported{"an operation on what is no array or number"};
     if (is_arraylike(operand)) shapes.push_back(shape_of(operand));
     if (chooses && i == 0) {
@@ -268,15 +284,21 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
       types.emplace_back(operand.kind == LoopKind::Int ? Scalar(int64_t{1}) : Scalar(true));
     } else if (operand.kind == LoopKind::Float) {
       types.emplace_back(Scalar(1.0));
+    } else if (operand.kind == LoopKind::Complex) {
+      types.emplace_back(Scalar(std::complex<double>(0, 1)));
     } else {
       types.emplace_back(Tensor::empty({1}, operand.dtype));
     }
   }
   const ops::PromotedTypes promoted = ops::promoted_types(op, types, Promotion::NumPy);
-  if (!is_loop_dtype(promoted.compute) || !is_loop_dtype(promoted.result))
+  if (!is_element_dtype(promoted.compute) || !is_element_dtype(promoted.result))
     throw LoopUnsupported{fmt::format("arrays of {}", name(promoted.compute))};
   for (LoopValue& operand : operands) {
     if (!operand.is_number()) continue;
+    if (promoted.compute == DType::C128) {
+      operand = loop_complex(true, temporary("f64", as_dtype(operand, DType::F64)), "0.0");
+      continue;
+    }
     operand = loop_numpy(promoted.compute,
                          temporary(c_type(promoted.compute), as_dtype(operand, promoted.compute)));
   }
@@ -285,10 +307,7 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
   result.operation = found->second;
   result.dtype = promoted.result;
   result.compute = promoted.compute;
-  Ref numpy = checked(PyImport_ImportModule("numpy"));
-  Ref function = checked(PyObject_GetAttrString(numpy.get(), ufunc.c_str()));
-  result.object = function.get();
-  result_.kept.push_back(std::move(function));
+  result.object = kept_function("numpy", ufunc.c_str());
   result.sizes = broadcast(shapes);
   result.items = std::move(operands);
   // Can it be printed?
@@ -303,7 +322,7 @@ LoopValue LoopBuilder::array_binary(int op, const LoopValue& a, const LoopValue&
   op = plain(op);
   if (op == NB_MATRIX_MULTIPLY) return product(a, b);
   if (op == NB_POWER) {
-    if (is_arraylike(a) && b.known == 2 && is_floating(a.dtype)) return pending("square", {a});
+    if (is_arraylike(a) && b.known == 2 && (is_floating(a.dtype) || a.dtype == DType::C128)) return pending("square", {a});
     throw LoopUnsupported{"a power of an array"};
   }
   return pending(kBinary[op], {a, b});
@@ -328,11 +347,12 @@ void LoopBuilder::collect_views(const LoopValue& value, std::vector<LoopValue>& 
 // Does the value read elements at other places than those it is computed for?
 bool LoopBuilder::has_gather(const LoopValue& value) {
   if (value.kind != LoopKind::Pending) return false;
-  return value.operation == "gather" || std::any_of(value.items.begin(), value.items.end(), has_gather);
+  return value.operation == kGather || std::any_of(value.items.begin(), value.items.end(), has_gather);
 }
 
-std::string LoopBuilder::of_elements(const std::string& function, const LoopValue& value) {
+std::string LoopBuilder::of_elements(const std::string& function, const LoopValue& given) {
   block_has_arrays_ = true;
+  const LoopValue value = with_chosen_taken(given);
   ElementPrinter printer(elementary_);
   Streams streams;
   const std::string result = print_value(value, printer, streams);
@@ -370,10 +390,13 @@ std::string folded(const std::string& fold, const std::string& type, const std::
 
 }  // namespace
 
-void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Target& target) {
+void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Target& target) {
   block_has_arrays_ = block_stores_arrays_ = true;
+  const bool is_masked = target.mask.kind == LoopKind::View;
+  const LoopValue value = is_masked ? given : with_chosen_taken(given);
   ElementPrinter printer(elementary_);
   Streams streams;
+  const std::string mask = is_masked ? streams.load(target.mask) : "";
   std::string result = print_value(value, printer, streams);
   if (dtype == DType::Bool) result = fmt::format("({} != 0)", result);
   const size_t dims = target.sizes.size(), last = dims - 1;
@@ -429,6 +452,9 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
     past = sizes[d + 1];
   }
   std::string condition, unit, strided;
+  const auto skipped = [&](size_t k) {
+    return is_masked && k == 0 ? fmt::format("if (!{}) continue; ", mask) : std::string();
+  };
   for (size_t k = 0; k < streams.all.size(); ++k) {
     const Stream& stream = streams.all[k];
     const std::string &stride = stream.strides[last], type = c_type(stream.view.dtype);
@@ -436,11 +462,14 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
     if (stride == "0L") {
       emit(fmt::format("const {} {} = {} < {} ? {}[0]{} : ({})0;", type, stream.name, first, past,
                        pointers[k], truth, type));
+      unit += skipped(k);
+      strided += skipped(k);
       continue;
     }
     if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
-    unit += fmt::format("const {} {} = {}[i]{}; ", type, stream.name, pointers[k], truth);
-    strided += fmt::format("const {} {} = {}[i * {}]{}; ", type, stream.name, pointers[k], stride, truth);
+    unit += fmt::format("const {} {} = {}[i]{}; {}", type, stream.name, pointers[k], truth, skipped(k));
+    strided += fmt::format("const {} {} = {}[i * {}]{}; {}", type, stream.name, pointers[k], stride, truth,
+                           skipped(k));
   }
   const std::string& stride = out_strides[last];
   const bool has_total = !target.fold.empty() && stride == "0L";
@@ -459,7 +488,7 @@ void LoopBuilder::emit_elements(const LoopValue& value, DType dtype, const Targe
     if (has_total)
       return emit(fmt::format("{} total = {}[0]; {}total = {}; }} {}[0] = total;", target.type, out, loop,
                               fold("total"), out));
-    if (element == "i") emit("WEFT_INDEPENDENT");
+    if (element == "i" && !(is_masked && dtype == DType::C128)) emit("WEFT_INDEPENDENT");
     const std::string to = fmt::format("{}[{}]", out, element);
     emit(fmt::format("{}{} = {}; }}", loop, to, fold(to)));
   };
@@ -528,6 +557,7 @@ LoopValue LoopBuilder::materialized(const LoopValue& value, bool always) {
   if (value.kind != LoopKind::Pending) {
     if (!is_array(value) || !always) return value;
   }
+  if (value.operation == kChosen) return taken(value);
   const LoopValue source = is_array(value) ? as_view(value) : value;
   std::vector<LoopValue> operands;
   collect_views(source, operands);

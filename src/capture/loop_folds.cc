@@ -13,6 +13,14 @@ std::string product_of(const std::vector<std::string>& sizes) {
   return text;
 }
 
+// Functions of complex arrays in native loops.
+bool takes_complex(const std::string& name) {
+  static const std::set<std::string> names = {"copy",     "absolute", "negative",    "square", "conjugate", "add",
+                                              "subtract", "multiply", "true_divide", "divide", "equal",     "not_equal",
+                                              "where"};
+  return names.count(name) != 0;
+}
+
 }  // namespace
 
 // A reduction of what is in no array, without one. Unbound where there is no such form.
@@ -21,7 +29,7 @@ LoopValue LoopBuilder::fused_fold(const std::string& name, const LoopValue& valu
     return loop_numpy(dtype, temporary(c_type(dtype), of_elements(function, value)));
   };
   if (name == "any" || name == "all") return give(DType::Bool, name + "_of_elements");
-  if (name == "count_nonzero") return loop_int(temporary("i64", of_elements("count_elements", value)), true);
+  if (name == "count_nonzero") return give(DType::I64, "count_elements");
   if (name != "sum") return {};
   const DType total = is_floating(value.dtype)                                ? value.dtype
                       : value.dtype != DType::Bool && !is_signed(value.dtype) ? DType::U64
@@ -44,6 +52,7 @@ LoopValue LoopBuilder::deviation(const std::string& name, const LoopValue& value
 
 // A reduction over all elements.
 LoopValue LoopBuilder::fold(const std::string& name, LoopValue value) {
+  if (value.operation == kChosen) value = materialized(value);
   if (name == "var" || name == "std") return deviation(name, value);
   const bool is_test = name == "any" || name == "all" || name == "count_nonzero";
   if (num_dims(value) == 1 && value.dtype != DType::F16 && (is_test || value.kind == LoopKind::Pending)) {
@@ -129,6 +138,7 @@ LoopValue LoopBuilder::fold_axis(const std::string& name, const LoopValue& value
 LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
   if (!is_arraylike(a) || !is_arraylike(b)) throw LoopUnsupported{"a product with a number"};
   if (a.dtype != b.dtype) throw LoopUnsupported{"a product of arrays of different types"};
+  if (a.dtype == DType::C128) throw LoopUnsupported{"a product of complex arrays"};
   if (num_dims(a) == 1 && num_dims(b) == 1 && a.dtype != DType::Bool &&
       (a.kind == LoopKind::Pending || b.kind == LoopKind::Pending || !is_floating(a.dtype))) {
     require_equal_sizes(shape_of(a)[0], shape_of(b)[0]);
@@ -265,7 +275,8 @@ LoopValue LoopBuilder::outer_product(const LoopValue& a, const LoopValue& b) {
 // NumPy's function or method of that name.
 bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> args) {
   for (const LoopValue& arg : args)
-    if (is_arraylike(arg) && arg.dtype == DType::C128 && name != "copy") throw LoopUnsupported{"a function of complex arrays"};
+    if (is_arraylike(arg) && arg.dtype == DType::C128 && !takes_complex(name))
+      throw LoopUnsupported{"a function of complex arrays"};
   const bool one = args.size() == 1 && is_arraylike(args[0]);
   if (one && (name == "count_nonzero" || name == "var" || name == "std"))
     return push(fold(name, args[0])), true;
@@ -292,9 +303,9 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
   if (name == "roll" && args.size() == 3 && is_arraylike(args[0]) && args[2].known)
     return push(rolled(args[0], args[1], *args[2].known)), true;
   const size_t wanted = name == "where" ? 3 : 0;
-  static const std::set<std::string> unary = {"negative", "absolute", "fabs", "sqrt",  "square",
+  static const std::set<std::string> unary = {"negative", "absolute", "fabs", "sqrt", "square",
                                               "invert",   "floor",    "ceil", "trunc", "exp",
-                                              "log",      "sin",      "cos",  "tanh"};
+                                              "log",      "sin",      "cos",  "tanh", "conjugate"};
   const size_t count = wanted ? wanted : unary.count(name) ? 1 : 2;
   static const std::set<std::string> binary = {
       "add",       "subtract", "multiply",      "divide",      "true_divide", "maximum",

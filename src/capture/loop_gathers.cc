@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "capture/loop_builder.h"
 #include "capture/numpy_api.h"
@@ -26,6 +27,13 @@ LoopValue all_of_dimension() {
 std::string two_dimensions(const LoopValue& view) {
   if (view.dims == 1) return fmt::format("0L, {}", view.stride(0).expr);
   return fmt::format("{}, {}", view.stride(0).expr, view.stride(1).expr);
+}
+
+// Do both stand for the same elements, as long as nothing is stored?
+bool is_same(const LoopValue& a, const LoopValue& b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.dims == b.dims && a.object == b.object && a.expr == b.expr &&
+         a.known == b.known && a.operation == b.operation && a.compute == b.compute && a.items.size() == b.items.size() &&
+         std::equal(a.items.begin(), a.items.end(), b.items.begin(), is_same);
 }
 
 }  // namespace
@@ -101,12 +109,9 @@ LoopValue LoopBuilder::gather(const LoopValue& container, const LoopValue& key) 
   Gathered found = gathered(container, key);
   LoopValue result;
   result.kind = LoopKind::Pending;
-  result.operation = "gather";
+  result.operation = kGather;
   result.dtype = result.compute = container.dtype;
-  Ref module = checked(PyImport_ImportModule("operator"));
-  Ref function = checked(PyObject_GetAttrString(module.get(), "getitem"));
-  result.object = function.get();
-  result_.kept.push_back(std::move(function));
+  result.object = kept_function("operator", "getitem");
   std::vector<std::vector<std::string>> shapes;
   for (const LoopValue& index : found.indices) shapes.push_back(shape_of(index));
   result.sizes = broadcast(shapes);
@@ -139,16 +144,59 @@ std::string LoopBuilder::masked(const LoopValue& array, const LoopValue& mask) {
                      two_dimensions(mask));
 }
 
-// container[mask]
+// A key that is a mask, as a view. Where the program has it a second time (x[m] += 1), it stays one mask.
+LoopValue LoopBuilder::mask_of(const LoopValue& key) {
+  const LoopValue mask = as_view(materialized(key));
+  parts_.push_back(mask);
+  if (key.kind != LoopKind::Pending) return mask;
+  for (LoopValue& other : frame().stack)
+    if (other.kind == LoopKind::Pending && is_same(other, key)) other = mask;
+  return mask;
+}
+
+// How many elements a mask chooses: one name for all that is still pending.
+std::string LoopBuilder::count_of(const LoopValue& mask, const std::string& both) {
+  std::string count;
+  const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
+    if (value.operation == kChosen && is_same(value.items[1], mask)) count = value.sizes[0];
+    if (value.kind == LoopKind::Pending)
+      for (const LoopValue& item : value.items) visit(item);
+  };
+  for (const LoopValue& value : frame().stack) visit(value);
+  return count.empty() ? temporary("i64", fmt::format("count_chosen({})", both)) : count;
+}
+
+// container[mask], which is taken where it is used: where it is stored by the same mask, never.
 LoopValue LoopBuilder::chosen(const LoopValue& container, const LoopValue& key) {
-  const LoopValue mask = as_view(materialized(key)), source = as_view(container);
-  parts_.insert(parts_.end(), {mask, source});
+  const LoopValue mask = mask_of(key), source = as_view(container);
+  parts_.push_back(source);
   if (mask.dims == 1 && source.dims == 2) return chosen_rows(source, mask);
+  LoopValue result;
+  result.kind = LoopKind::Pending;
+  result.operation = kChosen;
+  result.dtype = result.compute = source.dtype;
+  result.sizes = {count_of(mask, masked(source, mask))};
+  result.items = {source, mask};
+  result.object = kept_function("operator", "getitem");
+  return result;
+}
+
+// What a mask chooses, as an array.
+LoopValue LoopBuilder::taken(const LoopValue& chosen) {
+  const LoopValue &source = chosen.items[0], &mask = chosen.items[1];
+  parts_.insert(parts_.end(), {mask, source});
   const std::string both = masked(source, mask);
-  const std::string count = temporary("i64", fmt::format("count_chosen({})", both));
-  const LoopValue result = allocated(source.dtype, {count});
+  const LoopValue result = allocated(source.dtype, chosen.sizes);
   emit(fmt::format("take_chosen({}, {}, {}, {});", both, source.items[0].expr, two_dimensions(source),
                    result.items[0].expr));
+  return result;
+}
+
+LoopValue LoopBuilder::with_chosen_taken(const LoopValue& value) {
+  if (value.kind != LoopKind::Pending) return value;
+  if (value.operation == kChosen) return taken(value);
+  LoopValue result = value;
+  for (LoopValue& item : result.items) item = with_chosen_taken(item);
   return result;
 }
 
@@ -166,23 +214,52 @@ LoopValue LoopBuilder::chosen_rows(const LoopValue& source, const LoopValue& mas
   return result;
 }
 
+// Are all arrays in the value chosen by the mask?
+bool LoopBuilder::is_all_chosen(const LoopValue& value, const LoopValue& mask) {
+  if (value.is_number() || value.is_complex()) return true;
+  if (value.kind != LoopKind::Pending) return false;
+  if (value.operation == kChosen) return is_same(value.items[1], mask);
+  return value.operation != kGather && std::all_of(value.items.begin(), value.items.end(), [&](const LoopValue& item) {
+           return is_all_chosen(item, mask);
+         });
+}
+
+// Element by element in place, where the mask holds.
+void LoopBuilder::store_where(const LoopValue& view, const LoopValue& mask, const LoopValue& value) {
+  std::vector<LoopValue> operands;
+  collect_views(value, operands);
+  for (const LoopValue& operand : operands)
+    if (const std::string conflict = is_conflict(view, operand); !conflict.empty())
+      require("!" + conflict);
+  parts_.insert(parts_.end(), operands.begin(), operands.end());
+  materialize_all();
+  Target target{view.items[0].expr, element_type(view.dtype), {}, {}, "", mask};
+  for (int d = 0; d < view.dims; ++d) {
+    target.sizes.push_back(view.size(d).expr);
+    target.strides.push_back(view.stride(d).expr);
+  }
+  emit_elements(value, view.dtype, target);
+}
+
 void LoopBuilder::store_chosen(const LoopValue& container, const LoopValue& key, const LoopValue& value) {
   const LoopValue view = as_view(container);
-  LoopValue mask = as_view(materialized(key));
+  LoopValue mask = mask_of(key);
+  parts_.push_back(view);
   // Storing bools may change the mask.
-  if (view.dtype == DType::Bool && !is_arraylike(value)) mask = materialized(mask, true);
-  parts_.insert(parts_.end(), {mask, view});
+  if (view.dtype == DType::Bool) mask = materialized(mask, true);
   if (!is_arraylike(value)) {
     const std::string number = temporary(c_type(view.dtype), stored(value, view.dtype));
-    materialize_all();
-    const std::string both = masked(view, mask);
-    return emit(
-        fmt::format("fill_chosen({}, {}, {}, {});", both, view.items[0].expr, two_dimensions(view), number));
+    masked(view, mask);
+    return store_where(view, mask, loop_numpy(view.dtype, number));
   }
-  if (value.dtype != view.dtype || num_dims(value) != 1)
+  const bool same_type = value.dtype == view.dtype;
+  if (same_type && is_all_chosen(value, mask) && view.dims == mask.dims) {
+    masked(view, mask);
+    return store_where(view, mask, value);
+  }
+  if (!same_type || num_dims(value) != 1)
     throw LoopUnsupported{"assignment through a mask that changes the type"};
   const LoopValue source = as_view(materialized(value, true));
-  if (view.dtype == DType::Bool) mask = materialized(mask, true);
   parts_.insert(parts_.end(), {mask, source});
   materialize_all();
   const std::string both = masked(view, mask);

@@ -105,6 +105,7 @@ LoopValue LoopBuilder::reduction(std::string name, const std::vector<LoopValue>&
   if (given > 2 || keeps.kind != LoopKind::Bool || (!keepdims && keeps.expr != "false"))
     throw LoopUnsupported{"a reduction with these arguments"};
   const LoopValue& value = args[0];
+  if (value.dtype == DType::C128) throw LoopUnsupported{"a reduction of complex arrays"};
   const int dims = num_dims(value);
   std::set<int> reduced;
   if (axis.kind == LoopKind::Const && axis.object == Py_None) {

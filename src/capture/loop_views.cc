@@ -222,7 +222,8 @@ void LoopBuilder::store_view(const LoopValue& view, const LoopValue& value, bool
     const bool both_float = is_floating(from) && is_floating(view.dtype);
     const bool widens = (is_integral(from) || from == DType::Bool) &&
                         (is_floating(view.dtype) || (is_integral(view.dtype) && !same_kind));
-    if (from != view.dtype && !both_float && !widens)
+    const bool becomes_complex = is_loop_dtype(from) && view.dtype == DType::C128;
+    if (from != view.dtype && !both_float && !widens && !becomes_complex)
       throw LoopUnsupported{"assignment that changes the type"};
     const std::vector<std::string> shape = shape_of(value);
     if (shape.size() > target.sizes.size()) throw LoopUnsupported{"assignment of more dimensions"};

@@ -240,10 +240,7 @@ V count_nonzero(Evaluator& ev, CallArgs& args) {
   sum_args.args = {mask};
   if (bound[1]) sum_args.keywords.emplace_back("axis", bound[1]);
   if (bound[2]) sum_args.keywords.emplace_back("keepdims", bound[2]);
-  const bool python_int = (!bound[1] || ev.is_none(bound[1])) && !(bound[2] && ev.truth(bound[2]));
-  V result = sum<false>(ev, sum_args);
-  if (!python_int) return result;
-  return result;
+  return sum<false>(ev, sum_args);
 }
 
 // Norms of vectors, and the Frobenius norm of matrices.
