@@ -1,5 +1,5 @@
-// Blocks come in size classes, eight per power of two (at most an eighth of a block is unused). Below 4 MiB
-// they are from the C library; above, from mmap, aligned to and advised for huge pages.
+// Blocks come in size classes, eight per power of two (at most an eighth of a block is unused). Below 1 MiB
+// they are from the C library; above, from mmap, aligned to and advised for huge pages, so that a part can be given back.
 #include "weft/allocator.h"
 
 #include <fmt/format.h>
@@ -26,8 +26,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMapThreshold = size_t{4} << 20;
-constexpr size_t kLooseFit = size_t{1} << 20;
+constexpr size_t kMapThreshold = size_t{1} << 20;
 
 // 0 when the class does not fit a size_t.
 size_t round_to_class(size_t nbytes) {
@@ -159,15 +158,17 @@ class Allocator {
     stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
   }
 
-  // A kept block of this class or, for large ones, of one up to a quarter larger.
+  // A kept block of this class or, where blocks are mapped, of a larger one: what would be unused of it, where that is more
+  // than a quarter, is given back.
   void* take(size_t size, size_t* capacity) {
-    const size_t largest = size < kLooseFit ? size : size + size / 4;
-    for (auto it = free_.lower_bound(size); it != free_.end() && it->first <= largest; ++it) {
+    const bool is_mapped = size >= kMapThreshold;
+    for (auto it = free_.lower_bound(size); it != free_.end() && (is_mapped || it->first == size); ++it) {
       if (it->second.empty()) continue;
-      void* data = it->second.back();
+      char* data = static_cast<char*>(it->second.back());
       it->second.pop_back();
-      *capacity = it->first;
       stats_.cached -= it->first;
+      *capacity = it->first <= size + size / 4 ? it->first : size;
+      if (*capacity < it->first) munmap(data + size, it->first - size);
       ++stats_.num_reused;
       return data;
     }

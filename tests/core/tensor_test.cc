@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "weft/allocator.h"
@@ -133,6 +134,22 @@ TEST(Allocator, AlignsAndReuses) {
     EXPECT_EQ(y.data(), first);
     EXPECT_EQ(allocator_stats().num_reused, reused + 1);
   }
+}
+
+TEST(Allocator, GivesBackWhatASmallerRequestLeavesOfAKeptBlock) {
+  constexpr int64_t kBytes = 1 << 23;
+  empty_allocator_cache();
+  const void* first = Tensor::empty({kBytes}, DType::U8).data();
+  EXPECT_EQ(allocator_stats().cached, size_t{kBytes});
+  const size_t allocated = allocator_stats().allocated;
+  for (int64_t size : {kBytes / 2, kBytes / 4 + 1}) {
+    Tensor part = Tensor::empty({size}, DType::U8);
+    EXPECT_EQ(part.data(), first);
+    EXPECT_EQ(allocator_stats().cached, 0u);
+    EXPECT_LE(allocator_stats().allocated - allocated, static_cast<size_t>(size + size / 4));
+    std::fill_n(static_cast<uint8_t*>(part.data()), size, uint8_t{1});
+  }
+  empty_allocator_cache();
 }
 
 TEST(Allocator, LimitBoundsWhatIsKept) {
