@@ -333,6 +333,7 @@ class LoopBuilder {
   void materialize_all();
   void collect_views(const LoopValue& value, std::vector<LoopValue>& views) const;
   static bool has_gather(const LoopValue& value);
+  static bool has_roll(const LoopValue& value);
 
   // ---- reductions along dimensions (loop_reductions.cc) ----
   static bool is_fold(const std::string& name);
@@ -435,6 +436,8 @@ class LoopBuilder {
 constexpr const char* kChosen = "chosen";
 // Elements at indices that are known to be in range.
 constexpr const char* kGather = "gather";
+// numpy.roll: items are a view or another roll, the shift and the axis; `expr` is which element comes first.
+constexpr const char* kRoll = "roll";
 
 // An operation of the operator table on complex numbers, as an expression.
 std::string complex_element(const scalar::ExprNode& node, const std::vector<std::string>& args);

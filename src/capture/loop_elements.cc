@@ -130,11 +130,17 @@ class ElementPrinter {
   int count_ = 0;
 };
 
-// One operand of the loops: a view with its strides, 0 where it is repeated.
+// One operand of the loops: a view with its strides, 0 where it is repeated, and by dimension that it is turned along
+// (numpy.roll) which element is the first.
 struct Stream {
   LoopValue view;
   std::vector<std::string> strides;
   std::string name;
+  std::vector<std::string> turns;  // empty where the dimension is as it is
+  std::string turn(size_t d, size_t dims) const {
+    const size_t own = static_cast<size_t>(view.dims), k = d + own - dims;
+    return d + own < dims ? "" : turns[k];
+  }
 };
 
 class Streams {
@@ -147,17 +153,18 @@ class Streams {
     numbers.emplace_back(fmt::format("c{}", numbers.size()), value);
     return numbers.back().first;
   }
-  std::string load(const LoopValue& view) {
+  std::string load(const LoopValue& view, std::vector<std::string> turns) {
     for (const Stream& stream : all) {
-      if (stream.view.dims != view.dims) continue;
+      if (stream.view.dims != view.dims || stream.turns != turns) continue;
       bool same = true;
       for (size_t i = 0; i < view.items.size(); ++i)
         same = same && stream.view.items[i].expr == view.items[i].expr;
       if (same) return stream.name;
     }
-    all.push_back({view, {}, fmt::format("x{}", all.size())});
+    all.push_back({view, {}, fmt::format("x{}", all.size()), std::move(turns)});
     return all.back().name;
   }
+  std::string load(const LoopValue& view) { return load(view, std::vector<std::string>(static_cast<size_t>(view.dims))); }
 };
 
 std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams);
@@ -183,12 +190,20 @@ std::string print_gather(const LoopValue& value, ElementPrinter& printer, Stream
                                       value.dtype == DType::Bool ? " != 0" : ""));
 }
 
+std::string load_rolled(const LoopValue& value, Streams& streams) {
+  std::vector<std::string> turns(value.sizes.size());
+  const LoopValue* at = &value;
+  for (; at->kind == LoopKind::Pending; at = &at->items[0]) turns[static_cast<size_t>(*at->items[2].known)] = at->expr;
+  return streams.load(*at, std::move(turns));
+}
+
 std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
   if (value.is_number()) return streams.number(value);
   if (value.is_complex()) return streams.number(loop_numpy(DType::C128, element_of_complex(value)));
   if (value.kind == LoopKind::View) return streams.load(value);
   if (value.operation == kChosen) return streams.load(value.items[0]);
   if (value.operation == kGather) return print_gather(value, printer, streams);
+  if (value.operation == kRoll) return load_rolled(value, streams);
   const ops::OpDef& op = ops::get_op(value.operation);
   std::vector<std::string> operands;
   std::vector<scalar::Expr> args;
@@ -347,10 +362,17 @@ void LoopBuilder::collect_views(const LoopValue& value, std::vector<LoopValue>& 
 // Does the value read elements at other places than those it is computed for?
 bool LoopBuilder::has_gather(const LoopValue& value) {
   if (value.kind != LoopKind::Pending) return false;
-  return value.operation == kGather || std::any_of(value.items.begin(), value.items.end(), has_gather);
+  return value.operation == kGather || value.operation == kRoll ||
+         std::any_of(value.items.begin(), value.items.end(), has_gather);
+}
+
+bool LoopBuilder::has_roll(const LoopValue& value) {
+  return value.kind == LoopKind::Pending &&
+         (value.operation == kRoll || std::any_of(value.items.begin(), value.items.end(), has_roll));
 }
 
 std::string LoopBuilder::of_elements(const std::string& function, const LoopValue& given) {
+  if (has_roll(given)) return of_elements(function, materialized(given));
   block_has_arrays_ = true;
   const LoopValue value = with_chosen_taken(given);
   ElementPrinter printer(elementary_);
@@ -391,6 +413,7 @@ std::string folded(const std::string& fold, const std::string& type, const std::
 }  // namespace
 
 void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Target& target) {
+  if (!target.fold.empty() && has_roll(given)) return emit_elements(materialized(given), dtype, target);
   block_has_arrays_ = block_stores_arrays_ = true;
   const bool is_masked = target.mask.kind == LoopKind::View;
   const LoopValue value = is_masked ? given : with_chosen_taken(given);
@@ -432,8 +455,11 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
     Stream& stream = streams.all[k];
     const std::string type = fmt::format("const {}*", element_type(stream.view.dtype));
     pointers.push_back(copied(fmt::format("p{}", k), type, stream.view.items[0].expr));
-    for (size_t d = 0; d < dims; ++d)
+    for (size_t d = 0; d < dims; ++d) {
       stream.strides[d] = copied(fmt::format("s{}_{}", k, d), "i64", stream.strides[d]);
+      if (stream.turn(d, dims).empty()) continue;
+      emit(fmt::format("const i64 turn{0}_{1} = {2}, ring{0}_{1} = {3};", k, d, stream.turn(d, dims), stream.view.size(static_cast<int>(d + static_cast<size_t>(stream.view.dims) - dims)).expr));
+    }
   }
   std::string out = copied("out", target.type + "*", target.pointer);
   std::string first = "begin", past = "end";
@@ -442,14 +468,25 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
     for (size_t k = 0; k < streams.all.size(); ++k) {
       if (streams.all[k].strides[d] == "0L") continue;
       const std::string row = fmt::format("p{}_{}", k, d);
-      emit(fmt::format("const {}* const {} = {} + i{} * {};", element_type(streams.all[k].view.dtype), row,
-                       pointers[k], d, streams.all[k].strides[d]));
+      const bool is_turned = !streams.all[k].turn(d, dims).empty();
+      emit(fmt::format("const {}* const {} = {} + {} * {};", element_type(streams.all[k].view.dtype), row, pointers[k],
+                       is_turned ? fmt::format("on_ring(i{1} + turn{0}_{1}, ring{0}_{1})", k, d) : fmt::format("i{}", d),
+                       streams.all[k].strides[d]));
       pointers[k] = row;
     }
     emit(fmt::format("{}* const out{} = {} + i{} * {};", target.type, d, out, d, out_strides[d]));
     out = fmt::format("out{}", d);
     first = "0";
     past = sizes[d + 1];
+  }
+  // Where rings end along the last dimension, a piece of it begins.
+  const auto is_split = [&](size_t k) { return !streams.all[k].turn(last, dims).empty() && streams.all[k].strides[last] != "0L"; };
+  std::string pieces;
+  for (size_t k = 0; k < streams.all.size(); ++k)
+    if (is_split(k)) pieces += fmt::format("const i64 at{0} = turn_of_piece(turn{0}_{1}, ring{0}_{1}, piece, stop); ", k, last);
+  if (!pieces.empty()) {
+    emit(fmt::format("for (i64 piece = {}, stop; piece < {}; piece = stop) {{ stop = {}; {}", first, past, past, pieces));
+    first = "piece", past = "stop";
   }
   std::string condition, unit, strided;
   const auto skipped = [&](size_t k) {
@@ -467,8 +504,9 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
       continue;
     }
     if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
-    unit += fmt::format("const {} {} = {}[i]{}; {}", type, stream.name, pointers[k], truth, skipped(k));
-    strided += fmt::format("const {} {} = {}[i * {}]{}; {}", type, stream.name, pointers[k], stride, truth,
+    const std::string at = is_split(k) ? fmt::format("(i + at{})", k) : "i";
+    unit += fmt::format("const {} {} = {}[{}]{}; {}", type, stream.name, pointers[k], at, truth, skipped(k));
+    strided += fmt::format("const {} {} = {}[{} * {}]{}; {}", type, stream.name, pointers[k], at, stride, truth,
                            skipped(k));
   }
   const std::string& stride = out_strides[last];
@@ -499,90 +537,13 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
     emit_row(strided, fmt::format("i * {}", stride));
     emit("}");
   }
-  for (size_t d = 0; d < last; ++d) emit("}");
+  for (size_t d = pieces.empty() ? 1 : 0; d < dims; ++d) emit("}");
   emit("};");
   if (!target.fold.empty() && target.strides[0] == "0L")
     emit(fmt::format("elements(0, {});", target.sizes[0]));
   else
     emit(fmt::format("run_elements({}, {}, row_size, elements);", function("parallel_for"), target.sizes[0]));
   emit("}");
-}
-
-// A new array in the loop's memory, whose elements are set next.
-LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& sizes,
-                                 const std::string& condition, const std::string& otherwise) {
-  block_stores_arrays_ = true;
-  std::set<std::string> live;
-  const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
-    if (value.kind == LoopKind::View && value.index < 0) live.insert(value.items[0].expr);
-    for (const LoopValue& item : value.items) visit(item);
-  };
-  for (const std::vector<LoopFrame>* frames : {&before_, &frames_}) {
-    for (const LoopFrame& frame : *frames) {
-      for (const LoopValue& value : frame.locals) visit(value);
-      for (const LoopValue& value : frame.stack) visit(value);
-      visit(frame.extra);
-    }
-  }
-  for (const LoopValue& value : parts_) visit(value);
-  std::string list, count;
-  for (const std::string& pointer : live) list += (list.empty() ? "" : ", ") + pointer;
-  for (const std::string& size : sizes) count += (count.empty() ? "" : " * ") + size;
-  std::string pointers = "nullptr";
-  if (!live.empty()) {
-    pointers = fresh_name("live");
-    emit(fmt::format("const void* const {}[] = {{{}}};", pointers, list));
-  }
-  const std::string type = element_type(dtype) + "*";
-  std::string call = fmt::format("({}){}({}, {}, {}, {})", type, function("allocate"), count,
-                                 static_cast<int>(dtype), pointers, live.size());
-  if (!condition.empty()) call = fmt::format("{} ? {} : {}", condition, call, otherwise);
-  const std::string pointer = temporary(type, call);
-  require(fmt::format("{} != nullptr", pointer));
-  std::vector<LoopValue> all_sizes, strides(sizes.size());
-  std::string stride = "1L";
-  for (size_t d = sizes.size(); d-- > 0;) {
-    strides[d] = stride_value(stride);
-    if (d > 0)
-      stride = stride == "1L" ? sizes[d] : temporary("i64", fmt::format("{} * {}", sizes[d], stride));
-  }
-  for (const std::string& size : sizes) all_sizes.push_back(loop_int(size, true));
-  LoopValue result = loop_view(dtype, -1, pointer, std::move(all_sizes), std::move(strides));
-  parts_.push_back(result);
-  return result;
-}
-
-// The value as an array in memory; `always`: in memory of its own.
-LoopValue LoopBuilder::materialized(const LoopValue& value, bool always) {
-  if (value.kind != LoopKind::Pending) {
-    if (!is_array(value) || !always) return value;
-  }
-  if (value.operation == kChosen) return taken(value);
-  const LoopValue source = is_array(value) ? as_view(value) : value;
-  std::vector<LoopValue> operands;
-  collect_views(source, operands);
-  parts_.insert(parts_.end(), operands.begin(), operands.end());
-  const std::vector<std::string> sizes = shape_of(source);
-  LoopValue result = allocated(source.dtype, sizes);
-  Target target{result.items[0].expr, element_type(source.dtype), sizes, {}, ""};
-  for (int d = 0; d < result.dims; ++d) target.strides.push_back(result.stride(d).expr);
-  emit_elements(source, source.dtype, target);
-  return result;
-}
-
-// Nothing is pending any more: where the block ends, and before elements change that it may read.
-void LoopBuilder::materialize_all() {
-  const std::function<void(LoopValue&)> visit = [&](LoopValue& value) {
-    if (value.kind == LoopKind::Pending)
-      value = materialized(value);
-    else
-      for (LoopValue& item : value.items) visit(item);
-  };
-  for (LoopFrame& frame : frames_) {
-    for (LoopValue& value : frame.locals) visit(value);
-    for (LoopValue& value : frame.stack) visit(value);
-    visit(frame.extra);
-  }
 }
 
 }  // namespace weft::capture

@@ -197,34 +197,24 @@ LoopValue LoopBuilder::joined(const LoopValue& parts) {
   return result;
 }
 
-// numpy.roll: the last rows along the axis come first.
+// numpy.roll: read where it is used, from its first element on.
 LoopValue LoopBuilder::rolled(const LoopValue& array, const LoopValue& shift, int64_t axis) {
   const int dims = num_dims(array);
   if (axis < -dims || axis >= dims || shift.kind != LoopKind::Int) throw LoopUnsupported{"numpy.roll of these"};
-  const int d = static_cast<int>(axis < 0 ? axis + dims : axis);
-  const LoopValue view = as_view(materialized(array));
-  parts_.push_back(view);
-  const std::string size = view.size(d).expr;
-  const std::string first = temporary("i64", fmt::format("{1} > 0 ? ({0} % {1} + {1}) % {1} : 0", shift.expr, size));
-  const std::string rest = temporary("i64", fmt::format("{} - {}", size, first));
-  const LoopValue result = allocated(view.dtype, shape_of(view));
-  const std::string type = element_type(view.dtype);
-  const auto part = [&](const LoopValue& of, const std::string& begin, const std::string& length) {
-    LoopValue piece = of;
-    piece.items[0].expr =
-        temporary((&of == &view ? "const " : "") + type + "*",
-                  fmt::format("{} + {} * {}", of.items[0].expr, begin, of.stride(d).expr));
-    piece.items[static_cast<size_t>(1 + d)] = loop_int(length, true);
-    return piece;
-  };
-  const auto copy = [&](const std::string& from, const std::string& to, const std::string& length) {
-    const LoopValue target = part(result, to, length);
-    Target place{target.items[0].expr, type, shape_of(target), {}, ""};
-    for (int k = 0; k < dims; ++k) place.strides.push_back(target.stride(k).expr);
-    emit_elements(part(view, from, length), view.dtype, place);
-  };
-  copy("0L", first, rest);
-  copy(rest, "0L", first);
+  const int64_t d = axis < 0 ? axis + dims : axis;
+  bool is_apart = array.operation != kRoll;  // no roll yet, or one along this axis
+  for (const LoopValue* at = &array; at->operation == kRoll; at = &at->items[0])
+    is_apart = is_apart || at->items[2].known == d;
+  LoopValue result;
+  result.kind = LoopKind::Pending;
+  result.operation = kRoll;
+  result.dtype = result.compute = array.dtype;
+  result.items = {is_apart ? as_view(materialized(array)) : array, shift, loop_known_int(d)};
+  result.sizes = shape_of(result.items[0]);
+  const std::string& size = result.sizes[static_cast<size_t>(d)];
+  result.expr = temporary("i64", fmt::format("{0} > 0 ? ({0} - {1} % {0}) % {0} : 0", size, shift.expr));
+  result.object = kept_function("numpy", "roll");
+  block_has_arrays_ = true;
   return result;
 }
 

@@ -283,6 +283,35 @@ def test_rolls(shape):
     check_equal(weft.compile(rolls)(a, a[0].copy(), 30), rolls(a, a[0].copy(), 30))
 
 
+def rolls_where_they_are_read(u, n):
+    total, columns = 0.0, np.zeros(u.shape[1])
+    for i in range(n):
+        u[:] = u * 0.9 + 0.1 * np.roll(np.roll(u, i, 0), -i, 1)
+        total += (np.roll(u, i - 10, 1) * u).sum() + np.roll(u[0], i)[0] + np.roll(u[:, 0], i, -1).max()
+        columns += np.roll(u, i, 1).sum(axis=0) + np.roll(np.roll(u, i, 0), 2, 0).max(axis=0)
+        u[i % len(u)] += np.roll(u[0], 2) + np.roll(u[:1], 1, 1)[0]
+    return u, total, columns
+
+
+@pytest.mark.parametrize("shape", [(7, 40), (1, 3), (4, 1), (150, 300)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rolls_where_they_are_read(shape, order):
+    u = np.asarray(np.random.default_rng(3).random(shape), order=order)
+    expected = rolls_where_they_are_read(u.copy("K"), 25)
+    check_equal(weft.compile(rolls_where_they_are_read)(u.copy("K"), 25), expected)
+
+
+def neighbours(u, n):
+    for i in range(n):
+        u = np.roll(u, 1, 0) + np.roll(np.roll(u, -1, 1), i, 0) - u
+    return u
+
+
+def test_rolls_make_no_arrays():
+    (kernel,) = weft.compiler.explain(neighbours)(np.ones((6, 6)), 30).kernels
+    assert kernel["source"].count("c_allocate(") == 2  # of the argument, and of what the loop made
+
+
 def test_rolls_of_nothing_and_along_an_axis_that_is_not_there():
     empty = np.zeros((0, 3))
 
