@@ -229,6 +229,18 @@ V Evaluator::super_attribute(const V& self, PyTypeObject* type, PyObject* name) 
   graph_break("an attribute that super() does not have");
 }
 
+V Evaluator::super_value(const V& type, const V& self) {
+  realize(self);
+  const bool is_class = self->is_const() && PyType_Check(self->object.get());
+  const bool is_instance = self->kind == Kind::Instance || self->kind == Kind::Exception;
+  if (!realize(type)->is_const() || !PyType_Check(type->object.get()) || !(is_class || is_instance))
+    graph_break("super()");
+  V super = make_value(Kind::Super);
+  super->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
+  super->items = {self};
+  return super;
+}
+
 V Evaluator::zero_argument_super() {
   const Code& code = *frame().code;
   for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {
@@ -237,15 +249,7 @@ V Evaluator::zero_argument_super() {
     const V cell = realize(frame().locals[static_cast<size_t>(i)]);
     V self = frame().locals[0];
     if (self && realize(self)->kind == Kind::Cell) self = self->items[0];
-    if (cell->kind != Kind::Cell || !cell->items[0] || !self) break;
-    const V type = realize(cell->items[0]);
-    const bool is_class = realize(self)->is_const() && PyType_Check(self->object.get());
-    if (!type->is_const() || !PyType_Check(type->object.get()) || (self->kind != Kind::Instance && self->kind != Kind::Exception && !is_class))
-      break;
-    V super = make_value(Kind::Super);
-    super->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
-    super->items = {self};
-    return super;
+    if (cell->kind == Kind::Cell && cell->items[0] && self) return super_value(cell->items[0], self);
   }
   graph_break("super()");
 }

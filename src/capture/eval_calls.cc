@@ -313,6 +313,8 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty())
     return zero_argument_super();
+  if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.size() == 2 && args.keywords.empty())
+    return super_value(args.args[0], args.args[1]);
   if (is_weft_operator(object) && has_tensor_value(*this, args)) return call_on_tensors(*this, object, args);
   // A Python source stands in for what the lowering cannot do.
   PyObject* replacement = find_replacement(object);
@@ -524,11 +526,8 @@ bool Evaluator::execute_calls(const Instruction& in) {
       return true;
     case Op::LoadSuperAttr:
     case Op::LoadSuperMethod: {
-      const V self = realize(top(1)), type = realize(top(2));
-      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type)) || (self->kind != Kind::Instance && self->kind != Kind::Exception) ||
-          !type->is_const())
-        graph_break("super()");
-      V value = super_attribute(self, reinterpret_cast<PyTypeObject*>(type->object.get()), name(in));
+      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type))) graph_break("super()");
+      const V value = attribute(super_value(top(2), top(1)), name(in));
       drop(3);
       if (in.op == Op::LoadSuperMethod) push(nullptr);
       push(value);

@@ -226,6 +226,7 @@ class Evaluator {
   V exception_attribute(const V& owner, PyObject* name);
   V instance_attribute(const V& owner, PyObject* name);
   V super_attribute(const V& self, PyTypeObject* type, PyObject* name);
+  V super_value(const V& type, const V& self);
   V zero_argument_super();
   V class_attribute(const V& owner, PyObject* name, PyObject* found);
   V find_instance_item(const V& owner, PyObject* name);

@@ -6,7 +6,6 @@ import copy
 import functools
 import io
 import random
-import sys
 import traceback
 
 import numpy as np
@@ -62,8 +61,7 @@ def test_program(name, monkeypatch):
         assert same(result, expected), (result, expected)
         assert output == printed
     report = weft._C._report(compiled)
-    # Later versions of Python may leave the graph elsewhere.
-    if name not in BREAKING and sys.version_info < (3, 12):
+    if name not in BREAKING:
         assert report and all(entry["returns"] for entry in report), [entry["reason"] for entry in report]
 
 

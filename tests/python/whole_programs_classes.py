@@ -55,6 +55,12 @@ class Derived(Base):
 def super_class(x):
     d=Derived.create(x)
     return d.x+d.y, type(d).__name__
+class Named(Base):
+    def __init__(self, x): super(Named, self).__init__(); self.x=x
+    @classmethod
+    def create(cls, x): return super(Named, cls).twice(x)
+@program(X)
+def super_of_two(x): return Named(x).x, Named.create(x)
 NS=types.SimpleNamespace(gain=2.0, names=["a","b"])
 @program(X)
 def namespaces(x):
