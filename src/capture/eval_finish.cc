@@ -173,7 +173,7 @@ int Evaluator::slot_of(const V& value) {
       operands = value->items;
       break;
     case Kind::Function:
-      if (is_stand_in(value)) graph_break("a callable of the standard library leaves the function");
+      if (is_stand_in(value)) throw CaptureAborted{"a callable of the standard library leaves the function", true};
       step.op = BuildOp::Function;
       step.object = value->object;
       step.object2 = value->globals;
@@ -212,7 +212,7 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Handled: step.op = BuildOp::Handled; break;
     case Kind::Generator:
-      if (is_stand_in(value->items[0])) graph_break("an iterator of the standard library leaves the function");
+      if (is_stand_in(value->items[0])) throw CaptureAborted{"an iterator of the standard library leaves the function", true};
       step.op = BuildOp::Generator;
       step.object = keyword_names(value);
       operands = value->items;
@@ -257,7 +257,7 @@ int Evaluator::slot_of(const V& value) {
           operands = value->items;
           break;
         case IterKind::Generator:
-          if (is_stand_in(value->items[0])) graph_break("an iterator of the standard library leaves the function");
+          if (is_stand_in(value->items[0])) throw CaptureAborted{"an iterator of the standard library leaves the function", true};
           if (value->suspended) throw CaptureAborted{"the graph ends while a generator is under way"};
           step.object = value->index == 0 ? keyword_names(value) : Ref();
           step.op = value->index == 0 ? BuildOp::Generator : BuildOp::IterSequence;

@@ -34,7 +34,7 @@ struct History {
   std::set<std::string> changing;
   // True if the number is to be symbolic from now on.
   bool symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic);
-  bool without_stand_ins = false;  // collections.deque and the like are made by Python
+  bool without_stand_ins = false;  // collections.deque, max and the like are performed by Python
   // Loop heads (code, instruction) whose iterations are segments of their own.
   std::set<std::pair<const Code*, int>> loop_heads;
 };

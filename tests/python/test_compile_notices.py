@@ -97,3 +97,14 @@ def test_explain_lists_unrolled_loops_and_fallbacks():
     (fallback,) = found.fallbacks
     assert fallback.line == generator.__code__.co_firstlineno
     assert "falls back to Python at " in str(found)
+
+
+def test_what_stands_for_a_builtin_is_no_fallback():
+    def clipped(x, out):
+        for i in range(len(x)):
+            out[i] = max(0.0, x[i])
+        return out
+
+    found = weft.compiler.explain(clipped)(np.array([-1.0]), np.ones(1))
+    assert found.result == [0.0] and not found.fallbacks
+    assert [entry.reason for entry in found.breaks] == ["a call of max"]
