@@ -60,6 +60,7 @@ DType LoopBuilder::common_dtype(const LoopValue& a, const LoopValue& b) {
 
 LoopValue LoopBuilder::binary(int op, const LoopValue& a, const LoopValue& b) {
   op = plain(op);
+  if (a.kind == LoopKind::Either || b.kind == LoopKind::Either) return either_binary(op, a, b);
   if (a.is_complex() || b.is_complex()) return complex_binary(op, a, b);
   if (!a.is_number() || !b.is_number()) unsupported("an operation on what is not a number");
   if (a.kind == LoopKind::Numpy || b.kind == LoopKind::Numpy) return numpy_binary(op, a, b);
@@ -255,6 +256,7 @@ LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& 
 }
 
 LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
+  if (a.kind == LoopKind::Either || b.kind == LoopKind::Either) return either_compare(op, a, b);
   if (a.is_complex() || b.is_complex()) return complex_compare(op, a, b);
   if (!a.is_number() || !b.is_number()) unsupported("a comparison of what are not numbers");
   const char* symbol = comparison(op);
@@ -292,6 +294,7 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
   if (a.is_complex()) return complex_unary(op, a);
   if (is_arraylike(a) && op == Op::Invert && !is_floating(a.dtype)) return pending("invert", {a});
   if (is_arraylike(a) && op == Op::Negative && a.dtype != DType::Bool) return pending("negative", {a});
+  if (a.kind == LoopKind::Either) return loop_either(unary(op, a.items[0]).expr, a.items[1].expr);
   if (!a.is_number()) unsupported("an operation on what is not a number");
   const bool is_float = a.kind == LoopKind::Float || (a.kind == LoopKind::Numpy && is_floating(a.dtype));
   const std::string type = a.kind == LoopKind::Bool ? "i64" : c_type(a);
@@ -321,6 +324,7 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
 std::string LoopBuilder::truth(const LoopValue& value) {
   if (value.kind == LoopKind::Const && value.object == Py_None) return "false";
   if (value.is_complex()) return fmt::format("({} != 0 || {} != 0)", value.items[0].expr, value.items[1].expr);
+  if (value.kind == LoopKind::Either) return truth(value.items[0]);
   if (!value.is_number()) unsupported("the truth of what is not a number");
   if (c_type(value) == "bool") return value.expr;
   return fmt::format("({} != 0)", value.expr);

@@ -123,6 +123,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
 // The number as the array's elements hold it.
 std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
   if (dtype == DType::C128 && (value.is_number() || value.is_complex())) return element_of_complex(value);
+  if (value.kind == LoopKind::Either) return stored(value.items[0], dtype);
   if (!value.is_number()) throw LoopUnsupported{"assignment of what is not a number"};
   const bool is_float =
       value.kind == LoopKind::Float || (value.kind == LoopKind::Numpy && is_floating(value.dtype));

@@ -286,10 +286,14 @@ void LoopBuilder::execute_block(int id) {
     }
     first = false;
     const Instruction& in = code.instructions[static_cast<size_t>(at)];
+    const size_t code_size = block_code_.size(), num_edges = block_edges_.size();
     try {
       frame().ip = at + 1;
       execute(in);
     } catch (const LoopUnsupported& unsupported) {
+      block_code_.resize(code_size);
+      block_edges_.resize(num_edges);
+      if (split_either()) break;
       const bool inside = before_.size() > 1 || (at >= result_.head && at < result_.end);
       if (inside && !checked_ && !parallel_) {
         result_.notes.push_back(fmt::format("{}:{}: {}", code.file(), code.line(at), unsupported.reason));

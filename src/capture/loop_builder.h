@@ -228,6 +228,14 @@ class LoopBuilder {
   std::string truth(const LoopValue& value);
   std::string as_index(const LoopValue& value);
 
+  // ---- floats that may be Python's or NumPy's (loop_either.cc) ----
+  LoopValue extremum_of_doubles(bool largest, const LoopValue& a, const LoopValue& b);
+  bool decides_numpy(const LoopValue& a, const LoopValue& b);
+  LoopValue either_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue either_compare(int op, const LoopValue& a, const LoopValue& b);
+  bool settle_either(PyObject* callable, std::vector<LoopValue>& args) const;
+  bool split_either();
+
   // ---- complex numbers (loop_complex.cc) ----
   LoopValue new_complex(bool of_numpy, const std::string& real, const std::string& imaginary);
   LoopValue complex_element(const std::string& element);
@@ -379,7 +387,7 @@ class LoopBuilder {
   void store_in_cell(const LoopValue& cell, const LoopValue& value);
 
   // ---- calls (loop_calls.cc) ----
-  bool call_builtin(PyObject* callable, const std::vector<LoopValue>& args);
+  bool call_builtin(PyObject* callable, std::vector<LoopValue> args);
   void extremum(bool largest, const std::vector<LoopValue>& args);
   void extremum_of_types(bool largest, const std::vector<LoopValue>& args);
   LoopValue make_range(const std::vector<LoopValue>& args);

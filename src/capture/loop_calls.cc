@@ -168,6 +168,7 @@ LoopValue LoopBuilder::to_int(const LoopValue& value) {
 }
 
 LoopValue LoopBuilder::absolute(const LoopValue& value) {
+  if (value.kind == LoopKind::Either) return loop_either(absolute(value.items[0]).expr, value.items[1].expr);
   if (value.kind == LoopKind::Float)
     return loop_float(temporary("f64", fmt::format("__builtin_fabs({})", value.expr)));
   if (value.kind == LoopKind::Numpy && is_floating(value.dtype))
@@ -263,6 +264,12 @@ void LoopBuilder::extremum_of_types(bool largest, const std::vector<LoopValue>& 
 // min and max give the first of equals, as it is.
 void LoopBuilder::extremum(bool largest, const std::vector<LoopValue>& args) {
   if (args.size() < 2) throw LoopUnsupported{"min or max of one argument"};
+  const bool of_doubles = std::all_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_double(); });
+  if (of_doubles) {
+    LoopValue best = args[0];
+    for (size_t i = 1; i < args.size(); ++i) best = extremum_of_doubles(largest, best, args[i]);
+    return push(std::move(best));
+  }
   if (args.size() > 2) {
     // As Python: each in turn against the best so far.
     std::set<std::string> types;
@@ -335,6 +342,7 @@ bool LoopBuilder::call_math(const std::string& name, const std::vector<LoopValue
   if (name == "floor" || name == "ceil" || name == "trunc") {
     if (args[0].kind != LoopKind::Float && !(args[0].kind == LoopKind::Numpy && is_floating(args[0].dtype)))
       return false;
+    if (name == "trunc" && args[0].kind == LoopKind::Numpy && args[0].dtype == DType::F32) return false;  // no __trunc__
     push(to_int(loop_float(temporary("f64", fmt::format("{}({})", name, x)))));
     return true;
   }
@@ -398,7 +406,9 @@ bool LoopBuilder::call_numpy(const std::string& name, const std::vector<LoopValu
   return true;
 }
 
-bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>& args) {
+bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) {
+  const bool has_either = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.kind == LoopKind::Either; });
+  if (has_either && !settle_either(callable, args)) return false;
   const auto is_type = [&](PyTypeObject& type) { return callable == reinterpret_cast<PyObject*>(&type); };
   const bool one_number = args.size() == 1 && args[0].is_number();
   if (is_type(PyRange_Type)) return push(make_range(args)), true;
@@ -438,7 +448,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, const std::vector<LoopValue>&
     return push(loop_int(size_text(args[0], 0), true)), true;
   }
   if (name == "abs" && args.size() == 1 && args[0].is_complex()) return push(complex_magnitude(args[0])), true;
-  if (name == "abs" && one_number) return push(absolute(args[0])), true;
+  if (name == "abs" && args.size() == 1 && (args[0].is_number() || args[0].kind == LoopKind::Either)) return push(absolute(args[0])), true;
   if (name == "min" || name == "max") return extremum(name == "max", args), true;
   if (name == "divmod" && args.size() == 2) {
     LoopValue quotient = binary(NB_FLOOR_DIVIDE, args[0], args[1]),

@@ -146,6 +146,7 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Pointer: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
     case LoopKind::Complex:
     case LoopKind::NumpyComplex:
+    case LoopKind::Either:
     case LoopKind::View:
     case LoopKind::Pending:
     case LoopKind::Slice:

@@ -47,6 +47,7 @@ enum class LoopKind : uint8_t {
   Slice,    // slice(items[0], items[1], items[2])
   List,     // items; only on the stack
   Method,   // the method named `object` of items[0]; only on the stack
+  Either,   // a float, items[0]: NumPy's float64 where items[1] is true, Python's where not (loop_either.cc)
 };
 
 // An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. Both are
@@ -87,6 +88,9 @@ struct LoopValue {
   const LoopValue& size(int d) const { return items[static_cast<size_t>(1 + d)]; }
   const LoopValue& stride(int d) const { return items[static_cast<size_t>(1 + dims + d)]; }
   bool is_complex() const { return kind == LoopKind::Complex || kind == LoopKind::NumpyComplex; }
+  bool is_double() const {
+    return kind == LoopKind::Float || kind == LoopKind::Either || (kind == LoopKind::Numpy && dtype == DType::F64);
+  }
   bool is_python() const { return is_number() && kind != LoopKind::Numpy; }
 };
 
@@ -95,6 +99,7 @@ LoopValue loop_known_int(int64_t value);
 LoopValue loop_float(std::string expr);
 LoopValue loop_bool(std::string expr);
 LoopValue loop_numpy(DType dtype, std::string expr);
+LoopValue loop_either(std::string number, std::string is_numpy);
 LoopValue loop_complex(bool of_numpy, std::string real, std::string imaginary);
 // A number as the element of a complex array.
 std::string element_of_complex(const LoopValue& value);

@@ -35,6 +35,11 @@ class Rebuilder {
       case LoopKind::Float: return checked(PyFloat_FromDouble(std::bit_cast<double>(*words_++)));
       case LoopKind::Bool: return Ref::borrow(*words_++ ? Py_True : Py_False);
       case LoopKind::Numpy: return numpy_scalar(value.dtype);
+      case LoopKind::Either: {
+        const double number = std::bit_cast<double>(*words_++);
+        if (*words_++) return make_numpy_scalar(Tensor::scalar(Scalar(number), DType::F64));
+        return checked(PyFloat_FromDouble(number));
+      }
       case LoopKind::Complex:
       case LoopKind::NumpyComplex: return complex_number(value.kind == LoopKind::NumpyComplex);
       case LoopKind::Appended:
