@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
@@ -214,6 +215,28 @@ double inner_product(int64_t k, const double* left, int64_t left_stride, const d
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
+// The order of a matrix' blocks in one product after the other: forwards and backwards in turn, within each thread's share,
+// so that a product begins with what the one before read last, and what caches have left of it is not read again.
+class BlockOrder {
+ public:
+  BlockOrder(const void* matrix, int64_t blocks, int64_t threads) : blocks_(blocks), threads_(std::min(threads, blocks)) {
+    constexpr size_t kMatrices = 8;
+    thread_local std::array<bool, kMatrices> backwards{};
+    bool& last = backwards[reinterpret_cast<uintptr_t>(matrix) / 4096 % kMatrices];
+    backwards_ = last = !last;
+  }
+  int64_t operator()(int64_t block) const {
+    if (!backwards_) return block;
+    // The share of thread t begins at blocks * t / threads, rounded down.
+    const int64_t t = ((block + 1) * threads_ - 1) / blocks_;
+    return blocks_ * t / threads_ + blocks_ * (t + 1) / threads_ - 1 - block;
+  }
+
+ private:
+  int64_t blocks_, threads_;
+  bool backwards_;
+};
+
 // c[m] of a[m, k] and x[k], in blocks of rows.
 void matrix_vector_product(int64_t m, int64_t k, const BlasOperand<double>& a, const double* x, int64_t stride, double* c) {
   using Gemv = void(Layout, Transpose, int, int, double, const double*, int, const double*, int, double, double*, int);
@@ -221,10 +244,11 @@ void matrix_vector_product(int64_t m, int64_t k, const BlasOperand<double>& a, c
   // Where a's columns are contiguous, a block is a stripe of each of them: short ones would waste what is read ahead.
   const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
   const int64_t most = a.transpose == kTranspose ? std::max<int64_t>(256, ((m + threads - 1) / threads + 63) / 64 * 64) : 64;
-  const int64_t grain = std::max<int64_t>(1, (1 << 14) / (std::min(most, m) * k));
-  parallel_for(0, (m + most - 1) / most, grain, [&](int64_t begin, int64_t end) {
+  const int64_t blocks = (m + most - 1) / most, grain = std::max<int64_t>(1, (1 << 14) / (std::min(most, m) * k));
+  const BlockOrder order(a.data, blocks, threads);
+  parallel_for(0, blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      const int64_t i = block * most;
+      const int64_t i = order(block) * most;
       int rows = static_cast<int>(std::min(most, m - i)), columns = static_cast<int>(k);
       if (a.transpose == kTranspose) std::swap(rows, columns);
       gemv(kRowMajor, a.transpose, rows, columns, 1.0, a.at(i, 0), a.leading, x, static_cast<int>(stride), 0.0, c + i, 1);
