@@ -10,12 +10,8 @@ import traceback
 
 import numpy as np
 import pytest
-import whole_programs
-import whole_programs_classes
-import whole_programs_enums
-import whole_programs_errors
-
 import weft
+from whole_programs import PROGRAMS
 
 # Performed by Python in part.
 BREAKING = set(
@@ -45,9 +41,6 @@ def run(function, arguments):
     with contextlib.redirect_stdout(output):
         result = function(*copy.deepcopy(arguments))
     return result, output.getvalue()
-
-
-PROGRAMS = whole_programs.P | whole_programs_classes.P | whole_programs_enums.P | whole_programs_errors.P
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -153,7 +146,11 @@ def test_standard_classes_keep_their_types():
     import collections
 
     def function(x):
-        return collections.deque([x], maxlen=2), collections.Counter("aab"), collections.defaultdict(list, {1: [x]})
+        return (
+            collections.deque([x], maxlen=2),
+            collections.Counter("aab"),
+            collections.defaultdict(list, {1: [x]}),
+        )
 
     queue, counts, groups = weft.compile(function)(np.arange(3.0))
     assert type(queue) is collections.deque and queue.maxlen == 2
@@ -199,7 +196,16 @@ def sets_of(items, more, a):
     copied = made.copy()
     copied.update(more)
     of_dict = set(dict.fromkeys(items))
-    return made, merged, copied, of_dict, frozenset(more), [x for x in frozenset(items)], list(of_dict), a + len(merged)
+    return (
+        made,
+        merged,
+        copied,
+        of_dict,
+        frozenset(more),
+        [x for x in frozenset(items)],
+        list(of_dict),
+        a + len(merged),
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))
