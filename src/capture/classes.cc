@@ -50,4 +50,9 @@ bool is_instantiable(PyTypeObject* type) {
          has_plain_assignment(type) && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
 }
 
+PyObject* entered_function(const char* name) {
+  const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
+  return checked(PyObject_GetAttrString(module.get(), name)).release();
+}
+
 }  // namespace weft::capture

@@ -267,12 +267,6 @@ V make_namespace(PyTypeObject* type, const CallArgs& args) {
   return instance;
 }
 
-// A function that stands in for a part of Python's own; a new reference.
-PyObject* library_function(const char* name) {
-  const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
-  return checked(PyObject_GetAttrString(module.get(), name)).release();
-}
-
 // Of known arguments, a function of this module gives a known value.
 bool is_of_pure_module(PyObject* function) {
   PyObject* module = PyDict_GetItemString(PyFunction_GetGlobals(function), "__name__");
@@ -290,7 +284,7 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   if (is_namespace_class(type)) return make_namespace(type, args);
   if (!is_instantiable(type)) graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   if (type->tp_new != PyBaseObject_Type.tp_new) {
-    static PyObject* const construct = library_function("construct");
+    static PyObject* const construct = entered_function("construct");
     args.args.insert(args.args.begin(), type_value);
     enter(construct, std::move(args));
     return nullptr;

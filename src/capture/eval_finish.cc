@@ -21,20 +21,16 @@ int Evaluator::add_step(BuildStep step, std::vector<V> operands) {
   return static_cast<int>(variant_->steps.size()) - 1;
 }
 
-// What functions that stand for the standard library's own have as globals; borrowed.
-static PyObject* stand_in_globals() {
-  static PyObject* const globals = [] {
-    const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
-    return Py_NewRef(PyModule_GetDict(module.get()));
-  }();
-  return globals;
+// Are these the globals of a module of functions that stand for the standard library's own?
+static bool is_stand_in(PyObject* globals) {
+  PyObject* const package = PyDict_GetItemString(globals, "__package__");
+  return package && PyUnicode_Check(package) && PyUnicode_CompareWithASCIIString(package, "weft._entered_library") == 0;
 }
 
-// Is this one of the functions that stand for the standard library's own?
+// Is this one of those functions?
 static bool is_stand_in(const V& function) {
-  PyObject* const globals = stand_in_globals();
-  if (function->kind == Kind::Function) return function->globals.get() == globals;
-  return function->is_const() && PyFunction_Check(function->object.get()) && PyFunction_GetGlobals(function->object.get()) == globals;
+  if (function->kind == Kind::Function) return is_stand_in(function->globals.get());
+  return function->is_const() && PyFunction_Check(function->object.get()) && is_stand_in(PyFunction_GetGlobals(function->object.get()));
 }
 
 // The keywords that a generator function was called with, or null.
@@ -57,8 +53,7 @@ static std::vector<V> parts_of_stand_in(Evaluator& ev, const V& value, PyTypeObj
 
 // Is a method of a stand-in under way?
 bool Evaluator::is_in_stand_in() const {
-  PyObject* const globals = stand_in_globals();
-  return std::any_of(frames_.begin(), frames_.end(), [&](const AbstractFrame& frame) { return frame.globals.get() == globals; });
+  return std::any_of(frames_.begin(), frames_.end(), [](const AbstractFrame& frame) { return is_stand_in(frame.globals.get()); });
 }
 
 // Slots of built values are numbered from 1'000'000 until the number of registers is final.

@@ -1,6 +1,7 @@
 // Python functions that are evaluated to their end within one instruction: special methods, properties, descriptors.
 #include <fmt/format.h>
 
+#include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
 
@@ -156,10 +157,7 @@ V Evaluator::instance_iterator(const V& instance) {
   if (!method) graph_break("iteration over an object that capture knows nothing of");
   V it = realize(call_method_now(instance, method, {}));
   if (it->kind != Kind::Instance) return it->kind == Kind::Iter || it->kind == Kind::Generator ? iterator(it) : nullptr;
-  static PyObject* const each = [] {
-    const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
-    return checked(PyObject_GetAttrString(module.get(), "_each_next")).release();
-  }();
+  static PyObject* const each = entered_function("each_next");
   V generator = make_value(Kind::Generator);
   generator->items = {const_value(Ref::borrow(each)), it};
   return iterator(generator);

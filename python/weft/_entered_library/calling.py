@@ -1,0 +1,50 @@
+"""Functions that functools and operator make, and calls of classes."""
+
+
+def itemgetter(item, *items):
+    if not items:
+        return lambda object: object[item]
+    return lambda object: tuple([object[key] for key in (item, *items)])
+
+
+def attrgetter(attribute, *attributes):
+    if attributes:
+        return lambda object: tuple([_attribute(object, name) for name in (attribute, *attributes)])
+    return lambda object: _attribute(object, attribute)
+
+
+def _attribute(object, path):
+    for name in path.split("."):
+        object = getattr(object, name)
+    return object
+
+
+def methodcaller(method, *args, **kwargs):
+    return lambda object: getattr(object, method)(*args, **kwargs)
+
+
+def dict_fromkeys(keys, value=None):
+    return {key: value for key in keys}
+
+
+def lru_cache(maxsize=128, typed=False):
+    return cached(maxsize) if callable(maxsize) else cached
+
+
+def cached(function):
+    results = {}
+
+    def call(*args):
+        if args not in results:
+            results[args] = function(*args)
+        return results[args]
+
+    return call
+
+
+def construct(cls, *args, **keywords):
+    """A call of a class that has its own __new__."""
+    instance = cls.__new__(cls, *args, **keywords)
+    if isinstance(instance, cls):
+        instance.__init__(*args, **keywords)
+    return instance

@@ -1,0 +1,166 @@
+"""Extremes, sorting, bisect and heapq."""
+
+
+def min_(*values, key=None, **default):
+    return _extreme(values, key, default, lambda new, best: new < best)
+
+
+def max_(*values, key=None, **default):
+    return _extreme(values, key, default, lambda new, best: new > best)
+
+
+def _extreme(values, key, default, is_better):
+    candidates = list(values[0] if len(values) == 1 else values)
+    if not candidates:
+        if default:
+            return default["default"]
+        raise ValueError("iterable argument is empty")
+    best = candidates[0]
+    best_key = best if key is None else key(best)
+    for candidate in candidates[1:]:
+        candidate_key = candidate if key is None else key(candidate)
+        if is_better(candidate_key, best_key):
+            best, best_key = candidate, candidate_key
+    return best
+
+
+def sorted_(iterable, *, key=None, reverse=False):
+    values = list(iterable)
+    keys = values if key is None else [key(value) for value in values]
+    order = []
+    # Insertion keeps equal elements in their order.
+    for i in range(len(values)):
+        at = len(order)
+        while at > 0 and (keys[order[at - 1]] < keys[i] if reverse else keys[i] < keys[order[at - 1]]):
+            at -= 1
+        order.insert(at, i)
+    return [values[i] for i in order]
+
+
+def bisect_left(a, x, lo=0, hi=None, *, key=None):
+    hi = len(a) if hi is None else hi
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if (a[middle] if key is None else key(a[middle])) < x:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+def bisect_right(a, x, lo=0, hi=None, *, key=None):
+    hi = len(a) if hi is None else hi
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if x < (a[middle] if key is None else key(a[middle])):
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo
+
+
+def insort_left(a, x, lo=0, hi=None, *, key=None):
+    a.insert(bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def insort_right(a, x, lo=0, hi=None, *, key=None):
+    a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+# The heap's items lie where heapq's lie: a hole goes down to a leaf along the smaller children, then the item goes up.
+def _rise(heap, top, at):
+    item = heap[at]
+    while at > top and item < heap[(at - 1) // 2]:
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = item
+
+
+def _sink(heap, at):
+    top, item, size = at, heap[at], len(heap)
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and not heap[child] < heap[child + 1]:
+            child += 1
+        heap[at] = heap[child]
+        at = child
+    heap[at] = item
+    _rise(heap, top, at)
+
+
+def heappush(heap, item):
+    heap.append(item)
+    _rise(heap, 0, len(heap) - 1)
+
+
+def heappop(heap):
+    last = heap.pop()
+    if not heap:
+        return last
+    smallest, heap[0] = heap[0], last
+    _sink(heap, 0)
+    return smallest
+
+
+def heapify(heap):
+    for i in range(len(heap) // 2 - 1, -1, -1):
+        _sink(heap, i)
+
+
+def heapreplace(heap, item):
+    smallest, heap[0] = heap[0], item
+    _sink(heap, 0)
+    return smallest
+
+
+def heappushpop(heap, item):
+    if heap and heap[0] < item:
+        return heapreplace(heap, item)
+    return item
+
+
+def nlargest(n, iterable, key=None):
+    return sorted(iterable, key=key, reverse=True)[:n]
+
+
+def nsmallest(n, iterable, key=None):
+    return sorted(iterable, key=key)[:n]
+
+
+for _function in (
+    bisect_left,
+    bisect_right,
+    insort_left,
+    insort_right,
+    heapify,
+    heappop,
+    heappush,
+    heappushpop,
+    heapreplace,
+    nlargest,
+    nsmallest,
+):
+    _function.of_known_values = (
+        True  # where elements are computed, the original is one break, and these would be many
+    )
+
+
+class _ComparedKey:
+    """What functools.cmp_to_key makes of an object."""
+
+    def __init__(self, compare, object):
+        self.compare = compare
+        self.obj = object
+
+    def __lt__(self, other):
+        return self.compare(self.obj, other.obj) < 0
+
+    def __gt__(self, other):
+        return self.compare(self.obj, other.obj) > 0
+
+    def __eq__(self, other):
+        return self.compare(self.obj, other.obj) == 0
+
+
+def cmp_to_key(mycmp):
+    return lambda object: _ComparedKey(mycmp, object)
