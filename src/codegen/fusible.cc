@@ -4,6 +4,7 @@
 #include "codegen/lower.h"
 #include "codegen/print_expr.h"
 #include "codegen/views.h"
+#include "scalar/split_complex.h"
 
 namespace weft::codegen {
 namespace {
@@ -13,15 +14,17 @@ scalar::Expr expression_of(const ir::Node& node) {
   for (const ir::Value* input : node.inputs)
     if (input)
       args.push_back(scalar::Expr::arg(static_cast<int>(args.size()), compute_dtype(input->tensor().dtype)));
-  return node.op->semantics(args, node.attrs);
+  return scalar::split_complex(node.op->semantics(args, node.attrs));
 }
 
 bool all_printable(const scalar::Expr& expression, std::set<const scalar::ExprNode*>& seen) {
   if (!seen.insert(expression.get()).second) return true;
   const scalar::ExprNode& node = expression.node();
-  if (is_complex(node.dtype)) return false;
+  using scalar::Prim;
+  if (node.prim == Prim::Real || node.prim == Prim::Imag) return node.args[0].node().prim == Prim::Arg;
+  if (is_complex(node.dtype) && node.prim != Prim::MakeComplex) return false;
   DType operand = node.args.empty() ? node.dtype : node.args.back().dtype();
-  if (!is_printable(node.prim, operand)) return false;
+  if (node.prim != Prim::MakeComplex && !is_printable(node.prim, operand)) return false;
   for (const scalar::Expr& arg : node.args)
     if (!all_printable(arg, seen)) return false;
   return true;
@@ -45,17 +48,16 @@ bool is_symbolic(const ops::Attr& attr) {
 
 bool is_fusible(const ir::Node& node) {
   if (node.kind == ir::NodeKind::Constant)  // one number: printed
-    return node.constant.numel() == 1 && !is_complex(node.constant.dtype());
+    return node.constant.numel() == 1;
   if (node.kind != ir::NodeKind::Op || node.outputs.size() != 1) return false;
-  for (const ir::Value* input : node.inputs)
-    if (input && is_complex(input->tensor().dtype) && node.op->kind != ops::OpKind::View) return false;
-  if (is_complex(node.output()->tensor().dtype)) return false;
   if (is_rotation(node)) return true;
   switch (node.op->kind) {
     case ops::OpKind::View: return is_index_view(node);
-    case ops::OpKind::Reduction: return node.op->reduce != ops::ReduceOp::None;
+    case ops::OpKind::Reduction:
+      return node.op->reduce != ops::ReduceOp::None && !is_complex(node.inputs[0]->tensor().dtype) &&
+             !is_complex(node.output()->tensor().dtype);
     case ops::OpKind::Creation:
-      if (!node.is("full") && !node.is("iota")) return false;
+      if (!node.is("full") && (!node.is("iota") || is_complex(node.output()->tensor().dtype))) return false;
       for (const auto& [name, attr] : node.attrs.items())
         if (name != "shape" && name != "size" && name != "end" && is_symbolic(attr)) return false;
       return true;

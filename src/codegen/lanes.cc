@@ -61,7 +61,7 @@ void choose_lanes(LoopNest& nest) {
     if (scope.lanes < 2) continue;
     int widest = 0, widest_any = 1;
     for (const KernelNode& node : nest.nodes) {
-      if (!node.varying || !nest.encloses(id, node.scope)) continue;
+      if (!node.varying || is_complex(node.dtype) || !nest.encloses(id, node.scope)) continue;
       int size =
           node.kind == KernelNode::Kind::Load ? itemsize(node.dtype) : itemsize(compute_dtype(node.dtype));
       if (is_floating(node.dtype)) size = std::max(size, itemsize(compute_dtype(node.dtype)));

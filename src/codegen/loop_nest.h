@@ -66,7 +66,7 @@ struct Store {
   int buffer;
   Index index;
   NodeId value;
-  // Values for the positions that follow, where lanes are that many positions apart: stored interleaved.
+  // Values for the positions that follow: stored interleaved where lanes are that many positions apart.
   std::vector<NodeId> more = {};
 };
 
@@ -103,9 +103,9 @@ struct Scope {
 struct Buffer {
   const ir::Value* value;
   std::string name;
-  DType dtype;
+  DType dtype;  // of the parts, where elements are complex
   bool written = false;
-  Sym count;  // elements, of written ones
+  Sym count;  // of that dtype, of written ones
 };
 
 // All `stride` residues of a strided access are read: one contiguous load, deinterleaved.

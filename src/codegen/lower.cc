@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <unordered_map>
 
 #include "codegen/lanes.h"
@@ -10,6 +11,7 @@
 #include "codegen/nest_builder.h"
 #include "codegen/outer_loops.h"
 #include "codegen/views.h"
+#include "scalar/split_complex.h"
 
 namespace weft::codegen {
 
@@ -49,10 +51,10 @@ class Lowering : NestBuilder {
     for (ir::Value* root : group_.roots) {
       int buffer = buffer_of(root);
       nest_.buffers[static_cast<size_t>(buffer)].written = true;
-      nest_.buffers[static_cast<size_t>(buffer)].count = product(shape);
+      nest_.buffers[static_cast<size_t>(buffer)].count = product(shape) * (is_complex(root->tensor().dtype) ? 2 : 1);
       if (written_out.empty()) {
         NodeId value = evaluate(root, index);
-        nest_.scope(innermost_).stores.push_back({buffer, address(root, index), value});
+        nest_.scope(innermost_).stores.push_back(stored(root, buffer, index, value));
       } else {
         store_written_out(root, buffer, index, written_out[0], shape);
       }
@@ -75,6 +77,12 @@ class Lowering : NestBuilder {
   const ir::Value* spilled_ = nullptr;
   bool may_spill_ = true, spill_stored_ = false, streamed_ = false;
   int num_reduction_loops_ = 0;
+
+  Store stored(const ir::Value* root, int buffer, const std::vector<Index>& index, NodeId value) {
+    const Index at = address(root, index);
+    if (!is_complex(root->tensor().dtype)) return {buffer, at, value};
+    return {buffer, nest_.space.scale(at, Sym(2)), part(value, 0), {part(value, 1)}};
+  }
 
   // Stores the elements along `dims` one by one, or interleaved where lanes run across them.
   void store_written_out(ir::Value* root, int buffer, std::vector<Index> index,
@@ -108,7 +116,7 @@ class Lowering : NestBuilder {
     collect_pointwise(root, direct, &reduced);
     for (const ir::Value* value : direct) {
       const ir::TensorType &a = value->tensor(), &b = root->tensor();
-      if (value == root || !reduced.count(value) || a.dtype != b.dtype || a.shape.size() != b.shape.size())
+      if (is_complex(a.dtype) || value == root || !reduced.count(value) || a.dtype != b.dtype || a.shape.size() != b.shape.size())
         continue;
       bool same = value->def->op && value->def->op->kind == ops::OpKind::Pointwise &&
                   pointwise_cost(*value->def) >= 10;
@@ -166,7 +174,7 @@ class Lowering : NestBuilder {
     if (added) {
       Buffer buffer;
       buffer.value = value;
-      buffer.dtype = value->tensor().dtype;
+      buffer.dtype = real_dtype(value->tensor().dtype);
       buffer.name = buffer_name(*value, nest_.buffers, inside_.count(value) != 0);
       nest_.buffers.push_back(buffer);
     }
@@ -183,11 +191,19 @@ class Lowering : NestBuilder {
   }
 
   NodeId load(const ir::Value* value, const std::vector<Index>& index) {
+    const Index at = address(value, index);
+    const DType dtype = value->tensor().dtype;
+    if (!is_complex(dtype)) return load(value, at, dtype);
+    const Index re = nest_.space.scale(at, Sym(2)), im = nest_.space.add(re, Index(1));
+    return apply(Prim::MakeComplex, dtype, {load(value, re, real_dtype(dtype)), load(value, im, real_dtype(dtype))});
+  }
+
+  NodeId load(const ir::Value* value, const Index& at, DType dtype) {
     KernelNode node;
     node.kind = KernelNode::Kind::Load;
-    node.dtype = value->tensor().dtype;
+    node.dtype = dtype;
     node.buffer = buffer_of(value);
-    node.index = address(value, index);
+    node.index = at;
     node.scope = scope_of({node.index});
     node.varying = is_varying(node.index, node.scope);
     std::string key = fmt::format("load {} {}", node.buffer, nest_.space.key(node.index));
@@ -225,7 +241,7 @@ class Lowering : NestBuilder {
   NodeId compute(const ir::Value* value, const std::vector<Index>& index) {
     if (memory_.holds(value) && !inside_.count(value)) return load(value, index);
     const ir::Node& node = *value->def;
-    if (node.kind == ir::NodeKind::Constant) return constant(node.constant.item(), value->tensor().dtype);
+    if (node.kind == ir::NodeKind::Constant) return number(node.constant.item(), value->tensor().dtype);
     if (is_index_view(node)) return evaluate(node.inputs[0], view_operand_index(nest_.space, node, index));
     if (is_rotation(node)) return evaluate(rotated_operand(node), rotated_index(nest_.space, node, index));
     switch (node.op->kind) {
@@ -238,9 +254,21 @@ class Lowering : NestBuilder {
     return -1;
   }
 
+  // Complex values are MakeComplex of their parts, which is in no code: what uses them takes the parts.
+  NodeId part(NodeId complex, size_t which) {
+    WEFT_ASSERT(nest_.node(complex).prim == Prim::MakeComplex, "a complex value without parts");
+    return nest_.node(complex).args[which];
+  }
+  NodeId number(Scalar value, DType dtype) {
+    if (!is_complex(dtype)) return constant(value, dtype);
+    const DType real = real_dtype(dtype);
+    const std::complex<double> parts = value.to_complex();
+    return apply(Prim::MakeComplex, dtype, {constant(Scalar(parts.real()), real), constant(Scalar(parts.imag()), real)});
+  }
+
   NodeId creation(const ir::Node& node, const std::vector<Index>& index) {
     DType dtype = node.output()->tensor().dtype;
-    if (node.is("full")) return constant(creation_scalar(node, "value"), dtype);
+    if (node.is("full")) return number(creation_scalar(node, "value"), dtype);
     DType compute = compute_dtype(dtype);
     NodeId at = cast(compute, position(index[0]));
     NodeId step = constant(creation_scalar(node, "step"), compute),
@@ -265,7 +293,7 @@ class Lowering : NestBuilder {
       operands.push_back(evaluate(input, broadcast_operand_index(input->tensor().shape, index)));
       args.push_back(scalar::Expr::arg(static_cast<int>(args.size()), compute_dtype(input->tensor().dtype)));
     }
-    scalar::Expr expression = node.op->semantics(args, node.attrs);
+    scalar::Expr expression = scalar::split_complex(node.op->semantics(args, node.attrs));
     std::unordered_map<const scalar::ExprNode*, NodeId> done;
     return cast(node.output()->tensor().dtype, translate(expression, operands, done));
   }
@@ -279,6 +307,8 @@ class Lowering : NestBuilder {
       result = operands[static_cast<size_t>(node.index)];
     } else if (node.prim == Prim::Const) {
       result = constant(node.value, node.dtype);
+    } else if (node.prim == Prim::Real || node.prim == Prim::Imag) {
+      result = part(translate(node.args[0], operands, done), node.prim == Prim::Real ? 0 : 1);
     } else {
       std::vector<NodeId> args;
       for (const scalar::Expr& arg : node.args) args.push_back(translate(arg, operands, done));

@@ -40,7 +40,8 @@ class OuterLoopChoice {
   // a few columns that differ in more than their position: lanes run along the rows.
   bool prefers_unrolled(const OuterLoops& outer) {
     constexpr int64_t kMaxElements = 8, kMaxColumns = 4, kManyRows = 64, kManyReduced = 16384;
-    if (outer.groups.empty()) return false;
+    const auto has_parts = [](const ir::Value* root) { return is_complex(root->tensor().dtype); };
+    if (outer.groups.empty() || std::any_of(group_.roots.begin(), group_.roots.end(), has_parts)) return false;
     Sym last = 1;
     for (size_t d : outer.groups.back()) last = last * shape_[d];
     if (!last.is_constant() || last.constant() < 2) return false;

@@ -239,7 +239,7 @@ class Planner {
       step.arrays.push_back(slot_of(buffer.value));
       if (buffer.written && !fusion_.updating.count(buffer.value))
         step.outputs.push_back(
-            {slot_of(buffer.value), buffer.dtype, planned_shape(buffer.value->tensor().shape)});
+            {slot_of(buffer.value), buffer.value->tensor().dtype, planned_shape(buffer.value->tensor().shape)});
     }
     if (group.roots.size() == 1)
       for (const Buffer& buffer : nest.buffers)

@@ -96,6 +96,7 @@ class Printer {
     int loop = nest_.vector_loop(scope);
     const Buffer& buffer = nest_.buffers[static_cast<size_t>(store.buffer)];
     std::string pointer = expressions_.pointer(store.buffer, store.index);
+    if (!store.more.empty() && (loop < 0 || !is_interleaved(store, loop))) return store_parts(store, loop);
     if (loop < 0) {
       std::string value = expressions_.reference(store.value);
       std::string target = fmt::format("{}[{}]", buffer.name, expressions_.index(store.index));
@@ -116,6 +117,31 @@ class Printer {
       line(fmt::format("lanes.{}({}, {});", streams() && blocked_ < 0 ? "stream" : "store", pointer, value));
     else
       line(fmt::format("lanes.scatter({}, {}, {});", pointer, sym(stride), value));
+  }
+
+  bool is_interleaved(const Store& store, int loop) const {
+    const Sym stride = nest_.space.coefficient(store.index, loop);
+    return stride.is_constant() && stride.constant() == static_cast<int64_t>(store.more.size()) + 1;
+  }
+
+  // One after another, when all have been computed: operands may be in the same memory.
+  void store_parts(const Store& store, int loop) {
+    const Buffer& buffer = nest_.buffers[static_cast<size_t>(store.buffer)];
+    std::vector<NodeId> values = {store.value};
+    values.insert(values.end(), store.more.begin(), store.more.end());
+    open("{");
+    for (size_t k = 0; k < values.size(); ++k)
+      line(fmt::format("const auto part_{} = {};", k,
+                       loop < 0 ? expressions_.reference(values[k]) : expressions_.vector_reference(values[k], buffer.dtype)));
+    const std::string pointer = expressions_.pointer(store.buffer, store.index);
+    for (size_t k = 0; k < values.size(); ++k) {
+      if (loop < 0)
+        line(fmt::format("({})[{}] = part_{};", pointer, k, k));
+      else
+        line(fmt::format("lanes.scatter({} + {}, {}, part_{});", pointer, k,
+                         sym(nest_.space.coefficient(store.index, loop)), k));
+    }
+    close("}");
   }
 
   // Up to the last block, what is reduced so far.

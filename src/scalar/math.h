@@ -84,13 +84,18 @@ Number<std::complex<R>> pow(Number<std::complex<R>> a, Number<std::complex<R>> b
     return Complex(exponent > 0 ? std::complex<R>(0) : std::complex<R>(nan, nan));
   }
   if (is_real && std::fabs(exponent) < 100 && exponent == std::trunc(exponent)) {
+    // Every product rounded, unlike those of arrays.
+    const auto times = [](Complex x, Complex y) {
+      const R re = x.value.real() * y.value.real() - x.value.imag() * y.value.imag();
+      return Complex({re, x.value.real() * y.value.imag() + x.value.imag() * y.value.real()});
+    };
     if (exponent == 1) return a;
-    if (exponent == 2) return a * a;
-    if (exponent == 3) return a * (a * a);
+    if (exponent == 2) return times(a, a);
+    if (exponent == 3) return times(a, times(a, a));
     Complex result(std::complex<R>(1)), square = a;
     for (int left = static_cast<int>(std::fabs(exponent)); left > 0; left >>= 1) {
-      if (left & 1) result = result * square;
-      if (left > 1) square = square * square;
+      if (left & 1) result = times(result, square);
+      if (left > 1) square = times(square, square);
     }
     return exponent < 0 ? Complex(std::complex<R>(1)) / result : result;
   }
@@ -136,17 +141,7 @@ constexpr Number<bool> isnan(Number<T> a) {
 template <class T>
 Number<typename real_of<T>::type> abs(Number<T> a) {
   if constexpr (is_complex_v<T>) {
-    using R = typename T::value_type;
-    const double x = a.value.real(), y = a.value.imag(), squares = x * x + y * y;
-    if constexpr (std::is_same_v<R, float>) {
-      constexpr double infinity = std::numeric_limits<double>::infinity();
-      const bool is_infinite = (std::fabs(x) == infinity) | (std::fabs(y) == infinity);
-      return Number<R>(static_cast<R>(is_infinite ? infinity : std::sqrt(squares)));
-    } else {
-      // Elsewhere the squares may have left the range.
-      if (squares > 1e-280 && squares < 1e300) return Number<R>(std::sqrt(squares));
-      return hypot(Number<R>(x), Number<R>(y));
-    }
+    return magnitude(parts_of(a));
   } else if constexpr (is_float_v<T>) {
     return Number<T>(std::fabs(a.value));
   } else if constexpr (std::is_signed_v<T>) {

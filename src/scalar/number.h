@@ -11,6 +11,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "scalar/complex_formulas.h"
 #include "weft/dtype.h"
 
 namespace weft::scalar {
@@ -69,6 +70,15 @@ struct Number {
   constexpr explicit Number(T v) : value(v) {}
 };
 
+template <class T>
+constexpr ComplexParts<Number<T>> parts_of(Number<std::complex<T>> a) {
+  return {Number<T>(a.value.real()), Number<T>(a.value.imag())};
+}
+template <class T>
+constexpr Number<std::complex<T>> joined(const ComplexParts<Number<T>>& a) {
+  return Number<std::complex<T>>(std::complex<T>(a.re.value, a.im.value));
+}
+
 // The unsigned type in which integer arithmetic wraps without promotion surprises.
 template <class T>
 using wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
@@ -90,9 +100,7 @@ constexpr Number<T> operator*(Number<T> a, Number<T> b) {
   if constexpr (is_bool_v<T>) return Number<T>(a.value && b.value);
   else if constexpr (is_int_v<T>) return Number<T>(static_cast<T>(wrapping<T>(a.value) * wrapping<T>(b.value)));
   else if constexpr (is_complex_v<T>) {
-    // The plain formula, as NumPy has it: no recovery of infinities.
-    return Number<T>(T(a.value.real() * b.value.real() - a.value.imag() * b.value.imag(),
-                       a.value.real() * b.value.imag() + a.value.imag() * b.value.real()));
+    return joined(product(parts_of(a), parts_of(b)));
   } else return Number<T>(a.value * b.value);
 }
 // Integers: truncated; division by zero gives 0, the lowest value divided by -1 wraps.
@@ -107,16 +115,7 @@ constexpr Number<T> operator/(Number<T> a, Number<T> b) {
     }
     return Number<T>(static_cast<T>(a.value / b.value));
   } else if constexpr (is_complex_v<T>) {
-    // Smith's algorithm, as NumPy has it.
-    const auto re = b.value.real(), im = b.value.imag();
-    if ((re < 0 ? -re : re) >= (im < 0 ? -im : im)) {
-      // By a zero without its sign.
-      if (re == 0 && im == 0) return Number<T>(T(a.value.real() / (re * re), a.value.imag() / (re * re)));
-      const auto ratio = im / re, scale = 1 / (re + im * ratio);
-      return Number<T>(T((a.value.real() + a.value.imag() * ratio) * scale, (a.value.imag() - a.value.real() * ratio) * scale));
-    }
-    const auto ratio = re / im, scale = 1 / (im + re * ratio);
-    return Number<T>(T((a.value.real() * ratio + a.value.imag()) * scale, (a.value.imag() * ratio - a.value.real()) * scale));
+    return joined(quotient(parts_of(a), parts_of(b)));
   } else {
     return Number<T>(a.value / b.value);
   }
@@ -131,21 +130,13 @@ constexpr Number<T> operator-(Number<T> a) {
 // Complex numbers order by real, then imaginary part, as NumPy's do.
 template <class T>
 constexpr Number<bool> operator<(Number<T> a, Number<T> b) {
-  if constexpr (is_complex_v<T>) {
-    return Number<bool>(a.value.real() < b.value.real() ||
-                        (a.value.real() == b.value.real() && a.value.imag() < b.value.imag()));
-  } else {
-    return Number<bool>(a.value < b.value);
-  }
+  if constexpr (is_complex_v<T>) return is_less(parts_of(a), parts_of(b));
+  else return Number<bool>(a.value < b.value);
 }
 template <class T>
 constexpr Number<bool> operator<=(Number<T> a, Number<T> b) {
-  if constexpr (is_complex_v<T>) {
-    return Number<bool>(a.value.real() < b.value.real() ||
-                        (a.value.real() == b.value.real() && a.value.imag() <= b.value.imag()));
-  } else {
-    return Number<bool>(a.value <= b.value);
-  }
+  if constexpr (is_complex_v<T>) return is_less_equal(parts_of(a), parts_of(b));
+  else return Number<bool>(a.value <= b.value);
 }
 template <class T>
 constexpr Number<bool> operator>(Number<T> a, Number<T> b) { return b < a; }
