@@ -57,6 +57,7 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
   else
     result.pointer = fmt::format("{} + ({})", base, offset);
   if (parallel_) note_access(container, indices, stores, result);
+  if (checked_ && !result.element.empty()) note_element(container, indices, stores, result);
   return result;
 }
 

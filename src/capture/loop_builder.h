@@ -138,6 +138,17 @@ class LoopBuilder {
     std::set<std::string> checks, atoms;
     int bits = 60;  // what the numbers in the checks must fit in
     bool polls = false;
+    // An element of an array that a round reads or sets.
+    struct Element {
+      LoopValue array;
+      std::vector<LoopAffineRef> index;
+      int block;
+      bool stores;
+    };
+    std::vector<Element> elements;
+    bool has_other_stores = false;
+    int64_t step = 1;
+    int64_t carried = 0;  // rounds that an element is kept for
   };
 
   // ---- blocks and exits (loop_builder.cc) ----
@@ -156,12 +167,22 @@ class LoopBuilder {
   // ---- checked versions of innermost loops (loop_checked.cc) ----
   std::set<int> loop_blocks(int head) const;
   void add_checked_loop(int head);
+  std::string checked_blocks();
   void mark_affine(int id, const LoopMarks& loop);
   std::string preheader(const CheckedLoop& loop, const LoopValue& range) const;
   // In a checked version: true when the condition is checked before the loop.
   bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
   std::string print(const std::string& name) const;
   std::string prologue() const;
+
+  // ---- elements that go from round to round in variables (loop_carried.cc) ----
+  void note_element(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores, Place& place);
+  std::optional<int64_t> distance_to_stored(const CheckedLoop::Element& element) const;
+  bool is_passed_always(const std::set<int>& blocks) const;
+  void find_carried_elements();
+  std::string carried_at_first(std::string* checks) const;
+  const CheckedLoop::Element* stored_element() const;
+  std::string carried_on() const;
 
   // ---- loops whose rounds threads share (loop_parallel.cc; how they are run: loop_team.h) ----
   // The analysis executes the blocks of the loop once more: no code is made, exits lead nowhere.

@@ -81,6 +81,37 @@ bool LoopBuilder::check_before(const LoopAffineRef& value, const std::string& lo
   return true;
 }
 
+// The blocks of the checked version, the head first.
+std::string LoopBuilder::checked_blocks() {
+  CheckedLoop& loop = *checked_;
+  const int head = loop.head;
+  std::vector<int> order(loop.blocks.begin(), loop.blocks.end());
+  std::stable_partition(order.begin(), order.end(), [&](int id) { return id == head; });
+  std::string code;
+  for (int id : order) {
+    execute_block(id);
+    code += fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, id == head ? carried_on() : "", block_code_);
+    if (id != head) continue;
+    // Variables that only the head sets, to one value, are known behind it.
+    std::set<std::string> elsewhere;
+    for (int other : loop.blocks)
+      for (const Edge& edge : blocks_[static_cast<size_t>(other)].edges)
+        if (other != head && loop.blocks.count(edge.target))
+          for (const auto& [variable, value] : edge.moves) elsewhere.insert(variable);
+    for (const Edge& edge : block_edges_) {
+      if (edge.target == head || !loop.blocks.count(edge.target)) continue;
+      for (const auto& [variable, value] : edge.moves) {
+        if (elsewhere.count(variable) || !value.affine) continue;
+        const auto [found, is_new] = loop.affine.try_emplace(variable, value.affine);
+        if (!is_new && found->second &&
+            (found->second->base != value.affine->base || found->second->factor != value.affine->factor))
+          found->second = nullptr;
+      }
+    }
+  }
+  return code;
+}
+
 void LoopBuilder::add_checked_loop(int head) {
   const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(head)].frames;
   const LoopFrame& frame = frames.back();
@@ -101,35 +132,16 @@ void LoopBuilder::add_checked_loop(int head) {
   loop.polls = frames.size() == 1 && frame.ip == result_.head;
   checked_ = &loop;
   marks_ = &loop;
-  std::vector<int> order(loop.blocks.begin(), loop.blocks.end());
-  std::stable_partition(order.begin(), order.end(), [&](int id) { return id == head; });
-  std::string code;
-  for (int id : order) {
-    execute_block(id);
-    code += fmt::format("checked{}_{}:  {{\n{}  }}\n", head, id, block_code_);
-    if (id != head) continue;
-    // Variables that only the head sets, to one value, are known behind it.
-    std::set<std::string> elsewhere;
-    for (int other : loop.blocks)
-      for (const Edge& edge : blocks_[static_cast<size_t>(other)].edges)
-        if (other != head && loop.blocks.count(edge.target))
-          for (const auto& [variable, value] : edge.moves) elsewhere.insert(variable);
-    for (const Edge& edge : block_edges_) {
-      if (edge.target == head || !loop.blocks.count(edge.target)) continue;
-      for (const auto& [variable, value] : edge.moves) {
-        if (elsewhere.count(variable) || !value.affine) continue;
-        const auto [found, is_new] = loop.affine.try_emplace(variable, value.affine);
-        if (!is_new &&
-            (found->second->base != value.affine->base || found->second->factor != value.affine->factor))
-          found->second = nullptr;
-      }
-    }
-  }
+  loop.step = *range.items[2].known;
+  std::string code = checked_blocks();
+  find_carried_elements();
+  if (loop.carried > 0) code = checked_blocks();
+  const std::string entered = preheader(loop, range);
   checked_ = nullptr;
   marks_ = nullptr;
   Block& block = blocks_[static_cast<size_t>(head)];
   block.checked = std::move(code);
-  block.preheader = preheader(loop, range);
+  block.preheader = entered;
   const std::string from = fmt::format("goto block{};", head), to = fmt::format("goto unchecked{};", head);
   for (int id : loop.blocks) {
     std::string& text = blocks_[static_cast<size_t>(id)].code;
@@ -152,10 +164,12 @@ std::string LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& ran
   for (const std::string& atom : loop.atoms) checks += ", " + atom;
   checks += ")";
   for (const std::string& check : loop.checks) checks += "\n        && " + check;
+  const std::string carried = carried_at_first(&checks);
   text += fmt::format("    if ({}) {{\n", checks);
   if (loop.polls)
     text += fmt::format("      piece_end = ({1} - {0}) / {2} > kPiece ? {0} + kPiece * {2} : {1};\n", current,
                         stop, integer_literal(step));
+  text += carried;
   return text + fmt::format("      goto checked{0}_{0};\n    }}\n  }}\n", loop.head);
 }
 

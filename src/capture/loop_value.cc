@@ -8,12 +8,12 @@
 namespace weft::capture {
 
 LoopAffineRef affine_atom(const std::string& expr) {
-  return std::make_shared<const LoopAffine>(LoopAffine{"", expr, 1, {expr}});
+  return std::make_shared<const LoopAffine>(LoopAffine{"", expr, 1, {expr}, expr, 0});
 }
 
 LoopAffineRef affine_literal(int64_t value) {
   if (value < -(1 << 20) || value > 1 << 20) return nullptr;
-  return std::make_shared<const LoopAffine>(LoopAffine{"", integer_literal(value), 0, {}});
+  return std::make_shared<const LoopAffine>(LoopAffine{"", integer_literal(value), 0, {}, "", value});
 }
 
 LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus) {
@@ -25,6 +25,13 @@ LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool mi
     sum.factor = a->factor.empty() && !minus
                      ? b->factor
                      : fmt::format("({} {} {})", a->factor.empty() ? "0L" : a->factor, sign, b->factor);
+  if (b->form.empty() || (a->form.empty() && !minus))
+    sum.form = b->form.empty() ? a->form : b->form;
+  else
+    sum.form = fmt::format("({} {} {})", a->form, sign, b->form);
+  if (minus ? __builtin_sub_overflow(a->constant, b->constant, &sum.constant)
+            : __builtin_add_overflow(a->constant, b->constant, &sum.constant))
+    return nullptr;
   sum.atoms.insert(b->atoms.begin(), b->atoms.end());
   if (sum.base.size() > 400) return nullptr;
   return std::make_shared<const LoopAffine>(std::move(sum));
@@ -37,6 +44,9 @@ LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b) {
                      a->atoms};
   if (!a->factor.empty()) product.factor = fmt::format("({} * {})", a->factor, b->base);
   if (!b->factor.empty()) product.factor = fmt::format("({} * {})", b->factor, a->base);
+  const bool is_literal = a->form.empty() && b->form.empty();
+  if (is_literal && __builtin_mul_overflow(a->constant, b->constant, &product.constant)) return nullptr;
+  if (!is_literal) product.form = product.base;
   product.atoms.insert(b->atoms.begin(), b->atoms.end());
   return std::make_shared<const LoopAffine>(std::move(product));
 }

@@ -51,11 +51,14 @@ enum class LoopKind : uint8_t {
 };
 
 // An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. Both are
-// C++; an empty factor is 0. `degree`: how many numbers are multiplied; `atoms`: the numbers it is made of.
+// C++; an empty factor is 0. `degree`: how many numbers are multiplied; `atoms`: the numbers it is made of. The base is
+// also `form`, empty for 0, plus a constant: two of one form differ by a number that is known.
 struct LoopAffine {
   std::string factor, base;
   int degree = 0;
   std::set<std::string> atoms;
+  std::string form = {};
+  int64_t constant = 0;
 };
 using LoopAffineRef = std::shared_ptr<const LoopAffine>;
 LoopAffineRef affine_atom(const std::string& expr);
