@@ -359,6 +359,28 @@ LoopOutcome Loops::run(State& state, Ref& result,
   return perform(state, depth, code, loop->code, result);
 }
 
+Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant>)>& report) {
+  Ref result;
+  bool was_native = false;
+  while (true) {
+    const size_t depth = state.frames.size();
+    const int before = state.frames.back().ip;
+    if (step(state, result) == StepResult::Returned) return result;
+    if (PyErr_CheckSignals() < 0) {
+      unwind(state);
+      continue;
+    }
+    const Frame& frame = state.frames.back();
+    if (loop_end(*frame.code, frame.ip) < 0) continue;
+    // A loop that Python performs is not looked at again in each of its rounds.
+    const bool goes_round = state.frames.size() == depth && frame.ip < before;
+    if (goes_round && !was_native) continue;
+    const LoopOutcome outcome = run(state, result, report);
+    if (outcome == LoopOutcome::Returned) return result;
+    was_native = outcome == LoopOutcome::Advanced;
+  }
+}
+
 std::string Loops::rejection(const Code* code, int head) const {
   const auto found = rejections_.find({code, head});
   return found == rejections_.end() ? "" : found->second.why;

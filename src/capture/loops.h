@@ -83,6 +83,8 @@ class Loops {
   // If the state is at the head of a loop that can be native, runs it. On Returned, `result` is what the
   // outermost frame returned. `report`: called with each loop that is compiled.
   LoopOutcome run(State& state, Ref& result, const std::function<void(std::shared_ptr<Variant>)>& report);
+  // Python performs the rest of the call, but for the loops that are native.
+  Ref finish(State& state, const std::function<void(std::shared_ptr<Variant>)>& report);
   // Why the loop there was not native when it was last looked at; "" where nothing is known.
   std::string rejection(const Code* code, int head) const;
 

@@ -206,7 +206,7 @@ Ref CompiledFunction::run(State state) {
     Segment& here = *held;
     if (here.given_up) {
       if (chosen.on_meta()) refuse_on_meta(state, "it cannot be captured");
-      return run_concretely(state);
+      return chosen.are_usual() ? loops->finish(state, report_loop) : run_concretely(state);
     }
     std::shared_ptr<Variant> variant;
     for (size_t i = 0; i < here.variants.size(); ++i) {

@@ -108,3 +108,25 @@ def test_what_stands_for_a_builtin_is_no_fallback():
     found = weft.compiler.explain(clipped)(np.array([-1.0]), np.ones(1))
     assert found.result == [0.0] and not found.fallbacks
     assert [entry.reason for entry in found.breaks] == ["a call of max"]
+
+
+def test_loops_stay_native_where_a_function_falls_back():
+    def function(x, depth):
+        under_way = iter_of(x)
+        first = next(under_way) + hash(depth)
+        total = 0.0
+        for i in range(len(x)):
+            if x[i] == 7.0:
+                continue
+            total += x[i] * i
+        return first + total + next(under_way), [hash(v) + v for v in range(20)]
+
+    def iter_of(x):
+        for k in range(3):
+            yield x[k]
+
+    x = np.arange(200.0)
+    found = weft.compiler.explain(function)(x, 2)
+    assert found.result == function(x, 2)
+    assert [entry.reason for entry in found.fallbacks] == ["the graph ends while a generator is under way"]
+    assert any(kernel["name"].startswith("loop_function_") for kernel in found.kernels)
