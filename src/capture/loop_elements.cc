@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <complex>
 #include <map>
+#include <optional>
 
 #include "capture/loop_builder.h"
 #include "capture/numpy_api.h"
@@ -400,6 +401,22 @@ std::string LoopBuilder::of_elements(const std::string& function, const LoopValu
 
 namespace {
 
+// abs(z) < limit and the like, for complex z.
+struct MagnitudeTest {
+  LoopValue z, limit;
+  bool holds_below;
+};
+
+std::optional<MagnitudeTest> magnitude_test(const LoopValue& value) {
+  const std::string& name = value.operation;
+  const bool is_less = name == "lt" || name == "le";
+  if (!is_less && name != "gt" && name != "ge") return {};
+  const size_t at = value.items[0].kind == LoopKind::Pending ? 0 : 1;
+  const LoopValue &magnitude = value.items[at], &limit = value.items[1 - at];
+  if (magnitude.operation != "abs" || magnitude.compute != DType::C128 || !limit.is_number()) return {};
+  return MagnitudeTest{magnitude.items[0], limit, is_less == (at == 0)};
+}
+
 // `value` folded into `total`, or stored in its place.
 std::string folded(const std::string& fold, const std::string& type, const std::string& total,
                    const std::string& value) {
@@ -422,6 +439,14 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
   const std::string mask = is_masked ? streams.load(target.mask) : "";
   std::string result = print_value(value, printer, streams);
   if (dtype == DType::Bool) result = fmt::format("({} != 0)", result);
+  // Squares tell which magnitudes are below a limit, but for those near it: blocks with such are computed again.
+  std::string side, holds;
+  if (const auto test = magnitude_test(value); test && !is_masked && target.fold.empty()) {
+    ElementPrinter squares(elementary_);
+    const std::string z = print_value(test->z, squares, streams), limit = streams.number(test->limit);
+    side = fmt::format("{}const i64 side = side_of({}, Limit({})); near |= side == 0;", squares.text, z, limit);
+    holds = test->holds_below ? "side < 0" : "side > 0";
+  }
   const size_t dims = target.sizes.size(), last = dims - 1;
   emit("{");
   for (Stream& stream : streams.all) {
@@ -492,6 +517,8 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
   const auto skipped = [&](size_t k) {
     return is_masked && k == 0 ? fmt::format("if (!{}) continue; ", mask) : std::string();
   };
+  // Lanes with a mask would gather and scatter the parts of complex elements.
+  const bool in_words = is_masked && dtype == DType::C128 && streams.all[0].strides[last] != "0L";
   for (size_t k = 0; k < streams.all.size(); ++k) {
     const Stream& stream = streams.all[k];
     const std::string &stride = stream.strides[last], type = c_type(stream.view.dtype);
@@ -505,7 +532,8 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
     }
     if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
     const std::string at = is_split(k) ? fmt::format("(i + at{})", k) : "i";
-    unit += fmt::format("const {} {} = {}[{}]{}; {}", type, stream.name, pointers[k], at, truth, skipped(k));
+    if (!in_words || k > 0)
+      unit += fmt::format("const {} {} = {}[{}]{}; {}", type, stream.name, pointers[k], at, truth, skipped(k));
     strided += fmt::format("const {} {} = {}[{} * {}]{}; {}", type, stream.name, pointers[k], at, stride, truth,
                            skipped(k));
   }
@@ -526,9 +554,20 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
     if (has_total)
       return emit(fmt::format("{} total = {}[0]; {}total = {}; }} {}[0] = total;", target.type, out, loop,
                               fold("total"), out));
-    if (element == "i" && !(is_masked && dtype == DType::C128)) emit("WEFT_INDEPENDENT");
     const std::string to = fmt::format("{}[{}]", out, element);
-    emit(fmt::format("{}{} = {}; }}", loop, to, fold(to)));
+    if (in_words && element == "i")
+      return emit(fmt::format("for_chosen({}, {}, {}, [&](i64 i) WEFT_INLINE_LAMBDA {{ {}{} = {}; }});", first, past, pointers[0],
+                              text, to, result));
+    const char* independent = element == "i" ? "WEFT_INDEPENDENT" : "";
+    if (side.empty()) {
+      emit(independent);
+      return emit(fmt::format("{}{} = {}; }}", loop, to, fold(to)));
+    }
+    emit(fmt::format("in_blocks({}, {}, [&](i64 low, i64 high) {{ bool near = false;", first, past));
+    emit(independent);
+    emit(fmt::format("for (i64 i = low; i < high; ++i) {{ {}{} {} = {}; }}", loads, side, to, holds));
+    emit("return near; }, [&](i64 low, i64 high) {");
+    emit(fmt::format("for (i64 i = low; i < high; ++i) {{ {}{} = {}; }} }});", text, to, result));
   };
   if (!condition.empty()) emit(fmt::format("if ({}) {{", condition));
   emit_row(unit, "i");

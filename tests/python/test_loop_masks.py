@@ -197,3 +197,46 @@ def test_complex_arrays():
 def test_special_complex_values():
     z, w = (part.ravel().copy() for part in np.broadcast_arrays(PAIRS, PAIRS[:, None]))
     check(complex_products, z, w, 5)
+
+
+def magnitudes(z, limit, n):
+    for _ in range(n):
+        below = np.abs(z) < limit
+        at_most = np.abs(z) <= limit
+        above = np.abs(z * 1) > limit
+        at_least = limit <= np.abs(z)
+    return below, at_most, above, at_least
+
+
+def test_magnitudes_near_a_limit():
+    turns = np.exp(2j * np.pi * np.arange(600) / 600)
+    for limit in (2.0, 0.3, 1e-3):
+        near = limit * turns * np.nextafter(1.0, np.array([0.0, 2.0, 1.0]))[:, None]
+        check(magnitudes, near, limit, 5)
+        check(magnitudes, near[:, ::-3], limit, 5)
+        check(magnitudes, near.T, np.float64(limit), 5)
+
+
+def test_magnitudes_and_limits_of_every_size():
+    with np.errstate(all="ignore"):
+        values = np.concatenate([PAIRS, PAIRS * 1e-150, PAIRS * 1e150])
+    for limit in (0.0, -1.0, np.inf, np.nan, 1e-200, 1e200, 1e300, 2.5, 5e-324):
+        check(magnitudes, values, limit, 5)
+
+
+def complex_updates(z, w, m, n):
+    for _ in range(n):
+        z[m] = z[m] * w[m] + 0.5
+        w[m] /= 1 + 1j
+        z[~m] = 2j
+    return z, w
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_complex_updates_by_runs_of_a_mask(rows):
+    z, w = numbers(rows, 83, dtype=np.complex128), numbers(rows, 83, dtype=np.complex128)
+    runs = np.repeat(RNG.random((rows, 11)) > 0.5, 8, axis=1)[:, :83].copy()
+    for m in (runs, RNG.random((rows, 83)) > 0.3, np.ones((rows, 83), bool), np.zeros((rows, 83), bool)):
+        check(complex_updates, z, w, m, 5)
+    check(complex_updates, z[:, ::-1], w[:, ::-1], runs[:, ::-1], 5)
+    check(complex_updates, z, w, np.full((rows, 83), 3, np.uint8).view(bool), 5)
