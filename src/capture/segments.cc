@@ -360,7 +360,7 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
                             .c_str());
         throw PythonError{};
       }
-      fall_back({code ? code->file() : "", code ? code->line(0) : 0, why});
+      fall_back({code ? code->file() : "", code ? code->code()->co_firstlineno : 0, why});
       root_code_ = code;
     }
     ++counters().eager_calls;
@@ -397,7 +397,7 @@ Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObje
   if (!is_plain && counters().captures != captures) return result;
   CallPace::Times& times = pace->times(args, num_args);
   if (times.add(is_plain, milliseconds_since(start) * 1e3))
-    fall_back({root_code_->file(), root_code_->line(0),
+    fall_back({root_code_->file(), root_code_->code()->co_firstlineno,
                fmt::format("much of it runs step by step, and a call takes Python {:.1f} us, not {:.1f}", times.plain_us,
                            times.compiled_us)});
   return result;
