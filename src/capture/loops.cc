@@ -372,9 +372,9 @@ Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant
     }
     const Frame& frame = state.frames.back();
     if (loop_end(*frame.code, frame.ip) < 0) continue;
-    // A loop that Python performs is not looked at again in each of its rounds.
+    // A loop that Python performs is not looked at again in each of its rounds, and never where it was not native before.
     const bool goes_round = state.frames.size() == depth && frame.ip < before;
-    if (goes_round && !was_native) continue;
+    if ((goes_round && !was_native) || !rejection(frame.code, frame.ip).empty()) continue;
     const LoopOutcome outcome = run(state, result, report);
     if (outcome == LoopOutcome::Returned) return result;
     was_native = outcome == LoopOutcome::Advanced;
