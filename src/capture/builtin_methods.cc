@@ -219,12 +219,16 @@ V iterator_method(Evaluator& ev, const V& it, const std::string& name, CallArgs&
     graph_break(fmt::format("a call of the method '{}' of an iterator", name));
   }
   if (element) return element;
-  std::vector<V> values;
-  if (it->returned && !ev.is_none(it->returned)) values.push_back(it->returned);
-  ev.raise(PyExc_StopIteration, std::move(values), "the end of an iterator");
+  raise_end_of(ev, it);
 }
 
 }  // namespace
+
+void raise_end_of(Evaluator& ev, const V& iterator) {
+  std::vector<V> values;
+  if (iterator->returned && !ev.is_none(iterator->returned)) values.push_back(iterator->returned);
+  ev.raise(PyExc_StopIteration, std::move(values), "the end of an iterator");
+}
 
 V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args) {
   if (self->kind == Kind::Set || (self->is_const() && PyFrozenSet_CheckExact(self->object.get()))) return set_method(ev, self, name, args);

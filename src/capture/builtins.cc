@@ -111,7 +111,7 @@ V builtin_next(Evaluator& ev, CallArgs& args) {
   V item = ev.next(args.args[0]);
   if (item) return item;
   if (args.args.size() == 2) return args.args[1];
-  ev.raise(PyExc_StopIteration, {}, "the end of an iterator");
+  raise_end_of(ev, it);
 }
 
 V builtin_tuple(Evaluator& ev, CallArgs& args) {

@@ -15,6 +15,9 @@ V fold_call(Evaluator& ev, PyObject* function, const CallArgs& args);
 // str(), repr() and ascii() of anything that is known, by the methods of classes written in Python.
 V text_of(Evaluator& ev, const char* function, const V& value);
 
+// The StopIteration at the end of an iterator, with what a generator returned.
+[[noreturn]] void raise_end_of(Evaluator& ev, const V& iterator);
+
 int find_key(Evaluator& ev, const V& dict, const V& key);
 V dict_key(Evaluator& ev, const V& key);
 void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value);

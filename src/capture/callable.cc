@@ -3,6 +3,7 @@
 
 #include "capture/array_operator.h"
 #include "capture/choices.h"
+#include "capture/classes.h"
 #include "capture/error_state.h"
 #include "capture/measured_call.h"
 #include "capture/numpy_api.h"
@@ -56,6 +57,7 @@ bool ensure_ready() {
   register_numpy_ufunc_methods();
   for (const char* module : {"weft._entered", "weft._entered_library"})
     if (!register_replacements(module)) return false;
+  register_copying();
   register_numpy_creation();
   register_numpy_sorting();
   register_numpy_making();

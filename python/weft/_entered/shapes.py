@@ -1,7 +1,5 @@
 """Shapes, joining and splitting."""
 
-import copy as _copy
-
 import numpy as np
 
 from ._core import axis_of, before, broadcast_shape, operator, plainly, product_of, replaces
@@ -348,14 +346,14 @@ def item(a, *index):
     return (a[index] if len(index) > 1 else a.reshape(-1)[index[0]]).item()
 
 
-@replaces("nd.__copy__", "copy.copy")
+@replaces("nd.__copy__")
 def copy(x):
-    return np.copy(x, order="K") if isinstance(x, np.ndarray) else plainly(_copy.copy, x)
+    return np.copy(x, order="K")
 
 
-@replaces("nd.__deepcopy__", "copy.deepcopy")
-def deepcopy(x, memo=None):
-    return np.copy(x, order="K") if isinstance(x, np.ndarray) else plainly(_copy.deepcopy, x)
+@replaces("nd.__deepcopy__")
+def deepcopy(x, memo):
+    return np.copy(x, order="K")
 
 
 @replaces("nd.to_device")

@@ -4,7 +4,7 @@ What they return stands for an object of another type, and is never given to the
 graph breaks before the call.
 """
 
-from . import calling, containers, iterators, ordering
+from . import calling, containers, copying, iterators, ordering
 from .calling import construct
 from .iterators import each_next
 
@@ -25,6 +25,8 @@ REPLACEMENTS = {
     "collections.OrderedDict": containers.OrderedDict,
     "collections.defaultdict": containers.DefaultDict,
     "collections.deque": containers.Deque,
+    "copy.copy": copying.copy,
+    "copy.deepcopy": copying.deepcopy,
     "functools.cache": calling.cached,
     "functools.cmp_to_key": ordering.cmp_to_key,
     "functools.lru_cache": calling.lru_cache,

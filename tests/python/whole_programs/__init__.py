@@ -3,6 +3,7 @@
 from . import (
     classes,
     containers,
+    copies,
     enums,
     errors,
     exceptions,
@@ -19,6 +20,7 @@ __all__ = [
     "PROGRAMS",
     "classes",
     "containers",
+    "copies",
     "enums",
     "errors",
     "exceptions",

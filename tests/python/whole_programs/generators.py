@@ -235,3 +235,24 @@ def op_getters(x):
         operator.methodcaller("sum", axis=0)(x),
         [operator.itemgetter(1, 0)((3, 4))],
     )
+
+
+def averages():
+    total, count = 0.0, 0
+    while True:
+        value = yield total / max(count, 1)
+        if value is None:
+            return total
+        total = total + value
+        count += 1
+
+
+@program(X)
+def sent_values(x):
+    means = averages()
+    next(means)
+    found = [means.send(row) for row in x]
+    try:
+        next(means)
+    except StopIteration as end:
+        return found, end.value
