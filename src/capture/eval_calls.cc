@@ -331,7 +331,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   if (replacement && history_.without_stand_ins) graph_break(fmt::format("a call of {}", callable_name(object)));
   if (replacement && PyType_Check(replacement)) return construct(pinned(replacement), std::move(args));
   if (replacement) {
-    enter(replacement, std::move(args));
+    enter_for(callable_name(object), replacement, std::move(args));
     return nullptr;
   }
   if (Py_TYPE(object) == &PyWrapperDescr_Type && !args.args.empty() && realize(args.args[0])->kind == Kind::Exception &&
@@ -366,7 +366,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   if (std::string_view(Py_TYPE(object)->tp_name) == "numpy._ArrayFunctionDispatcher") {
     Ref implementation = Ref::steal(PyObject_GetAttrString(object, "_implementation"));
     if (implementation && PyFunction_Check(implementation.get())) {
-      enter(implementation.get(), std::move(args));
+      enter_for(callable_name(object), implementation.get(), std::move(args));
       return nullptr;
     }
     PyErr_Clear();
@@ -390,7 +390,7 @@ V Evaluator::call_bound(const V& bound, CallArgs args) {
       } catch (const GraphBreak&) {
       }
     }
-    enter(replacement, std::move(args));
+    enter_for(fmt::format("the array method '{}'", bound->name), replacement, std::move(args));
     return nullptr;
   }
   if (self->kind == Kind::Tensor) return call_tensor_method(*this, self, bound->name, args);

@@ -66,6 +66,7 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
     if (frame.extra) frame.extra = unify(frame.extra);
     frames_.push_back(std::move(frame));
   }
+  num_given_frames_ = frames_.size();
 }
 
 std::shared_ptr<Variant> Evaluator::evaluate() {
@@ -104,8 +105,10 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       frames_.resize(depth + 1);
       frame().ip = at;
       if (unwind_to_handler(raised.exception)) continue;
+      is_planned = false;
       reason = "an exception that the function does not catch";
     }
+    if (!is_planned) leave_to_numpy(depth);
     frames_.resize(depth + 1);
     frame().ip = at;
     rewind(before);

@@ -102,6 +102,7 @@ bool Evaluator::unwind_to_handler(const V& exception, size_t lowest) {
     const int instruction = f + 1 == frames_.size() ? at.ip : at.ip - 1;
     const int offset = at.code->instructions[static_cast<size_t>(instruction)].offset;
     const Handler* handler = at.code->find_handler(offset);
+    if (!handler && at.stands_for_call) return false;  // NumPy raises its own
     if (!handler) continue;
     if (exception->kind == Kind::Exception && !exception->context && exception != handled_) {
       static const V before = make_value(Kind::Handled);

@@ -35,6 +35,8 @@ struct History {
   // True if the number is to be symbolic from now on.
   bool symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic);
   bool without_stand_ins = false;  // collections.deque, max and the like are performed by Python
+  // Calls (code, instruction) within which a graph has ended: NumPy performs them.
+  std::set<std::pair<const Code*, int>> numpys_calls;
   // Loop heads (code, instruction) whose iterations are segments of their own.
   std::set<std::pair<const Code*, int>> loop_heads;
 };
@@ -46,6 +48,7 @@ struct AbstractFrame {
   int ip = 0;
   OnReturn on_return = OnReturn::Push;
   V extra;
+  bool stands_for_call = false;  // entered in place of a function of NumPy's
 };
 
 struct CallArgs {
@@ -159,8 +162,12 @@ class Evaluator {
   // Enters a Python function. Breaks when the arguments cannot be bound.
   void enter(PyObject* function, CallArgs args, OnReturn on_return = OnReturn::Push, V extra = nullptr);
   void enter_made(const V& function, CallArgs args);
+  // Enters the source that stands for a function or method of NumPy's.
+  void enter_for(const std::string& callable, PyObject* source, CallArgs args);
 
  private:
+  // Captures the segment again, with the call as NumPy's, if it cannot go on within a source that stands for one.
+  void leave_to_numpy(size_t depth);
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
   bool execute_names(const Instruction& in);
@@ -251,6 +258,7 @@ class Evaluator {
   std::shared_ptr<Variant> variant_;
   ir::GraphTracer tracer_;
   std::vector<AbstractFrame> frames_;
+  size_t num_given_frames_ = 0;  // of the segment's start
   std::unordered_map<PyObject*, V> known_;  // outside objects with identity, by address
   std::vector<V> tracked_;                  // the same, in the order they were met
   std::vector<V> dirty_;

@@ -35,7 +35,19 @@ AxisOrder wanted_order(Evaluator& ev, const V& order, const V& array, const char
 bool is_laid_out(Evaluator& ev, const V& array, const V& order) {
   const std::string text = ev.is_none(order) ? "K" : ev.to_string(order, "order");
   if (text == "K" || text == "A") return true;
+  if (text != "C" && text != "F") graph_break("an unknown memory order");
   return is_contiguous(array->tensor, text == "F");
+}
+
+void check_device(Evaluator& ev, const V& device) {
+  if (device && !ev.is_none(device) && ev.to_string(device, "device") != "cpu") graph_break("another device");
+}
+
+// New arrays are laid out in C or Fortran order.
+AxisOrder order_of_new(Evaluator& ev, const V& order, const V& value) {
+  const std::string text = order && !ev.is_none(order) ? ev.to_string(order, "order") : "C";
+  if (text != "C" && text != "F") graph_break("an unknown memory order");
+  return wanted_order(ev, order, value, "C");
 }
 
 V astype(Evaluator& ev, CallArgs& args) {
@@ -87,6 +99,7 @@ V in_order(Evaluator& ev, const V& array, const V& order) {
 V asarray(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, dtype, order, *, device, copy");
   ev.realize(bound[0]);
+  check_device(ev, bound[3]);
   const bool copies = bound[4] && !ev.is_none(bound[4]);
   if (copies && !ev.truth(bound[4])) graph_break("asarray() with copy=False");
   V array = bound[0]->kind == Kind::Array && bound[0]->flavor == Flavor::NdArray
@@ -121,12 +134,13 @@ template <int kFill>  // 0, 1; 2: empty
 V filled(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "shape, dtype, order, *, device");
   const DType dtype = bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : DType::F64;
+  check_device(ev, bound[3]);
   const SymShape shape = to_shape(ev, bound[0], "a shape");
   for (Sym size : shape)
     if (size.hint() < 0) graph_break("a negative size");
   V value = array_value(
       ops::call1("full", {}, {{"shape", shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
-  return laid_out(value, wanted_order(ev, bound[2], value, "C"));
+  return laid_out(value, order_of_new(ev, bound[2], value));
 }
 
 // A number as the fill of a new array.
@@ -144,11 +158,12 @@ V fill_array(Evaluator& ev, const SymShape& shape, const V& value, std::optional
 
 V full(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "shape, fill_value, dtype, order, *, device");
+  check_device(ev, bound[4]);
   const SymShape shape = to_shape(ev, bound[0], "a shape");
   std::optional<DType> dtype;
   if (bound[2] && !ev.is_none(bound[2])) dtype = to_dtype(ev, bound[2], "dtype");
   V value = fill_array(ev, shape, bound[1], dtype);
-  return laid_out(value, wanted_order(ev, bound[3], value, "C"));
+  return laid_out(value, order_of_new(ev, bound[3], value));
 }
 
 // What the arrays like another have in common.
@@ -173,6 +188,7 @@ Like like(Evaluator& ev, const V& prototype, const V& order, const V& shape) {
 template <int kFill>
 V filled_like(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, dtype, order, subok, shape, *, device");
+  check_device(ev, bound[5]);
   const Like form = like(ev, bound[0], bound[2], bound[4]);
   const DType dtype =
       bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : form.tensor.dtype();
@@ -183,9 +199,11 @@ V filled_like(Evaluator& ev, CallArgs& args) {
 
 V full_like(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, fill_value, dtype, order, subok, shape, *, device");
+  check_device(ev, bound[6]);
   const Like form = like(ev, bound[0], bound[3], bound[5]);
   const DType dtype =
       bound[2] && !ev.is_none(bound[2]) ? to_dtype(ev, bound[2], "dtype") : form.tensor.dtype();
+  if (is_complex(as_tensor(ev, bound[1]).dtype()) && !is_complex(dtype)) graph_break("a cast that discards imaginary parts");
   V value = fill_array(ev, form.shape, bound[1], dtype);
   return laid_out(value, form.order);
 }
@@ -209,24 +227,28 @@ V laid_out_by(Evaluator& ev, CallArgs& args) {
 }
 
 V arange(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "start, stop, step, dtype");
-  Ref tuple = checked(PyList_New(0));
-  for (size_t i = 0; i < 3; ++i) {
-    if (!bound[i]) continue;
+  static constexpr const char* kNames[] = {"start", "stop", "step"};
+  std::vector<V> bound = bind_arguments(args, "start, stop, step, dtype, *, device");
+  if (!bound[0]) graph_break("arange() without a start");
+  check_device(ev, bound[4]);
+  Ref positional = checked(PyTuple_New(1)), keywords = checked(PyDict_New());
+  for (size_t i = 0; i < 4; ++i) {
+    if (!bound[i] || (i > 0 && ev.is_none(bound[i]))) continue;
     Ref object = ev.constant(bound[i]);
     if (!object && bound[i]->kind == Kind::SymInt) object = int_value(sym_specialize(bound[i]->sym))->object;
     if (!object) graph_break("arange() of computed numbers");
-    PyList_Append(tuple.get(), object.get());
+    if (i == 0)
+      PyTuple_SET_ITEM(positional.get(), 0, object.release());
+    else if (PyDict_SetItemString(keywords.get(), i == 3 ? "dtype" : kNames[i], object.get()) < 0)
+      throw PythonError{};
   }
   // A known sequence: as NumPy makes it.
   Ref numpy = checked(PyImport_ImportModule("numpy")),
       function = checked(PyObject_GetAttrString(numpy.get(), "arange"));
-  Ref made = checked(PyObject_Call(function.get(), checked(PyList_AsTuple(tuple.get())).get(), nullptr));
+  Ref made = checked(PyObject_Call(function.get(), positional.get(), keywords.get()));
   auto* np = reinterpret_cast<PyArrayObject*>(made.get());
   if (!dtype_of_descr(PyArray_DESCR(np))) graph_break("arange() of objects");
-  Tensor tensor = borrow_array(np).clone();
-  if (bound[3] && !ev.is_none(bound[3])) tensor = tensor.to(to_dtype(ev, bound[3], "dtype"));
-  return array_value(copy_tensor(tensor));
+  return array_value(copy_tensor(borrow_array(np).clone()));
 }
 
 template <DType kDType>

@@ -113,9 +113,17 @@ AxisOrder einsum_order(std::string equation, const std::vector<Tensor>& operands
   return without_axes(iteration_order(strides, num_labels), summed, num_labels, false);
 }
 
+bool is_order_of_contraction(Evaluator& ev, const V& optimize) {
+  const Ref object = ev.constant(optimize);
+  if (!object || PyBool_Check(object.get())) return static_cast<bool>(object);
+  const std::string name = PyUnicode_CheckExact(object.get()) ? utf8(object.get()) : "";
+  return name == "greedy" || name == "optimal";
+}
+
 V einsum(Evaluator& ev, CallArgs& args) {
   for (const auto& [key, value] : args.keywords) {
-    if (key == "optimize") continue;  // the order of contraction is weft's own
+    // The order of contraction is weft's own.
+    if (key == "optimize" && is_order_of_contraction(ev, value)) continue;
     graph_break(fmt::format("einsum() with {}=", key));
   }
   if (args.args.size() < 2) graph_break("einsum() without operands");
@@ -188,7 +196,6 @@ void register_numpy_linalg() {
                                                         {"einsum", einsum},
                                                         {"trace", trace<false>},
                                                         {"linalg.matrix_power", matrix_power},
-                                                        {"linalg.outer", outer},
                                                         {"linalg.trace", trace<true>},
                                                         {"linalg.tensordot", tensordot},
                                                         {"vecdot", vecdot}};

@@ -42,6 +42,18 @@ V constant_value(PyObject* object, const char* name) {
   return array_value(ops::call1("cast", {tensor}, {{"dtype", tensor.dtype()}}));
 }
 
+// The call's result; null where it raises, or NumPy would warn.
+Ref without_warnings(PyObject* function, PyObject* args, PyObject* keywords) {
+  Ref numpy = checked(PyImport_ImportModule("numpy")), errstate = checked(PyObject_GetAttrString(numpy.get(), "errstate")),
+      actions = checked(Py_BuildValue("{s:s,s:s,s:s}", "divide", "raise", "over", "raise", "invalid", "raise")),
+      no_args = checked(PyTuple_New(0)), state = checked(PyObject_Call(errstate.get(), no_args.get(), actions.get()));
+  checked(PyObject_CallMethod(state.get(), "__enter__", nullptr));
+  Ref result = Ref::steal(PyObject_Call(function, args, keywords));
+  if (!result) PyErr_Clear();
+  checked(PyObject_CallMethod(state.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+  return result;
+}
+
 // What the function gives for known arguments.
 V constant_of(Evaluator& ev, PyObject* function, const CallArgs& args, const char* name) {
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
@@ -51,11 +63,8 @@ V constant_of(Evaluator& ev, PyObject* function, const CallArgs& args, const cha
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), known(ev, value, name).get()) < 0)
       throw PythonError{};
-  Ref result = Ref::steal(PyObject_Call(function, positional.get(), keywords.get()));
-  if (!result) {
-    PyErr_Clear();  // raised again when the call is performed for real
-    graph_break(fmt::format("{}() raises", name));
-  }
+  const Ref result = without_warnings(function, positional.get(), keywords.get());
+  if (!result) graph_break(fmt::format("{}() raises or warns", name));  // again when the call is performed for real
   return constant_value(result.get(), name);
 }
 
@@ -165,6 +174,14 @@ V sized(Evaluator& ev, CallArgs& args) {
                    .is_planned = true};
 }
 
+// A function of NumPy's whose order of the elements is its own runs between two segments.
+V in_numpys_order(Evaluator& ev, CallArgs& args) {
+  const Ref function = args.args.empty() ? Ref() : ev.constant(args.args[0]);
+  throw GraphBreak{.reason = fmt::format("the order of what {} gives is NumPy's own",
+                               function ? callable_name(function.get()) : std::string("a function")),
+                   .is_planned = true};
+}
+
 }  // namespace
 
 void register_numpy_making() {
@@ -175,6 +192,7 @@ void register_numpy_making() {
   register_lowering("weft._entered.require", require);
   register_lowering("weft._entered.operator", operator_call);
   register_lowering("weft._entered.sized", sized);
+  register_lowering("weft._entered.in_numpys_order", in_numpys_order);
   register_lowering("weft._entered.folded", folded);
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "capture/concrete.h"
 #include "capture/enums.h"
@@ -368,10 +369,30 @@ void refuse_complex(Evaluator& ev, std::string_view op, const std::vector<V>& op
     if (is_complex(as_tensor(ev, operand).dtype())) graph_break(fmt::format("{}() of complex numbers", op));
 }
 
+// Whether the ufunc gives truth values: its loops are named by what they take, which dtype= does not tell.
+bool is_predicate(std::string_view op) {
+  static constexpr std::string_view kPredicates[] = {"isnan", "isinf",       "isfinite",    "signbit", "eq", "ne", "lt", "le",
+                                                     "gt",    "logical_and", "logical_or", "ge", "logical_xor", "logical_not"};
+  return std::find(std::begin(kPredicates), std::end(kPredicates), op) != std::end(kPredicates);
+}
+
+// Numbers of which NumPy warns, as what is computed while capturing cannot.
+bool is_finite(const Tensor& number) {
+  if (number.is_traced() || !is_floating(number.dtype())) return true;
+  return std::isfinite(number.item().to_double());
+}
+
 // An operand of another dtype: read as it lies there, it has no memory of its own.
 V cast_operand(Evaluator& ev, const V& operand, DType dtype) {
   const Tensor tensor = as_tensor(ev, operand);
   return array_value(with_strides_of(cast_to(tensor, dtype), tensor));
+}
+
+// What order="A" asks for: Fortran order if all arrays lie in it, and none in C order.
+bool are_all_fortran(const std::vector<V>& operands) {
+  return std::all_of(operands.begin(), operands.end(), [](const V& operand) {
+    return operand->kind != Kind::Array || operand->tensor.dim() < 2 || !order_if_fortran(operand->tensor).empty();
+  });
 }
 
 template <size_t kIndex>
@@ -407,7 +428,8 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   }
   if (operands.size() != num_operands) graph_break("a ufunc with another number of operands");
   bool any_array = false;
-  if (order != "K" && order != "C" && order != "F") graph_break("a ufunc with this order=");
+  if (dtype && is_predicate(op)) graph_break("a ufunc of truth values with dtype=");
+  if (order != "K" && order != "C" && order != "F" && order != "A") graph_break("a ufunc with this order=");
   check_casting(ev, casting, operands, dtype || out);
   for (V& operand : operands) {
     ev.realize(operand);
@@ -420,6 +442,7 @@ V ufunc(Evaluator& ev, CallArgs& args) {
     if (dtype) operand = cast_operand(ev, operand, to_dtype(ev, dtype, "dtype"));
   }
   refuse_complex(ev, op, operands);
+  if (order == "A") order = are_all_fortran(operands) ? "F" : "C";
   V result;
   const bool is_of_bools = any_array && as_tensor(ev, operands[0]).dtype() == DType::Bool;
   if (op == std::string_view("pow") && !is_of_bools)
@@ -428,6 +451,7 @@ V ufunc(Evaluator& ev, CallArgs& args) {
     // Python numbers only: as arrays of their default dtypes.
     for (V& operand : operands) operand = array_value(as_tensor(ev, operand));
     result = numpy_pointwise(ev, op, operands);
+    if (!is_finite(result->tensor)) graph_break("a ufunc of numbers that gives no finite one");
   } else {
     result = numpy_pointwise(ev, op, operands);
   }

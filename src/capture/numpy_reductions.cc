@@ -204,6 +204,7 @@ V variance(Evaluator& ev, CallArgs& args) {
   const DType dtype = r.dtype                        ? to_dtype(ev, r.dtype, "dtype")
                       : is_inexact(r.tensor.dtype()) ? r.tensor.dtype()
                                                      : DType::F64;
+  if (!is_inexact(dtype)) graph_break("a variance of this dtype");
   const int64_t ddof = given(ev, bound[4]) ? ev.to_int(bound[4], "ddof") : 0;
   const Sym count = r.count();
   if (sym_le(count, Sym(ddof))) graph_break("a variance of too few elements");

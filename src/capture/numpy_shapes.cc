@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 
 #include "capture/memory_order.h"
 #include "capture/numpy_api.h"
@@ -57,6 +58,14 @@ V transpose(Evaluator& ev, CallArgs& args) {
     if (static_cast<int64_t>(order.size()) != ndim) graph_break("axes that do not match the array");
   }
   return permute(array, order);
+}
+
+V swapaxes(Evaluator& ev, CallArgs& args);
+
+// The method has no keywords.
+V swapaxes_method(Evaluator& ev, CallArgs& args) {
+  if (!args.keywords.empty()) graph_break("swapaxes() with keywords");
+  return swapaxes(ev, args);
 }
 
 V swapaxes(Evaluator& ev, CallArgs& args) {
@@ -180,6 +189,7 @@ V expand_dims(Evaluator& ev, CallArgs& args) {
   const int64_t added = many ? static_cast<int64_t>(ev.elements(bound[1]).size()) : 1;
   const int64_t ndim = array->tensor.dim() + added;
   std::vector<int64_t> axes = to_axes(ev, bound[1], ndim, "expand_dims");
+  if (std::set(axes.begin(), axes.end()).size() != axes.size()) graph_break("an axis that is named twice");
   SymShape shape, from = ops::sym_shape(array->tensor);
   size_t next = 0;
   for (int64_t d = 0; d < ndim; ++d)
@@ -205,7 +215,7 @@ V squeeze(Evaluator& ev, CallArgs& args) {
 
 V where(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "condition, x, y");
-  if (!bound[1] || !bound[2]) graph_break("where() with one argument");
+  if (!bound[0] || !bound[1] || !bound[2]) graph_break("where() without its choices");
   Tensor condition = cast_to(as_tensor(ev, bound[0]), DType::Bool);
   V x = bound[1], y = bound[2];
   // The branches are promoted as operands of an addition are.
@@ -230,6 +240,7 @@ V where(Evaluator& ev, CallArgs& args) {
 V clip(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, a_min, a_max, out, *, min, max");
   const V low = bound[1] ? bound[1] : bound[4], high = bound[2] ? bound[2] : bound[5];
+  if ((bound[1] || bound[2]) && (bound[4] || bound[5])) graph_break("clip() with bounds given twice");
   if (bound[3] && !ev.is_none(bound[3])) graph_break("clip() with out=");
   if ((!low || ev.is_none(low)) && (!high || ev.is_none(high))) graph_break("clip() without bounds");
   V value = bound[0];
@@ -294,6 +305,8 @@ V fill(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, value");
   const V& array = array_argument(ev, bound[0]);
   if (array->flavor == Flavor::NumpyScalar) return none_value();  // NumPy fills a copy
+  if (!args.keywords.empty() || !bound[1] || as_tensor(ev, bound[1]).dim() > 0 || ev.realize(bound[1])->kind == Kind::List)
+    graph_break("fill() with what is no number");
   assign(ev, array, array->tensor, bound[1]);
   return none_value();
 }
@@ -371,7 +384,7 @@ void register_numpy_shapes() {
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("numpy.") + name).c_str(), lowering);
   const std::pair<const char*, Lowering> methods[] = {
-      {"transpose", transpose}, {"swapaxes", swapaxes}, {"reshape", reshape}, {"ravel", ravel<false>},
+      {"transpose", transpose}, {"swapaxes", swapaxes_method}, {"reshape", reshape}, {"ravel", ravel<false>},
       {"flatten", ravel<true>}, {"squeeze", squeeze},   {"clip", clip},           {"dot", dot},           {"item", item},       {"fill", fill}};
   for (const auto& [name, lowering] : methods) register_array_method(name, lowering);
 }

@@ -27,8 +27,17 @@ std::pair<Tensor, int64_t> along_axis(Evaluator& ev, const V& array, const V& ax
   return {x, ops::normalize_dim(op, axis ? ev.to_int(axis, "axis") : *otherwise, x.dim())};
 }
 
+// Every order of NumPy's gives the same sorted elements.
+void check_kind(Evaluator& ev, const V& kind, const V& stable) {
+  if (!given(ev, kind)) return;
+  const std::string text = ev.to_string(kind, "kind");
+  const bool is_known = text == "quicksort" || text == "heapsort" || text == "mergesort" || text == "stable";
+  if (!is_known || given(ev, stable)) graph_break("sort() with this kind=");
+}
+
 V sort(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, axis, kind, order, *, stable");
+  check_kind(ev, bound[2], bound[4]);
   if (given(ev, bound[3])) graph_break("sort() with order=");
   const auto [x, dim] = along_axis(ev, bound[0], bound[1], -1, "sort");
   const V result = array_value(ops::call1("sort_values", {x}, {{"dim", Sym(dim)}}));
@@ -38,6 +47,7 @@ V sort(Evaluator& ev, CallArgs& args) {
 // Only the stable order is the same in every implementation.
 V argsort(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, axis, kind, order, *, stable");
+  check_kind(ev, bound[2], bound[4]);
   const std::string kind = given(ev, bound[2]) ? ev.to_string(bound[2], "kind") : "";
   const bool stable = (given(ev, bound[4]) && ev.truth(bound[4])) || kind == "stable" || kind == "mergesort";
   if (!stable)

@@ -154,7 +154,7 @@ V numpy_ufunc_method(Evaluator& ev, PyObject* object, const std::string& method,
   }
   if (!replacement) graph_break(fmt::format("a call of numpy.{}.{}", ufunc, method));
   args.args.insert(args.args.begin(), const_value(Ref::borrow(object)));
-  ev.enter(replacement, std::move(args));
+  ev.enter_for(fmt::format("numpy.{}.{}", ufunc, method), replacement, std::move(args));
   return nullptr;
 }
 

@@ -227,6 +227,7 @@ Ref CompiledFunction::run(State state) {
       try {
         variant = capture(here, state, chosen);
       } catch (const CaptureAborted& aborted) {
+        if (aborted.captures_again) continue;
         if (aborted.by_stand_in && !std::exchange(here.history.without_stand_ins, true)) continue;
         fall_back(state.frames.back(), aborted.reason);
         here.given_up = true;

@@ -393,8 +393,8 @@ raised (for "under", too), NumPy performs that part instead, and all that follow
 """
 
 
-def page(rows=None):
-    """docs/WHAT_COMPILES.md, from survey()'s rows (outcomes as objects or dicts)."""
+def page(rows=None, keywords=""):
+    """docs/WHAT_COMPILES.md, from survey()'s rows (outcomes as objects or dicts) and what numpy_keywords.py says."""
     rows = [
         (title, name, status, [Outcome(**o) if isinstance(o, dict) else o for o in outcomes])
         for title, name, status, outcomes in (rows or survey())
@@ -430,7 +430,7 @@ def page(rows=None):
                 others.setdefault(status, []).append(f"`{name}`")
         for reason, names in others.items():
             text += f"\n{reason[0].upper()}{reason[1:]}: {', '.join(names)}.\n"
-    return text
+    return text + keywords
 
 
 def main():

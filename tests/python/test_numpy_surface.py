@@ -12,9 +12,13 @@ import pytest
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "WHAT_COMPILES.md"
 SCRIPT = """
 import json, sys
+import numpy_keywords
 import numpy_surface
 rows = [(t, n, s, [vars(o) for o in outcomes]) for t, n, s, outcomes in numpy_surface.survey()]
-print(json.dumps({"rows": rows, "page": numpy_surface.page(rows)}))
+calls = list(numpy_keywords.survey())
+problems = [f"{o.call.text or o.call.name + ' ' + o.call.keyword}: {o.status}: {o.detail}"
+            for o in calls if o.status not in ("same", "breaks")]
+print(json.dumps({"rows": rows, "page": numpy_surface.page(rows, numpy_keywords.page(calls)), "problems": problems}))
 """
 
 
@@ -26,6 +30,7 @@ def survey():
     env = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path),
+        "WEFT_INTERPRET": "1",
         "WEFT_TOOLCHAIN": "c++",
         "WEFT_CXX": "/nonexistent",
     }
@@ -60,6 +65,11 @@ def test_no_sample_differs_from_numpy(survey):
         if o["status"] not in ("compiled", "breaks")
     ]
     assert wrong == []
+
+
+@needs_numpy_2_4
+def test_every_keyword_of_every_callable_is_numpys(survey):
+    assert survey["problems"] == []
 
 
 def test_floating_point_errors_are_raised_where_the_state_says_so():

@@ -17,13 +17,15 @@ from ._core import (
 
 @replaces("numpy.astype")
 def astype(x, dtype, /, *, copy=True, device=None):
+    if device not in (None, "cpu"):
+        return plainly(np.astype, x, dtype, copy=copy, device=device)
     return x.astype(dtype, copy=copy)
 
 
 @replaces("numpy.linspace")
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     first, last = np.asarray(start), np.asarray(stop)
-    usual = not retstep and axis == 0 and device is None and first.ndim == 0 and last.ndim == 0
+    usual = not retstep and axis == 0 and device in (None, "cpu") and first.ndim == 0 and last.ndim == 0
     for bound in (first, last):
         usual = usual and bound.dtype.kind in "iuf" and bound.dtype not in (np.float16, np.float32)
     if not usual or not isinstance(num, int) or num < 2 or dtype is not None:
@@ -49,6 +51,8 @@ def diagflat(v, k=0):
 
 @replaces("numpy.diag_indices_from")
 def diag_indices_from(arr):
+    if arr.ndim < 2 or any([size != arr.shape[0] for size in arr.shape]):
+        return plainly(np.diag_indices_from, arr)
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 
@@ -131,6 +135,8 @@ def choose(a, choices, out=None, mode="raise"):
         a = a % len(choices)
     elif mode == "clip":
         a = np.clip(a, 0, len(choices) - 1)
+    elif mode != "raise":
+        return plainly(np.choose, a, choices, out, mode)
     else:
         a = require(a, (a >= 0) & (a < len(choices)))
     given, choices = choices, [np.asarray(choice) for choice in choices]
@@ -146,7 +152,7 @@ def choose(a, choices, out=None, mode="raise"):
 
 
 @replaces("nd.choose")
-def choose_method(a, choices, out=None, mode="raise"):
+def choose_method(a, choices, /, out=None, mode="raise"):
     return np.choose(a, choices, out, mode)
 
 
@@ -249,6 +255,8 @@ def put(a, ind, v, mode="raise"):
         ind = ind % a.size
     elif mode == "clip":
         ind = np.clip(ind, 0, a.size - 1)
+    elif mode != "raise":
+        return plainly(np.put, a, ind, v, mode)
     else:
         ind = require(ind, (ind >= -a.size) & (ind < a.size))
         ind = np.where(ind < 0, ind + a.size, ind)
@@ -335,6 +343,7 @@ def delete(arr, obj, axis=None):
     size, lead = arr.shape[axis], before(axis)
     if isinstance(obj, np.ndarray) and obj.dtype == np.bool_ and obj.shape == (size,):
         return arr[lead + (~obj,)]
+    listed = isinstance(obj, list | tuple)
     if isinstance(obj, slice):
         obj = list(range(size)[obj])
     elif isinstance(obj, int) and not isinstance(obj, bool) and -size <= obj < size:
@@ -344,6 +353,9 @@ def delete(arr, obj, axis=None):
         usual = usual and isinstance(one, int) and not isinstance(one, bool) and -size <= one < size
     if not usual:
         return plainly(np.delete, arr, obj, axis)
+    if listed and len(obj) > 1:
+        gone = [one % size for one in obj]
+        return arr[lead + ([one for one in range(size) if one not in gone],)]
     gone, parts, start = sorted([one % size for one in obj]), [], 0
     for one in gone + [size]:
         if one > start:
@@ -387,9 +399,13 @@ def insert(arr, obj, values, axis=None):
     return laid_out_like(np.concatenate(parts, axis=axis), arr, "A")
 
 
+def _unusual_bits(a, axis, bitorder):
+    return bitorder not in ("big", "little") or (axis is not None and axis_of(axis, a.ndim) is None)
+
+
 @replaces("numpy.unpackbits")
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):
-    if a.dtype != np.uint8 or count is not None:
+    if a.dtype != np.uint8 or count is not None or _unusual_bits(a, axis, bitorder):
         return plainly(np.unpackbits, a, axis, count, bitorder)
     if axis is None:
         a, axis = np.ravel(a), 0
@@ -402,6 +418,8 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
 @replaces("numpy.packbits")
 def packbits(a, /, axis=None, bitorder="big"):
     a = np.asarray(a)
+    if _unusual_bits(a, axis, bitorder):
+        return plainly(np.packbits, a, axis, bitorder)
     if axis is None:
         a, axis = np.ravel(a), 0
     axis, size = axis % a.ndim, a.shape[axis % a.ndim]

@@ -199,7 +199,7 @@ def fft2(a, s=None, axes=(-2, -1), norm=None, out=None):
 
 @replaces("numpy.fft.ifft2")
 def ifft2(a, s=None, axes=(-2, -1), norm=None, out=None):
-    return _several(np.fft.ifft2, _inverse, a, s, axes, norm, out)
+    return _several(np.fft.ifft2, _inverse, a, s, axes, norm, None)  # NumPy does not write to out
 
 
 def _several_real(function, a, s, axes, norm, out):
@@ -242,7 +242,7 @@ def irfftn(a, s=None, axes=None, norm=None, out=None):
 
 @replaces("numpy.fft.irfft2")
 def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
-    return _several_to_real(np.fft.irfft2, a, s, axes, norm, out)
+    return _several_to_real(np.fft.irfft2, a, s, axes, norm, None)  # NumPy does not write to out
 
 
 def _shift_axes(x, axes):
@@ -253,6 +253,8 @@ def _shift_axes(x, axes):
 
 def _shifted(function, x, axes, sign):
     array = np.asarray(x)
+    if not isinstance(x, np.ndarray):
+        return plainly(function, x, axes)
     places = _shift_axes(array, axes)
     for axis in places:
         if not isinstance(axis, int) or not -array.ndim <= axis < array.ndim:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import complex_of, is_number, laid_out_by, operator, plainly, replaces
+from ._core import complex_of, is_number, laid_out_by, operator, plainly, replaces, require
 
 WINDOW_TAPS = 256  # beside this many taps NumPy's sums of products are as fast
 
@@ -23,10 +23,13 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         or xp.ndim != 1
         or xp.shape != fp.shape
         or xp.shape[0] < 2
+        or not (left is None or is_number(left))
+        or not (right is None or is_number(right))
     ):
         return plainly(np.interp, x, xp, fp, left, right, period)
     x, xp, fp = x.astype(np.float64), xp.astype(np.float64), fp.astype(np.float64)
     size = xp.shape[0]
+    xp = require(xp, xp[1:] >= xp[:-1])  # NumPy gives something for other positions, too
     place = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, size - 2)
     x0, x1, y0, y1 = xp[place], xp[place + 1], fp[place], fp[place + 1]
     slope = (y1 - y0) / (x1 - x0)

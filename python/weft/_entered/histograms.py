@@ -6,11 +6,13 @@ from ._core import plainly, product_of, replaces, require
 
 
 def _even_edges(a, bins, limits):
-    """bins + 1 edges between the limits, or the extremes of the elements."""
+    """bins + 1 edges between the limits, or the extremes of the elements; None for limits the wrong way round."""
     if limits is None:
         first, last = np.min(a), np.max(a)
         first = require(first, np.isfinite(first) & np.isfinite(last))
     else:
+        if limits[0] > limits[1]:
+            return None
         first, last = np.float64(limits[0]), np.float64(limits[1])
     alone = first == last
     return np.linspace(np.where(alone, first - 0.5, first), np.where(alone, last + 0.5, last), bins + 1)
@@ -30,9 +32,9 @@ def _count_between(a, edges, weights):
 @replaces("numpy.histogram_bin_edges")
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     a = np.ravel(a)
-    if not isinstance(bins, int) or bins < 1 or a.dtype.char not in "dlqi" or a.size == 0:
-        return plainly(np.histogram_bin_edges, a, bins, range, weights)
-    return _even_edges(a, bins, range)
+    usual = isinstance(bins, int) and bins >= 1 and a.dtype.char in "dlqi" and a.size > 0 and weights is None
+    edges = _even_edges(a, bins, range) if usual else None
+    return plainly(np.histogram_bin_edges, a, bins, range, weights) if edges is None else edges
 
 
 @replaces("numpy.histogram")
@@ -46,6 +48,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
         return plainly(np.histogram, a, bins, range, density, weights)
     if isinstance(bins, int):
         edges = _even_edges(a, bins, range)
+        if edges is None:
+            return plainly(np.histogram, a, bins, range, density, weights)
     else:
         edges = np.asarray(bins)
         if edges.ndim != 1 or edges.shape[0] < 2:

@@ -364,6 +364,7 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
         or x.dtype.char not in "fdFD"
         or x.size == 0
         or (rcond is not None and rtol is not np._NoValue)
+        or isinstance(rcond, list | tuple)
     ):
         return plainly(np.linalg.pinv, a, rcond, hermitian, rtol=rtol)
     if rcond is None:

@@ -9,9 +9,9 @@ from ._core import axis_of, before, is_number, laid_out_by, plainly, product_of,
 
 @replaces("nd.sort")
 def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None):
-    if order is not None:
+    if order is not None or axis is None:
         return plainly(np.ndarray.sort, a, axis, kind, order)
-    a[...] = np.sort(a, axis=axis)
+    a[...] = np.sort(a, axis=axis, kind=kind, stable=stable)
 
 
 @replaces("numpy.sort_complex")
@@ -41,7 +41,10 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
 def searchsorted(a, v, side="left", sorter=None):
     if sorter is None:
         return plainly(np.searchsorted, a, v, side)
-    return np.searchsorted(np.asarray(a)[sorter], v, side)
+    a, order = np.asarray(a), np.asarray(sorter)
+    if a.ndim != 1 or order.shape != a.shape or order.dtype.kind not in "iu":
+        return plainly(np.searchsorted, a, v, side, sorter)
+    return np.searchsorted(a[order], v, side)
 
 
 @replaces("numpy.digitize")
@@ -72,7 +75,7 @@ def lexsort(keys, axis=-1):
 @replaces("numpy.isin")
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     element, tests = np.asarray(element), np.ravel(test_elements)
-    if tests.size == 0 or element.dtype.kind == "c" or tests.dtype.kind == "c":
+    if kind not in (None, "sort", "table") or tests.size == 0 or element.dtype.kind == "c" or tests.dtype.kind == "c":
         return plainly(np.isin, element, tests, assume_unique, invert)
     ordered = np.sort(tests)
     places = np.minimum(np.searchsorted(ordered, element), tests.size - 1)
@@ -137,6 +140,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0), axis=-1)
     high = np.take_along_axis(ordered, np.minimum(count // 2, moved.shape[-1] - 1), axis=-1)
     middle = np.where(count % 2 == 1, low, (low + high) / 2)[..., 0][()]
+    middle = require(middle, count > 0)  # NumPy warns of slices of nothing
     return _kept(laid_out_by(middle, moved[..., 0]) if middle.ndim > 1 else middle, a, axis, keepdims)
 
 
@@ -229,7 +233,7 @@ def _quantiles(function, a, q, axis, out, method, keepdims, scale):
 def quantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    if weights is not None:
+    if weights is not None or overwrite_input:
         return plainly(np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     return _quantiles(np.quantile, a, q, axis, out, method, keepdims, 1)
 
@@ -238,7 +242,7 @@ def quantile(
 def percentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    if weights is not None:
+    if weights is not None or overwrite_input:
         return plainly(np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     return _quantiles(np.percentile, a, q, axis, out, method, keepdims, 100)
 
@@ -263,7 +267,7 @@ def _nan_quantiles(function, a, q, axis, out, method, keepdims, scale):
         below = np.floor(place)
         low = np.take_along_axis(ordered, below.astype(np.int64), axis=-1)
         high = np.take_along_axis(ordered, np.minimum(below.astype(np.int64) + 1, last), axis=-1)
-        weight, step = place - below, high - low
+        weight, step = place - below, require(high, count > 0) - low
         value = np.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)[..., 0][()]
         results.append(_kept(value, a, axis, keepdims))
     return np.moveaxis(np.stack(results, axis=-1), -1, 0) if listed else results[0]
@@ -273,7 +277,7 @@ def _nan_quantiles(function, a, q, axis, out, method, keepdims, scale):
 def nanquantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    if weights is not None:
+    if weights is not None or overwrite_input:
         return plainly(np.nanquantile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     return _nan_quantiles(np.nanquantile, a, q, axis, out, method, keepdims, 1)
 
@@ -282,6 +286,6 @@ def nanquantile(
 def nanpercentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    if weights is not None:
+    if weights is not None or overwrite_input:
         return plainly(np.nanpercentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     return _nan_quantiles(np.nanpercentile, a, q, axis, out, method, keepdims, 100)

@@ -29,7 +29,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         mean = np.multiply(a, weights, dtype=dtype).sum(axis=axis, keepdims=keepdims) / scale
     if not returned:
         return mean
-    return mean, np.broadcast_to(scale, np.shape(mean)).copy()
+    return mean, scale if np.shape(scale) == np.shape(mean) else np.broadcast_to(scale, np.shape(mean)).copy()
 
 
 def _where_count(a, axis, where, keepdims):
@@ -172,7 +172,7 @@ def _nan_variance(a, axis, dtype, out, ddof, keepdims, where):
     offset = np.where(missing, 0, a - center)
     total = np.sum(offset * offset, axis=axis, keepdims=keepdims)
     freedom = np.sum(~missing, axis=axis, keepdims=keepdims) - ddof
-    return np.where(freedom > 0, (total / freedom).astype(a.dtype), np.full((), np.nan, a.dtype))[()]
+    return (total / require(freedom, freedom > 0)).astype(a.dtype)  # NumPy warns of slices of too few elements
 
 
 @replaces("numpy.nanvar")
@@ -204,7 +204,7 @@ def nanmax(a, axis=None, out=None, keepdims=False):
         return np.max(a, axis=axis, keepdims=keepdims)
     missing = np.isnan(a)
     largest = np.where(missing, -np.inf, a).max(axis=axis, keepdims=keepdims)
-    return np.where(missing.all(axis=axis, keepdims=keepdims), np.nan, largest)[()]
+    return require(largest, ~missing.all(axis=axis, keepdims=keepdims))  # NumPy warns of slices of nothing
 
 
 @replaces("numpy.nanmin")
@@ -216,7 +216,7 @@ def nanmin(a, axis=None, out=None, keepdims=False):
         return np.min(a, axis=axis, keepdims=keepdims)
     missing = np.isnan(a)
     smallest = np.where(missing, np.inf, a).min(axis=axis, keepdims=keepdims)
-    return np.where(missing.all(axis=axis, keepdims=keepdims), np.nan, smallest)[()]
+    return require(smallest, ~missing.all(axis=axis, keepdims=keepdims))
 
 
 def _nan_position(function, a, axis, out, keepdims, filler):
@@ -292,7 +292,8 @@ def cumprod(a, axis=None, dtype=None, out=None):
 @replaces("numpy.dot", "nd.dot")
 def dot(a, b, out=None):
     if out is not None:
-        return _into(out, np.dot(a, b), np.dot, (a, b))
+        result = _into(out, np.dot(a, b), np.dot, (a, b))
+        return result[()] if result.ndim == 0 else result
     a, b = np.asarray(a), np.asarray(b)
     if a.ndim < 1 or b.ndim < 3:
         return plainly(np.dot, a, b)
@@ -387,7 +388,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     m = np.asarray(m)
     if (
-        fweights is not None
+        not isinstance(ddof, int | None)
+        or fweights is not None
         or aweights is not None
         or dtype is not None
         or m.ndim > 2

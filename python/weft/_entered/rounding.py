@@ -55,18 +55,20 @@ def ldexp(x1, x2, /, out=None, **kwargs):
 
 def _pair_out(function, x, out, results):
     """Two results, or the two arrays that take them."""
-    if out is None:
+    if out == ():
         return results
+    if not isinstance(out, tuple) or len(out) != 2:
+        return plainly(function, *x, out=out)
     for target, result in zip(out, results):
         if target is None or target.dtype != result.dtype or target.shape != result.shape:
             return plainly(function, *x, out=out)
     for target, result in zip(out, results):
         target[...] = result
-    return out
+    return out[0], out[1]
 
 
 @replaces("numpy.frexp")
-def frexp(x, /, out=None, **kwargs):
+def frexp(x, /, *, out=(), **kwargs):
     array = np.asarray(x)
     if kwargs or array.dtype.kind not in "fiub":
         return plainly(np.frexp, x, out=out, **kwargs)
@@ -86,7 +88,7 @@ def frexp(x, /, out=None, **kwargs):
 
 
 @replaces("numpy.modf")
-def modf(x, /, out=None, **kwargs):
+def modf(x, /, *, out=(), **kwargs):
     array = np.asarray(x)
     if kwargs or array.dtype.kind not in "fiub":
         return plainly(np.modf, x, out=out, **kwargs)
@@ -100,7 +102,7 @@ def modf(x, /, out=None, **kwargs):
 
 
 @replaces("numpy.divmod")
-def divmod(x1, x2, /, out=None, **kwargs):
+def divmod(x1, x2, /, *, out=(), **kwargs):
     if kwargs:
         return plainly(np.divmod, x1, x2, out=out, **kwargs)
     return _pair_out(np.divmod, (x1, x2), out, (np.floor_divide(x1, x2), np.remainder(x1, x2)))
@@ -170,6 +172,8 @@ def reciprocal(x, /, *out, **kwargs):
         return plainly(np.reciprocal, x, *out, **kwargs)
     one = np.ones((), array.dtype)
     array = require(array, array != 0)
+    if array.dtype.kind == "u":
+        return np.where(array == 1, one, one - one)[()]
     return (np.where(array == 1, one, one - one) - np.where(array == -one, one, one - one))[()]
 
 

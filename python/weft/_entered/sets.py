@@ -131,7 +131,7 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 
 
 @replaces("numpy.unique_values")
-def unique_values(x):
+def unique_values(x, /):
     """Sorted, which NumPy leaves open."""
     x = np.asarray(x)
     return np.unique(x) if x.dtype.kind in "biu" else plainly(np.unique_values, x)
@@ -146,15 +146,15 @@ def _unique(plain, result, x, **wanted):
 
 
 @replaces("numpy.unique_counts")
-def unique_counts(x):
+def unique_counts(x, /):
     return _unique(np.unique_counts, _UniqueCounts, x, return_counts=True)
 
 
 @replaces("numpy.unique_inverse")
-def unique_inverse(x):
+def unique_inverse(x, /):
     return _unique(np.unique_inverse, _UniqueInverse, x, return_inverse=True)
 
 
 @replaces("numpy.unique_all")
-def unique_all(x):
+def unique_all(x, /):
     return _unique(np.unique_all, _UniqueAll, x, return_index=True, return_inverse=True, return_counts=True)

@@ -215,6 +215,12 @@ def broadcast_view(array, shape):
     return np.broadcast_to(array, shape).copy()
 
 
+@replaces("numpy.row_stack")
+def row_stack(tup, *, dtype=None, casting="same_kind"):
+    """Deprecated: NumPy warns at each call."""
+    return plainly(np.row_stack, tup, dtype=dtype, casting=casting)
+
+
 @replaces("numpy.atleast_1d")
 def atleast_1d(*arys):
     if len(arys) == 1:

@@ -86,14 +86,15 @@ def _reduced(ufunc, array, axis, dtype, initial, where):
         ufunc = np.maximum if ufunc is np.fmax else np.minimum
     array = array if dtype is None else array.astype(dtype)
     result = _type_of(ufunc, array.dtype, array.dtype)
-    if result != array.dtype and result.kind not in "fc":
+    if result != array.dtype and (result.kind not in "fc" or dtype is not None):
         return None
     array = array.astype(result, copy=False)
     many = len(axes) > 1 and ufunc.identity is None and ufunc not in (np.maximum, np.minimum, np.fmax, np.fmin)
     front = _in_front(array, axes)
     size = front.shape[0]
     if where is not True:
-        filler = ufunc.identity if initial is np._NoValue or ufunc.identity is not None else initial
+        is_extreme = ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)
+        filler = initial if is_extreme and initial is not np._NoValue else ufunc.identity
         if filler is None or not is_number(filler):
             return None
         where = _in_front(np.broadcast_to(where, array.shape), axes)

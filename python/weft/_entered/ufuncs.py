@@ -49,7 +49,7 @@ def iscomplex(x):
 
 @replaces("numpy.isreal")
 def isreal(x):
-    return np.asarray(x).imag == 0
+    return np.imag(x) == 0
 
 
 @replaces("numpy.real_if_close")
@@ -185,7 +185,8 @@ def vecmat(x1, x2, /):
     x1, x2 = np.asarray(x1), np.asarray(x2)
     if x1.ndim < 1 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-2]:
         return plainly(np.vecmat, x1, x2)
-    return np.matmul(np.conjugate(x1)[..., None, :], x2)[..., 0, :]
+    x1 = np.conjugate(x1) if x1.dtype.kind == "c" else x1
+    return np.matmul(x1[..., None, :], x2)[..., 0, :]
 
 
 @replaces("numpy.unwrap")
