@@ -274,7 +274,8 @@ std::string buffer_name(const ir::Value& value, const std::vector<Buffer>& taken
   std::string base;
   for (char c : value.name) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = is_output ? "out" : "in";
-  if (base.starts_with("WEFT_")) base = "_" + base;  // may be a macro
+  // May be a macro, or is with any number behind it one of the kernel's own.
+  if (base.starts_with("WEFT_") || is_of_loop(base + "0")) base = "_" + base;
   auto free = [&](const std::string& name) {
     return !is_reserved(name) && !is_in_prelude(name) &&
            std::none_of(taken.begin(), taken.end(), [&](const Buffer& b) { return b.name == name; });

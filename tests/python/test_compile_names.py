@@ -5,7 +5,7 @@ import pytest
 
 import weft
 
-NAMES = "i32 i64 f64 bf16 vec lanes maximum select sum_of_elements fuel alignas namespace nullptr _a π WEFT_INLINE".split()
+NAMES = "i32 i64 f64 bf16 vec lanes maximum select sum_of_elements fuel alignas namespace nullptr _a π WEFT_INLINE r i8 turn".split()
 PROGRAM = """
 def root(NAME):
     return np.sqrt(NAME * 2 + 1)
