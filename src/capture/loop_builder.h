@@ -382,7 +382,7 @@ class LoopBuilder {
 
   LoopValue made_array(const std::string& name, const std::vector<LoopValue>& args);
   LoopValue array_of_numbers(const LoopValue& list);
-  LoopValue outer_product(const LoopValue& a, const LoopValue& b);
+  LoopValue outer(const std::string& ufunc, const LoopValue& a, const LoopValue& b);
 
   // ---- lists (loop_lists.cc) ----
   void store_in_list(const LoopValue& list, const LoopValue& key, const LoopValue& value);
@@ -473,6 +473,7 @@ std::string complex_element(const scalar::ExprNode& node, const std::vector<std:
 
 std::string as_word(const LoopValue& leaf);  // in the words of an exit
 
+bool is_ufunc(PyObject* object);
 // The last part of the callable's name.
 std::string plain_name(PyObject* callable);
 // numpy.zeros and the like.

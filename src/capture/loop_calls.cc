@@ -12,6 +12,8 @@
 
 namespace weft::capture {
 
+bool is_ufunc(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "numpy.ufunc"; }
+
 namespace {
 
 struct MathFunction {
@@ -82,8 +84,6 @@ std::string substitute(std::string text, const std::string& x, const std::string
   }
   return result;
 }
-
-bool is_ufunc(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "numpy.ufunc"; }
 
 std::optional<DType> scalar_type(PyObject* object) {
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;

@@ -252,12 +252,13 @@ LoopValue LoopBuilder::array_of_numbers(const LoopValue& list) {
   return result;
 }
 
-LoopValue LoopBuilder::outer_product(const LoopValue& a, const LoopValue& b) {
-  if (num_dims(a) != 1 || num_dims(b) != 1) throw LoopUnsupported{"numpy.outer of these"};
+LoopValue LoopBuilder::outer(const std::string& ufunc, const LoopValue& a, const LoopValue& b) {
+  if (!is_arraylike(a) || !is_arraylike(b) || num_dims(a) != 1 || num_dims(b) != 1)
+    throw LoopUnsupported{"an outer product of these"};
   const LoopValue x = as_view(materialized(a)), y = as_view(materialized(b));
   parts_.insert(parts_.end(), {x, y});
   const LoopValue one = loop_known_int(1), none = loop_int("0L");
-  return pending("multiply",
+  return pending(ufunc,
                  {loop_view(x.dtype, x.index, x.items[0].expr, {x.size(0), one}, {x.stride(0), none}),
                   loop_view(y.dtype, y.index, y.items[0].expr, {one, y.size(0)}, {none, y.stride(0)})});
 }
@@ -272,8 +273,9 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
     return push(fold(name, args[0])), true;
   if (!args.empty() && is_fold(name) && is_arraylike(args[0]))
     return push(reduction(name, args, nullptr)), true;
-  if (args.size() == 2 && name == "outer" && is_arraylike(args[0]) && is_arraylike(args[1]))
-    return push(outer_product(args[0], args[1])), true;
+  if (args.size() == 2 && name == "outer") return push(outer("multiply", args[0], args[1])), true;
+  if (args.size() == 3 && name == "outer" && args[0].kind == LoopKind::Const)
+    return push(outer(plain_name(args[0].object), args[1], args[2])), true;
   if (args.size() == 1 && name == "array" && args[0].kind == LoopKind::List)
     return push(array_of_numbers(args[0])), true;
   if (one && name == "norm" && num_dims(args[0]) == 1 && is_floating(args[0].dtype)) {

@@ -258,7 +258,9 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       const bool appends =
           owner.kind == LoopKind::Appended && utf8(frame().code->names[slot].get()) == "append";
       const bool conjugates = owner.is_complex() && utf8(frame().code->names[slot].get()) == "conjugate";
-      if (is_arraylike(owner) || appends || conjugates) {
+      const bool is_outer = owner.kind == LoopKind::Const && is_ufunc(owner.object) &&
+                            utf8(frame().code->names[slot].get()) == "outer";
+      if (is_arraylike(owner) || appends || conjugates || is_outer) {
         LoopValue method;
         method.kind = LoopKind::Method;
         method.object = frame().code->names[slot].get();

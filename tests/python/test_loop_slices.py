@@ -367,3 +367,17 @@ def test_few_rounds(n):
         if program in (folds, many_dimensions) and n < 3:
             continue
         check_equal(weft.compile(program)(*mine), program(*theirs))
+
+
+def outer_results(a, b, n):
+    for k in range(n):
+        c = np.multiply.outer(a, b[k:]) + np.less.outer(a, b[k:])
+        d = np.outer(a, b[k:]) - np.maximum.outer(a, b[k:])
+    return c, d
+
+
+def test_outer_of_ufuncs_is_native():
+    arguments = np.linspace(-1, 2, 7), np.linspace(2, -3, 30), 20
+    for got, expected in zip(weft.compile(outer_results)(*arguments), outer_results(*arguments)):
+        np.testing.assert_array_equal(got, expected, strict=True)
+    assert not weft.compiler.explain(outer_results)(*arguments).breaks
