@@ -49,28 +49,55 @@ int type_number(DType dtype) {
   return -1;
 }
 
+namespace {
+
+// Tensors that were over arrays, without memory now: the next calls' are made of them. Guarded by the GIL.
+std::vector<Tensor>& spare_tensors() {
+  static auto& spare = *new std::vector<Tensor>;
+  return spare;
+}
+
+Tensor spare_tensor() {
+  std::vector<Tensor>& spare = spare_tensors();
+  if (spare.empty()) return Tensor(std::make_shared<TensorImpl>());
+  Tensor tensor = std::move(spare.back());
+  spare.pop_back();
+  return tensor;
+}
+
+}  // namespace
+
+void give_back_borrowed(Tensor tensor) {
+  constexpr size_t kMost = 32;
+  if (tensor.impl().use_count() > 1 || spare_tensors().size() >= kMost) return;
+  tensor.impl()->storage.reset();
+  spare_tensors().push_back(std::move(tensor));
+}
+
 Tensor borrow_array(PyArrayObject* array) {
   const int ndim = PyArray_NDIM(array);
   const auto itemsize = static_cast<int64_t>(PyArray_ITEMSIZE(array));
-  const DType dtype = *dtype_of_descr(PyArray_DESCR(array));
-  Shape shape(static_cast<size_t>(ndim));
-  Strides strides(static_cast<size_t>(ndim));
+  Tensor tensor = spare_tensor();
+  TensorImpl& impl = *tensor.impl();
+  impl.dtype = *dtype_of_descr(PyArray_DESCR(array));
+  impl.shape.resize(static_cast<size_t>(ndim));
+  impl.strides.resize(static_cast<size_t>(ndim));
   int64_t low = 0, high = itemsize;  // extent in bytes around the first element
   bool empty = false;
   for (int d = 0; d < ndim; ++d) {
     const auto size = static_cast<int64_t>(PyArray_DIM(array, d)),
                stride = static_cast<int64_t>(PyArray_STRIDE(array, d));
-    shape[static_cast<size_t>(d)] = size;
-    strides[static_cast<size_t>(d)] = stride / itemsize;
+    impl.shape[static_cast<size_t>(d)] = size;
+    impl.strides[static_cast<size_t>(d)] = stride / itemsize;
     if (size == 0)
       empty = true;
     else
       (stride < 0 ? low : high) += (size - 1) * stride;
   }
   if (empty) low = high = 0;
-  auto storage = Storage::wrap(PyArray_BYTES(array) + low, static_cast<size_t>(high - low), nullptr,
-                               !PyArray_ISWRITEABLE(array));
-  return Tensor(std::move(storage), dtype, std::move(shape), std::move(strides), -low / itemsize);
+  impl.offset = -low / itemsize;
+  impl.storage = Storage::wrap(PyArray_BYTES(array) + low, static_cast<size_t>(high - low), nullptr, !PyArray_ISWRITEABLE(array));
+  return tensor;
 }
 
 namespace {

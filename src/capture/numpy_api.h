@@ -24,6 +24,8 @@ std::optional<DType> dtype_of_descr(PyArray_Descr* descr);  // native byte order
 int type_number(DType dtype);                               // NPY_*; -1 where NumPy has no such type
 // A tensor over the array's memory; the caller keeps the array alive while the tensor is used.
 Tensor borrow_array(PyArrayObject* array);
+// A tensor of borrow_array that the caller needs no longer.
+void give_back_borrowed(Tensor tensor);
 // A new array over the tensor's memory, or a copy when it is small; `base`: the array it is a view of.
 Ref make_array(const Tensor& tensor, PyObject* base, bool may_copy = true);
 Ref make_numpy_scalar(const Tensor& tensor);

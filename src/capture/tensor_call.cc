@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "capture/choices.h"
+#include "capture/numpy_api.h"
 #include "ops/tracer.h"
 #include "runtime/log.h"
 #include "weft/error.h"
@@ -46,6 +47,7 @@ bool is_number_or_text(PyObject* object) {
 }
 
 bool holds_tensor(PyObject* object, int depth = 0) {
+  if (PyArray_CheckExact(object) || is_number_or_text(object)) return false;
   if (python::tensor_of_python(object)) return true;
   if (depth > 8) return false;
   if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {

@@ -330,7 +330,13 @@ Ref Variant::run(Registers& registers, State& state) const {
     }
     has_changed = has_changed || step.op >= BuildStep::Op::SetList;
   }
-  if (returns) return Ref::borrow(builder.slot(result));
+  if (returns) {
+    Ref returned = Ref::borrow(builder.slot(result));
+    outputs.clear();
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (inputs[i].type == GraphInput::Type::Array) give_back_borrowed(std::move(tensors[i]));
+    return returned;
+  }
   State next;
   next.frames.resize(frames.size());
   for (size_t f = 0; f < frames.size(); ++f) {

@@ -29,7 +29,8 @@ std::shared_ptr<Storage> Storage::allocate(size_t nbytes, Device device) {
 
 std::shared_ptr<Storage> Storage::wrap(void* data, size_t nbytes, std::function<void()> release,
                                        bool read_only, Device device) {
-  std::shared_ptr<Storage> storage(new Storage);
+  struct Wrapped : Storage {};  // made where its count is
+  std::shared_ptr<Storage> storage = std::make_shared<Wrapped>();
   storage->data_ = data;
   storage->nbytes_ = nbytes;
   storage->device_ = device;
