@@ -359,8 +359,10 @@ a function that is Python's from some line on, or altogether because that has be
 
 What selects by value (`a[mask]`, `nonzero`, `unique`, `bincount`, ...) gives a result whose size depends on the elements.
 There a segment ends, weft's operator runs, and the next segment goes on with that size as a symbol: it is compiled for
-no element, one, and any larger number, whatever the numbers are. That is no graph break. `unique_values` gives sorted
-elements, where NumPy's may come in any order. What tells of memory only (flags, strides and base of what is made inside,
+no element, one, and any larger number, whatever the numbers are. That is no graph break. NumPy itself runs between two
+segments in this way for `partition` and `argpartition` (the order within the parts is NumPy's own), `unique` of complex numbers,
+`unique_values` of floats, the number of bins that a name asks for (`bins="auto"`) and quantiles with weights. `unique_values` of
+integers gives sorted elements, where NumPy's may come in any order. What tells of memory only (flags, strides and base of what is made inside,
 `shares_memory`, `tobytes`, `setflags`, assignments to `shape`) and the assertions of `numpy.testing` are performed by Python between
 two segments, too. Assignments through a `view` of another dtype, or beside one, are run by NumPy.
 
@@ -382,7 +384,7 @@ nothing new to show, until `warnings.filters` change; with "error" and "always" 
 (`weft.compiler.stats()["warning_runs"]` counts). A part that updates its arguments in place warns at its first run, and
 later in the run that follows the error. Where a warning is raised as an exception, arrays and objects are as NumPy would have left them.
 Not noticed are: what is computed while a function is captured, or never used; overflow of integer scalars, and of floating ones in
-native loops; slices of NaN only in `nanmax`, `nanmin`, `nanmedian`; `where=` of a ufunc counts like a computation of all elements.
+native loops; `where=` of a ufunc counts like a computation of all elements.
 `numpy.errstate` (as a context manager or a decorator), `seterr` and `geterr` end a segment, without a graph break; compiled code
 runs under the state that then is. Where the state asks for more than a warning ("raise", "call", "print", "log") and a flag is
 raised (for "under", too), NumPy performs that part instead, and all that follows in this call; such loops do not run natively. An

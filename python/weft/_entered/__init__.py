@@ -24,7 +24,7 @@ from . import (
     ufunc_methods,
     ufuncs,
 )
-from ._core import REPLACEMENTS, folded, operator, plainly, require, sized
+from ._core import REPLACEMENTS, folded, in_numpys_order, operator, plainly, require, sized
 
 __all__ = [
     "REPLACEMENTS",
@@ -36,6 +36,7 @@ __all__ = [
     "folded",
     "grids",
     "histograms",
+    "in_numpys_order",
     "linalg",
     "operator",
     "order",

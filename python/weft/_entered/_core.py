@@ -62,9 +62,21 @@ def given_out(out, result):
     return out
 
 
-def sized(function, *args):
+def into(out, result, function, args):
+    """The result, or the array that takes it; NumPy does what would have to be cast."""
+    if out is not None and (out.dtype != result.dtype or out.shape != np.shape(result)):
+        return plainly(function, *args, out=out)
+    return given_out(out, result)
+
+
+def sized(function, *args, **kwargs):
     """The function's result, whose size depends on values: a segment ends here, and another goes on with that size."""
-    return function(*args)
+    return function(*args, **kwargs)
+
+
+def in_numpys_order(function, *args, **kwargs):
+    """The function's result, in an order of elements that only NumPy knows: it runs between two segments."""
+    return function(*args, **kwargs)
 
 
 def folded(function, *args, **kwargs):

@@ -405,14 +405,19 @@ def _unusual_bits(a, axis, bitorder):
 
 @replaces("numpy.unpackbits")
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):
-    if a.dtype != np.uint8 or count is not None or _unusual_bits(a, axis, bitorder):
+    if not isinstance(a, np.ndarray) or a.dtype != np.uint8 or a.ndim == 0 or _unusual_bits(a, axis, bitorder):
         return plainly(np.unpackbits, a, axis, count, bitorder)
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = axis % a.ndim
     shifts = [7, 6, 5, 4, 3, 2, 1, 0] if bitorder == "big" else [0, 1, 2, 3, 4, 5, 6, 7]
     bits = np.stack([(a >> np.uint8(shift)) & np.uint8(1) for shift in shifts], axis=axis + 1)
-    return laid_out_like(bits.reshape(a.shape[:axis] + (a.shape[axis] * 8,) + a.shape[axis + 1 :]), a, "A")
+    bits = bits.reshape(a.shape[:axis] + (a.shape[axis] * 8,) + a.shape[axis + 1 :])
+    if count is not None:
+        if not isinstance(count, int) or not -bits.shape[axis] <= count <= bits.shape[axis]:
+            return plainly(np.unpackbits, a, axis, count, bitorder)
+        bits = bits[before(axis) + (slice(None, count),)]
+    return laid_out_like(bits, a, "A")
 
 
 @replaces("numpy.packbits")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import plainly, product_of, replaces, require
+from ._core import plainly, product_of, replaces, require, sized
 
 
 def _even_edges(a, bins, limits):
@@ -32,6 +32,8 @@ def _count_between(a, edges, weights):
 @replaces("numpy.histogram_bin_edges")
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     a = np.ravel(a)
+    if isinstance(bins, str) and weights is None:
+        return sized(np.histogram_bin_edges, a, bins, range)
     usual = isinstance(bins, int) and bins >= 1 and a.dtype.char in "dlqi" and a.size > 0 and weights is None
     edges = _even_edges(a, bins, range) if usual else None
     return plainly(np.histogram_bin_edges, a, bins, range, weights) if edges is None else edges
@@ -44,6 +46,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
         np.shape(weights) == a.shape and np.asarray(weights).dtype == np.float64
     )
     usual = a.dtype.char in "dlqi" and a.size > 0 and weights_usual
+    if usual and isinstance(bins, str) and weights is None:
+        bins = sized(np.histogram_bin_edges, a, bins, range)
     if not usual or isinstance(bins, str) or (isinstance(bins, int) and bins < 1):
         return plainly(np.histogram, a, bins, range, density, weights)
     if isinstance(bins, int):

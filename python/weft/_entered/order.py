@@ -4,7 +4,18 @@ import math
 
 import numpy as np
 
-from ._core import axis_of, before, is_number, laid_out_by, plainly, product_of, replaces, require
+from ._core import (
+    axis_of,
+    before,
+    in_numpys_order,
+    into,
+    is_number,
+    laid_out_by,
+    plainly,
+    product_of,
+    replaces,
+    require,
+)
 
 
 @replaces("nd.sort")
@@ -12,6 +23,23 @@ def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None):
     if order is not None or axis is None:
         return plainly(np.ndarray.sort, a, axis, kind, order)
     a[...] = np.sort(a, axis=axis, kind=kind, stable=stable)
+
+
+@replaces("numpy.partition")
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    return in_numpys_order(np.partition, a, kth, axis, kind, order)
+
+
+@replaces("numpy.argpartition", "nd.argpartition")
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    return in_numpys_order(np.argpartition, a, kth, axis, kind, order)
+
+
+@replaces("nd.partition")
+def partition_in_place(a, kth, /, axis=-1, kind="introselect", order=None):
+    if axis is None or order is not None:
+        return plainly(np.ndarray.partition, a, kth, axis, kind, order)
+    a[...] = in_numpys_order(np.partition, a, kth, axis, kind)
 
 
 @replaces("numpy.sort_complex")
@@ -116,7 +144,7 @@ def _kept(result, a, axis, keepdims):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     a = np.asarray(a)
     moved = _moved(a, axis)
-    if out is not None or overwrite_input or moved is None or a.dtype.char not in "dflqihbBHIL" or moved.shape[-1] == 0:
+    if overwrite_input or moved is None or a.dtype.char not in "dflqihbBHIL" or moved.shape[-1] == 0:
         return plainly(np.median, a, axis, out, overwrite_input, keepdims)
     ordered = np.sort(moved, axis=-1)
     size = ordered.shape[-1]
@@ -124,7 +152,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     if a.dtype.kind == "f":
         last = ordered[..., -1]
         middle = np.where(np.isnan(last), last, middle)[()]
-    return _kept(middle, a, axis, keepdims)
+    return into(out, _kept(middle, a, axis, keepdims), np.median, (a, axis))
 
 
 @replaces("numpy.nanmedian")
@@ -133,7 +161,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     if a.dtype.kind in "iub":
         return np.median(a, axis, out, overwrite_input, keepdims)
     moved = _moved(a, axis)
-    if out is not None or overwrite_input or moved is None or a.dtype.char not in "df" or moved.shape[-1] == 0:
+    if overwrite_input or moved is None or a.dtype.char not in "df" or moved.shape[-1] == 0:
         return plainly(np.nanmedian, a, axis, out, overwrite_input, keepdims)
     ordered = np.sort(moved, axis=-1)
     count = np.sum(~np.isnan(moved), axis=-1, keepdims=True)
@@ -141,7 +169,8 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     high = np.take_along_axis(ordered, np.minimum(count // 2, moved.shape[-1] - 1), axis=-1)
     middle = np.where(count % 2 == 1, low, (low + high) / 2)[..., 0][()]
     middle = require(middle, count > 0)  # NumPy warns of slices of nothing
-    return _kept(laid_out_by(middle, moved[..., 0]) if middle.ndim > 1 else middle, a, axis, keepdims)
+    middle = _kept(laid_out_by(middle, moved[..., 0]) if middle.ndim > 1 else middle, a, axis, keepdims)
+    return into(out, middle, np.nanmedian, (a, axis))
 
 
 # alpha and beta of Hyndman and Fan's family of interpolating quantiles.
@@ -203,89 +232,139 @@ def _interpolated(low, high, weight):
     return high - step * (1 - weight) if weight >= 0.5 else low + step * weight
 
 
-def _known_numbers(q):
-    """A list of numbers where q is an array that the program writes."""
-    return q.tolist() if isinstance(q, np.ndarray) and q.ndim == 1 and q.size <= 16 else q
+def _numbers_of(q, scale):
+    """The quantiles as fractions and the shape that they are in; None where they are not known, or none."""
+    if isinstance(q, list | tuple) and all([is_number(one) for one in q]):
+        shape, listed = (len(q),), q
+    elif isinstance(q, np.ndarray | np.generic | list | tuple):
+        q = np.asarray(q)
+        if q.ndim > 3 or q.size > 64 or q.dtype.kind not in "iuf":
+            return None, ()
+        shape, listed = q.shape, np.ravel(q).tolist()
+    else:
+        shape, listed = (), [q]
+    for one in listed:
+        if not is_number(one) or not 0 <= one <= scale:
+            return None, ()
+    return [one / scale for one in listed], shape
 
 
-def _quantiles(function, a, q, axis, out, method, keepdims, scale):
+def _in_shape(results, shape):
+    """Results of one quantile each, behind the axes of q."""
+    if shape == ():
+        return results[0]
+    stacked = np.stack(results)
+    return stacked if len(shape) == 1 else stacked.reshape(shape + stacked.shape[1:])
+
+
+def _quantiles(a, q, axis, method, keepdims, scale):
+    """None for what NumPy does."""
     a = np.asarray(a)
     moved = _moved(a, axis)
-    listed = isinstance(q, list | tuple)
-    usual = moved is not None and out is None and a.dtype.char in "dlqif" and isinstance(method, str)
+    fractions, shape = _numbers_of(q, scale)
+    usual = moved is not None and fractions is not None and a.dtype.char in "dlqif" and isinstance(method, str)
     usual = usual and (method in _ALPHA_BETA or method in _STEPS or method in ("lower", "higher", "midpoint"))
-    for one in q if listed else [q]:
-        usual = usual and is_number(one) and 0 <= one <= scale
-    if not usual or moved.shape[-1] == 0 or (a.dtype.char == "f" and (listed or scale == 100)):
-        return plainly(function, a, q, axis, out, False, method, keepdims)
+    # NumPy computes with float32 numbers where q is one number of Python's.
+    narrow = a.dtype.char == "f" and (scale == 100 or not is_number(q))
+    if not usual or moved.shape[-1] == 0 or narrow:
+        return None
     ordered = np.asarray(np.sort(moved, axis=-1), order="C")
     results = []
-    for one in q if listed else [q]:
-        value = _between(ordered, one / scale, method)
+    for one in fractions:
+        value = _between(ordered, one, method)
         if a.dtype.kind == "f":
             last = ordered[..., -1]
             value = np.where(np.isnan(last), last, value)[()]
         results.append(_kept(value[()], a, axis, keepdims))
-    return np.stack(results) if listed else results[0]
+    return _in_shape(results, shape)
+
+
+def _given_quantiles(function, compute, a, q, axis, out, overwrite_input, method, keepdims, weights, scale):
+    """The result, in `out` if there is one."""
+    if weights is not None:
+        return in_numpys_order(function, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    value = None if overwrite_input else compute(a, q, axis, method, keepdims, scale)
+    if value is None:
+        return plainly(function, a, q, axis, out, overwrite_input, method, keepdims)
+    return into(out, value, function, (a, q, axis))
 
 
 @replaces("numpy.quantile")
 def quantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    if weights is not None or overwrite_input:
-        return plainly(np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
-    return _quantiles(np.quantile, a, q, axis, out, method, keepdims, 1)
+    return _given_quantiles(np.quantile, _quantiles, a, q, axis, out, overwrite_input, method, keepdims, weights, 1)
 
 
 @replaces("numpy.percentile")
 def percentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    if weights is not None or overwrite_input:
-        return plainly(np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
-    return _quantiles(np.percentile, a, q, axis, out, method, keepdims, 100)
+    return _given_quantiles(np.percentile, _quantiles, a, q, axis, out, overwrite_input, method, keepdims, weights, 100)
 
 
-def _nan_quantiles(function, a, q, axis, out, method, keepdims, scale):
+def _position_among(count, q, method):
+    """The two order statistics among `count` elements, an array, and the weight of the second."""
+    last = np.maximum(count - 1, 0)
+    if method in _ALPHA_BETA:
+        place = np.clip(_virtual_position(count, q, method), 0.0, last)
+        below = np.floor(place)
+        return below.astype(np.int64), np.minimum(below.astype(np.int64) + 1, last), place - below
+    if method in ("lower", "higher", "midpoint", "nearest"):
+        place = (count - 1) * q
+        below, above = np.floor(place), np.ceil(place)
+        if method == "midpoint":
+            return below.astype(np.int64), above.astype(np.int64), np.where(below != above, 0.5, 0.0)
+        chosen = below if method == "lower" else above if method == "higher" else np.rint(place)
+        return chosen.astype(np.int64), chosen.astype(np.int64), place * 0.0
+    place = count * q - 1 - (0.5 if method == "closest_observation" else 0)
+    below = np.floor(place)
+    exact = place == below
+    low = np.clip(below, 0, last).astype(np.int64)
+    high = np.clip(below + 1, 0, last).astype(np.int64)
+    if method == "averaged_inverted_cdf":
+        return low, high, np.where(exact, 0.5, 1.0)
+    stays = exact & (below % 2 == 1) if method == "closest_observation" else exact
+    return low, high, np.where(stays, 0.0, 1.0)
+
+
+def _nan_quantiles(a, q, axis, method, keepdims, scale):
     a = np.asarray(a)
     if a.dtype.kind in "iub":
-        return _quantiles(function, a, q, axis, out, method, keepdims, scale)
+        return _quantiles(a, q, axis, method, keepdims, scale)
     moved = _moved(a, axis)
-    listed = isinstance(q, list | tuple)
-    usual = moved is not None and out is None and a.dtype.char == "d" and method in _ALPHA_BETA
-    for one in q if listed else [q]:
-        usual = usual and is_number(one) and 0 <= one <= scale
+    fractions, shape = _numbers_of(q, scale)
+    usual = moved is not None and fractions is not None and a.dtype.char == "d" and isinstance(method, str)
+    usual = usual and (method in _ALPHA_BETA or method in _STEPS or method in ("lower", "higher", "midpoint"))
     if not usual or moved.shape[-1] == 0:
-        return plainly(function, a, q, axis, out, False, method, keepdims)
+        return None
     ordered = np.sort(moved, axis=-1)
     count = np.sum(~np.isnan(moved), axis=-1, keepdims=True)
+    count = require(count, count > 0)  # NumPy warns of slices of nothing
     results = []
-    for one in q if listed else [q]:
-        last = np.maximum(count - 1, 0)
-        place = np.clip(_virtual_position(count, one / scale, method), 0.0, last)
-        below = np.floor(place)
-        low = np.take_along_axis(ordered, below.astype(np.int64), axis=-1)
-        high = np.take_along_axis(ordered, np.minimum(below.astype(np.int64) + 1, last), axis=-1)
-        weight, step = place - below, require(high, count > 0) - low
+    for one in fractions:
+        below, above, weight = _position_among(count, one, method)
+        low = np.take_along_axis(ordered, below, axis=-1)
+        high = np.take_along_axis(ordered, above, axis=-1)
+        step = high - low
         value = np.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)[..., 0][()]
         results.append(_kept(value, a, axis, keepdims))
-    return np.moveaxis(np.stack(results, axis=-1), -1, 0) if listed else results[0]
+    return _in_shape(results, shape) if len(shape) != 1 else np.moveaxis(np.stack(results, axis=-1), -1, 0)
 
 
 @replaces("numpy.nanquantile")
 def nanquantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    if weights is not None or overwrite_input:
-        return plainly(np.nanquantile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
-    return _nan_quantiles(np.nanquantile, a, q, axis, out, method, keepdims, 1)
+    return _given_quantiles(
+        np.nanquantile, _nan_quantiles, a, q, axis, out, overwrite_input, method, keepdims, weights, 1
+    )
 
 
 @replaces("numpy.nanpercentile")
 def nanpercentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    if weights is not None or overwrite_input:
-        return plainly(np.nanpercentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
-    return _nan_quantiles(np.nanpercentile, a, q, axis, out, method, keepdims, 100)
+    return _given_quantiles(
+        np.nanpercentile, _nan_quantiles, a, q, axis, out, overwrite_input, method, keepdims, weights, 100
+    )

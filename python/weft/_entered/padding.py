@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import before, is_number, laid_out_like, plainly, replaces
+from ._core import before, is_number, laid_out_like, plainly, product_of, replaces
 
 _PADDED_POSITIONS = {
     "edge": lambda places, size: np.clip(places, 0, size - 1),
@@ -28,6 +28,66 @@ def _pairs(value, ndim):
     return pairs * ndim if len(pairs) == 1 else pairs if len(pairs) == ndim else None
 
 
+def _widths(pad_width, ndim):
+    """How many elements come before and after, for each axis; None for what NumPy refuses."""
+    if isinstance(pad_width, dict):
+        pairs = [(0, 0)] * ndim
+        for axis, width in pad_width.items():
+            pair = _pairs(width, 1)
+            if not isinstance(axis, int) or not -ndim <= axis < ndim or pair is None:
+                return None
+            pairs[axis] = pair[0]
+    else:
+        pairs = _pairs(pad_width, ndim)
+    for low, high in pairs or []:
+        if not isinstance(low, int) or not isinstance(high, int) or low < 0 or high < 0:
+            return None
+    return pairs
+
+
+def _padded_by(array, widths, function, kwargs):
+    """The program's function writes the borders, row after row of each axis."""
+    if widths is None or array.size == 0:
+        return None
+    result = _padded(array, widths, "constant", {})
+    for axis in range(array.ndim):
+        rows = np.moveaxis(result, axis, -1)
+        if product_of(rows.shape[:-1]) > 64:
+            return None
+        for place in np.ndindex(rows.shape[:-1]):
+            function(rows[place], widths[axis], axis, kwargs)
+    return result
+
+
+def _padded_odd(array, widths, mode):
+    """Elements mirrored about the outermost ones, in as many steps as the border is wider than what is there."""
+    if widths is None or array.size == 0:
+        return None
+    edge = 1 if mode == "reflect" else 0
+    for axis in range(array.ndim):
+        low, high = widths[axis]
+        size = array.shape[axis]
+        if size == 1 and edge == 1:
+            return None
+        while low > 0 or high > 0:
+            array, low, high = _with_odd_borders(array, axis, low, high, edge, size)
+    return array
+
+
+def _with_odd_borders(array, axis, low, high, edge, period):
+    lead, size = before(axis), array.shape[axis]
+    whole = (size - edge) // (period - edge) * (period - edge)  # NumPy mirrors multiples of the original part
+    front, back = min(low, whole), min(high, whole)
+    parts = [array]
+    if front > 0:
+        mirrored = np.flip(array[lead + (slice(edge, edge + front),)], axis)
+        parts.insert(0, 2 * array[lead + (slice(0, 1),)] - mirrored)
+    if back > 0:
+        mirrored = np.flip(array[lead + (slice(size - edge - back, size - edge),)], axis)
+        parts.append(2 * array[lead + (slice(size - 1, None),)] - mirrored)
+    return np.concatenate(parts, axis=axis), low - front, high - back
+
+
 @replaces("numpy.pad")
 def pad(array, pad_width, mode="constant", **kwargs):
     given, array = array, np.asarray(array)
@@ -39,6 +99,14 @@ def pad(array, pad_width, mode="constant", **kwargs):
 
 def _padded(array, pad_width, mode, kwargs):
     names = {"constant": "constant_values", "linear_ramp": "end_values"}
+    if callable(mode):
+        return _padded_by(array, _widths(pad_width, array.ndim), mode, kwargs)
+    if mode in ("reflect", "symmetric") and kwargs.get("reflect_type") == "odd" and len(kwargs) == 1:
+        return _padded_odd(array, _widths(pad_width, array.ndim), mode)
+    if mode in ("reflect", "symmetric") and kwargs.get("reflect_type") == "even":
+        kwargs = {keyword: value for keyword, value in kwargs.items() if keyword != "reflect_type"}
+    if mode == "empty":
+        mode = "constant"
     statistic = mode in _STATISTICS if isinstance(mode, str) else False
     usual = statistic or mode in names or mode in _PADDED_POSITIONS if isinstance(mode, str) else False
     if not usual or array.size == 0 or (mode == "linear_ramp" and array.dtype.char not in "fd"):
@@ -47,14 +115,11 @@ def _padded(array, pad_width, mode, kwargs):
     for keyword in kwargs:
         if keyword != name:
             return None
-    widths = _pairs(pad_width, array.ndim)
+    widths = _widths(pad_width, array.ndim)
     values = kwargs.get(name, 0)
     values = [None] * array.ndim if statistic and (values is None or name not in kwargs) else _pairs(values, array.ndim)
     if widths is None or values is None:
         return None
-    for low, high in widths:
-        if not isinstance(low, int) or not isinstance(high, int) or low < 0 or high < 0:
-            return None
     for axis in range(array.ndim):
         low, high = widths[axis]
         if low == 0 and high == 0:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import axis_of, before, laid_out_like, plainly, replaces, require
+from ._core import axis_of, before, into, laid_out_like, plainly, replaces, require
 
 
 @replaces("numpy.average")
@@ -47,9 +47,9 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     return (np.sum(wide, axis=axis, keepdims=keepdims, where=where) / count).astype(wide.dtype)
 
 
-def _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction):
+def _variance(a, axis, dtype, ddof, keepdims, where, mean, correction):
     a = np.asarray(a)
-    usual = dtype is None and out is None and a.dtype.char in "fdFDlqi?e" and a.ndim > 0 and a.size > 0
+    usual = dtype is None and a.dtype.char in "fdFDlqi?e" and a.ndim > 0 and a.size > 0
     if not usual or not isinstance(ddof, int | float) or isinstance(axis, tuple):
         return None
     if correction is not None:
@@ -91,9 +91,9 @@ def _given(where, mean, correction):
 def var(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
 ):
-    value = _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    value = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
     if value is not None:
-        return value
+        return into(out, value, np.var, (a, axis))
     return plainly(np.var, a, axis, dtype, out, ddof, keepdims, **_given(where, mean, correction))
 
 
@@ -101,30 +101,26 @@ def var(
 def std(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
 ):
-    value = _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    value = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
     if value is not None:
-        return np.sqrt(value)
+        return into(out, np.sqrt(value), np.std, (a, axis))
     return plainly(np.std, a, axis, dtype, out, ddof, keepdims, **_given(where, mean, correction))
 
 
+def _without_nan(a, filler):
+    return np.where(np.isnan(a), filler, a) if a.dtype.kind in "fc" else a
+
+
 @replaces("numpy.nansum")
-def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
-    a = np.asarray(a)
-    if dtype is not None or out is not None or a.dtype.kind == "c":
-        return plainly(np.nansum, a, axis, dtype, out, keepdims)
-    if a.dtype.kind == "f":
-        a = np.where(np.isnan(a), 0, a)
-    return np.sum(a, axis=axis, keepdims=keepdims)
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True):
+    a = _without_nan(np.asarray(a), 0)
+    return np.sum(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
 
 
 @replaces("numpy.nanprod")
-def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
-    a = np.asarray(a)
-    if dtype is not None or out is not None or a.dtype.kind == "c":
-        return plainly(np.nanprod, a, axis, dtype, out, keepdims)
-    if a.dtype.kind == "f":
-        a = np.where(np.isnan(a), 1, a)
-    return np.prod(a, axis=axis, keepdims=keepdims)
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
+    a = _without_nan(np.asarray(a), 1)
+    return np.prod(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
 
 
 @replaces("numpy.nancumsum")
@@ -144,91 +140,114 @@ def nancumprod(a, axis=None, dtype=None, out=None):
 
 
 @replaces("numpy.nanmean")
-def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     a = np.asarray(a)
-    if dtype is not None or out is not None or a.dtype.char not in "fdlqi":
-        return plainly(np.nanmean, a, axis, dtype, out, keepdims)
-    if a.dtype.kind != "f":
-        return np.mean(a, axis=axis, keepdims=keepdims)
-    missing = np.isnan(a)
-    count = np.sum(~missing, axis=axis, keepdims=keepdims)
-    total = np.sum(np.where(missing, 0, a), axis=axis, keepdims=keepdims)
-    return (total / count).astype(a.dtype)
+    if a.dtype.kind in "iub":
+        return np.mean(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
+    if dtype is not None or a.dtype.char not in "fdFD":
+        return plainly(np.nanmean, a, axis, dtype, out, keepdims, where=where)
+    counted = ~np.isnan(a)
+    count = np.sum(counted, axis=axis, keepdims=keepdims, where=where)
+    total = np.sum(np.where(counted, a, 0), axis=axis, keepdims=keepdims, where=where)
+    return into(out, (total / count).astype(a.dtype), np.nanmean, (a, axis))
 
 
-def _nan_variance(a, axis, dtype, out, ddof, keepdims, where):
+def _nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction):
+    """None for what NumPy does."""
     a = np.asarray(a)
-    if (
-        dtype is not None
-        or out is not None
-        or where is not True
-        or a.dtype.char not in "fd"
-        or not isinstance(ddof, int)
-    ):
+    if dtype is not None or a.dtype.char not in "fd" or not isinstance(ddof, int | float):
         return None
+    if correction is not None:
+        if ddof != 0:
+            return None
+        ddof = correction
     missing = np.isnan(a)
+    if where is not True:
+        missing = missing | ~np.broadcast_to(where, a.shape)
     count = np.sum(~missing, axis=axis, keepdims=True)
-    center = (np.sum(np.where(missing, 0, a), axis=axis, keepdims=True) / count).astype(a.dtype)
-    offset = np.where(missing, 0, a - center)
+    if mean is None:
+        mean = (np.sum(np.where(missing, 0, a), axis=axis, keepdims=True) / count).astype(a.dtype)
+    offset = np.where(missing, 0, a - mean)
     total = np.sum(offset * offset, axis=axis, keepdims=keepdims)
     freedom = np.sum(~missing, axis=axis, keepdims=keepdims) - ddof
     return (total / require(freedom, freedom > 0)).astype(a.dtype)  # NumPy warns of slices of too few elements
 
 
 @replaces("numpy.nanvar")
-def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True):
-    value = _nan_variance(a, axis, dtype, out, ddof, keepdims, where)
-    if value is not None:
-        return value
+def nanvar(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
+):
     if np.asarray(a).dtype.kind in "iub":
-        return np.var(a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where)
-    return plainly(np.nanvar, a, axis, dtype, out, ddof, keepdims, where=where)
+        return np.var(a, axis, dtype, out, ddof, keepdims, **_given(where, mean, correction))
+    value = _nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    if value is not None:
+        return into(out, value, np.nanvar, (a, axis))
+    return plainly(np.nanvar, a, axis, dtype, out, ddof, keepdims, **_given(where, mean, correction))
 
 
 @replaces("numpy.nanstd")
-def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True):
-    value = _nan_variance(a, axis, dtype, out, ddof, keepdims, where)
-    if value is not None:
-        return np.sqrt(value)
+def nanstd(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
+):
     if np.asarray(a).dtype.kind in "iub":
-        return np.std(a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where)
-    return plainly(np.nanstd, a, axis, dtype, out, ddof, keepdims, where=where)
+        return np.std(a, axis, dtype, out, ddof, keepdims, **_given(where, mean, correction))
+    value = _nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    if value is not None:
+        return into(out, np.sqrt(value), np.nanstd, (a, axis))
+    return plainly(np.nanstd, a, axis, dtype, out, ddof, keepdims, **_given(where, mean, correction))
+
+
+def _nan_extreme(function, a, axis, out, keepdims, initial, where):
+    a, is_max = np.asarray(a), function is np.nanmax
+    plain = np.max if is_max else np.min
+    if a.dtype.kind not in "fiub" or a.size == 0 or (initial is None and where is not True):
+        return plainly(function, a, axis, out, keepdims, initial, where)
+    options = {"axis": axis, "keepdims": keepdims, "where": where}
+    if initial is not None:
+        options["initial"] = initial
+    if a.dtype.kind != "f":
+        return into(out, plain(a, **options), function, (a, axis))
+    missing = np.isnan(a)
+    value = plain(np.where(missing, -np.inf if is_max else np.inf, a), **options)
+    if initial is None:
+        value = require(value, ~missing.all(axis=axis, keepdims=keepdims))  # NumPy warns of slices of nothing
+    return into(out, value, function, (a, axis))
 
 
 @replaces("numpy.nanmax")
-def nanmax(a, axis=None, out=None, keepdims=False):
-    a = np.asarray(a)
-    if out is not None or a.dtype.kind not in "fiub" or a.size == 0:
-        return plainly(np.nanmax, a, axis, out, keepdims)
-    if a.dtype.kind != "f":
-        return np.max(a, axis=axis, keepdims=keepdims)
-    missing = np.isnan(a)
-    largest = np.where(missing, -np.inf, a).max(axis=axis, keepdims=keepdims)
-    return require(largest, ~missing.all(axis=axis, keepdims=keepdims))  # NumPy warns of slices of nothing
+def nanmax(a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    return _nan_extreme(np.nanmax, a, axis, out, keepdims, initial, where)
 
 
 @replaces("numpy.nanmin")
-def nanmin(a, axis=None, out=None, keepdims=False):
-    a = np.asarray(a)
-    if out is not None or a.dtype.kind not in "fiub" or a.size == 0:
-        return plainly(np.nanmin, a, axis, out, keepdims)
-    if a.dtype.kind != "f":
-        return np.min(a, axis=axis, keepdims=keepdims)
-    missing = np.isnan(a)
-    smallest = np.where(missing, np.inf, a).min(axis=axis, keepdims=keepdims)
-    return require(smallest, ~missing.all(axis=axis, keepdims=keepdims))
+def nanmin(a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    return _nan_extreme(np.nanmin, a, axis, out, keepdims, initial, where)
 
 
 def _nan_position(function, a, axis, out, keepdims, filler):
     a = np.asarray(a)
-    if out is not None or keepdims or a.dtype.kind not in "fiub" or a.size == 0:
+    if a.dtype.kind not in "fiub" or a.size == 0:
         return plainly(function, a, axis, out, keepdims=keepdims)
+    find = np.argmax if filler < 0 else np.argmin
     if a.dtype.kind != "f":
-        return np.argmax(a, axis=axis) if filler < 0 else np.argmin(a, axis=axis)
+        return find(a, axis=axis, out=out, keepdims=keepdims)
     missing = np.isnan(a)
-    filled = np.where(missing, filler, a)
-    position = np.argmax(filled, axis=axis) if filler < 0 else np.argmin(filled, axis=axis)
-    return require(position, ~missing.all(axis=axis))
+    position = find(np.where(missing, filler, a), axis=axis, keepdims=keepdims)
+    return into(out, require(position, ~missing.all(axis=axis, keepdims=keepdims)), function, (a, axis))
+
+
+@replaces("numpy.argmax", "nd.argmax")
+def argmax(a, axis=None, out=None, *, keepdims=False):
+    if out is None:
+        return plainly(np.argmax, a, axis, keepdims=keepdims)
+    return into(out, np.argmax(a, axis, keepdims=keepdims), np.argmax, (a, axis))
+
+
+@replaces("numpy.argmin", "nd.argmin")
+def argmin(a, axis=None, out=None, *, keepdims=False):
+    if out is None:
+        return plainly(np.argmin, a, axis, keepdims=keepdims)
+    return into(out, np.argmin(a, axis, keepdims=keepdims), np.argmin, (a, axis))
 
 
 @replaces("numpy.nanargmax")
@@ -268,31 +287,24 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, out=None, include_initial=Fa
     return _cumulative(np.cumprod, x, axis, dtype, out, include_initial, 1)
 
 
-def _into(out, result, function, args):
-    if out.dtype != result.dtype or out.shape != result.shape:
-        return plainly(function, *args, out=out)
-    out[...] = result
-    return out
-
-
 @replaces("numpy.cumsum", "nd.cumsum")
 def cumsum(a, axis=None, dtype=None, out=None):
     if out is None:
         return plainly(np.cumsum, a, axis, dtype)
-    return _into(out, np.cumsum(a, axis, dtype), np.cumsum, (a, axis, dtype))
+    return into(out, np.cumsum(a, axis, dtype), np.cumsum, (a, axis, dtype))
 
 
 @replaces("numpy.cumprod", "nd.cumprod")
 def cumprod(a, axis=None, dtype=None, out=None):
     if out is None:
         return plainly(np.cumprod, a, axis, dtype)
-    return _into(out, np.cumprod(a, axis, dtype), np.cumprod, (a, axis, dtype))
+    return into(out, np.cumprod(a, axis, dtype), np.cumprod, (a, axis, dtype))
 
 
 @replaces("numpy.dot", "nd.dot")
 def dot(a, b, out=None):
     if out is not None:
-        result = _into(out, np.dot(a, b), np.dot, (a, b))
+        result = into(out, np.dot(a, b), np.dot, (a, b))
         return result[()] if result.ndim == 0 else result
     a, b = np.asarray(a), np.asarray(b)
     if a.ndim < 1 or b.ndim < 3:
@@ -304,7 +316,7 @@ def dot(a, b, out=None):
 def matmul(x1, x2, /, out=None, **kwargs):
     if out is None or kwargs:
         return plainly(np.matmul, x1, x2, **kwargs)
-    return _into(out, np.matmul(x1, x2), np.matmul, (x1, x2))
+    return into(out, np.matmul(x1, x2), np.matmul, (x1, x2))
 
 
 @replaces("numpy.diff")
@@ -384,41 +396,55 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     )
 
 
+def _observation_weights(fweights, aweights, count):
+    """The product of both kinds of weights; None where NumPy refuses one of them."""
+    product = None
+    for weights, kinds in ((fweights, "iu"), (aweights, "iuf")):
+        if weights is None:
+            continue
+        weights = np.asarray(weights)
+        if weights.dtype.kind not in kinds or weights.ndim != 1 or weights.shape[0] != count:
+            return None
+        weights = require(weights, weights >= 0).astype(np.float64)
+        product = weights if product is None else product * weights
+    return product
+
+
 @replaces("numpy.cov")
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     m = np.asarray(m)
-    if (
-        not isinstance(ddof, int | None)
-        or fweights is not None
-        or aweights is not None
-        or dtype is not None
-        or m.ndim > 2
-        or m.ndim < 1
-        or m.size == 0
-    ):
+    if not isinstance(ddof, int | None) or m.ndim > 2 or m.ndim < 1 or m.size == 0:
         return plainly(np.cov, m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
     parts = [m] if y is None else [m, np.asarray(y)]
-    dtype = np.result_type(np.float64, *parts)
+    dtype = np.result_type(np.float64, *parts) if dtype is None else np.dtype(dtype)
     x = np.atleast_2d(m).astype(dtype)
     if not rowvar and m.ndim != 1:
         x = x.T
     if y is not None:
         y = np.atleast_2d(parts[1]).astype(dtype)
         x = np.concatenate([x, y.T if not rowvar and y.shape[0] != 1 else y], axis=0)
-    count = x.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
-    if count <= 0:
-        return plainly(np.cov, m, y, rowvar, bias, ddof)
-    x = x - np.mean(x, axis=1)[:, None]
-    return (np.dot(x, np.conjugate(x.T)) * (1 / count)).squeeze()
+    freedom = (0 if bias else 1) if ddof is None else ddof
+    weighted = fweights is not None or aweights is not None
+    weights = _observation_weights(fweights, aweights, x.shape[1]) if weighted else None
+    if (weighted and weights is None) or dtype.kind not in "fc" or (not weighted and x.shape[1] <= freedom):
+        return plainly(np.cov, m, y, rowvar, bias, ddof, fweights, aweights)
+    if not weighted:
+        x = x - np.mean(x, axis=1)[:, None]
+        return (np.dot(x, np.conjugate(x.T)) * (1 / (x.shape[1] - freedom))).squeeze()
+    total = weights.sum()
+    fact = total - freedom
+    if freedom != 0 and aweights is not None:
+        fact = total - freedom * np.sum(weights * np.asarray(aweights)) / total
+    fact = require(fact, fact > 0)
+    x = x - np.average(x, axis=1, weights=weights)[:, None]
+    return (np.dot(x, np.conjugate((x * weights).T)) * (1 / fact)).squeeze()
 
 
 @replaces("numpy.corrcoef")
 def corrcoef(x, y=None, rowvar=True, *, dtype=None):
-    if dtype is not None:
-        return plainly(np.corrcoef, x, y, rowvar, dtype=dtype)
-    c = np.cov(x, y, rowvar)
+    c = np.cov(x, y, rowvar, dtype=dtype)
     if c.dtype.kind == "c":
-        return plainly(np.corrcoef, x, y, rowvar)
+        return plainly(np.corrcoef, x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
     deviation = np.sqrt(np.diag(c))

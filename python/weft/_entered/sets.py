@@ -69,7 +69,7 @@ def unique(
     if usual and not equal_nan and ar.dtype.kind == "f" and ar.size > 0:
         return _distinct_apart(np.ravel(ar), ar.shape, bool(return_index), bool(return_inverse), bool(return_counts))
     if not usual:
-        return plainly(
+        return sized(
             np.unique,
             ar,
             return_index,
@@ -134,14 +134,14 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 def unique_values(x, /):
     """Sorted, which NumPy leaves open."""
     x = np.asarray(x)
-    return np.unique(x) if x.dtype.kind in "biu" else plainly(np.unique_values, x)
+    return np.unique(x) if x.dtype.kind in "biu" else sized(np.unique_values, x)
 
 
 def _unique(plain, result, x, **wanted):
     """result(*…) of numpy.unique, for which each NaN is one of its own; NumPy's own function where that is not possible."""
     x = np.asarray(x)
     if x.dtype.kind not in "biuf" or x.size == 0:
-        return plainly(plain, x)
+        return sized(plain, x)
     return result(*np.unique(x, equal_nan=False, **wanted))
 
 

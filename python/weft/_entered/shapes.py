@@ -1,5 +1,7 @@
 """Shapes, joining and splitting."""
 
+import copy as _copy
+
 import numpy as np
 
 from ._core import axis_of, before, broadcast_shape, operator, plainly, product_of, replaces
@@ -129,12 +131,16 @@ def append(arr, values, axis=None):
 @replaces("numpy.concatenate", "numpy.concat")
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     arrays = [np.asarray(array) for array in arrays]
-    if casting != "same_kind" or (out is not None and dtype is not None):
+    if out is not None and (dtype is not None or casting != "same_kind"):
         return plainly(np.concatenate, arrays, axis, out, dtype=dtype, casting=casting)
+    result = np.result_type(*arrays) if dtype is None else np.dtype(dtype)
+    for array in arrays:
+        if not np.can_cast(array.dtype, result, casting) or (array.dtype.kind == "c" and result.kind != "c"):
+            return plainly(np.concatenate, arrays, axis, out, dtype=dtype, casting=casting)
     if axis is None:
         arrays, axis = [np.ravel(array) for array in arrays], 0
     if dtype is not None:
-        arrays = [array.astype(dtype, casting=casting) for array in arrays]
+        arrays = [array.astype(dtype) for array in arrays]
     if out is None:
         return np.concatenate(arrays, axis=axis)
     np.copyto(out, np.concatenate(arrays, axis=axis))
@@ -247,21 +253,37 @@ def atleast_3d(*arys):
     return array[:, :, None] if array.ndim == 2 else array
 
 
+def _read_in(a, order):
+    """Whether order= asks for the elements in C or in Fortran order; None for others, and for what is no order."""
+    if order == "A" or (order == "K" and (a.ndim < 2 or a.flags.c_contiguous or a.flags.f_contiguous)):
+        return "F" if np.isfortran(a) else "C"
+    return order if order in ("C", "F") else None
+
+
 @replaces("numpy.ravel", "nd.ravel")
 def ravel(a, order="C"):
-    return np.asarray(a).T.ravel() if order == "F" else plainly(np.ravel, a, order)
+    array = np.asarray(a)
+    wanted = _read_in(array, order)
+    if wanted is None or order == "C":
+        return plainly(np.ravel, a, order)
+    return array.T.ravel() if wanted == "F" else array.ravel()
 
 
 @replaces("nd.flatten")
 def flatten(a, order="C"):
-    return a.T.flatten() if order == "F" else plainly(_call_method, a, "flatten", order)
+    wanted = _read_in(a, order)
+    if wanted is None or order == "C":
+        return plainly(_call_method, a, "flatten", order)
+    return a.T.flatten() if wanted == "F" else a.flatten()
 
 
 @replaces("numpy.reshape")
 def reshape(a, /, shape, order="C", *, copy=None):
     a = np.asarray(a)
-    if order != "F" or copy is not None:
+    if order not in ("A", "F") or copy is not None:
         return plainly(np.reshape, a, shape, order, copy=copy)
+    if order == "A" and not np.isfortran(a):
+        return a.reshape(shape)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     known = [size for size in shape if size != -1]
     whole = product_of(known)
@@ -352,14 +374,14 @@ def item(a, *index):
     return (a[index] if len(index) > 1 else a.reshape(-1)[index[0]]).item()
 
 
-@replaces("nd.__copy__")
+@replaces("nd.__copy__", "copy.copy")
 def copy(x):
-    return np.copy(x, order="K")
+    return np.copy(x, order="K") if isinstance(x, np.ndarray) else plainly(_copy.copy, x)
 
 
-@replaces("nd.__deepcopy__")
-def deepcopy(x, memo):
-    return np.copy(x, order="K")
+@replaces("nd.__deepcopy__", "copy.deepcopy")
+def deepcopy(x, memo=None):
+    return np.copy(x, order="K") if isinstance(x, np.ndarray) else plainly(_copy.deepcopy, x)
 
 
 @replaces("nd.to_device")
