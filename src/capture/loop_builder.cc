@@ -361,7 +361,9 @@ std::string LoopBuilder::prologue() const {
   std::string text;
   for (const auto& [name, k] : function_of_) {
     const bool binary = name == "pow" || name == "powf" || name == "fmod" || name == "atan2" || name == "hypot";
-    const std::string type = loop_library_function(name) ? name + "_function"
+    const std::string own = math_function_type(name);
+    const std::string type = !own.empty()                ? own
+                             : loop_library_function(name) ? name + "_function"
                              : name.starts_with("ufunc_") ? "UfuncLoop"
                              : name == "powf"            ? "Function2f"
                              : binary                    ? "Function2"

@@ -60,6 +60,16 @@ struct LoopName {
   PyObject* object;
 };
 
+// The functions of loop_math.cc, which generated code calls by these names: on one or two numbers, or on the lanes of a
+// register. Null and empty for other names.
+// The one primitive that the operator computes of an operand; Arg where it is more, or another.
+scalar::Prim own_primitive(const std::string& operation, DType dtype, size_t num_operands);
+bool has_number_function(scalar::Prim prim, DType dtype);
+bool has_vector_function(scalar::Prim prim, DType dtype);
+std::string number_function_name(scalar::Prim prim, DType dtype, size_t num_args);
+const void* math_function_address(const std::string& name);
+std::string math_function_type(const std::string& name);
+
 struct LoopCode {
   std::string name, source, body;
   std::vector<LoopExit> exits;
@@ -337,6 +347,13 @@ class LoopBuilder {
   PyObject* kept_function(const char* module, const char* name);
   // What NumPy's `ufunc` gives for operands of which one is an array; computed where it is used.
   LoopValue pending(const std::string& ufunc, std::vector<LoopValue> operands);
+  // Of loop_math.cc.
+  LoopValue mapped(scalar::Prim prim, LoopValue value);
+  void check_integers(const std::string& op, const std::vector<LoopValue>& operands);
+  LoopValue power_of_array(const LoopValue& base, const LoopValue& exponent);
+  LoopValue clipped(std::vector<LoopValue> args);
+  LoopValue norm(const LoopValue& array);
+  LoopValue sign(const LoopValue& array);
   LoopValue array_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue array_compare(int op, const LoopValue& a, const LoopValue& b);
   // Sizes that are known to be equal in this block have one name.

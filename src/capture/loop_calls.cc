@@ -58,6 +58,7 @@ const void* library_function(const std::string& name) {
   if (name == "hypot") return address_of<F2>(std::hypot);
   if (name.starts_with("ufunc_")) return ufunc_loop(name.substr(6));
   if (name == "powf") return address_of<float(float, float)>(std::pow);
+  if (const void* function = math_function_address(name)) return function;
   return loop_library_function(name);
 }
 
@@ -447,6 +448,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     if (!is_array(args[0]) && args[0].kind != LoopKind::Vector) return false;
     return push(loop_int(size_text(args[0], 0), true)), true;
   }
+  if (name == "abs" && args.size() == 1 && is_arraylike(args[0])) return call_array("absolute", args);
   if (name == "abs" && args.size() == 1 && args[0].is_complex()) return push(complex_magnitude(args[0])), true;
   if (name == "abs" && args.size() == 1 && (args[0].is_number() || args[0].kind == LoopKind::Either)) return push(absolute(args[0])), true;
   if (name == "min" || name == "max") return extremum(name == "max", args), true;

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <complex>
+#include <functional>
 #include <map>
 #include <optional>
 
 #include "capture/loop_builder.h"
 #include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
 #include "codegen/print_expr.h"
 #include "scalar/elementary.h"
 
@@ -19,43 +21,19 @@ namespace {
 
 using scalar::Prim;
 
-// NumPy's names and weft's operators.
-const std::map<std::string, std::string>& operators() {
-  static const auto& names = *new std::map<std::string, std::string>{{"add", "add"},
-                                                                     {"subtract", "sub"},
-                                                                     {"multiply", "mul"},
-                                                                     {"divide", "true_divide"},
-                                                                     {"true_divide", "true_divide"},
-                                                                     {"negative", "neg"},
-                                                                     {"absolute", "abs"},
-                                                                     {"conjugate", "conj"},
-                                                                     {"fabs", "fabs"},
-                                                                     {"sqrt", "sqrt"},
-                                                                     {"square", "square"},
-                                                                     {"maximum", "maximum"},
-                                                                     {"minimum", "minimum"},
-                                                                     {"fmax", "fmax"},
-                                                                     {"fmin", "fmin"},
-                                                                     {"less", "lt"},
-                                                                     {"less_equal", "le"},
-                                                                     {"equal", "eq"},
-                                                                     {"not_equal", "ne"},
-                                                                     {"greater", "gt"},
-                                                                     {"greater_equal", "ge"},
-                                                                     {"bitwise_and", "bitwise_and"},
-                                                                     {"bitwise_or", "bitwise_or"},
-                                                                     {"bitwise_xor", "bitwise_xor"},
-                                                                     {"invert", "bitwise_not"},
-                                                                     {"floor", "floor"},
-                                                                     {"ceil", "ceil"},
-                                                                     {"trunc", "trunc"},
-                                                                     {"exp", "exp"},
-                                                                     {"log", "log"},
-                                                                     {"sin", "sin"},
-                                                                     {"cos", "cos"},
-                                                                     {"tanh", "tanh"},
-                                                                     {"where", "where"}};
-  return names;
+// A ufunc's operator, or that of numpy.where.
+const char* operator_of(const std::string& function) {
+  return function == "where" ? "where" : operator_of_ufunc(function);
+}
+
+bool is_comparison(const std::string& op) {
+  return op == "eq" || op == "ne" || op == "lt" || op == "le" || op == "gt" || op == "ge";
+}
+
+// NumPy compares ints of different signs, and Python ints of any size, exactly.
+bool is_unsigned(const LoopValue& v) {
+  return v.kind != LoopKind::Int && v.kind != LoopKind::Float && v.kind != LoopKind::Bool && is_integral(v.dtype) &&
+         !is_signed(v.dtype);
 }
 
 // NB_* numbers 0 to 12.
@@ -81,7 +59,9 @@ std::string literal(const Scalar& value, DType dtype) {
 // Statements that compute one element.
 class ElementPrinter {
  public:
-  explicit ElementPrinter(std::set<Prim>& elementary) : elementary_(elementary) {}
+  // `function`: what to call a function of loop_math.cc in the code.
+  ElementPrinter(std::set<Prim>& elementary, std::function<std::string(const std::string&)> function)
+      : elementary_(elementary), function_(std::move(function)) {}
   std::string text;
 
   std::string variable(const std::string& type, const std::string& expr) {
@@ -112,12 +92,19 @@ class ElementPrinter {
       case Prim::Not: return fmt::format("({}{})", dtype == DType::Bool ? "!" : "~", args[0]);
       default: break;
     }
+    if (is_floating(dtype) && (node.prim == Prim::Mod || node.prim == Prim::FloorDiv)) {
+      const bool is_rest = node.prim == Prim::Mod;
+      return fmt::format("{}<{}>({}, {}, {})", is_rest ? "float_remainder" : "numpy_quotient", c_type(dtype), args[0],
+                         args[1], function_("fmod"));
+    }
     if (!codegen::is_printable(node.prim, dtype))
       throw LoopUnsupported{"an operation on arrays of this type"};
     if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
       elementary_.insert(node.prim);
-      return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), args[0]);
+      return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
     }
+    if (is_floating(dtype) && has_number_function(node.prim, dtype))
+      return fmt::format("{}({})", function_(number_function_name(node.prim, dtype, args.size())), fmt::join(args, ", "));
     const char* function = dtype == DType::Bool ? codegen::mask_function(node.prim)
                                                 : codegen::prelude_function(node.prim, dtype);
     if (const char* symbol = function ? nullptr : codegen::infix(node.prim, dtype))
@@ -128,6 +115,7 @@ class ElementPrinter {
   }
 
   std::set<Prim>& elementary_;
+  std::function<std::string(const std::string&)> function_;
   int count_ = 0;
 };
 
@@ -280,12 +268,12 @@ PyObject* LoopBuilder::kept_function(const char* module, const char* name) {
 }
 
 LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> operands) {
-  const auto found = operators().find(ufunc);
-  if (found == operators().end()) throw LoopUnsupported{fmt::format("numpy.{} of arrays", ufunc)};
-  const ops::OpDef& op = ops::get_op(found->second);
+  const char* operation = operator_of(ufunc);
+  if (!operation || !ops::get_op(operation).semantics) throw LoopUnsupported{fmt::format("numpy.{} of arrays", ufunc)};
+  const ops::OpDef& op = ops::get_op(operation);
   std::vector<ops::Operand> types;
   std::vector<std::vector<std::string>> shapes;
-  const bool chooses = found->second == "where";
+  const bool chooses = op.name == "where";
   for (size_t i = 0; i < operands.size(); ++i) {
     LoopValue& operand = operands[i];
     if (is_array(operand)) operand = as_view(operand);
@@ -309,6 +297,8 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
   const ops::PromotedTypes promoted = ops::promoted_types(op, types, Promotion::NumPy);
   if (!is_element_dtype(promoted.compute) || !is_element_dtype(promoted.result))
     throw LoopUnsupported{fmt::format("arrays of {}", name(promoted.compute))};
+  if (is_comparison(op.name) && is_unsigned(operands[0]) != is_unsigned(operands[1]))
+    throw LoopUnsupported{"a comparison of signed and unsigned ints"};
   for (LoopValue& operand : operands) {
     if (!operand.is_number()) continue;
     if (promoted.compute == DType::C128) {
@@ -318,16 +308,19 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
     operand = loop_numpy(promoted.compute,
                          temporary(c_type(promoted.compute), as_dtype(operand, promoted.compute)));
   }
+  if (is_integral(promoted.compute)) check_integers(op.name, operands);
   LoopValue result;
   result.kind = LoopKind::Pending;
-  result.operation = found->second;
+  result.operation = operation;
   result.dtype = promoted.result;
   result.compute = promoted.compute;
   result.object = kept_function("numpy", ufunc.c_str());
   result.sizes = broadcast(shapes);
   result.items = std::move(operands);
+  if (const Prim prim = own_primitive(op.name, promoted.compute, result.items.size()); has_vector_function(prim, promoted.compute))
+    return mapped(prim, result);
   // Can it be printed?
-  ElementPrinter printer(elementary_);
+  ElementPrinter printer(elementary_, [this](const std::string& name) { return this->function(name); });
   Streams streams;
   print_value(result, printer, streams);
   block_has_arrays_ = true;
@@ -338,19 +331,12 @@ LoopValue LoopBuilder::array_binary(int op, const LoopValue& a, const LoopValue&
   op = plain(op);
   if (op == NB_MATRIX_MULTIPLY) return product(a, b);
   if (op == NB_POWER) {
-    if (is_arraylike(a) && b.known == 2 && (is_floating(a.dtype) || a.dtype == DType::C128)) return pending("square", {a});
-    throw LoopUnsupported{"a power of an array"};
+    return power_of_array(a, b);
   }
   return pending(kBinary[op], {a, b});
 }
 
 LoopValue LoopBuilder::array_compare(int op, const LoopValue& a, const LoopValue& b) {
-  const auto is_unsigned = [&](const LoopValue& v) {
-    return v.kind != LoopKind::Int && v.kind != LoopKind::Float && v.kind != LoopKind::Bool &&
-           is_integral(v.dtype) && !is_signed(v.dtype);
-  };
-  // NumPy compares ints of different signs, and Python ints of any size, exactly.
-  if (is_unsigned(a) != is_unsigned(b)) throw LoopUnsupported{"a comparison of signed and unsigned ints"};
   return pending(kCompare[op], {a, b});
 }
 
@@ -376,7 +362,7 @@ std::string LoopBuilder::of_elements(const std::string& function, const LoopValu
   if (has_roll(given)) return of_elements(function, materialized(given));
   block_has_arrays_ = true;
   const LoopValue value = with_chosen_taken(given);
-  ElementPrinter printer(elementary_);
+  ElementPrinter printer(elementary_, [this](const std::string& name) { return this->function(name); });
   Streams streams;
   const std::string result = print_value(value, printer, streams);
   const std::string count = shape_of(value)[0];
@@ -434,7 +420,7 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
   block_has_arrays_ = block_stores_arrays_ = true;
   const bool is_masked = target.mask.kind == LoopKind::View;
   const LoopValue value = is_masked ? given : with_chosen_taken(given);
-  ElementPrinter printer(elementary_);
+  ElementPrinter printer(elementary_, [this](const std::string& name) { return this->function(name); });
   Streams streams;
   const std::string mask = is_masked ? streams.load(target.mask) : "";
   std::string result = print_value(value, printer, streams);

@@ -1,7 +1,10 @@
 // Functions of whole arrays in native loops: reductions, products, arrays joined or copied.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "capture/loop_builder.h"
+#include "capture/numpy_names.h"
 
 namespace weft::capture {
 
@@ -278,12 +281,10 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
     return push(outer(plain_name(args[0].object), args[1], args[2])), true;
   if (args.size() == 1 && name == "array" && args[0].kind == LoopKind::List)
     return push(array_of_numbers(args[0])), true;
-  if (one && name == "norm" && num_dims(args[0]) == 1 && is_floating(args[0].dtype)) {
-    const LoopValue squares = product(args[0], args[0]);
-    const std::string type = c_type(squares.dtype);
-    return push(loop_numpy(squares.dtype, temporary(type, fmt::format("square_root({})", squares.expr)))),
-           true;
-  }
+  if (one && name == "norm" && is_floating(args[0].dtype)) return push(norm(args[0])), true;
+  if (name == "clip" && args.size() == 3 && is_arraylike(args[0])) return push(clipped(std::move(args))), true;
+  if (one && (name == "round" || name == "around") && is_floating(args[0].dtype))
+    return push(pending("rint", std::move(args))), true;
   if (one && name == "copy") return push(materialized(args[0], true)), true;
   if (args.size() == 2 && (name == "dot" || name == "matmul")) {
     if (!is_arraylike(args[0]) || !is_arraylike(args[1])) return false;
@@ -294,16 +295,12 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
     return push(rolled(args[0], args[1], 0)), true;
   if (name == "roll" && args.size() == 3 && is_arraylike(args[0]) && args[2].known)
     return push(rolled(args[0], args[1], *args[2].known)), true;
-  const size_t wanted = name == "where" ? 3 : 0;
-  static const std::set<std::string> unary = {"negative", "absolute", "fabs", "sqrt", "square",
-                                              "invert",   "floor",    "ceil", "trunc", "exp",
-                                              "log",      "sin",      "cos",  "tanh", "conjugate"};
-  const size_t count = wanted ? wanted : unary.count(name) ? 1 : 2;
-  static const std::set<std::string> binary = {
-      "add",       "subtract", "multiply",      "divide",      "true_divide", "maximum",
-      "minimum",   "fmax",     "fmin",          "less",        "less_equal",  "equal",
-      "not_equal", "greater",  "greater_equal", "bitwise_and", "bitwise_or",  "bitwise_xor"};
-  if (args.size() != count || (count == 2 && !binary.count(name))) return false;
+  if (one && name == "sign") return push(sign(args[0])), true;
+  const char* op = name == "where" ? "where" : operator_of_ufunc(name);
+  if (!op) return false;
+  const auto& params = ops::get_op(op).params;
+  const auto wanted = std::count_if(params.begin(), params.end(), [](const ops::Param& p) { return p.is_tensor(); });
+  if (static_cast<std::ptrdiff_t>(args.size()) != wanted) return false;
   push(pending(name, std::move(args)));
   return true;
 }

@@ -485,6 +485,12 @@ void register_ufuncs(std::index_sequence<I...>) {
 
 }  // namespace
 
+const char* operator_of_ufunc(std::string_view name) {
+  for (const auto& [ufunc, op] : kUfuncs)
+    if (name == ufunc) return op;
+  return nullptr;
+}
+
 void register_numpy_ufuncs() { register_ufuncs(std::make_index_sequence<std::size(kUfuncs)>{}); }
 
 }  // namespace weft::capture
