@@ -26,6 +26,8 @@ class LoopTypes {
     for (int slot : slots_appended_to(*from.code, from.ip))
       if (const V& value = from.locals[static_cast<size_t>(slot)]; value && value->kind == Kind::List)
         appended_.insert(value.get());
+    for (size_t at : stack_lists_appended_to(*from.code, from.ip, from.stack.size()))
+      if (const V& value = from.stack[at]; value && value->kind == Kind::List) appended_.insert(value.get());
     for (size_t i = 0; i < from.locals.size(); ++i) {
       const bool live = from.locals[i] && from.code->is_live(from.ip, static_cast<int>(i));
       result.locals.push_back(live ? type(from.locals[i]) : LoopValue());

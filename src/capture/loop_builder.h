@@ -403,7 +403,7 @@ class LoopBuilder {
 
   // ---- lists (loop_lists.cc) ----
   void store_in_list(const LoopValue& list, const LoopValue& key, const LoopValue& value);
-  void append(const LoopValue& list, const LoopValue& value);
+  void append(const LoopValue& list, LoopValue value);
 
   // ---- iterators (loop_iterators.cc) ----
   LoopValue iterator(const LoopValue& value);

@@ -130,7 +130,8 @@ void LoopBuilder::call(const Instruction& in) {
   }
   if (second.kind == LoopKind::Method && second.items[0].kind == LoopKind::Appended) {
     if (names || args.size() != 1) throw LoopUnsupported{"append() of these arguments"};
-    return append(second.items[0], args[0]);
+    append(second.items[0], args[0]);
+    return push(loop_const(Py_None));
   }
   if (second.kind == LoopKind::Method && second.items[0].is_complex()) {
     if (names || !args.empty()) throw LoopUnsupported{"conjugate() of these arguments"};

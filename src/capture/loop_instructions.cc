@@ -180,6 +180,12 @@ bool LoopBuilder::execute_data(const Instruction& in) {
       if (in.op == Op::BuildList) top().kind = LoopKind::List;
       return true;
     }
+    case Op::ListAppend: {
+      const LoopValue value = pop(), list = top(in.arg);
+      if (list.kind != LoopKind::Appended) unsupported("a list");
+      append(list, value);
+      return true;
+    }
     case Op::ListExtend: {
       const LoopValue more = pop();
       LoopValue& list = top(in.arg);

@@ -31,15 +31,16 @@ void LoopBuilder::store_in_list(const LoopValue& list, const LoopValue& key, con
 }
 
 // list.append(value)
-void LoopBuilder::append(const LoopValue& list, const LoopValue& value) {
-  const std::function<void(const LoopValue&)> check = [&](const LoopValue& part) {
-    if (part.is_complex()) return;
+void LoopBuilder::append(const LoopValue& list, LoopValue value) {
+  const std::function<void(LoopValue&)> prepare = [&](LoopValue& part) {
+    if (part.kind == LoopKind::Pending) part = materialized(part);
+    if (part.kind == LoopKind::View && part.index < 0) require(fmt::format("{}({})", function("keep"), part.items[0].expr));
     if (part.kind == LoopKind::Tuple)
-      for (const LoopValue& item : part.items) check(item);
-    else if (!part.is_number() && part.kind != LoopKind::Const && part.kind != LoopKind::Array)
-      throw LoopUnsupported{"append() of what is not a number"};
+      for (LoopValue& item : part.items) prepare(item);
+    else if (!part.is_number() && !part.is_complex() && part.kind != LoopKind::Const && !is_array(part))
+      throw LoopUnsupported{"append() of what is not a number or an array"};
   };
-  check(value);
+  prepare(value);
   std::vector<std::string> words;
   LoopValue type = value;
   for_each_leaf(type, [&](LoopValue& leaf, const std::string&) { words.push_back(as_word(leaf)); });
@@ -51,7 +52,6 @@ void LoopBuilder::append(const LoopValue& list, const LoopValue& value) {
       temporary("i64*", fmt::format("{}({}, {})", function("append"), number, words.size()));
   require(to + " != nullptr");
   for (size_t k = 0; k < words.size(); ++k) emit(fmt::format("{}[{}] = {};", to, k, words[k]));
-  push(loop_const(Py_None));
 }
 
 // ---- at the entry ----
@@ -75,7 +75,24 @@ std::vector<int> slots_appended_to(const Code& code, int head) {
   return slots;
 }
 
+std::vector<size_t> stack_lists_appended_to(const Code& code, int head, size_t stack_size) {
+  std::set<size_t> lists;
+  const int end = loop_end(code, head);
+  for (int i = head; i < end; ++i) {
+    const Instruction& in = code.instructions[static_cast<size_t>(i)];
+    if (in.op != Op::ListAppend) continue;
+    size_t iterators = stack_size;  // and those of the loops within
+    for (int inner = head + 1; inner < i; ++inner)
+      if (code.instructions[static_cast<size_t>(inner)].op == Op::ForIter && loop_end(code, inner) > i) ++iterators;
+    const size_t at = iterators - static_cast<size_t>(in.arg);
+    if (at < stack_size) lists.insert(at);
+  }
+  return {lists.begin(), lists.end()};
+}
+
 void LoopEntry::find_appended(const Frame& frame) {
+  for (size_t at : stack_lists_appended_to(*frame.code, frame.ip, frame.stack.size()))
+    if (PyObject* o = frame.stack[at].get(); o && PyList_CheckExact(o)) appended_.insert(o);
   for (int slot : slots_appended_to(*frame.code, frame.ip)) {
     PyObject* o = frame.locals[static_cast<size_t>(slot)].get();
     if (o && PyList_CheckExact(o)) appended_.insert(o);

@@ -17,7 +17,7 @@ thread_local LoopMemory* current = nullptr;
 bool points_into(const Tensor& block, const void* address) {
   const auto* begin = static_cast<const char*>(block.data());
   const auto* at = static_cast<const char*>(address);
-  return at >= begin && at <= begin + block.numel() * itemsize(block.dtype());
+  return at >= begin && at < begin + block.numel() * itemsize(block.dtype());
 }
 
 void* allocate(int64_t count, int64_t dtype, const void* const* live, int64_t num_live) {
@@ -25,6 +25,7 @@ void* allocate(int64_t count, int64_t dtype, const void* const* live, int64_t nu
 }
 
 int64_t* append(int64_t what, int64_t num_words) { return current->append(what, num_words); }
+bool keep(const void* address) { return current->keep(address); }
 
 // c[m, n] = a[m, k] @ b[k, n], strides in elements. False where it could not be computed.
 template <class T>
@@ -62,6 +63,19 @@ void* LoopMemory::allocate(int64_t count, DType dtype, const void* const* live, 
   }
 }
 
+bool LoopMemory::keep(const void* address) {
+  const auto found =
+      std::find_if(blocks_.begin(), blocks_.end(), [&](const Tensor& block) { return points_into(block, address); });
+  if (found == blocks_.end()) return true;  // it is kept already
+  try {
+    kept_.emplace(found->data(), *found);
+  } catch (...) {
+    return false;
+  }
+  blocks_.erase(found);
+  return true;
+}
+
 int64_t* LoopMemory::append(int64_t what, int64_t num_words) {
   const size_t at = appended_.size();
   try {
@@ -76,6 +90,8 @@ int64_t* LoopMemory::append(int64_t what, int64_t num_words) {
 Tensor LoopMemory::block(const void* address) const {
   for (const Tensor& block : blocks_)
     if (points_into(block, address)) return block;
+  const auto after = kept_.upper_bound(address);
+  if (after != kept_.begin() && points_into(std::prev(after)->second, address)) return std::prev(after)->second;
   return Tensor();
 }
 
@@ -83,6 +99,7 @@ const void* loop_library_function(const std::string& name) {
   if (name == "allocate") return reinterpret_cast<const void*>(&allocate);
   if (name == "matrix_product_f64") return reinterpret_cast<const void*>(&matrix_product<double>);
   if (name == "matrix_product_f32") return reinterpret_cast<const void*>(&matrix_product<float>);
+  if (name == "keep") return reinterpret_cast<const void*>(&keep);
   if (name == "append") return reinterpret_cast<const void*>(&append);
   if (name == "parallel_for") return reinterpret_cast<const void*>(&parallel_for_raw);
   return nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ class LoopMemory {
   LoopMemory& operator=(const LoopMemory&) = delete;
 
   void* allocate(int64_t count, DType dtype, const void* const* live, int64_t num_live);
+  // The block that the address points into is not used again: a list will hold an array in it. False: out of memory.
+  bool keep(const void* address);
   // Notes down what a list is to be appended: where its words go.
   int64_t* append(int64_t what, int64_t num_words);
   const std::vector<int64_t>& appended() const { return appended_; }
@@ -27,6 +30,7 @@ class LoopMemory {
 
  private:
   std::vector<Tensor> blocks_;  // one dimension
+  std::map<const void*, Tensor> kept_;  // by where they begin
   std::vector<int64_t> appended_;
   LoopMemory* outer_;
 };

@@ -19,12 +19,15 @@ namespace {
 constexpr int kMaxShortRuns = 64;
 constexpr int kMaxRejections = 3;  // of one loop, with different types
 
+// By address, shape and what else tells views apart.
+using MadeViews = std::map<std::vector<int64_t>, Ref>;
+
 // Python's objects from the words an exit left.
 class Rebuilder {
  public:
   Rebuilder(const LoopEntry& entry, const int64_t* words, const LoopMemory& memory,
-            const std::set<int>& stored_cells)
-      : entry_(entry), words_(words), memory_(memory), stored_cells_(stored_cells) {}
+            const std::set<int>& stored_cells, MadeViews& views)
+      : entry_(entry), words_(words), memory_(memory), stored_cells_(stored_cells), views_(views) {}
 
   Ref build(const LoopValue& value) {
     switch (value.kind) {
@@ -180,7 +183,7 @@ class Rebuilder {
   const int64_t* words_;
   const LoopMemory& memory_;
   const std::set<int>& stored_cells_;
-  std::map<std::vector<int64_t>, Ref> views_;
+  MadeViews& views_;
 };
 
 bool names_hold(const std::vector<LoopName>& names) {
@@ -240,15 +243,16 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
 void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const LoopExit& exit,
              const std::vector<int64_t>& words, const LoopMemory& memory) {
   for (int list : loop.stored_lists) entry.store_list(list);
+  MadeViews views;
   const std::vector<int64_t>& appended = memory.appended();
   for (size_t at = 0; at < appended.size();) {
     const LoopCode::Append& one = loop.appended[static_cast<size_t>(appended[at])];
-    Ref value = Rebuilder(entry, appended.data() + at + 1, memory, loop.stored_cells).build(one.value);
+    Ref value = Rebuilder(entry, appended.data() + at + 1, memory, loop.stored_cells, views).build(one.value);
     if (PyList_Append(entry.objects[static_cast<size_t>(one.list)].get(), value.get()) < 0)
       throw PythonError{};
     at += 1 + one.num_words;
   }
-  Rebuilder rebuilder(entry, words.data(), memory, loop.stored_cells);
+  Rebuilder rebuilder(entry, words.data(), memory, loop.stored_cells, views);
   std::vector<Frame> frames;
   for (const LoopFrame& from : exit.frames) {
     Frame frame;

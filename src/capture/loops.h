@@ -17,6 +17,8 @@ namespace weft::capture {
 
 // The locals with which the loop does nothing but append to them.
 std::vector<int> slots_appended_to(const Code& code, int head);
+// The places on the stack, of that size at the head, of the lists that the loop's comprehensions make.
+std::vector<size_t> stack_lists_appended_to(const Code& code, int head, size_t stack_size);
 
 // What a loop sees of a frame: types, the words of what varies, arrays.
 class LoopEntry {
