@@ -310,6 +310,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.size() == 2 && args.keywords.empty())
     return super_value(args.args[0], args.args[1]);
   if (is_weft_operator(object) && has_tensor_value(*this, args)) return call_on_tensors(*this, object, args);
+  if (joins_long_list(object, args)) throw GraphBreak{.reason = "an array of a long list", .is_planned = true};
   // A Python source stands in for what the lowering cannot do.
   PyObject* replacement = find_replacement(object);
   if (Lowering lowering = find_lowering(object)) {

@@ -7,6 +7,7 @@
 // instruction; Python goes on from there.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -434,6 +435,9 @@ class LoopBuilder {
   LoopValue to_int(const LoopValue& value);
   LoopValue absolute(const LoopValue& value);
   std::string function(const std::string& name);  // of the C library: what to call in the code
+  std::function<std::string(const std::string&)> function_names() {
+    return [this](const std::string& name) { return function(name); };
+  }
 
   LoopFrame& frame() { return frames_.back(); }
   LoopValue& top(int depth = 1) { return frame().stack[frame().stack.size() - static_cast<size_t>(depth)]; }

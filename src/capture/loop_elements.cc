@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <complex>
 #include <functional>
-#include <map>
 #include <optional>
 
 #include "capture/loop_builder.h"
@@ -320,7 +319,7 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
   if (const Prim prim = own_primitive(op.name, promoted.compute, result.items.size()); has_vector_function(prim, promoted.compute))
     return mapped(prim, result);
   // Can it be printed?
-  ElementPrinter printer(elementary_, [this](const std::string& name) { return this->function(name); });
+  ElementPrinter printer(elementary_, function_names());
   Streams streams;
   print_value(result, printer, streams);
   block_has_arrays_ = true;
@@ -362,7 +361,7 @@ std::string LoopBuilder::of_elements(const std::string& function, const LoopValu
   if (has_roll(given)) return of_elements(function, materialized(given));
   block_has_arrays_ = true;
   const LoopValue value = with_chosen_taken(given);
-  ElementPrinter printer(elementary_, [this](const std::string& name) { return this->function(name); });
+  ElementPrinter printer(elementary_, function_names());
   Streams streams;
   const std::string result = print_value(value, printer, streams);
   const std::string count = shape_of(value)[0];
@@ -420,7 +419,7 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
   block_has_arrays_ = block_stores_arrays_ = true;
   const bool is_masked = target.mask.kind == LoopKind::View;
   const LoopValue value = is_masked ? given : with_chosen_taken(given);
-  ElementPrinter printer(elementary_, [this](const std::string& name) { return this->function(name); });
+  ElementPrinter printer(elementary_, function_names());
   Streams streams;
   const std::string mask = is_masked ? streams.load(target.mask) : "";
   std::string result = print_value(value, printer, streams);
@@ -428,7 +427,7 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
   // Squares tell which magnitudes are below a limit, but for those near it: blocks with such are computed again.
   std::string side, holds;
   if (const auto test = magnitude_test(value); test && !is_masked && target.fold.empty()) {
-    ElementPrinter squares(elementary_);
+    ElementPrinter squares(elementary_, function_names());
     const std::string z = print_value(test->z, squares, streams), limit = streams.number(test->limit);
     side = fmt::format("{}const i64 side = side_of({}, Limit({})); near |= side == 0;", squares.text, z, limit);
     holds = test->holds_below ? "side < 0" : "side > 0";

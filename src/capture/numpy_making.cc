@@ -1,6 +1,8 @@
 // NumPy's functions that make arrays from numbers, diagonals, and numbers for what is not finite.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -183,6 +185,17 @@ V in_numpys_order(Evaluator& ev, CallArgs& args) {
 }
 
 }  // namespace
+
+bool joins_long_list(PyObject* callable, const CallArgs& args) {
+  constexpr Py_ssize_t kLong = 32;
+  if (args.args.empty() || args.args[0]->kind != Kind::Lazy) return false;
+  PyObject* list = args.args[0]->object.get();
+  if (!PyList_CheckExact(list) || PyList_GET_SIZE(list) <= kLong) return false;
+  static const std::set<std::string>& names = *new std::set<std::string>{
+      "numpy.array", "numpy.asarray", "numpy.asanyarray", "numpy.ascontiguousarray", "numpy.stack", "numpy.concatenate",
+      "numpy.concat", "numpy.vstack", "numpy.hstack", "numpy.dstack", "numpy.column_stack", "numpy.block"};
+  return names.count(callable_name(callable)) > 0;
+}
 
 void register_numpy_making() {
   register_made(std::make_index_sequence<std::size(kKnown)>{});

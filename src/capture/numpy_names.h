@@ -57,6 +57,10 @@ const V& array_argument(Evaluator& ev, const V& value);  // breaks where it is n
 // Assigns in place, as target[...] = source.
 void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source);
 
+// Does the call make an array of the items of a long list that was given? Then Python performs it between two segments:
+// a segment that took them one by one would be of that length only.
+bool joins_long_list(PyObject* callable, const CallArgs& args);
+
 void register_numpy_ufuncs();
 void register_numpy_reductions();
 void register_numpy_shapes();
