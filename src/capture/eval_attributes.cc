@@ -365,6 +365,10 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     owner->attributes[at] = value;
     return;
   }
+  if (const std::string part = utf8(name); owner->kind == Kind::Array && (part == "real" || (part == "imag" && is_complex(owner->tensor.dtype())))) {
+    const V target = numpy_attribute(*this, owner, part);
+    return assign(*this, target, target->tensor, value);
+  }
   refuse_new_layout(owner, utf8(name));
   if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
   if (PyObject* method = as_object ? nullptr : python_method(owner, "__setattr__")) {

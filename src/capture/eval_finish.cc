@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "capture/evaluator.h"
 #include "capture/memory_order.h"
@@ -93,18 +94,6 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Array:
     case Kind::Scalar:
-      if (value->kind == Kind::Array && value->name == "view") {
-        step.op = BuildOp::Generator;
-        operands = value->items;
-        operands.insert(operands.begin(), const_value(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), "view"))));
-        break;
-      }
-      if (value->kind == Kind::Array && !value->name.empty()) {
-        step.op = BuildOp::Bound;
-        step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
-        operands = value->items;
-        break;
-      }
       step.op = BuildOp::Output;
       step.imm = static_cast<int64_t>(outputs_.size());
       step.is_scalar = value->kind == Kind::Scalar;
@@ -125,8 +114,7 @@ int Evaluator::slot_of(const V& value) {
           const std::optional<ir::BaseView> of_root = tracer_.base_view(root->tensor);
           if (of_root && of_root->steps.empty()) step.root_order = root->order;
         }
-        if (root->input >= 0 && value->flavor == Flavor::NdArray)
-          input_views_.emplace_back(outputs_.size(), root->input);
+        if (value->flavor == Flavor::NdArray) step.input = root->input;
       }
       if (!step.order.empty()) {
         unordered_.emplace(outputs_.size(), value->tensor);
@@ -361,23 +349,52 @@ void Evaluator::finish_break(const std::string& reason) {
   finish_graph();
 }
 
+// Is one of the views computed by the graph as an array of its own?
+static bool is_computed(const ir::ViewSteps& views) {
+  return std::any_of(views.begin(), views.end(),
+                     [](const auto& view) { return view.first->kind != ops::OpKind::View || view.first->name == "expand"; });
+}
+
+// A single view that is in one piece in NumPy, in C or Fortran order, stays so whatever the graph makes it of.
+static void keep_in_one_piece(BuildStep& step, Tensor& output) {
+  if (step.flavor != Flavor::NdArray || !output.is_traced()) return;
+  const bool is_c = is_contiguous(output, false);
+  if (!is_c && !is_contiguous(output, true)) return;
+  step.is_view = false;
+  if (is_c) return;
+  step.order = fortran_order(output.dim());
+  output = to_order(output, step.order);
+}
+
 // Arrays that look at one memory in NumPy must do so in the results too.
 void Evaluator::keep_shared_roots() {
   std::unordered_map<int, int> count;
-  for (const BuildStep& step : variant_->steps)
-    if (step.op == BuildOp::Output && !step.is_scalar && step.root >= 0) ++count[step.root];
+  std::unordered_set<int> by_memory;  // roots of views that the graph would compute as copies
+  std::unordered_set<int> whole;      // roots that are no view of another value of the graph
+  for (const auto& [root, number] : root_numbers_)
+    if (const auto view = tracer_.base_view(root->tensor); view && view->steps.empty()) whole.insert(number);
+  for (const BuildStep& step : variant_->steps) {
+    if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
+    ++count[step.root];
+    const std::optional<ir::BaseView> view = tracer_.base_view(outputs_[static_cast<size_t>(step.imm)]);
+    if (step.is_view && view && is_computed(view->steps) && whole.contains(step.root)) by_memory.insert(step.root);
+  }
   for (BuildStep& step : variant_->steps) {
     if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
-    // A single view of an array in another order than C's has that array's strides.
-    if (count[step.root] == 1 && !(step.is_view && !step.root_order.empty())) continue;
-    step.shares_root = true;
+    const bool is_by_memory = by_memory.contains(step.root);
     const auto output = static_cast<size_t>(step.imm);
+    // A single view of an array in another order than C's has that array's strides.
+    if (count[step.root] == 1 && !(step.is_view && (is_by_memory || !step.root_order.empty()))) {
+      if (step.is_view) keep_in_one_piece(step, outputs_[output]);
+      continue;
+    }
+    step.shares_root = true;
     if (!step.order.empty()) outputs_[output] = unordered_.at(output);
     step.order.clear();
     if (step.flavor != Flavor::NdArray) continue;
     // After an update the graph may compute each from its own values.
     std::optional<ir::BaseView> view = tracer_.base_view(outputs_[output]);
-    if (view && (view->is_updated || !step.root_order.empty())) {
+    if (view && (view->is_updated || is_by_memory || !step.root_order.empty())) {
       outputs_[output] = view->base;
       step.is_of_root = true;
       step.views = std::move(view->steps);
@@ -385,24 +402,22 @@ void Evaluator::keep_shared_roots() {
   }
 }
 
-// After the updates are written back, views of an updated argument are taken of the argument itself.
-void Evaluator::find_views_of_updated() {
-  const ir::Graph& graph = *variant_->graph;
-  std::vector<int> array_inputs;  // graph inputs of the array arguments, in order
+// Views of an argument that is updated are taken of the argument itself, after the updates are written back, and so are
+// those that the graph would compute as copies.
+void Evaluator::take_views_of_inputs() {
+  std::vector<size_t> array_inputs;  // graph inputs of the array arguments, in order
   for (size_t i = 0; i < variant_->inputs.size(); ++i)
-    if (variant_->inputs[i].type == GraphInput::Type::Array) array_inputs.push_back(static_cast<int>(i));
-  for (const auto& [output, argument] : input_views_) {
-    const int input = array_inputs.at(static_cast<size_t>(argument));
-    const bool is_updated = std::any_of(graph.write_backs.begin(), graph.write_backs.end(), [&](const ir::WriteBack& write) {
-      return static_cast<int>(write.input) == input;
-    });
-    const std::optional<ir::InputView> view = is_updated ? tracer_.input_view(outputs_[output]) : std::nullopt;
-    if (!view || static_cast<int>(view->input) != input) continue;
-    for (BuildStep& step : variant_->steps)
-      if (step.op == BuildOp::Output && step.imm == static_cast<int64_t>(output)) {
-        step.updated_input = input;
-        step.views = view->steps;
-      }
+    if (variant_->inputs[i].type == GraphInput::Type::Array) array_inputs.push_back(i);
+  for (BuildStep& step : variant_->steps) {
+    if (step.op != BuildOp::Output || step.input < 0) continue;
+    Tensor& output = outputs_[static_cast<size_t>(step.imm)];
+    const size_t input = array_inputs.at(static_cast<size_t>(step.input));
+    step.input = -1;
+    std::optional<ir::InputView> view = tracer_.input_view(output);
+    if (!view || view->input != input || !(view->is_updated || is_computed(view->steps))) continue;
+    step.input = static_cast<int>(input);
+    step.views = std::move(view->steps);
+    output = view->base;
   }
 }
 
@@ -422,9 +437,9 @@ void Evaluator::finish_graph() {
   note_unrolled_loops();
   guard_distinct();
   keep_shared_roots();
+  take_views_of_inputs();
   Guards& guards = variant_->guards;
   variant_->graph = tracer_.finish(outputs_);
-  find_views_of_updated();
   guards.sym_guards(variant_->graph->env());
   // Built slots follow the registers.
   std::unordered_map<int, int> number;

@@ -367,8 +367,6 @@ void Evaluator::prepare_mutation(const V& array) {
   ++num_effects_;
   V owner = array;
   while (owner->view_of) owner = owner->view_of;
-  if (owner->partly_viewed || !owner->name.empty())
-    graph_break("assignment to an array of which another view, as .real is one, is in use");
   if (owner->input < 0) return;
   auto* object = reinterpret_cast<PyArrayObject*>(owner->object.get());
   if (!PyArray_ISWRITEABLE(object)) graph_break("assignment to a read-only array");

@@ -246,7 +246,7 @@ class Evaluator {
   void finish_break(const std::string& reason);
   void finish_graph();
   void keep_shared_roots();
-  void find_views_of_updated();
+  void take_views_of_inputs();
   std::vector<Strides> input_strides() const;
   int slot_of(const V& value);
   int add_step(BuildStep step, std::vector<V> operands = {});
@@ -268,7 +268,6 @@ class Evaluator {
   std::vector<std::string> global_order_;
   std::unordered_map<const Value*, int> slots_;
   std::vector<Tensor> outputs_;
-  std::vector<std::pair<size_t, int>> input_views_;  // outputs that look at an array argument, and its number
   std::unordered_map<size_t, Tensor> unordered_;  // outputs given in another memory order, as the graph has them
   std::vector<V> kept_values_;
   // Backward jumps taken to one place, and how large the graph was after the first and after the last of them.

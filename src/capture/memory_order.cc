@@ -105,6 +105,8 @@ AxisOrder order_if_fortran(const Tensor& tensor) {
 
 AxisOrder copy_order(const V& array) {
   if (!array->view_of && array->input < 0 && !array->read_only) return array->order;
+  if (is_contiguous(array->tensor, false)) return {};
+  if (is_contiguous(array->tensor, true)) return fortran_order(array->tensor.dim());
   const Strides& strides = array->tensor.impl()->strides;
   AxisOrder order = all_axes(array->tensor.dim());
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {

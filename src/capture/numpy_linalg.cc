@@ -32,7 +32,6 @@ V product(Evaluator& ev, CallArgs& args, const char* signature, const char* op) 
 V outer(Evaluator& ev, CallArgs& args) { return product(ev, args, "a, b, out", "outer"); }
 V inner(Evaluator& ev, CallArgs& args) { return product(ev, args, "a, b", "inner"); }
 V vdot(Evaluator& ev, CallArgs& args) { return product(ev, args, "a, b", "vdot"); }
-V kron(Evaluator& ev, CallArgs& args) { return product(ev, args, "a, b", "kron"); }
 
 V tensordot(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, b, axes");
@@ -181,8 +180,9 @@ V vecdot(Evaluator& ev, CallArgs& args) {
   if (!sym_eq(ops::sym_shape(operands[0]).back(), ops::sym_shape(operands[1]).back()))
     graph_break("vecdot() of vectors of different sizes");
   const Tensor products = ops::call1("mul", operands);
-  return array_or_scalar(
-      ops::call1("sum", {products}, {{"dim", SymShape{Sym(-1)}}, {"dtype", products.dtype()}}));
+  const V result =
+      array_or_scalar(ops::call1("sum", {products}, {{"dim", SymShape{Sym(-1)}}, {"dtype", products.dtype()}}));
+  return laid_out_in_batches(result, {as_tensor(ev, bound[0]), as_tensor(ev, bound[1])}, 1);
 }
 
 }  // namespace
@@ -191,7 +191,6 @@ void register_numpy_linalg() {
   const std::pair<const char*, Lowering> functions[] = {{"outer", outer},
                                                         {"inner", inner},
                                                         {"vdot", vdot},
-                                                        {"kron", kron},
                                                         {"tensordot", tensordot},
                                                         {"einsum", einsum},
                                                         {"trace", trace<false>},

@@ -102,6 +102,7 @@ V diag(Evaluator& ev, CallArgs& args) {
   V value =
       array_value(ops::call1("diagonal", {x}, {{"offset", offset}, {"dim1", Sym(0)}, {"dim2", Sym(1)}}));
   value->view_of = bound[0];
+  value->read_only = true;
   return value;
 }
 

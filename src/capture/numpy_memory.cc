@@ -32,7 +32,7 @@ constexpr char kStrides[] = "strides", kFlags[] = "flags";
 V base(Evaluator&, const V& array) {
   V owner = array;
   while (owner->view_of) owner = owner->view_of;
-  if (array->flavor != Flavor::NdArray || !array->name.empty() || !owner->name.empty()) end_segment("base of a view");
+  if (array->flavor != Flavor::NdArray) end_segment("base of a view");
   if (!owner->source) return owner == array ? none_value() : owner;
   const Ref real = checked(PyObject_GetAttrString(owner->object.get(), "base"));
   V outer = given_attribute(owner, "base");
@@ -55,19 +55,10 @@ V view_as(Evaluator& ev, CallArgs& args) {
   if (from == to && array->flavor == Flavor::NdArray) graph_break("view() in the same dtype");
   const bool same_size = itemsize(from) == itemsize(to);
   if (to == DType::Bool && from != to) graph_break("view() of bytes as truth values");
-  if (!same_size && (array->flavor != Flavor::NdArray || !array->order.empty() || array->strided || array->view_of))
+  if (!same_size && (array->flavor != Flavor::NdArray || array->view_of || !is_contiguous(array->tensor, false)))
     graph_break("view() with elements of another size");
-  const Tensor cast = ops::call1("bitcast", {array->tensor}, {{"dtype", to}});
-  V result = array_value(same_size ? with_strides_of(cast, array->tensor) : cast, array->flavor);
-  if (array->flavor != Flavor::NdArray) return result;
-  // A view: given to Python as NumPy's, and neither it nor the array is assigned to.
-  result->order = array->order;
-  result->name = "view";
-  result->items = {array, const_value(checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(to)))))};
-  V owner = array;
-  while (owner->view_of) owner = owner->view_of;
-  owner->partly_viewed = true;
-  return result;
+  if (array->flavor != Flavor::NdArray) return array_value(ops::call1("bitcast", {array->tensor}, {{"dtype", to}}), array->flavor);
+  return view(array, ev.tracer().record_part(ops::get_op("bitcast"), array->tensor, {{"dtype", to}}));
 }
 
 bool is_flags(const V& value) {

@@ -139,7 +139,9 @@ V sum(Evaluator& ev, CallArgs& args) {
   Reduction r = parse(ev, args, kSignature, kProduct ? "prod" : "sum");
   const DType dtype = r.dtype ? to_dtype(ev, r.dtype, "dtype") : sum_dtype(r.tensor.dtype());
   const Tensor elements = selected(ev, r, cast_to(r.tensor, dtype), number(kProduct ? 1 : 0, dtype));
-  Tensor total = elements.dim() == 0 ? elements : reduce(r, kProduct ? "prod" : "sum", elements);
+  Tensor total = elements.dim() > 0 ? reduce(r, kProduct ? "prod" : "sum", elements)
+                 : kProduct         ? elements
+                                    : ops::call1("add", {elements, number(0, dtype)});  // sums start from 0.0
   total = cast_to(total, dtype);  // the operator adds narrow integers up in wide ones
   if (r.initial) total = ops::call1(kProduct ? "mul" : "add", {initial_value(ev, r, dtype), total});
   return finished(ev, r, total);
@@ -191,7 +193,7 @@ V mean(Evaluator& ev, CallArgs& args) {
   // NumPy adds up half precision in single.
   const DType compute = result == DType::F16 && !r.dtype ? DType::F32 : result;
   if (r.tensor.dim() == 0 && is_complex(result)) graph_break("the mean of one complex number");  // divided by one
-  if (r.tensor.dim() == 0) return finished(ev, r, cast_to(r.tensor, result));
+  if (r.tensor.dim() == 0) return finished(ev, r, cast_to(ops::call1("add", {cast_to(r.tensor, result), number(0, result)}), result));
   return finished(ev, r, cast_to(mean_of(ev, r, compute), result));
 }
 

@@ -254,6 +254,14 @@ V concatenate(Evaluator& ev, CallArgs& args) {
   std::vector<Tensor> parts;
   for (const V& item : ev.elements(bound[0])) parts.push_back(as_tensor(ev, item));
   if (parts.empty()) graph_break("joining of no arrays");
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i].dim() == parts[0].dim()) continue;
+    const std::string message = fmt::format(
+        "all the input arrays must have same number of dimensions, but the array at index 0 has {} dimension(s) and the array at "
+        "index {} has {} dimension(s)",
+        parts[0].dim(), i, parts[i].dim());
+    ev.raise(PyExc_ValueError, {str_value(message)}, message);
+  }
   const AxisOrder order = joined_order(parts);
   DType dtype = parts[0].dtype();
   for (const Tensor& part : parts) dtype = promote_types(dtype, part.dtype(), Promotion::NumPy);
@@ -352,14 +360,11 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name) {
   }
   if (name == "real" && !is_complex(tensor.dtype())) return array;
   if (name == "real" || name == "imag") {
+    if (is_complex(tensor.dtype()) && array->flavor == Flavor::NdArray)
+      return view(array, ev.tracer().record_part(ops::get_op(name), tensor));
+    // The imaginary parts of real numbers are zeros of their own, which NumPy lets nobody write to.
     const V part = laid_out(array_value(ops::call1(name, {tensor}), array->flavor), copy_order(array));
-    if (!is_complex(tensor.dtype()) || array->flavor == Flavor::NumpyScalar) return part;
-    // A view in NumPy: given to Python as the attribute, and neither it nor the array is assigned to.
-    part->name = name;
-    part->items = {array};
-    V root = array;
-    while (root->view_of) root = root->view_of;
-    root->partly_viewed = true;
+    part->read_only = array->flavor == Flavor::NdArray;
     return part;
   }
   if (name == "device") return str_value("cpu");

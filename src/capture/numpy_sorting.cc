@@ -170,9 +170,9 @@ V tile(Evaluator& ev, CallArgs& args) {
 template <bool kReadOnly>
 V broadcast_to(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "array, shape, subok");
-  const Tensor x = as_tensor(ev, bound[0]);
-  // A read-only view in NumPy; here a copy, when it leaves the function.
-  V value = array_value(ops::call1("expand", {x}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
+  const V array = ev.realize(bound[0])->kind == Kind::Array ? bound[0] : array_value(as_tensor(ev, bound[0]));
+  V value = array_value(ops::call1("expand", {array->tensor}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
+  if (array->flavor == Flavor::NdArray) value->view_of = array;
   value->read_only = kReadOnly;
   return value;
 }

@@ -92,7 +92,6 @@ struct Value {
   std::vector<V> attributes;  // Exception: values of `keys`, assigned by the program
   V returned;            // Iter of a generator that has ended: its value
   bool strided = false;  // an argument that is neither in C nor in Fortran order
-  bool partly_viewed = false;  // an attribute such as .real looks at its memory
   bool read_only = false;      // a view that NumPy lets nobody write through
   std::vector<int64_t> order;  // of an array's own memory: axes from the outermost to the innermost; empty: C order
   Sym sym;
@@ -100,7 +99,7 @@ struct Value {
   std::vector<V> items;
   std::vector<V> keys;
   Ref globals;                          // Function
-  std::string name;                     // Bound, DictView; Array: the attribute or method of items[0] that gives it
+  std::string name;                     // Bound, DictView
   PyTypeObject* object_type = nullptr;  // Instance
   std::vector<bool> changed;            // Instance: which attributes were assigned
   IterKind iter = IterKind::Sequence;

@@ -11,6 +11,7 @@
 #include "capture/release.h"
 #include "capture/weft_tensors.h"
 #include "ir/symbols.h"
+#include "ops/view.h"
 #include "runtime/float_flags.h"
 #include "weft/error.h"
 
@@ -213,8 +214,12 @@ class Builder {
   }
 
   Tensor take_views(Tensor tensor, const BuildStep& s) const {
-    for (const auto& [op, attrs] : s.views)
-      tensor = ops::call(*op, {{tensor}, ir::evaluate(attrs, registers_.symbols)}).at(0);
+    for (const auto& [op, attrs] : s.views) {
+      if (op->kind == ops::OpKind::View)
+        tensor = ops::call(*op, {{tensor}, ir::evaluate(attrs, registers_.symbols)}).at(0);
+      else
+        tensor = ops::memory_part(op->name, tensor, op->name == "bitcast" ? attrs.get<DType>("dtype") : real_dtype(tensor.dtype()));
+    }
     return tensor;
   }
 
@@ -222,7 +227,7 @@ class Builder {
     const Tensor& tensor = outputs_[static_cast<size_t>(s.imm)];
     if (s.is_scalar) throw_error(ErrorKind::NotImplemented, "a Python number is made of elements, and there are none on 'meta'");
     if (!s.order.empty()) return meta_tensor(to_order(tensor, inverse(s.order)));
-    return meta_tensor(s.is_of_root ? take_views(tensor, s) : tensor);
+    return meta_tensor(s.is_of_root || s.input >= 0 ? take_views(tensor, s) : tensor);
   }
 
   static Ref read_only(Ref result) {
@@ -249,8 +254,8 @@ class Builder {
       PyArray_Dims dims{axes.data(), static_cast<int>(axes.size())};
       return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(array.get()), &dims));
     }
-    if (s.updated_input >= 0) {
-      const auto index = static_cast<size_t>(s.updated_input);
+    if (s.input >= 0) {
+      const auto index = static_cast<size_t>(s.input);
       return make_array(take_views(inputs_[index], s), slot(variant_.inputs[index].reg));
     }
     if (s.root < 0) return make_array(tensor, base_of(tensor));

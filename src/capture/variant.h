@@ -9,6 +9,7 @@
 #include "capture/guards.h"
 #include "capture/state.h"
 #include "ir/graph.h"
+#include "ir/trace.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -57,11 +58,10 @@ struct BuildStep {
   bool is_scalar = false;    // Output: a Python bool, int or float
   std::vector<int64_t> order;  // Output in NumPy's memory order: the axes of the result that its own are
   int root = -1;             // Output: arrays of one root may share memory, others must not; -1: an input's
-  // Output that looks at an argument the segment updates: the graph input, and the views to take of it then.
-  int updated_input = -1;
+  int input = -1;            // Output: `views` are taken of this graph input when it has been updated
   bool is_of_root = false;  // the output is what all arrays of this root look at, and `views` what to take of it
   std::vector<int64_t> root_order;  // the order of the root's memory; empty: C order
-  std::vector<std::pair<const ops::OpDef*, ops::Attrs>> views;
+  ir::ViewSteps views;
   bool is_view = false;      // Output: of another array's memory; others are in one piece
   bool is_read_only = false;  // Output: NumPy lets nobody write through it
   bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied

@@ -350,6 +350,8 @@ class Lowering : NestBuilder {
     NodeId result = candidates[0];
     for (size_t k = 1; k < candidates.size(); ++k)
       result = apply(combine_prim(node.op->reduce), dtype, {result, candidates[k]});
+    // Sums start from 0.0: those of nothing but -0.0 are none.
+    if (node.op->reduce == ReduceOp::Sum && is_inexact(dtype)) result = apply(Prim::Add, dtype, {result, constant(Scalar(0.0), dtype)});
     return result;
   }
 

@@ -82,6 +82,10 @@ struct GraphTracer::Impl {
     return wrap(value, std::move(base), {}, std::move(strides));
   }
 
+  Tensor as_it_is_now(const std::shared_ptr<Base>& base) {
+    return wrap(base->current, base, {}, contiguous_strides(hints(base->current->tensor().shape)));
+  }
+
   TracedValue& handle(const Tensor& tensor) {
     auto* traced = dynamic_cast<TracedValue*>(tensor.impl()->trace.get());
     WEFT_CHECK(traced && traced->owner() == id, "a traced tensor is used in another trace than its own");
@@ -166,7 +170,7 @@ Value* GraphTracer::value_of(const Tensor& tensor) { return impl_->value_of(tens
 std::optional<InputView> GraphTracer::input_view(const Tensor& tensor) const {
   const TracedValue& traced = impl_->handle(tensor);
   if (traced.base->input < 0) return std::nullopt;
-  InputView view{static_cast<size_t>(traced.base->input), {}};
+  InputView view{static_cast<size_t>(traced.base->input), impl_->as_it_is_now(traced.base), traced.base->generation > 0, {}};
   for (const ViewStep& step : traced.chain) view.steps.emplace_back(step.op, step.attrs);
   return view;
 }
@@ -175,10 +179,7 @@ std::optional<BaseView> GraphTracer::base_view(const Tensor& tensor) const {
   if (!tensor.is_traced()) return std::nullopt;
   const TracedValue& traced = impl_->handle(tensor);
   if (traced.base->input >= 0) return std::nullopt;
-  Value* current = traced.base->current;
-  BaseView view{impl_->wrap(current, traced.base, {}, contiguous_strides(hints(current->tensor().shape))),
-                traced.base->generation > 0,
-                {}};
+  BaseView view{impl_->as_it_is_now(traced.base), traced.base->generation > 0, {}};
   for (const ViewStep& step : traced.chain) view.steps.emplace_back(step.op, step.attrs);
   return view;
 }
@@ -256,6 +257,15 @@ std::vector<Tensor> GraphTracer::record(const ops::OpDef& op, const ops::OpArgs&
   return results;
 }
 
+Tensor GraphTracer::record_part(const ops::OpDef& op, const Tensor& source, Attrs attrs) {
+  const Node* node = impl_->graph->add_node(impl_->graph->body(), op, {impl_->value_of(source)}, std::move(attrs), impl_->location);
+  const TracedValue& traced = impl_->handle(source);
+  std::vector<ViewStep> chain = traced.chain;
+  chain.push_back({&op, node->attrs, traced.type()});
+  Strides strides = ops::part_strides(op.name, source.impl()->strides, traced.type().dtype, node->output()->tensor().dtype);
+  return impl_->wrap(node->output(), traced.base, std::move(chain), std::move(strides));
+}
+
 Tensor GraphTracer::with_strides(const Tensor& tensor, Strides strides) {
   const TracedValue& traced = impl_->handle(tensor);
   if (traced.base->input >= 0 || !traced.chain.empty())
@@ -269,6 +279,9 @@ Value* GraphTracer::Impl::invert(const ViewStep& step, Value* source, Value* upd
   if (name == "slice") return add("slice_update", {source, updated}, step.attrs);
   if (name == "diagonal") return add("diagonal_update", {source, updated}, step.attrs);
   if (name == "reshape") return add("reshape", {updated}, {{"shape", step.source.shape}});
+  if (name == "real") return add("complex", {updated, add("imag", {source}, {})}, {});
+  if (name == "imag") return add("complex", {add("real", {source}, {}), updated}, {});
+  if (name == "bitcast") return add("bitcast", {updated}, {{"dtype", step.source.dtype}});
   if (name == "permute") {
     const std::vector<int64_t> dims = step.attrs.get_ints("dims");
     const auto rank = static_cast<int64_t>(dims.size());

@@ -11,17 +11,22 @@
 
 namespace weft::ir {
 
+// Views one after another: operators of kind View, and those that record_part() knows.
+using ViewSteps = std::vector<std::pair<const OpDef*, Attrs>>;
+
 // A tensor that is an input of the graph, or a chain of views of one: its memory is the caller's.
 struct InputView {
   size_t input;
-  std::vector<std::pair<const OpDef*, Attrs>> steps;
+  Tensor base;  // as it is now
+  bool is_updated;
+  ViewSteps steps;
 };
 
 // A chain of views of a value.
 struct BaseView {
   Tensor base;  // as it is now
   bool is_updated;
-  std::vector<std::pair<const OpDef*, Attrs>> steps;
+  ViewSteps steps;
 };
 
 // While a GraphTracer is active (ops::TracerScope), calls on its tensors grow its graph.
@@ -33,6 +38,8 @@ class GraphTracer final : public ops::Tracer {
   // A graph input and the traced tensor that stands for it. Strides: C-contiguous unless given.
   Tensor input(TensorType type, std::string name = "", std::optional<Strides> strides = {});
   std::vector<Tensor> record(const ops::OpDef& op, const ops::OpArgs& args) override;
+  // `real`, `imag` or `bitcast` as views of the operand's memory, which NumPy makes of them: updates of either reach the other.
+  Tensor record_part(const ops::OpDef& op, const Tensor& source, Attrs attrs = {});
   void record_copy(const Tensor& target, const Tensor& source) override;
   Tensor with_strides(const Tensor& tensor, Strides strides) override;
   // The current SSA value of a traced tensor: a view is derived again if its base has been updated since.

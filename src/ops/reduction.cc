@@ -142,6 +142,14 @@ void reduce_columns(const Problem& problem, const ElementReader& reader, std::by
   });
 }
 
+// Sums start from 0.0: those of nothing but -0.0 are none.
+void start_from_zero(const Problem& problem, std::byte* sums, int64_t count) {
+  const int64_t size = itemsize(problem.accumulate);
+  const std::vector<std::byte> zeros(static_cast<size_t>(std::min(kBlock, count) * size));
+  const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
+  for (int64_t at = 0; at < count; at += kBlock) kernels.combine(sums + at * size, zeros.data(), std::min(kBlock, count - at));
+}
+
 void reduce_arg(const Problem& problem, const ElementReader& reader, int64_t* result) {
   const ArgBlock kernel = arg_kernel(problem.op, problem.accumulate);
   parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / problem.reduced), [&](int64_t begin, int64_t end) {
@@ -205,6 +213,7 @@ Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& a
   std::byte* partials = direct ? static_cast<std::byte*>(out.data()) : converted.data();
   if (layout.columns) reduce_columns(problem, reader, partials);
   else reduce_rows(problem, reader, partials);
+  if (op == ReduceOp::Sum && is_inexact(problem.accumulate)) start_from_zero(problem, partials, out.numel());
   if (!direct) convert_block(result, out.data(), problem.accumulate, partials, out.numel());
   return out;
 }

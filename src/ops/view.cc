@@ -68,6 +68,21 @@ std::optional<Strides> view_strides(const Shape& shape, const Strides& strides, 
   return result;
 }
 
+Strides part_strides(std::string_view op, Strides strides, DType from, DType to) {
+  const auto from_size = static_cast<int64_t>(itemsize(from)), to_size = static_cast<int64_t>(itemsize(to));
+  for (int64_t& stride : strides) stride = stride * from_size / to_size;
+  if (op == "bitcast" && from_size != to_size) strides.back() = 1;
+  return strides;
+}
+
+Tensor memory_part(std::string_view op, const Tensor& tensor, DType to) {
+  const auto from_size = static_cast<int64_t>(itemsize(tensor.dtype())), to_size = static_cast<int64_t>(itemsize(to));
+  Shape shape = tensor.shape();
+  if (op == "bitcast" && from_size != to_size) shape.back() = shape.back() * from_size / to_size;
+  const int64_t offset = tensor.offset() * from_size / to_size + (op == "imag" ? 1 : 0);
+  return Tensor(tensor.storage(), to, std::move(shape), part_strides(op, tensor.strides(), tensor.dtype(), to), offset);
+}
+
 SymShape resolve_shape(std::string_view op, const SymShape& from, const SymShape& shape) {
   SymShape result = shape;
   Sym known = 1;

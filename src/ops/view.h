@@ -28,6 +28,10 @@ Sym normalize_index(Sym index, Sym size, int64_t axis);
 // Strides with which `target` views the same elements in C order, where they exist.
 std::optional<Strides> view_strides(const Shape& shape, const Strides& strides, const Shape& target);
 
+// Elements of another dtype in the same memory: of `real`, `imag` and `bitcast` as views.
+Strides part_strides(std::string_view op, Strides strides, DType from, DType to);
+Tensor memory_part(std::string_view op, const Tensor& tensor, DType to);
+
 // The shape a reshape to `shape` gives: one -1 is computed. ValueError when the element counts differ.
 SymShape resolve_shape(std::string_view op, const SymShape& from, const SymShape& shape);
 

@@ -40,7 +40,7 @@ FUNCTIONS = entries(r"""
 T = countdown(k, x) | add = adder(k)\nT = add(x)\nTb = add(y) | T = decorated(x) | T = decorated(x, factor=k) | T = (lambda *p, **q: p[0] - q["z"])(x, z=y) | f = lambda p, q=k: p - q\nT = f(x)
 amount = k\nf = lambda p: p + amount\namount = 3\nT = f(x) | fs = [lambda p, i=i: p + i for i in range(3)]\nT = fs[1](x) | fs = [lambda p: p + i for i in range(3)]\nT = fs[0](x) | T = helper(k, *[1]) + x
 def local(p):\n    p[...] = k\n    return p\nT = local(x) | def local(p, *q):\n    return len(q)\nT = local(x, y, k) | def local(n):\n    return x if n < 1 else local(n - 1) + 1\nT = local(k)
-count = 0\ndef local(p):\n    nonlocal_count = count + 1\n    return p * nonlocal_count\nT = local(x) | T = (lambda p: (lambda q: p - q))(x)(y) | T = max([x, y], key=lambda v: v.size) | T = [f(x) for f in (np.negative, np.sort, abs)]
+count = 0\ndef local(p):\n    nonlocal_count = count + 1\n    return p * nonlocal_count\nT = local(x) | T = (lambda p: (lambda q: p - q))(x)(y) | T = max([x, y], key=lambda v: v.size) | T = [f(x) for f in (np.negative, np.sort, np.positive)]
 """)
 
 EXCEPTIONS = entries(r"""
@@ -64,7 +64,7 @@ f = lambda p: pause(p) - 1\nT = f(x) | T = np.vectorize(lambda p: p > 0, otypes=
 LINEAR_EXACT = lines("""
 np.linalg.matrix_transpose(x) | np.linalg.diagonal(x) | np.linalg.norm(x, 0) | np.linalg.matrix_rank(square(x)) | np.linalg.inv(x[0, ..., 0]) | np.linalg.det(x[0, ..., 0]) | np.linalg.solve(square(x), np.ones(2))
 np.linalg.inv(square(x, 3)[:2]) | np.linalg.cholesky(square(x, 2, -99)) | np.linalg.inv(np.zeros((k, k))) | np.linalg.solve(np.zeros((2, 2)), np.ones(2)) | np.linalg.qr(x[0, ..., 0]) | np.linalg.matrix_power(square(x), -1).shape
-np.fft.fftfreq(k + 1) | np.fft.rfftfreq(k + 2, 0.5) | np.fft.fftshift(x) | np.fft.ifftshift(x, axes=0) | np.fft.fft(x[:0]) | np.fft.rfft(x, 0) | np.fft.fft(x, axis=5) | np.fft.rfft2(x[0]) | np.linalg.norm(x[None, None], axis=None, ord=2)
+np.fft.fftfreq(k + 1) | np.fft.rfftfreq(k + 2, 0.5) | np.fft.fftshift(x) | np.fft.ifftshift(x, axes=0) | np.fft.fft(x[:0]) | np.fft.rfft(x, 0) | np.fft.fft(x, axis=5) | np.fft.rfft2(x[0, ..., 0]) | np.linalg.norm(x[None, None], axis=None, ord=2)
 """)
 
 # call || what n * eps times bounds the distance; R is the magnitude of the result. square() gives matrices whose condition is
@@ -84,7 +84,7 @@ np.linalg.tensorsolve(square(x, 4).reshape(2, 2, 4), np.ones((2, 2))) || 50 * R 
 # A transform adds at most n products with roots of one: n * eps times the sum of magnitudes is what the definition itself gives.
 FOURIER = [tuple(entry.split(" || ")) for entry in lines("""
 np.fft.fft(x) || np.sum(A(x)) | np.fft.fft(x, 5, axis=0) || np.sum(A(x)) | np.fft.ifft(x) || np.sum(A(x)) | np.fft.rfft(x.real) || np.sum(A(x)) | np.fft.rfft(x.real, axis=0, norm="ortho") || np.sum(A(x)) | np.fft.irfft(x) || 2 * np.sum(A(x))
-np.fft.fft2(x) || np.sum(A(x)) | np.fft.fftn(x) || np.sum(A(x)) | np.fft.ifftn(x) || np.sum(A(x)) | np.fft.rfftn(x.real) || np.sum(A(x)) | np.fft.hfft(x) || 2 * np.sum(A(x)) | np.fft.ihfft(x.real) || np.sum(A(x)) | np.fft.irfft(x, 7, norm="forward") || 2 * np.sum(A(x))
+np.fft.fft2(x) || np.sum(A(x)) | np.fft.fftn(x) || np.sum(A(x)) | np.fft.ifftn(x) || np.sum(A(x)) | np.fft.rfftn(x.real) || np.sum(A(x)) | np.fft.hfft(x) || 2 * np.sum(A(x)) | np.fft.ihfft(x.real) || np.sum(A(x)) | np.fft.irfft(x, 7, norm="forward") if x.shape[-1:] > (0,) else 0 || 2 * np.sum(A(x))
 np.abs(np.fft.fft(x)) || np.sum(A(x)) | np.fft.ifft(np.fft.fft(x)) || 4 * np.sum(A(x)) | np.fft.irfft(np.fft.rfft(x.real), x.shape[-1]) || 4 * np.sum(A(x)) | np.fft.rfft(x, 16) || np.sum(A(x)) | np.fft.fftn(x, axes=(0,)) || np.sum(A(x)) | np.fft.fft(x.T).T || np.sum(A(x))
 """)]
 

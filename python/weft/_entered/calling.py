@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import broadcast_shape, folded, plainly, replaces, sized
+from ._core import broadcast_shape, folded, laid_out_by, plainly, replaces, sized
 
 
 def _path(optimize, subscripts, *shapes):
@@ -47,7 +47,7 @@ def call_vectorized(self, *args, **kwargs):
         _fill2(result, function, numbers[0], flat[0], numbers[1], flat[1])
     else:
         _fill3(result, function, numbers[0], flat[0], numbers[1], flat[1], numbers[2], flat[2])
-    return result.reshape(shape)
+    return laid_out_by(result.reshape(shape), *arrays)
 
 
 def _fill1(result, function, number, x):

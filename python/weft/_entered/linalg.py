@@ -449,3 +449,15 @@ def cond(x, p=None):
         ratio = _as(np.asarray(ratio), _real(_result_dtype(x)))
     # What is not a number counts as infinite, unless the matrix had one.
     return np.where(np.isnan(ratio) & ~np.isnan(x).any(axis=(-2, -1)), ratio.dtype.type(np.inf), ratio)[()]
+
+
+@replaces("numpy.kron")
+def kron(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return np.multiply(a, b)
+    ndim = max(a.ndim, b.ndim)
+    a, b = a[(None,) * (ndim - a.ndim)], b[(None,) * (ndim - b.ndim)]
+    shape = tuple([size * other for size, other in zip(a.shape, b.shape)])
+    a, b = np.expand_dims(a, tuple(range(1, 2 * ndim, 2))), np.expand_dims(b, tuple(range(0, 2 * ndim, 2)))
+    return np.multiply(a, b).reshape(shape)

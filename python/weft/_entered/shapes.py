@@ -149,7 +149,12 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
 
 @replaces("numpy.stack")
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    arrays = [np.expand_dims(np.asarray(array), axis) for array in arrays]
+    arrays = [np.asarray(array) for array in arrays]
+    if not arrays:
+        raise ValueError("need at least one array to stack")
+    if any([array.shape != arrays[0].shape for array in arrays]):
+        raise ValueError("all input arrays must have the same shape")
+    arrays = [np.expand_dims(array, axis) for array in arrays]
     return np.concatenate(arrays, axis=axis, out=out, dtype=dtype, casting=casting)
 
 

@@ -106,7 +106,8 @@ def _reduced(ufunc, array, axis, dtype, initial, where):
     if ufunc not in ASSOCIATIVE and ufunc is not np.fmax and ufunc is not np.fmin:
         return None
     value = _halved(ufunc, front)
-    return value if initial is np._NoValue else ufunc(value, np.asarray(initial).astype(array.dtype))
+    value = value if initial is np._NoValue else ufunc(value, np.asarray(initial).astype(array.dtype))
+    return laid_out_by(value, front[0]) if value.ndim > 1 else value
 
 
 def _halved(ufunc, front):

@@ -1,20 +1,26 @@
 """Extremes, sorting, bisect and heapq."""
 
+import sys
+
 
 def min_(*values, key=None, **default):
-    return _extreme(values, key, default, lambda new, best: new < best)
+    return _extreme("min", values, key, default, lambda new, best: new < best)
 
 
 def max_(*values, key=None, **default):
-    return _extreme(values, key, default, lambda new, best: new > best)
+    return _extreme("max", values, key, default, lambda new, best: new > best)
 
 
-def _extreme(values, key, default, is_better):
+# What Python's min() and max() say of an empty iterable.
+_OF_NOTHING = "iterable argument is empty" if sys.version_info >= (3, 12) else "arg is an empty sequence"
+
+
+def _extreme(name, values, key, default, is_better):
     candidates = list(values[0] if len(values) == 1 else values)
     if not candidates:
         if default:
             return default["default"]
-        raise ValueError("iterable argument is empty")
+        raise ValueError(name + "() " + _OF_NOTHING)
     best = candidates[0]
     best_key = best if key is None else key(best)
     for candidate in candidates[1:]:
