@@ -45,7 +45,7 @@ LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops&
         --limit;
         count_round(code, at, loops);
         start = now;
-        if (PyErr_CheckSignals() < 0) {
+        if (!serve_interpreter()) {
           unwind(state);
           return LoopOutcome::Advanced;
         }

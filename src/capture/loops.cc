@@ -370,7 +370,7 @@ Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant
     const size_t depth = state.frames.size();
     const int before = state.frames.back().ip;
     if (step(state, result) == StepResult::Returned) return result;
-    if (PyErr_CheckSignals() < 0) {
+    if (!serve_interpreter()) {
       unwind(state);
       continue;
     }

@@ -273,12 +273,12 @@ Ref CompiledFunction::run(State state) {
     ++variant->runs;
     ++counters().runs;
     if (variant->returns) return result;
-    if (variant->enters_loop) continue;
-    if (variant->is_broken()) ++counters().breaks;
-    if (PyErr_CheckSignals() < 0) {
+    if (!serve_interpreter()) {
       unwind(state);
       continue;
     }
+    if (variant->enters_loop) continue;
+    if (variant->is_broken()) ++counters().breaks;
     if (chosen.are_usual() && at_range(state)) {
       const LoopOutcome native = loops->run(state, returned, report_loop);
       if (native == LoopOutcome::Returned) return returned;

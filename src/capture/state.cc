@@ -3,6 +3,7 @@
 #include <frameobject.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace weft::capture {
 
@@ -168,10 +169,23 @@ void unwind(State& state) {
   throw PythonError{};
 }
 
+bool serve_interpreter() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kTurn = std::chrono::milliseconds(5);  // as sys.getswitchinterval()
+  thread_local Clock::time_point last;
+  if (PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get()))) {
+    if (const auto now = Clock::now(); now - last >= kTurn) {
+      PyEval_RestoreThread(PyEval_SaveThread());
+      last = now;
+    }
+  }
+  return PyErr_CheckSignals() == 0;
+}
+
 Ref run_concretely(State& state) {
   Ref result;
   while (step(state, result) != StepResult::Returned) {
-    if (PyErr_CheckSignals() < 0) unwind(state);
+    if (!serve_interpreter()) unwind(state);
   }
   return result;
 }

@@ -199,6 +199,42 @@ def test_keyboard_interrupt():
         signal.signal(signal.SIGALRM, previous)
 
 
+def test_loops_of_segments_let_signals_and_threads_through():
+    import os
+    import signal
+    import threading
+
+    def endless(a):
+        while True:
+            a = np.sort(a)[::-1].copy()
+            if a.sum() > 1e9:
+                break
+        return a
+
+    def interrupt(signum, frame):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    done = threading.Event()
+
+    def press():  # again and again: what capture calls may take the first for an error of its own
+        while not done.wait(0.5):
+            os.kill(os.getpid(), signal.SIGALRM)
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            try:
+                weft.compile(endless)(np.arange(6.0))
+            finally:
+                done.set()
+    finally:
+        done.set()
+        presser.join()
+        signal.signal(signal.SIGALRM, previous)
+
+
 def test_errors_that_are_to_be_raised():
     def grow(a):
         with np.errstate(over="raise"):
