@@ -280,9 +280,8 @@ V atleast(Evaluator& ev, CallArgs& args, int64_t ndim, const char* op) {
   const V& array = ev.realize(args.args[0]);
   if (array->kind == Kind::Array && array->flavor == Flavor::NdArray && array->tensor.dim() >= ndim)
     return array;
-  V result = array_value(ops::call1(op, {as_tensor(ev, array)}));
-  if (array->kind == Kind::Array && array->flavor == Flavor::NdArray) result->view_of = array;
-  return result;
+  const Tensor result = ops::call1(op, {as_tensor(ev, array)});
+  return array->kind == Kind::Array ? view(array, result) : array_value(copy_tensor(result));
 }
 V atleast_1d(Evaluator& ev, CallArgs& args) { return atleast(ev, args, 1, "atleast_1d"); }
 V atleast_2d(Evaluator& ev, CallArgs& args) { return atleast(ev, args, 2, "atleast_2d"); }

@@ -45,7 +45,7 @@ common_type: np.zeros(3, np.common_type(f, s))
 compress: np.compress([True, False, True], f, axis=0) || np.compress(c, f, axis=1) || np.compress(v > 0, v)
 concatenate concat: np.NAME([f, g]) || np.NAME((f, g), axis=1) || np.NAME((f, i)) || np.NAME((f, g), axis=None) || np.NAME((f, s[:, :1].repeat(4, 1)), dtype=np.float32) || np.NAME((F, F)) || np.NAME((f, g), out=np.empty((6, 4)))
 convolve: np.convolve(v, w) || np.convolve(v, w[:3], 'same') || np.convolve(v, w[:3], 'valid') || np.convolve(k, k) || np.convolve(v[:2], w, 'same')
-correlate: np.correlate(v, w) || np.correlate(v, w[:3], 'same') || np.correlate(v, w[:2], 'same') || np.correlate(v[:4], w[:4], 'same') || np.correlate(v, w, 'full') || np.correlate(z[0], z[1], 'full')
+correlate: np.correlate(v, w) || np.correlate(v, w[:3], 'same') || np.correlate(v, w[:2], 'same') || np.correlate(v[:4], w[:4], 'same') || np.correlate(v, w, 'full') || np.correlate(z[0], z[1], 'full') || np.correlate(v.astype(np.uint8), v[:1] > 0)
 copy: np.copy(f) || np.copy(F) || np.copy(f, order='F') || np.copy(F, order='C')
 copyto: np.copyto(f, g); f || np.copyto(f, 2.5, where=b); f || np.copyto(f, i); f
 corrcoef: np.corrcoef(f) || np.corrcoef(v, w) || np.corrcoef(f, rowvar=False)

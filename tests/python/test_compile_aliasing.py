@@ -185,3 +185,15 @@ def test_views_of_one_array_after_an_update(function):
             assert theirs.shape == ours.shape
             np.testing.assert_array_equal(ours, theirs)
         assert np.shares_memory(*actual) and np.shares_memory(*expected)
+
+
+def test_arrays_of_a_scalar_have_memory_of_their_own():
+    def raised(x):
+        low = np.min(x)
+        line, table = np.atleast_1d(low), np.atleast_2d(low)
+        line += 5
+        table[::2, None] += True
+        return low, line, table
+
+    for ours, theirs in zip(weft.compile(raised)(np.arange(4)), raised(np.arange(4))):
+        np.testing.assert_array_equal(ours, theirs)

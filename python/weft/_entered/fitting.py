@@ -109,7 +109,8 @@ def correlate(a, v, mode="valid"):
     usual = a.ndim == 1 and v.ndim == 1 and v.size > 0
     if not usual or a.shape[0] < v.shape[0] or a.dtype.kind == "b":
         return plainly(np.correlate, a, v, mode)
-    return np.convolve(a, np.conjugate(v[::-1]), mode)
+    # The conjugate of truth values is int8.
+    return np.convolve(a, np.conjugate(v[::-1]) if v.dtype.kind == "c" else v[::-1], mode)
 
 
 @replaces("numpy.i0")
