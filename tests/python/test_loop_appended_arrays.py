@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from loop_checks import check_equal
 
 import weft
 
@@ -57,17 +58,6 @@ def nothing_in_them(x, n):
     return parts
 
 
-def check(got, expected):
-    assert type(got) is type(expected)
-    if isinstance(expected, tuple | list):
-        assert len(got) == len(expected)
-        for g, e in zip(got, expected):
-            check(g, e)
-    else:
-        assert np.asarray(got).dtype == np.asarray(expected).dtype
-        np.testing.assert_allclose(got, expected, rtol=1e-13)
-
-
 @pytest.mark.parametrize(
     "function", [history, updated_after_it_was_appended, rows_and_pairs, comprehensions, stacked, nothing_in_them]
 )
@@ -75,7 +65,7 @@ def test_what_lists_hold(function):
     x = RNG.random((3, 3))
     compiled = weft.compile(function)
     for n in [80, 50, 301]:
-        check(compiled(x.copy(), n), function(x.copy(), n))
+        check_equal(compiled(x.copy(), n), function(x.copy(), n))
     breaks = weft.compiler.explain(function)(x.copy(), 80).breaks
     assert all("loop" not in found.reason for found in breaks), breaks
 
