@@ -151,7 +151,7 @@ void Evaluator::realize_object(const V& value) {
   PyTypeObject* type = Py_TYPE(object);
   Guards& guards = variant_->guards;
   if (type == &PyCFunction_Type && has_identity(PyCFunction_GET_SELF(object))) return realize_builtin_method(value);
-  if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type ||
+  if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type || PyFrozenSet_CheckExact(object) ||
       (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
       is_cached_function(object) || find_lowering(object) || find_replacement(object) || compiled_function(object) || is_weft_operator(object)) {
     guards.is(value->source, object);

@@ -8,6 +8,8 @@ import numpy as np
 
 from .program import X, program
 
+NUMBERS = frozenset({float, int, complex})
+
 
 @program(X)
 def set_literal(x):
@@ -25,6 +27,11 @@ def set_methods(x):
         a.isdisjoint({9}),
         sorted(a.union(b)),
     )
+
+
+@program(X)
+def frozenset_of_the_module(x):
+    return x * (type(len(x)) in NUMBERS) + (str in NUMBERS), len(NUMBERS)
 
 
 @program(X)
