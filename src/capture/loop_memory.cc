@@ -55,7 +55,8 @@ void* LoopMemory::allocate(int64_t count, DType dtype, const void* const* live, 
   try {
     // Of a size that arrays a little larger fit as well.
     const auto wanted = static_cast<uint64_t>(std::max(count, kSmallest));
-    const int64_t size = count <= int64_t{1} << 20 ? static_cast<int64_t>(std::bit_ceil(wanted)) : count;
+    const uint64_t step = std::bit_floor(wanted) / 8;
+    const auto size = static_cast<int64_t>((wanted + step - 1) / step * step);
     blocks_.push_back(Tensor::empty({size}, dtype));
     return blocks_.back().data();
   } catch (...) {
