@@ -11,7 +11,8 @@ Tensor roll(const Tensor& x, int64_t shift, int64_t dim) {
 }
 Tensor pointwise(std::string_view name, const Tensor& a, const Tensor& b) { return ops::call1(name, {a, b}, {}); }
 Tensor reduce(std::string_view name, const Tensor& x, int64_t dim) {
-  return ops::call1(name, {x}, {{"dim", SymShape{Sym(dim)}}, {"keepdim", true}});
+  const ops::Attr along = name == "argmax" ? ops::Attr(Sym(dim)) : ops::Attr(SymShape{Sym(dim)});
+  return ops::call1(name, {x}, {{"dim", along}, {"keepdim", true}});
 }
 
 std::string steps_of(const Function& function, const Tensors& inputs) {
