@@ -350,9 +350,17 @@ class Lowering : NestBuilder {
     NodeId result = candidates[0];
     for (size_t k = 1; k < candidates.size(); ++k)
       result = apply(combine_prim(node.op->reduce), dtype, {result, candidates[k]});
-    // Sums start from 0.0: those of nothing but -0.0 are none.
-    if (node.op->reduce == ReduceOp::Sum && is_inexact(dtype)) result = apply(Prim::Add, dtype, {result, constant(Scalar(0.0), dtype)});
-    return result;
+    // Sums start from 0.0: those of nothing but -0.0 are 0.0.
+    const bool may_be_negative_zero =
+        node.op->reduce == ReduceOp::Sum && is_inexact(dtype) &&
+        std::none_of(candidates.begin(), candidates.end(), [&](NodeId id) { return is_square_or_magnitude(id); });
+    return may_be_negative_zero ? apply(Prim::Add, dtype, {result, constant(Scalar(0.0), dtype)}) : result;
+  }
+
+  bool is_square_or_magnitude(NodeId id) const {
+    const KernelNode& node = nest_.node(id);
+    if (node.kind != KernelNode::Kind::Apply) return false;
+    return node.prim == Prim::Abs || (node.prim == Prim::Mul && node.args[0] == node.args[1]);
   }
 
   static Prim combine_prim(ReduceOp op) {
