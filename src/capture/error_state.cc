@@ -33,7 +33,7 @@ struct StateVariable {
   StateVariable() {
     Ref umath = Ref::steal(PyImport_ImportModule("numpy._core.umath"));
     if (umath) variable = Ref::steal(PyObject_GetAttrString(umath.get(), "_extobj_contextvar"));
-    PyErr_Clear();
+    clear_error();
   }
 };
 

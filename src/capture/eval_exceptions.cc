@@ -75,16 +75,11 @@ void Evaluator::raise(PyObject* type, std::vector<V> args, const std::string& re
 }
 
 void Evaluator::raise_pending() {
-#if PY_VERSION_HEX >= 0x030C0000
-  Ref exception = Ref::steal(PyErr_GetRaisedException());
-#else
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  Ref exception = Ref::steal(value);
-#endif
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+    clear_error();
+    graph_break("a signal arrived");
+  }
+  Ref exception = take_exception();
   const std::string reason = fmt::format("the operation raises {}", short_repr(exception.get()));
   auto* type_object = Py_TYPE(exception.get());
   if (!has_handler() || (type_object->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0) graph_break(reason);

@@ -375,7 +375,10 @@ class LoopBuilder {
   std::string of_elements(const std::string& function, const LoopValue& value);
   // With a condition: `otherwise` where it does not hold.
   LoopValue allocated(DType dtype, const std::vector<std::string>& sizes, const std::string& condition = "",
-                      const std::string& otherwise = "");
+                      const std::string& otherwise = "", bool is_fortran = false);
+  LoopValue in_new_memory(const LoopValue& value, bool is_fortran);
+  std::string order_vote(const LoopValue& value, int i, int j, const std::vector<std::string>& sizes);
+  bool is_in_fortran_order(const LoopValue& value);
   LoopValue materialized(const LoopValue& value, bool always = false);
   void materialize_all();
   void collect_views(const LoopValue& value, std::vector<LoopValue>& views) const;

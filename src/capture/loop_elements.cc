@@ -414,35 +414,42 @@ std::string folded(const std::string& fold, const std::string& type, const std::
 
 }  // namespace
 
-void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Target& target) {
-  if (!target.fold.empty() && has_roll(given)) return emit_elements(materialized(given), dtype, target);
+void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Target& wanted) {
+  if (!wanted.fold.empty() && has_roll(given)) return emit_elements(materialized(given), dtype, wanted);
   block_has_arrays_ = block_stores_arrays_ = true;
-  const bool is_masked = target.mask.kind == LoopKind::View;
+  const bool is_masked = wanted.mask.kind == LoopKind::View;
   const LoopValue value = is_masked ? given : with_chosen_taken(given);
   ElementPrinter printer(elementary_, function_names());
   Streams streams;
-  const std::string mask = is_masked ? streams.load(target.mask) : "";
+  const std::string mask = is_masked ? streams.load(wanted.mask) : "";
   std::string result = print_value(value, printer, streams);
   if (dtype == DType::Bool) result = fmt::format("({} != 0)", result);
   // Squares tell which magnitudes are below a limit, but for those near it: blocks with such are computed again.
   std::string side, holds;
-  if (const auto test = magnitude_test(value); test && !is_masked && target.fold.empty()) {
+  if (const auto test = magnitude_test(value); test && !is_masked && wanted.fold.empty()) {
     ElementPrinter squares(elementary_, function_names());
     const std::string z = print_value(test->z, squares, streams), limit = streams.number(test->limit);
     side = fmt::format("{}const i64 side = side_of({}, Limit({})); near |= side == 0;", squares.text, z, limit);
     holds = test->holds_below ? "side < 0" : "side > 0";
   }
-  const size_t dims = target.sizes.size(), last = dims - 1;
+  const size_t dims = wanted.sizes.size(), last = dims - 1;
   emit("{");
   for (Stream& stream : streams.all) {
     const auto own = static_cast<size_t>(stream.view.dims);
     for (size_t d = 0; d < dims; ++d) {
       const int k = static_cast<int>(d + own - dims);
       std::string stride = k < 0 || stream.view.size(k).known == 1 ? "0L" : stream.view.stride(k).expr;
-      if (stride != "0L" && size_name(stream.view.size(k).expr) != size_name(target.sizes[d]))
+      if (stride != "0L" && size_name(stream.view.size(k).expr) != size_name(wanted.sizes[d]))
         stride = temporary("i64", fmt::format("{} == 1 ? 0 : {}", stream.view.size(k).expr, stride));
       stream.strides.push_back(stride);
     }
+  }
+  // An array in Fortran order is gone through by columns.
+  Target target = wanted;
+  if (dims == 2 && target.strides[0] == "1L" && target.strides[1] != "1L" && target.fold.empty() && !has_roll(value)) {
+    std::swap(target.sizes[0], target.sizes[1]);
+    std::swap(target.strides[0], target.strides[1]);
+    for (Stream& stream : streams.all) std::swap(stream.strides[0], stream.strides[1]);
   }
   // The loops are a function of their own, for threads, of copies that no store can change.
   std::string all = "1L";

@@ -285,7 +285,7 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
   if (name == "clip" && args.size() == 3 && is_arraylike(args[0])) return push(clipped(std::move(args))), true;
   if (one && (name == "round" || name == "around") && is_floating(args[0].dtype))
     return push(pending("rint", std::move(args))), true;
-  if (one && name == "copy") return push(materialized(args[0], true)), true;
+  if (one && name == "copy") return push(in_new_memory(args[0], is_in_fortran_order(args[0]))), true;
   if (args.size() == 2 && (name == "dot" || name == "matmul")) {
     if (!is_arraylike(args[0]) || !is_arraylike(args[1])) return false;
     return push(product(args[0], args[1])), true;

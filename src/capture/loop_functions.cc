@@ -141,6 +141,7 @@ void LoopBuilder::call(const Instruction& in) {
     const std::string name = utf8(second.object);
     args.insert(args.begin(), second.items[0]);
     if (names && is_fold(name) && is_arraylike(args[0])) return push(reduction(name, args, names));
+    if (!names && args.size() == 1 && name == "copy" && is_arraylike(args[0])) return push(materialized(args[0], true));
     if (names || !call_array(name, args)) throw LoopUnsupported{fmt::format("the method '{}'", name)};
     return;
   }

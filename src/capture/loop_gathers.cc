@@ -70,6 +70,7 @@ bool LoopBuilder::has_arrays(const LoopValue& key) const {
 LoopValue LoopBuilder::checked_indices(const LoopValue& value, const std::string& size) {
   if (!is_integral(value.dtype) || value.dtype == DType::U64)
     throw LoopUnsupported{"an index that is an array of this type"};
+  if (num_dims(value) > 1 && is_in_fortran_order(value)) throw LoopUnsupported{"an index in Fortran order"};
   const LoopValue view = as_view(num_dims(value) > 1 ? materialized(value, true) : materialized(value));
   parts_.push_back(view);
   std::string count;

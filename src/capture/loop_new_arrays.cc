@@ -9,7 +9,7 @@ namespace weft::capture {
 
 // A new array in the loop's memory, whose elements are set next.
 LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& sizes,
-                                 const std::string& condition, const std::string& otherwise) {
+                                 const std::string& condition, const std::string& otherwise, bool is_fortran) {
   block_stores_arrays_ = true;
   std::set<std::string> live;
   const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
@@ -40,9 +40,10 @@ LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& si
   require(fmt::format("{} != nullptr", pointer));
   std::vector<LoopValue> all_sizes, strides(sizes.size());
   std::string stride = "1L";
-  for (size_t d = sizes.size(); d-- > 0;) {
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    const size_t d = is_fortran ? k : sizes.size() - 1 - k;
     strides[d] = stride_value(stride);
-    if (d > 0)
+    if (k + 1 < sizes.size())
       stride = stride == "1L" ? sizes[d] : temporary("i64", fmt::format("{} * {}", sizes[d], stride));
   }
   for (const std::string& size : sizes) all_sizes.push_back(loop_int(size, true));
@@ -51,18 +52,20 @@ LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& si
   return result;
 }
 
-// The value as an array in memory; `always`: in memory of its own.
+// The value as an array in memory, in NumPy's order; `always`: in memory of its own, in C's.
 LoopValue LoopBuilder::materialized(const LoopValue& value, bool always) {
-  if (value.kind != LoopKind::Pending) {
-    if (!is_array(value) || !always) return value;
-  }
+  if (value.kind != LoopKind::Pending && (!is_array(value) || !always)) return value;
   if (value.operation == kChosen) return taken(value);
+  return in_new_memory(value, !always && is_in_fortran_order(value));
+}
+
+LoopValue LoopBuilder::in_new_memory(const LoopValue& value, bool is_fortran) {
   const LoopValue source = is_array(value) ? as_view(value) : value;
   std::vector<LoopValue> operands;
   collect_views(source, operands);
   parts_.insert(parts_.end(), operands.begin(), operands.end());
   const std::vector<std::string> sizes = shape_of(source);
-  LoopValue result = allocated(source.dtype, sizes);
+  LoopValue result = allocated(source.dtype, sizes, "", "", is_fortran);
   Target target{result.items[0].expr, element_type(source.dtype), sizes, {}, ""};
   for (int d = 0; d < result.dims; ++d) target.strides.push_back(result.stride(d).expr);
   emit_elements(source, source.dtype, target);

@@ -58,6 +58,7 @@ LoopValue LoopBuilder::fold_dimensions(const std::string& name, const LoopValue&
   collect_views(source, operands);
   parts_.insert(parts_.end(), operands.begin(), operands.end());
   const std::vector<std::string> sizes = shape_of(source);
+  if (sizes.size() > 2) is_in_fortran_order(source);  // or Python performs it
   std::vector<std::string> kept, count;
   for (size_t d = 0; d < sizes.size(); ++d) {
     const bool folds = reduced.count(static_cast<int>(d)) > 0;

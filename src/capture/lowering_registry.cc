@@ -31,7 +31,7 @@ Ref find_object(std::string rest) {
     object = Ref::steal(PyObject_GetAttrString(object.get(), rest.substr(0, dot).c_str()));
     rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
   }
-  if (!object) PyErr_Clear();
+  if (!object) clear_error();
   return object;
 }
 

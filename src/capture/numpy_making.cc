@@ -51,7 +51,7 @@ Ref without_warnings(PyObject* function, PyObject* args, PyObject* keywords) {
       no_args = checked(PyTuple_New(0)), state = checked(PyObject_Call(errstate.get(), no_args.get(), actions.get()));
   checked(PyObject_CallMethod(state.get(), "__enter__", nullptr));
   Ref result = Ref::steal(PyObject_Call(function, args, keywords));
-  if (!result) PyErr_Clear();
+  if (!result) clear_error();
   checked(PyObject_CallMethod(state.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
   return result;
 }

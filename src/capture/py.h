@@ -59,6 +59,14 @@ inline std::string utf8(PyObject* text) {
   return std::string(data, static_cast<size_t>(size));
 }
 
+// The exception that is set, which is set no longer.
+Ref take_exception();
+// Forgets the error that is set. What is no error is kept: KeyboardInterrupt, which a signal raises wherever Python code
+// runs, also in a call of capture's own.
+void clear_error();
+// Sets the exception that this thread's clear_error kept; false if there is none.
+bool raise_kept_interrupt();
+
 // repr() cut to a length that fits a log line; never raises.
 std::string short_repr(PyObject* object, size_t limit = 60);
 // "module.qualname" of a callable, or its type's name; never raises.

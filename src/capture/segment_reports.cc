@@ -13,7 +13,7 @@ std::string source_line(const std::string& file, int line) {
   Ref linecache = Ref::steal(PyImport_ImportModule("linecache"));
   Ref text = linecache ? Ref::steal(PyObject_CallMethod(linecache.get(), "getline", "si", file.c_str(), line))
                        : Ref();
-  PyErr_Clear();
+  clear_error();
   std::string result = text ? utf8(text.get()) : "";
   const size_t from = result.find_first_not_of(" \t\n");
   if (from == std::string::npos) return "";

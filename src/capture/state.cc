@@ -131,20 +131,6 @@ void add_traceback(const Frame& frame, int instruction) {
   Py_XDECREF(code);
 }
 
-Ref take_exception() {
-#if PY_VERSION_HEX >= 0x030C0000
-  return Ref::steal(PyErr_GetRaisedException());
-#else
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (traceback) PyException_SetTraceback(value, traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  return Ref::steal(value);
-#endif
-}
-
 }  // namespace
 
 void unwind(State& state) {
@@ -179,7 +165,7 @@ bool serve_interpreter() {
       last = now;
     }
   }
-  return PyErr_CheckSignals() == 0;
+  return !raise_kept_interrupt() && PyErr_CheckSignals() == 0;
 }
 
 Ref run_concretely(State& state) {

@@ -162,7 +162,7 @@ const std::string& package_folder() {
     const Ref package = Ref::steal(PyImport_ImportModule("weft"));
     const Ref file = package ? Ref::steal(PyObject_GetAttrString(package.get(), "__file__")) : Ref();
     const std::string path = file ? utf8(file.get()) : "";
-    PyErr_Clear();
+    clear_error();
     return path.substr(0, path.rfind('/') + 1);
   }();
   return folder;

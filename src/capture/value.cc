@@ -2,15 +2,54 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ops/tracer.h"
 
 namespace weft::capture {
+
+namespace {
+
+Ref& kept_interrupt() {
+  thread_local Ref kept;
+  return kept;
+}
+
+}  // namespace
+
+Ref take_exception() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return Ref::steal(PyErr_GetRaisedException());
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return Ref::steal(value);
+#endif
+}
+
+void clear_error() {
+  if (!PyErr_Occurred()) return;
+  const bool is_error = PyErr_ExceptionMatches(PyExc_Exception);
+  Ref exception = take_exception();
+  if (!is_error) kept_interrupt() = std::move(exception);
+}
+
+bool raise_kept_interrupt() {
+  const Ref kept = std::exchange(kept_interrupt(), Ref());
+  if (kept) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(kept.get())), kept.get());
+  return static_cast<bool>(kept);
+}
 
 std::string short_repr(PyObject* object, size_t limit) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref text = Ref::steal(PyObject_Repr(object));
   std::string result = text ? utf8(text.get()) : std::string(Py_TYPE(object)->tp_name) + " object";
+  if (!text) clear_error();
   PyErr_Restore(type, value, traceback);
   for (char& c : result)
     if (c == '\n') c = ' ';

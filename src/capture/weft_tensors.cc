@@ -62,7 +62,7 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
     if (PyDict_SetItemString(keywords.get(), key.c_str(), traced_object(ev, value).get()) < 0) throw PythonError{};
   const Ref result = Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
   if (!result) {
-    PyErr_Clear();  // raised again when the call is performed for real
+    clear_error();  // raised again when the call is performed for real
     graph_break(fmt::format("weft's '{}' of these tensors", name));
   }
   return result_value(ev, result.get(), all);

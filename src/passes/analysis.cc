@@ -70,10 +70,27 @@ bool escapes(const Value* value) {
   });
 }
 
+namespace {
+
+// A tensor of elements that are one in memory is copied when it is handed out; what is a view of it is not one of the copy.
+bool repeats_elements(const Value* value) {
+  for (; is_view(value->def) && !value->def->inputs.empty(); value = value->def->inputs[0])
+    if (value->def->is("expand")) return true;
+  return false;
+}
+
+bool has_escaping_views(const Value* value) {
+  return std::any_of(value->uses.begin(), value->uses.end(),
+                     [](const ir::Use& use) { return is_view(use.user) && escapes(use.user->outputs[0]); });
+}
+
+}  // namespace
+
 bool may_replace(const Value* from, const Value* to) {
   const Value* root = view_root(to);
   if (view_root(from) == root) return true;
   if (is_written(from) || is_written(to)) return false;
+  if (repeats_elements(to) && has_escaping_views(from)) return false;
   return !escapes(from) || !(is_external(root) || escapes(root));
 }
 

@@ -291,7 +291,7 @@ class Vec2:
         return Vec2(abs(self.d))
 
     def __lt__(self, o):
-        return (self.d < o.d).all() if False else True
+        return True
 
     def __repr__(self):
         return "Vec2"
@@ -321,22 +321,6 @@ def array_op_obj(x):
 @program(V)
 def sum_objs(x):
     return sum([Vec2(x), Vec2(x)], Vec2(x * 0)).d, sum([Vec2(x), Vec2(x)]).d
-
-
-class GetAttr:
-    def __init__(self, d):
-        self.d = d
-
-    def __getattr__(self, n):
-        if n in self.d:
-            return self.d[n]
-        raise AttributeError(n)
-
-
-@program(X)
-def getattr_hook(x):
-    g = GetAttr({"k": 3})
-    return x * g.k, hasattr(g, "zz"), getattr(g, "yy", 4)
 
 
 class Desc:

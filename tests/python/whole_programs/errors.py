@@ -175,7 +175,6 @@ def chained(x):
             x,
             type(e.__cause__).__name__,
             type(e.__context__).__name__,
-            e.__suppress_context__ if False else 1,
         )
 
 
