@@ -23,9 +23,19 @@ class LoopTypes {
     result.builtins = from.builtins.get();
     result.ip = from.ip;
     globals_ = result.globals;
-    for (int slot : slots_appended_to(*from.code, from.ip))
-      if (const V& value = from.locals[static_cast<size_t>(slot)]; value && value->kind == Kind::List)
+    const ListSlots slots = list_slots(*from.code, from.ip);
+    entry.resized_attributes = slots.attributes;
+    for (int slot : slots.appended)
+      if (const V value = list_in(from, slot)) {
         appended_.insert(value.get());
+        if (value->kind != Kind::List) entry.appended_lists.insert(value->object.get());
+      }
+    for (int slot : slots.loaded) {
+      const V value = list_in(from, slot);
+      if (!value || (!slots.resized.count(slot) && (!appended_.count(value.get()) || slots.appended.count(slot)))) continue;
+      resized_.insert(value.get());
+      if (value->kind != Kind::List) entry.resized_lists.insert(value->object.get());
+    }
     for (size_t at : stack_lists_appended_to(*from.code, from.ip, from.stack.size()))
       if (const V& value = from.stack[at]; value && value->kind == Kind::List) appended_.insert(value.get());
     for (size_t i = 0; i < from.locals.size(); ++i) {
@@ -62,6 +72,7 @@ class LoopTypes {
         return loop_tuple(std::move(items));
       }
       case Kind::List:
+        if (resized_.count(value.get())) return resized(value);
         if (!appended_.count(value.get())) {
           if (LoopValue list = numbers(value); list.kind == LoopKind::Vector) return list;
           break;
@@ -88,6 +99,40 @@ class LoopTypes {
     other.kind = LoopKind::Object;
     other.index = number_of(value);
     return other;
+  }
+
+  // A list, or an object that is one; null where there is none.
+  static V list_in(const AbstractFrame& frame, int slot) {
+    V value = frame.locals[static_cast<size_t>(slot)];
+    if (value && value->kind == Kind::Cell) value = value->items[0];
+    const bool is_object = value && (value->kind == Kind::Lazy || value->kind == Kind::Const);
+    const bool is_list = value && (is_object ? PyList_CheckExact(value->object.get()) : value->kind == Kind::List);
+    return is_list ? value : nullptr;
+  }
+
+  LoopValue resized(const V& list) {
+    LoopValue result;
+    result.kind = LoopKind::Object;
+    result.index = number_of(list);
+    if (const auto found = resized_at_.find(list.get()); found != resized_at_.end()) {
+      result.kind = LoopKind::Resized;
+      result.index = found->second;
+      return result;
+    }
+    std::map<std::string, LoopValue> types;
+    for (const V& item : list->items) {
+      const std::optional<LoopValue> type = item_type(this->type(item));
+      if (!type) return result;
+      std::string key;
+      append_key(*type, key);
+      types.try_emplace(key, *type);
+    }
+    result.kind = LoopKind::Resized;
+    result.index = static_cast<int>(entry.of_objects.item_types.size());
+    entry.of_objects.item_types.emplace_back();
+    for (const auto& [key, type] : types) entry.of_objects.item_types.back().push_back(type);
+    resized_at_[list.get()] = result.index;
+    return result;
   }
 
   int number_of(const V& value) {
@@ -189,7 +234,8 @@ class LoopTypes {
   }
 
   PyObject* globals_ = nullptr;
-  std::set<const Value*> appended_;  // lists
+  std::set<const Value*> appended_, resized_;  // lists
+  std::unordered_map<const Value*, int> resized_at_;
   std::set<const Value*> open_;  // cells being looked into
   std::unordered_map<const Value*, size_t> numbers_;
   std::unordered_map<const Value*, int> arrays_;

@@ -154,6 +154,7 @@ std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
 
 void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value) {
   if (container.kind == LoopKind::Vector) return store_in_list(container, key, value);
+  if (container.kind == LoopKind::Resized) return store_item(container, key, value);
   if (!is_array(container)) throw LoopUnsupported{"assignment to an element of what is not an array"};
   if (!is_writable(container)) throw LoopUnsupported{"assignment to a read-only array"};
   if (has_arrays(key)) return scatter(container, key, value);

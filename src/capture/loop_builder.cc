@@ -385,6 +385,8 @@ std::string LoopBuilder::prologue() const {
         text += fmt::format("  const i64 {}_s{} = arrays[{}];\n", array.name, d, k++);
     }
   }
+  for (size_t i = 0; i < result_.objects.item_types.size(); ++i)
+    text += fmt::format("  ResizedList* const list{} = (ResizedList*)arrays[{}];\n", i, k++);
   return text;
 }
 
@@ -417,8 +419,14 @@ std::string LoopBuilder::print(const std::string& name) const {
   return text + "}\n";
 }
 
-LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects) {
-  return LoopBuilder(std::move(entry), std::move(arrays), std::move(objects)).build();
+LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays, LoopObjects objects) {
+  while (true) {
+    try {
+      return LoopBuilder(entry, arrays, objects).build();
+    } catch (const LoopItemType& found) {
+      objects.item_types[static_cast<size_t>(found.list)].push_back(found.type);
+    }
+  }
 }
 
 }  // namespace weft::capture

@@ -42,6 +42,8 @@ struct LoopAttribute {
 struct LoopObjects {
   std::map<int, Ref> classes;  // by object
   std::vector<LoopAttribute> attributes;
+  // Of each list that the loop resizes: the types of its items, at the entry and in the loop. All have equally many leaves.
+  std::vector<std::vector<LoopValue>> item_types;
 };
 
 struct LoopExit {
@@ -104,11 +106,17 @@ struct LoopUnsupported {
   std::string reason;
 };
 
+// Thrown inside: items of another type get into list `list` that the loop resizes. The loop is built again.
+struct LoopItemType {
+  int list;
+  LoopValue type;
+};
+
 // The instruction behind the loop's last jump back to `head`; -1 when it is no loop head.
 int loop_end(const Code& code, int head);
 
 // From the state at a loop's head.
-LoopCode build_loop(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects);
+LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays, LoopObjects objects);
 
 class LoopBuilder {
  public:
@@ -408,6 +416,21 @@ class LoopBuilder {
   // ---- lists (loop_lists.cc) ----
   void store_in_list(const LoopValue& list, const LoopValue& key, const LoopValue& value);
   void append(const LoopValue& list, LoopValue value);
+
+  // ---- lists that the loop resizes (loop_resized.cc) ----
+  const std::vector<LoopValue>& item_types(const LoopValue& list) const {
+    return result_.objects.item_types[static_cast<size_t>(list.index)];
+  }
+  size_t item_type(const LoopValue& list, LoopValue type);
+  std::string item_place(const LoopValue& list, const LoopValue& key);
+  // Pushes an item; the block ends where items are of several types.
+  void push_item(const LoopValue& list, const LoopValue& key, bool removes);
+  void store_item(const LoopValue& list, const LoopValue& key, const LoopValue& value);
+  void append_item(const LoopValue& list, const LoopValue& value);
+  void set_item(const LoopValue& list, const std::string& at, const LoopValue& value);
+  std::string item_shape(const LoopValue& list);
+  // False: a method that is not known.
+  bool call_list_method(const LoopValue& list, const std::string& name, const std::vector<LoopValue>& args);
 
   // ---- iterators (loop_iterators.cc) ----
   LoopValue iterator(const LoopValue& value);

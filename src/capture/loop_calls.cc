@@ -445,6 +445,8 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
   if (name == "len" && args.size() == 1) {
     if (args[0].kind == LoopKind::Tuple)
       return push(loop_known_int(static_cast<int64_t>(args[0].items.size()))), true;
+    if (args[0].kind == LoopKind::Resized)
+      return push(loop_int(temporary("i64", fmt::format("list{}->size", args[0].index)), true)), true;
     if (!is_array(args[0]) && args[0].kind != LoopKind::Vector) return false;
     return push(loop_int(size_text(args[0], 0), true)), true;
   }

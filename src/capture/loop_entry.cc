@@ -25,7 +25,7 @@ LoopEntry::LoopEntry(const Frame& frame) {
   read.builtins = frame.builtins.get();
   read.ip = frame.ip;
   read.on_return = frame.on_return;
-  find_appended(frame);
+  find_lists(frame);
   globals_ = read.globals;
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     const bool live = frame.code->is_live(frame.ip, static_cast<int>(i)) ||
@@ -47,6 +47,11 @@ LoopEntry::LoopEntry(const Frame& frame) {
     key += fmt::format("{} {};", number, static_cast<const void*>(type.get()));
   for (const LoopAttribute& attribute : of_objects.attributes)
     key += fmt::format("{} {} {};", attribute.object, attribute.is_of_class, utf8(attribute.name.get()));
+  for (size_t i = 0; i < lists.size(); ++i) {
+    array_words.push_back(reinterpret_cast<int64_t>(lists[i].items.get()));
+    for (const LoopValue& type : of_objects.item_types[i]) append_key(type, key);
+    key += ';';
+  }
 }
 
 bool LoopEntry::mixes_types() const {

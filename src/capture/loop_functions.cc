@@ -133,6 +133,11 @@ void LoopBuilder::call(const Instruction& in) {
     append(second.items[0], args[0]);
     return push(loop_const(Py_None));
   }
+  if (second.kind == LoopKind::Method && second.items[0].kind == LoopKind::Resized) {
+    if (names || !call_list_method(second.items[0], utf8(second.object), args))
+      throw LoopUnsupported{fmt::format("the method '{}' of a list", utf8(second.object))};
+    return;
+  }
   if (second.kind == LoopKind::Method && second.items[0].is_complex()) {
     if (names || !args.empty()) throw LoopUnsupported{"conjugate() of these arguments"};
     return push(conjugate(second.items[0], second.items[0].kind == LoopKind::NumpyComplex));

@@ -148,7 +148,10 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     }
     case Op::Subscript: {
       const LoopValue key = pop(), container = pop();
-      push(subscript(container, key));
+      if (container.kind == LoopKind::Resized)
+        push_item(container, key, false);
+      else
+        push(subscript(container, key));
       return true;
     }
     case Op::StoreSubscript: {
@@ -182,6 +185,7 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     }
     case Op::ListAppend: {
       const LoopValue value = pop(), list = top(in.arg);
+      if (list.kind == LoopKind::Resized) return append_item(list, value), true;
       if (list.kind != LoopKind::Appended) unsupported("a list");
       append(list, value);
       return true;
@@ -266,7 +270,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       const bool conjugates = owner.is_complex() && utf8(frame().code->names[slot].get()) == "conjugate";
       const bool is_outer = owner.kind == LoopKind::Const && is_ufunc(owner.object) &&
                             utf8(frame().code->names[slot].get()) == "outer";
-      if (is_arraylike(owner) || appends || conjugates || is_outer) {
+      if (is_arraylike(owner) || appends || conjugates || is_outer || owner.kind == LoopKind::Resized) {
         LoopValue method;
         method.kind = LoopKind::Method;
         method.object = frame().code->names[slot].get();

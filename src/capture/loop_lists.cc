@@ -56,25 +56,6 @@ void LoopBuilder::append(const LoopValue& list, LoopValue value) {
 
 // ---- at the entry ----
 
-std::vector<int> slots_appended_to(const Code& code, int head) {
-  const int end = loop_end(code, head);
-  std::map<int, bool> only_appends;
-  for (int i = head; i < end; ++i) {
-    const Instruction& in = code.instructions[static_cast<size_t>(i)];
-    if (in.op == Op::StoreFast || in.op == Op::DeleteFast) only_appends[in.arg] = false;
-    if (in.op != Op::LoadFast) continue;
-    const Instruction& next = code.instructions[static_cast<size_t>(i + 1)];
-    const bool appends =
-        next.op == Op::LoadMethod && utf8(code.names[static_cast<size_t>(next.arg)].get()) == "append";
-    auto [found, is_new] = only_appends.try_emplace(in.arg, appends);
-    found->second = found->second && appends;
-  }
-  std::vector<int> slots;
-  for (const auto& [slot, appends] : only_appends)
-    if (appends) slots.push_back(slot);
-  return slots;
-}
-
 std::vector<size_t> stack_lists_appended_to(const Code& code, int head, size_t stack_size) {
   std::set<size_t> lists;
   const int end = loop_end(code, head);
@@ -90,13 +71,21 @@ std::vector<size_t> stack_lists_appended_to(const Code& code, int head, size_t s
   return {lists.begin(), lists.end()};
 }
 
-void LoopEntry::find_appended(const Frame& frame) {
+void LoopEntry::find_lists(const Frame& frame) {
   for (size_t at : stack_lists_appended_to(*frame.code, frame.ip, frame.stack.size()))
-    if (PyObject* o = frame.stack[at].get(); o && PyList_CheckExact(o)) appended_.insert(o);
-  for (int slot : slots_appended_to(*frame.code, frame.ip)) {
+    if (PyObject* o = frame.stack[at].get(); o && PyList_CheckExact(o)) appended_lists.insert(o);
+  ListSlots slots = list_slots(*frame.code, frame.ip);
+  resized_attributes = std::move(slots.attributes);
+  const auto list_in = [&](int slot) -> PyObject* {
     PyObject* o = frame.locals[static_cast<size_t>(slot)].get();
-    if (o && PyList_CheckExact(o)) appended_.insert(o);
-  }
+    if (o && PyCell_Check(o)) o = PyCell_GET(o);
+    return o && PyList_CheckExact(o) ? o : nullptr;
+  };
+  for (int slot : slots.appended)
+    if (PyObject* list = list_in(slot)) appended_lists.insert(list);
+  for (int slot : slots.loaded)
+    if (PyObject* list = list_in(slot))
+      if (slots.resized.count(slot) || (appended_lists.count(list) && !slots.appended.count(slot))) resized_lists.insert(list);
 }
 
 LoopValue LoopEntry::vector(PyObject* o) { return vector(o, kMaxOtherNumbers); }
@@ -105,7 +94,8 @@ LoopValue LoopEntry::vector(PyObject* o) { return vector(o, kMaxOtherNumbers); }
 LoopValue LoopEntry::vector(PyObject* o, int64_t most) {
   const bool is_list = PyList_CheckExact(o);
   if (!is_list && !PyTuple_CheckExact(o)) return object(o);
-  if (appended_.count(o)) {
+  if (resized_lists.count(o)) return resized(o);
+  if (appended_lists.count(o)) {
     LoopValue value = object(o);
     value.kind = LoopKind::Appended;
     return value;

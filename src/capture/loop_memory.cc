@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "kernels/cpu/blas.h"
 #include "weft/parallel.h"
@@ -27,6 +28,20 @@ void* allocate(int64_t count, int64_t dtype, const void* const* live, int64_t nu
 int64_t* append(int64_t what, int64_t num_words) { return current->append(what, num_words); }
 bool keep(const void* address) { return current->keep(address); }
 
+bool grow_list(ResizedList* list, int64_t width, bool tagged) {
+  const auto capacity = static_cast<size_t>(std::max(2 * list->capacity, kSmallest));
+  void* items = std::realloc(list->items, capacity * static_cast<size_t>(width) * sizeof(int64_t));
+  if (!items) return false;
+  list->items = static_cast<int64_t*>(items);
+  if (tagged) {
+    void* tags = std::realloc(list->tags, capacity);
+    if (!tags) return false;
+    list->tags = static_cast<uint8_t*>(tags);
+  }
+  list->capacity = static_cast<int64_t>(capacity);
+  return true;
+}
+
 // c[m, n] = a[m, k] @ b[k, n], strides in elements. False where it could not be computed.
 template <class T>
 bool matrix_product(const int64_t* sizes, const T* a, const int64_t* a_strides, const T* b,
@@ -41,6 +56,11 @@ bool matrix_product(const int64_t* sizes, const T* a, const int64_t* a_strides, 
 }
 
 }  // namespace
+
+ResizedList::~ResizedList() {
+  std::free(items);
+  std::free(tags);
+}
 
 LoopMemory::LoopMemory() : outer_(current) { current = this; }
 
@@ -101,6 +121,7 @@ const void* loop_library_function(const std::string& name) {
   if (name == "matrix_product_f64") return reinterpret_cast<const void*>(&matrix_product<double>);
   if (name == "matrix_product_f32") return reinterpret_cast<const void*>(&matrix_product<float>);
   if (name == "keep") return reinterpret_cast<const void*>(&keep);
+  if (name == "grow_list") return reinterpret_cast<const void*>(&grow_list);
   if (name == "append") return reinterpret_cast<const void*>(&append);
   if (name == "parallel_for") return reinterpret_cast<const void*>(&parallel_for_raw);
   return nullptr;

@@ -35,6 +35,18 @@ class LoopMemory {
   LoopMemory* outer_;
 };
 
+// A list that a loop resizes, as in loop_prelude.inc: items are words, tags tell their types apart.
+struct ResizedList {
+  ResizedList() = default;
+  ~ResizedList();
+  ResizedList(const ResizedList&) = delete;
+  ResizedList& operator=(const ResizedList&) = delete;
+
+  int64_t* items = nullptr;
+  uint8_t* tags = nullptr;  // where items are of several types
+  int64_t size = 0, capacity = 0;
+};
+
 // NumPy's loop of the ufunc over complex128 elements, as `UfuncLoop` in loop_prelude.inc; null where there is none.
 const void* ufunc_loop(const std::string& ufunc);
 

@@ -86,6 +86,8 @@ void LoopEntry::read_attributes(LoopFrame& frame) {
       }
       // Made at every look-up; functions are found in the class when the code is built.
       if (PyMethod_Check(value.get()) || PyCFunction_Check(value.get())) continue;
+      const bool is_resized = PyList_CheckExact(value.get()) && !appended_lists.count(value.get());
+      if (is_resized && resized_attributes.count(utf8(names[n]))) resized_lists.insert(value.get());
       frame.locals.push_back(classify(value.get()));
       const bool is_of_class = found == value.get();
       of_objects.attributes.push_back({static_cast<int>(i), Ref::borrow(names[n]), is_of_class, false});

@@ -150,6 +150,7 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Const: key += fmt::format("{}", static_cast<const void*>(value.object)); break;
     case LoopKind::Object:
     case LoopKind::Appended:
+    case LoopKind::Resized:
     case LoopKind::Vector:
     case LoopKind::Array: key += fmt::format("{};", value.index); break;
     case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;

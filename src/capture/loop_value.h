@@ -40,6 +40,7 @@ enum class LoopKind : uint8_t {
   Rest,        // an iterator over a tuple, of which items are left
   Vector,      // a list of numbers, which the loop does not change: array `index` of the entry
   Appended,   // a list, object `index` of the entry, with which the loop does nothing but append
+  Resized,    // a list of numbers that the loop takes from and adds to: list `index` of the entry (loop_resized.cc)
   Pointer,    // an address of elements of `dtype`; only within a view
   View,  // an array: items are the pointer, `dims` sizes, `dims` strides in elements; `index`: the array of
          // the entry that it is a view of, or -1 for memory of the loop (loop_memory.h)
@@ -128,6 +129,8 @@ void append_key(const LoopValue& value, std::string& key);
 // Leaves in order; `path` tells them apart within the value.
 void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const std::string& path)>& visit,
                    const std::string& path = "");
+// Of an item of a list that a loop resizes; nothing where items cannot be of that type.
+std::optional<LoopValue> item_type(LoopValue value);
 // As a value that a variable holds: what was known of it is forgotten, but a range iterator's step.
 LoopValue generalized(LoopValue value);
 std::string integer_literal(int64_t value);

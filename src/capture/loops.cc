@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kMaxShortRuns = 64;
 constexpr int kMaxRejections = 3;  // of one loop, with different types
+constexpr int kMaxCostlyRuns = 16;
+constexpr size_t kMaxReadInVain = 1 << 10;  // items of lists
 
 // By address, shape and what else tells views apart.
 using MadeViews = std::map<std::vector<int64_t>, Ref>;
@@ -47,6 +49,7 @@ class Rebuilder {
       case LoopKind::NumpyComplex: return complex_number(value.kind == LoopKind::NumpyComplex);
       case LoopKind::Appended:
       case LoopKind::Object: return entry_.objects[static_cast<size_t>(value.index)];
+      case LoopKind::Resized: return entry_.lists[static_cast<size_t>(value.index)].object;
       case LoopKind::Array: return entry_.array_objects[static_cast<size_t>(value.index)];
       case LoopKind::Row: return row(value);
       case LoopKind::Pointer:
@@ -102,6 +105,7 @@ class Rebuilder {
  private:
   Ref numpy_scalar(DType dtype) {
     const int64_t word = *words_++;
+    if (dtype == DType::F64 || dtype == DType::I64) return make_numpy_scalar(&word, dtype);
     Tensor tensor = is_floating(dtype) ? Tensor::scalar(Scalar(std::bit_cast<double>(word)), dtype)
                                        : Tensor::scalar(Scalar(word), dtype);
     return make_numpy_scalar(tensor);
@@ -244,6 +248,10 @@ void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const L
              const std::vector<int64_t>& words, const LoopMemory& memory) {
   for (int list : loop.stored_lists) entry.store_list(list);
   MadeViews views;
+  for (size_t i = 0; i < entry.lists.size(); ++i)
+    entry.store_resized(i, loop.objects.item_types[i], [&](const LoopValue& type, const int64_t* item) {
+      return Rebuilder(entry, item, memory, loop.stored_cells, views).build(type);
+    });
   const std::vector<int64_t>& appended = memory.appended();
   for (size_t at = 0; at < appended.size();) {
     const LoopCode::Append& one = loop.appended[static_cast<size_t>(appended[at])];
@@ -301,7 +309,10 @@ LoopOutcome Loops::run(State& state, Ref& result,
   if (loop_end(*code, state.frames.back().ip) < 0) return LoopOutcome::NotEntered;
   Rejections& rejections = rejections_[{code, state.frames.back().ip}];
   if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
+  using Clock = std::chrono::steady_clock;
+  const auto arrival = Clock::now();
   const LoopEntry entry(state.frames.back());
+  const auto reading = Clock::now() - arrival;
   Candidates& candidates = by_key_[entry.key];
   if (candidates.rejected || entry.mixes_types()) return LoopOutcome::NotEntered;
   std::shared_ptr<NativeLoop> loop;
@@ -322,7 +333,7 @@ LoopOutcome Loops::run(State& state, Ref& result,
     }
     if (!loop) {
       candidates.rejected = true;
-      ++rejections.count;
+      rejections.count = entry.num_list_items() > kMaxReadInVain ? kMaxRejections : rejections.count + 1;
       rejections.why = why;
       log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native: {}", code->file(),
                                                         code->line(entry.frames[0].ip), why));
@@ -333,12 +344,23 @@ LoopOutcome Loops::run(State& state, Ref& result,
   std::vector<int64_t> words = entry.words;
   words.resize(loop->code.num_words + 1);
   LoopMemory memory;
-  const auto start = std::chrono::steady_clock::now();
+  entry.prepare_lists(loop->code.objects);
+  const auto start = Clock::now();
   const int64_t number =
       loop->function(words.data(), entry.array_words.data(), loop->code.functions.data(), look_for_signals);
+  const auto end = Clock::now();
   const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
   const size_t depth = state.frames.size();
   rebuild(state, entry, loop->code, exit, words, memory);
+  // Lists that are long beside what the loop does with them are Python's.
+  const auto converting = reading + (Clock::now() - end);
+  const bool is_costly =
+      !entry.lists.empty() && converting > std::chrono::microseconds(50) && converting > 4 * (end - start);
+  loop->costly_runs = is_costly ? loop->costly_runs + 1 : 0;
+  if (loop->costly_runs > kMaxCostlyRuns) {
+    rejections.count = kMaxRejections;
+    rejections.why = "its lists are long and it does little with them";
+  }
   if (exit.kind == LoopExit::Kind::Interrupted) {
     if (PyErr_Occurred()) {
       unwind(state);
@@ -352,10 +374,11 @@ LoopOutcome Loops::run(State& state, Ref& result,
     return step(state, result) == StepResult::Returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
   }
   if (exit.kind == LoopExit::Kind::Leave) return LoopOutcome::Advanced;
-  const bool is_short = std::chrono::steady_clock::now() - start < std::chrono::microseconds(20);
+  const bool is_short = Clock::now() - start < std::chrono::microseconds(20);
   loop->short_runs = is_short ? loop->short_runs + 1 : 0;
   if (loop->short_runs > kMaxShortRuns) {
     candidates.rejected = true;
+    if (entry.num_list_items() > kMaxReadInVain) rejections.count = kMaxRejections;
     rejections.why = "Python has to perform something in every round";
     log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native any more: {}", code->file(),
                                                       code->line(entry.frames[0].ip), rejections.why));

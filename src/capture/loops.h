@@ -6,17 +6,25 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "capture/loop_builder.h"
+#include "capture/loop_memory.h"
 #include "capture/variant.h"
 
 namespace weft::capture {
 
-// The locals with which the loop does nothing but append to them.
-std::vector<int> slots_appended_to(const Code& code, int head);
+// What the loop's own instructions do with lists.
+struct ListSlots {
+  std::set<int> loaded;    // locals and cells that it reads
+  std::set<int> appended;  // those with which it does nothing but append to them
+  std::set<int> resized;   // those that it takes from, or appends to and does something else with
+  std::set<std::string> attributes;  // that are lists it takes from or appends to
+};
+ListSlots list_slots(const Code& code, int head);
 // The places on the stack, of that size at the head, of the lists that the loop's comprehensions make.
 std::vector<size_t> stack_lists_appended_to(const Code& code, int head, size_t stack_size);
 
@@ -28,6 +36,9 @@ class LoopEntry {
   LoopValue classify(PyObject* object);
   LoopValue object(PyObject* object);
   void store_list(int index) const;
+  void store_resized(size_t index, const std::vector<LoopValue>& types,
+                     const std::function<Ref(const LoopValue& type, const int64_t* words)>& build) const;
+  void prepare_lists(const LoopObjects& objects) const;
   // A list of numbers; the object itself if it is none.
   LoopValue vector(PyObject* object);
   // Code over arrays of different types takes them not to share memory.
@@ -41,6 +52,17 @@ class LoopEntry {
   std::vector<int64_t> words, array_words;
   std::vector<LoopArray> arrays;
   std::vector<Ref> array_objects, objects;
+  // Lists that the loop resizes: what they hold at the entry, and what the loop makes of them.
+  struct ListItems {
+    Ref object;
+    std::vector<int64_t> words;
+    std::vector<uint8_t> tags;  // none where all are of one type
+    std::unique_ptr<ResizedList> items;
+  };
+  std::vector<ListItems> lists;
+  size_t num_list_items() const;
+  std::set<PyObject*> appended_lists, resized_lists;  // what the loop does with lists, before they are met
+  std::set<std::string> resized_attributes;
   std::string key;
 
  private:
@@ -53,11 +75,11 @@ class LoopEntry {
   LoopValue array(PyObject* object);
   LoopValue iterator(PyObject* object);
   LoopValue vector(PyObject* object, int64_t most);
-  void find_appended(const Frame& frame);
+  LoopValue resized(PyObject* list);
+  void find_lists(const Frame& frame);
 
   static constexpr int64_t kMaxIterated = 1 << 22;      // numbers of a list that is iterated over
   static constexpr int64_t kMaxOtherNumbers = 1 << 13;  // of other lists
-  std::set<PyObject*> appended_;                        // lists
 
   PyObject* globals_ = nullptr;
   std::vector<PyObject*> functions_;  // being looked at
@@ -76,6 +98,7 @@ struct NativeLoop {
   int64_t (*function)(int64_t* io, const int64_t* arrays, const void* const* functions,
                       int64_t (*poll)()) = nullptr;
   int short_runs = 0;  // in a row, that ended with an instruction for Python
+  int costly_runs = 0;  // in a row, that took less time than their lists
 };
 
 enum class LoopOutcome { NotEntered, Advanced, Returned };

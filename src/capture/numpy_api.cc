@@ -139,9 +139,11 @@ Ref make_array(const Tensor& tensor, PyObject* base, bool may_copy) {
   return result;
 }
 
-Ref make_numpy_scalar(const Tensor& tensor) {
-  Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(tensor.dtype()))));
-  return checked(PyArray_Scalar(tensor.data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+Ref make_numpy_scalar(const Tensor& tensor) { return make_numpy_scalar(tensor.data(), tensor.dtype()); }
+
+Ref make_numpy_scalar(const void* number, DType dtype) {
+  Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(dtype))));
+  return checked(PyArray_Scalar(const_cast<void*>(number), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
 }
 
 Tensor scalar_tensor(PyObject* scalar, DType dtype) {

@@ -29,6 +29,7 @@ void give_back_borrowed(Tensor tensor);
 // A new array over the tensor's memory, or a copy when it is small; `base`: the array it is a view of.
 Ref make_array(const Tensor& tensor, PyObject* base, bool may_copy = true);
 Ref make_numpy_scalar(const Tensor& tensor);
+Ref make_numpy_scalar(const void* number, DType dtype);
 // The 0-d tensor of a NumPy scalar's value.
 Tensor scalar_tensor(PyObject* scalar, DType dtype);
 
