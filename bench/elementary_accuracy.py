@@ -10,7 +10,6 @@ import argparse
 import warnings
 
 import numpy as np
-
 import weft
 
 # name: reference on long double, and intervals to sample.

@@ -13,7 +13,9 @@ LN2 = mp.log(2)
 
 def polynomial(name, function, low, high, count, single, at_zero=None):
     values = lambda x: mp.mpf(at_zero) if x == 0 else function(x)  # noqa: E731
-    rounded = (float(np.float32(float(c))) if single else float(c) for c in mp.chebyfit(values, [low, high], count))
+    rounded = (
+        float(np.float32(float(c))) if single else float(c) for c in mp.chebyfit(values, [low, high], count)
+    )
     print(f"{name} ({'single' if single else 'double'}): {', '.join(c.hex() for c in rounded)}")
 
 
@@ -26,7 +28,9 @@ def logarithm_table(name, base, grid, single, random):
     unit = mp.log(base) if base else mp.mpf(1)
     inverses, logarithms = [], []
     for j in range(16):
-        ends = np.array([0x3FE6800000000000 + (j << 48), 0x3FE6800000000000 + ((j + 1) << 48)], np.uint64).view(np.float64)
+        ends = np.array(
+            [0x3FE6800000000000 + (j << 48), 0x3FE6800000000000 + ((j + 1) << 48)], np.uint64
+        ).view(np.float64)
         if ends[0] < 1 < ends[1]:
             inverses, logarithms = [*inverses, 1.0], [*logarithms, 0.0]
             continue
@@ -53,7 +57,9 @@ def angle_table(dtype, random):
         ends = np.array([1.5, 2.0] if j % 2 else [1.0, 1.5]) * octave
         middle = np.tan(np.arctan(ends).mean())
         if dtype == np.float32:
-            candidates = (np.float32(middle).view(np.int32) + np.arange(-(2**14), 2**14, dtype=np.int32)).view(np.float32)
+            candidates = (
+                np.float32(middle).view(np.int32) + np.arange(-(2**14), 2**14, dtype=np.int32)
+            ).view(np.float32)
         else:
             candidates = middle * (1 + random.uniform(-2e-3, 2e-3, 1 << 16))
         candidates = candidates.astype(np.longdouble)
@@ -68,20 +74,56 @@ def main():
     half, log_end = LN2 / 2 * mp.mpf("1.0001"), mp.mpf(1) / mp.mpf("31.9")
     for single, tail, even, odd, angle, logarithm in ((False, 11, 6, 6, 9, 8), (True, 5, 3, 3, 4, 3)):
         polynomial("exp_tail", lambda x: (mp.expm1(x) - x) / x**2, -half, half, tail, single, 0.5)
-        polynomial("cosh_tail", of_square(lambda x: (mp.cosh(x) - 1) / x**2), mp.mpf("1e-12"), half**2, even, single)
-        polynomial("sinh_tail", of_square(lambda x: (mp.sinh(x) - x) / x**3), mp.mpf("1e-12"), half**2, odd, single)
-        polynomial("atan_tail", of_square(lambda x: (mp.atan(x) - x) / x**3), mp.mpf("1e-12"), mp.mpf("0.17") ** 2, angle, single)
+        polynomial(
+            "cosh_tail", of_square(lambda x: (mp.cosh(x) - 1) / x**2), mp.mpf("1e-12"), half**2, even, single
+        )
+        polynomial(
+            "sinh_tail", of_square(lambda x: (mp.sinh(x) - x) / x**3), mp.mpf("1e-12"), half**2, odd, single
+        )
+        polynomial(
+            "atan_tail",
+            of_square(lambda x: (mp.atan(x) - x) / x**3),
+            mp.mpf("1e-12"),
+            mp.mpf("0.17") ** 2,
+            angle,
+            single,
+        )
         third = lambda x: ((mp.log1p(x) - x) / x**2 + mp.mpf("0.5")) / x  # noqa: E731
         polynomial("log_tail, before -1/2", third, -log_end, log_end, logarithm, single, mp.mpf(1) / 3)
-        polynomial("exp2_slope", lambda x: (mp.power(2, x) - 1) / x, -mp.mpf("0.5001"), mp.mpf("0.5001"), 7 if single else 11, single, LN2)
+        polynomial(
+            "exp2_slope",
+            lambda x: (mp.power(2, x) - 1) / x,
+            -mp.mpf("0.5001"),
+            mp.mpf("0.5001"),
+            7 if single else 11,
+            single,
+            LN2,
+        )
     polynomial("exp_slope", lambda x: mp.expm1(x) / x, -half, half, 11, False, 1)
-    polynomial("tanh, single", of_square(lambda x: (mp.tanh(x) - x) / x**3), mp.mpf("1e-9"), mp.mpf("0.551") ** 2, 5, True)
+    polynomial(
+        "tanh, single",
+        of_square(lambda x: (mp.tanh(x) - x) / x**3),
+        mp.mpf("1e-9"),
+        mp.mpf("0.551") ** 2,
+        5,
+        True,
+    )
     polynomial("pow_of_single, slope", lambda x: mp.log1p(x) / x / LN2, -log_end, log_end, 6, False, 1 / LN2)
-    polynomial("pow_of_single, power", lambda x: (mp.power(2, x) - 1) / x, -mp.mpf("0.5001"), mp.mpf("0.5001"), 6, False, LN2)
+    polynomial(
+        "pow_of_single, power",
+        lambda x: (mp.power(2, x) - 1) / x,
+        -mp.mpf("0.5001"),
+        mp.mpf("0.5001"),
+        6,
+        False,
+        LN2,
+    )
     random = np.random.default_rng(1)
     for name, base, bits in (("Natural", None, (42, 16)), ("Binary", 2, (42, 16)), ("Decimal", 10, (43, 17))):
         for single in (False, True):
-            logarithm_table(f"{name}<{'f32' if single else 'f64'}>", base, 2.0 ** -bits[single], single, random)
+            logarithm_table(
+                f"{name}<{'f32' if single else 'f64'}>", base, 2.0 ** -bits[single], single, random
+            )
     for dtype in (np.float64, np.float32):
         angle_table(dtype, np.random.default_rng(2))
 

@@ -23,8 +23,26 @@ PEERS = {"torch": "torch", "ctranslate2": "ctranslate2", "llama_cpp": "llama.cpp
 
 
 def weft_report(options, layers: int, schemes: list[str], *more: str) -> dict:
-    command = [TOP / ".venv/bin/weft", "bench", "llm", "--shape", options.shape, "--random-weights", "-o", "json"]
-    command += ["--layers", layers, "--pp", options.prompt, "--tg", options.generated, "-r", options.repetitions]
+    command = [
+        TOP / ".venv/bin/weft",
+        "bench",
+        "llm",
+        "--shape",
+        options.shape,
+        "--random-weights",
+        "-o",
+        "json",
+    ]
+    command += [
+        "--layers",
+        layers,
+        "--pp",
+        options.prompt,
+        "--tg",
+        options.generated,
+        "-r",
+        options.repetitions,
+    ]
     command += ["--threads", options.threads, "--schemes", *schemes, *more]
     result = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True)
     return json.loads(result.stdout)

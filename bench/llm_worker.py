@@ -341,7 +341,13 @@ def run_llama_cpp(shape: Shape, prompt: int, generated: int, repetitions: int, t
             server = xllamacpp.Server(parameters)
 
             def generate(tokens, count, server=server):
-                request = {"prompt": tokens, "n_predict": count, "ignore_eos": True, "temperature": 0.0, "cache_prompt": False}
+                request = {
+                    "prompt": tokens,
+                    "n_predict": count,
+                    "ignore_eos": True,
+                    "temperature": 0.0,
+                    "cache_prompt": False,
+                }
                 answer = server.handle_completions(request)
                 timings = answer["timings"]
                 if timings["predicted_n"] != count or timings["prompt_n"] != len(tokens):

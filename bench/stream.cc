@@ -1,8 +1,8 @@
 // Time merely to stream bytes: weft_stream READ_BYTES WRITE_BYTES THREADS prints {"seconds": median}.
 //
-// Reads READ_BYTES once and writes WRITE_BYTES once with non-temporal stores, interleaved as a fused loop would
-// do it and on the library's own thread pool, with memory that has been touched before. READ_BYTES must be a
-// multiple of WRITE_BYTES, unless WRITE_BYTES is 0.
+// Reads READ_BYTES once and writes WRITE_BYTES once with non-temporal stores, interleaved as a fused loop
+// would do it and on the library's own thread pool, with memory that has been touched before. READ_BYTES must
+// be a multiple of WRITE_BYTES, unless WRITE_BYTES is 0.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace {
 constexpr int64_t kLine = 64;
 
 // Each written line depends on the lines read for it, so that no read can be dropped.
-__attribute__((target("avx2"))) void stream_lines(const char* in, char* out, int64_t lines, int64_t reads_per_write) {
+__attribute__((target("avx2"))) void stream_lines(const char* in, char* out, int64_t lines,
+                                                  int64_t reads_per_write) {
   for (int64_t i = 0; i < lines; ++i) {
     __m256i low = _mm256_setzero_si256(), high = low;
     for (int64_t r = 0; r < reads_per_write; ++r, in += kLine) {
@@ -54,7 +55,8 @@ int main(int argc, char** argv) {
   const int64_t write_bytes = argc == 4 ? std::atoll(argv[2]) / kLine * kLine : 0;
   const int threads = argc == 4 ? std::atoi(argv[3]) : 0;
   if (read_bytes <= 0 || threads < 1 || (write_bytes > 0 && read_bytes % write_bytes != 0)) {
-    std::fprintf(stderr, "usage: weft_stream READ_BYTES WRITE_BYTES THREADS (READ_BYTES a multiple of WRITE_BYTES)\n");
+    std::fprintf(
+        stderr, "usage: weft_stream READ_BYTES WRITE_BYTES THREADS (READ_BYTES a multiple of WRITE_BYTES)\n");
     return 2;
   }
   weft::set_num_threads(threads);

@@ -38,8 +38,8 @@ class Config:
 def rope_table(config):
     """cos and sin of every position's angles: [positions, head_dim / 2, 2]."""
     exponents = weft.arange(0, config.head_dim, 2, dtype=weft.float64) / config.head_dim
-    frequencies = weft.pow(weft.tensor(config.rope_theta, dtype=weft.float64), -exponents)     # [head_dim / 2]
-    positions = weft.arange(config.max_positions, dtype=weft.float64)                          # [positions]
+    frequencies = weft.pow(weft.tensor(config.rope_theta, dtype=weft.float64), -exponents)  # [head_dim / 2]
+    positions = weft.arange(config.max_positions, dtype=weft.float64)  # [positions]
     angles = positions.unsqueeze(1) * frequencies
     return weft.stack([weft.cos(angles), weft.sin(angles)], 2).to(weft.float32)
 
@@ -56,10 +56,10 @@ class Attention(nn.Module):
         self.register_buffer("v_cache", weft.zeros(shape), persistent=False)
 
     def forward(self, x, position):
-        qkv = self.qkv_proj(x)                                                                 # [tokens, (heads + 2 kv_heads) head_dim]
+        qkv = self.qkv_proj(x)  # [tokens, (heads + 2 kv_heads) head_dim]
         # Rotates queries and keys, writes the cache at the tokens' positions, and attends to all positions up to them.
         attended = weft.attention_with_kv_cache(qkv, self.k_cache, self.v_cache, position, self.rope)
-        return self.o_proj(attended)                                                           # [tokens, hidden]
+        return self.o_proj(attended)  # [tokens, hidden]
 
 
 class MLP(nn.Module):
@@ -70,7 +70,7 @@ class MLP(nn.Module):
         self.down_proj = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
 
     def forward(self, x):
-        return self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))         # [tokens, hidden]
+        return self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))  # [tokens, hidden]
 
 
 class Layer(nn.Module):
@@ -98,10 +98,10 @@ class Transformer(nn.Module):
 
     def forward(self, tokens, position):
         """tokens: int64 [tokens]; position: int64 [], that of the first. Logits of the last token: [vocab]."""
-        x = self.embed_tokens(tokens)                                                          # [tokens, hidden]
+        x = self.embed_tokens(tokens)  # [tokens, hidden]
         for layer in self.layers:
             x = layer(x, position)
-        return self.lm_head(self.norm(x[-1]))                                                  # [vocab]
+        return self.lm_head(self.norm(x[-1]))  # [vocab]
 
 
 class QuantizedLinear(nn.Module):
@@ -110,7 +110,11 @@ class QuantizedLinear(nn.Module):
     def __init__(self, linear, scheme):
         super().__init__()
         self.group_size = 0 if scheme == "int8" else int(scheme.removeprefix("int4-g"))
-        weight, scales = weft.quantize_int4(linear.weight, self.group_size) if self.group_size else weft.quantize_int8(linear.weight)
+        weight, scales = (
+            weft.quantize_int4(linear.weight, self.group_size)
+            if self.group_size
+            else weft.quantize_int8(linear.weight)
+        )
         self.register_buffer("weight", weight)
         self.register_buffer("scales", scales)
         self.register_buffer("bias", linear.bias)
@@ -139,7 +143,10 @@ def load(folder):
     """The model of a Hugging Face folder, weights as float32."""
     config = Config(folder)
     model = Transformer(config).eval()
-    found = {name.removeprefix("model."): tensor for name, tensor in weft.models.load_safetensors(f"{folder}/model.safetensors").items()}
+    found = {
+        name.removeprefix("model."): tensor
+        for name, tensor in weft.models.load_safetensors(f"{folder}/model.safetensors").items()
+    }
     state = {name: tensor.to(weft.float32) for name, tensor in found.items()}
     for i in range(config.num_layers):  # query, key and value in one product
         for kind in ("weight", "bias")[: 2 if config.qkv_bias else 1]:
@@ -153,11 +160,11 @@ def load(folder):
 
 def prefill(model, tokens, position):
     """The token after a prompt."""
-    return weft.argmax(model(tokens, position), keepdim=True)                                  # [1]
+    return weft.argmax(model(tokens, position), keepdim=True)  # [1]
 
 
 def decode_one_token(model, token, position):
-    return weft.argmax(model(token, position), keepdim=True)                                   # [1]
+    return weft.argmax(model(token, position), keepdim=True)  # [1]
 
 
 def generate(model, prompt, count, prefill=prefill, decode_one_token=decode_one_token):
@@ -176,7 +183,9 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--prompt", default="")
     parser.add_argument("--tokens", type=int, default=200)
-    parser.add_argument("--quantize", metavar="SCHEME", choices=("int8", *(f"int4-g{size}" for size in (32, 64, 128, 256))))
+    parser.add_argument(
+        "--quantize", metavar="SCHEME", choices=("int8", *(f"int4-g{size}" for size in (32, 64, 128, 256)))
+    )
     parser.add_argument("--no-compile", dest="compile", action="store_false")
     options = parser.parse_args()
     model, tokenizer = load(options.folder), weft.models.Tokenizer.open(options.folder)
@@ -198,7 +207,10 @@ def main():
     print(options.prompt + tokenizer.decode(ids))
     steps = sorted(after - before for before, after in zip(times[2:], times[3:]))
     if steps:
-        print(f"first token {times[1] - times[0]:.3f} s, then {1 / steps[len(steps) // 2]:.0f} tokens/s (median)", file=sys.stderr)
+        print(
+            f"first token {times[1] - times[0]:.3f} s, then {1 / steps[len(steps) // 2]:.0f} tokens/s (median)",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // Writes a story with a language model: generate FOLDER [PROMPT]
+#include <weft/models/generation.h>
+
 #include <cstdio>
 #include <exception>
-
-#include <weft/models/generation.h>
 
 using namespace weft::models;
 
@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   try {
     const auto model = Llama::from_pretrained(argv[1], {.quantize = "int8"});
     const auto tokenizer = Tokenizer::open(argv[1]);
-    const GenerationOptions options{.max_new_tokens = 200, .sampling = {.temperature = 0.8, .top_p = 0.9, .seed = 1}};
+    const GenerationOptions options{.max_new_tokens = 200,
+                                    .sampling = {.temperature = 0.8, .top_p = 0.9, .seed = 1}};
     TextGeneration story(model, tokenizer, tokenizer->encode(argc > 2 ? argv[2] : ""), options);
     while (const auto piece = story.next()) {
       std::fputs(piece->c_str(), stdout);

@@ -1,6 +1,11 @@
 // k-means' assignment step, written over whole arrays and compiled into one loop: kmeans [POINTS]
 //
 // The labels are checked against a plain C++ loop. Exits with 1 if any differs.
+#include <weft/compile.h>
+#include <weft/ops.h>
+#include <weft/parallel.h>
+#include <weft/tensor.h>
+
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -8,11 +13,6 @@
 #include <cstdlib>
 #include <random>
 #include <vector>
-
-#include <weft/compile.h>
-#include <weft/ops.h>
-#include <weft/parallel.h>
-#include <weft/tensor.h>
 
 using weft::Tensor;
 

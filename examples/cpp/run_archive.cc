@@ -1,12 +1,12 @@
 // Runs a TorchScript archive that PyTorch or weft saved: run_archive MODEL.pt [INPUTS.npz]
 //
 // The arrays of the .npz are named after forward's arguments; without it, forward gets a grey image.
-#include <cstdio>
-
 #include <weft/error.h>
 #include <weft/jit.h>
 #include <weft/npz.h>
 #include <weft/ops.h>
+
+#include <cstdio>
 
 int main(int argc, char** argv) {
   if (argc < 2 || argc > 3) {

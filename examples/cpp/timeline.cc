@@ -1,16 +1,16 @@
 // What the threads do while independent parts of a program run at once: timeline [FILE.json]
 //
-// Four branches run as tasks of the inter-op pool, a fifth on the main thread; each is a few operators, which share
-// the intra-op pool. The file opens in https://ui.perfetto.dev; examples/threads_timeline.py draws it.
-#include <cstdio>
-#include <latch>
-#include <vector>
-
+// Four branches run as tasks of the inter-op pool, a fifth on the main thread; each is a few operators, which
+// share the intra-op pool. The file opens in https://ui.perfetto.dev; examples/threads_timeline.py draws it.
 #include <weft/error.h>
 #include <weft/ops.h>
 #include <weft/parallel.h>
 #include <weft/profiler.h>
 #include <weft/tensor.h>
+
+#include <cstdio>
+#include <latch>
+#include <vector>
 
 using weft::Tensor;
 
@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "timeline: %s\n", error.what());
     return 1;
   }
-  std::printf("%s: %d intra-op and %d inter-op threads\n", file, weft::get_num_threads(), weft::get_num_interop_threads());
+  std::printf("%s: %d intra-op and %d inter-op threads\n", file, weft::get_num_threads(),
+              weft::get_num_interop_threads());
   return 0;
 }

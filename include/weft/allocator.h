@@ -1,5 +1,5 @@
-// The memory that tensors live in: freed blocks are kept and given out again, because the first touch of fresh
-// pages costs more than many kernels.
+// The memory that tensors live in: freed blocks are kept and given out again, because the first touch of
+// fresh pages costs more than many kernels.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ void set_allocator_limit(size_t bytes);
 
 namespace detail {
 
-// At least `nbytes` bytes, aligned to 64; `capacity` is what deallocate wants back. MemoryError naming the size.
+// At least `nbytes` bytes, aligned to 64; `capacity` is what deallocate wants back. MemoryError naming the
+// size.
 void* allocate(size_t nbytes, size_t* capacity);
 void deallocate(void* data, size_t capacity) noexcept;
 

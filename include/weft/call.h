@@ -46,7 +46,8 @@ struct Operand {
 };
 
 // A parameter that is not a tensor; monostate is None.
-using Argument = std::variant<std::monostate, bool, int64_t, double, Scalar, std::string, DType, Device, IntList>;
+using Argument =
+    std::variant<std::monostate, bool, int64_t, double, Scalar, std::string, DType, Device, IntList>;
 struct NamedArgument {
   std::string_view name;
   Argument value;
@@ -54,7 +55,8 @@ struct NamedArgument {
 
 // Calls the operator with PyTorch's promotion. Absent arguments take their defaults. TypeError for an unknown
 // operator or argument; the operator's own errors.
-std::vector<Tensor> call(std::string_view op, std::vector<Operand> operands, std::vector<NamedArgument> arguments = {});
+std::vector<Tensor> call(std::string_view op, std::vector<Operand> operands,
+                         std::vector<NamedArgument> arguments = {});
 
 namespace detail {
 

@@ -7,10 +7,10 @@
 //   Tensor labels = assign(points, means);
 //
 // The function is run once with tensors that stand for values (a trace) for each set of guards: dtypes,
-// devices, numbers of dimensions, sizes, and how the strides are laid out. A size that differs in a later call
-// becomes symbolic, so that further sizes need no new trace. What the function reads besides its arguments is
-// read at the trace: arrays it captures must not change afterwards. Control flow follows the trace; a function
-// that needs elements of a traced tensor is called as it is, at every call.
+// devices, numbers of dimensions, sizes, and how the strides are laid out. A size that differs in a later
+// call becomes symbolic, so that further sizes need no new trace. What the function reads besides its
+// arguments is read at the trace: arrays it captures must not change afterwards. Control flow follows the
+// trace; a function that needs elements of a traced tensor is called as it is, at every call.
 #pragma once
 
 #include <array>
@@ -64,7 +64,8 @@ inline constexpr int kMaxVariants = 8;
 // What a function may return, to a list of tensors and back.
 template <class R>
 struct Result {
-  static_assert(!sizeof(R), "weft::compile: a function returns a Tensor, a tuple, array or vector of them, or nothing");
+  static_assert(!sizeof(R),
+                "weft::compile: a function returns a Tensor, a tuple, array or vector of them, or nothing");
 };
 template <>
 struct Result<void> {
@@ -87,7 +88,9 @@ struct FixedResult {
     return std::apply([](auto&... tensors) { return std::vector<Tensor>{std::move(tensors)...}; }, result);
   }
   static T unpack(std::vector<Tensor> list) {
-    return [&]<size_t... I>(std::index_sequence<I...>) { return T{std::move(list[I])...}; }(std::make_index_sequence<size>{});
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return T{std::move(list[I])...};
+    }(std::make_index_sequence<size>{});
   }
 };
 template <class... T>
@@ -138,7 +141,8 @@ class Compiled {
 
  private:
   template <size_t... I>
-  static std::vector<Tensor> call(F& function, const std::vector<Tensor>& arguments, std::index_sequence<I...>) {
+  static std::vector<Tensor> call(F& function, const std::vector<Tensor>& arguments,
+                                  std::index_sequence<I...>) {
     if constexpr (std::is_void_v<Return>) {
       function(arguments[I]...);
       return {};

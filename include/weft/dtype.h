@@ -50,7 +50,8 @@ inline bool is_signed(DType d) { return info(d).kind >= DTypeKind::Signed; }
 inline bool is_inexact(DType d) { return d >= DType::F16; }
 // The real type of a complex one; itself otherwise.
 inline DType real_dtype(DType d) { return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d; }
-// The type a scalar computation is carried out in: f16 and bf16 compute in f32 and round after every operation.
+// The type a scalar computation is carried out in: f16 and bf16 compute in f32 and round after every
+// operation.
 inline DType compute_dtype(DType d) { return d == DType::F16 || d == DType::BF16 ? DType::F32 : d; }
 
 // Which rules decide a result's dtype.
@@ -65,13 +66,14 @@ DType promote_weak(DType array, WeakKind scalar, Promotion rules);
 
 template <class T>
 struct dtype_of;
-#define WEFT_FOR_EACH_DTYPE(X)                                                                       \
-  X(Bool, bool) X(U8, uint8_t) X(I8, int8_t) X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t)       \
-  X(I32, int32_t) X(U64, uint64_t) X(I64, int64_t) X(F16, Half) X(BF16, BFloat16) X(F32, float)      \
-  X(F64, double) X(C64, std::complex<float>) X(C128, std::complex<double>)
-#define WEFT_DTYPE_OF(NAME, TYPE) \
-  template <>                     \
-  struct dtype_of<TYPE> {         \
+#define WEFT_FOR_EACH_DTYPE(X)                                                                     \
+  X(Bool, bool)                                                                                    \
+  X(U8, uint8_t) X(I8, int8_t) X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t)   \
+      X(U64, uint64_t) X(I64, int64_t) X(F16, Half) X(BF16, BFloat16) X(F32, float) X(F64, double) \
+          X(C64, std::complex<float>) X(C128, std::complex<double>)
+#define WEFT_DTYPE_OF(NAME, TYPE)               \
+  template <>                                   \
+  struct dtype_of<TYPE> {                       \
     static constexpr DType value = DType::NAME; \
   };
 WEFT_FOR_EACH_DTYPE(WEFT_DTYPE_OF)

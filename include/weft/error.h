@@ -15,7 +15,9 @@ class Error : public std::runtime_error {
   Error(ErrorKind kind, std::string message) : std::runtime_error(std::move(message)), kind_(kind) {}
   ErrorKind kind() const { return kind_; }
   // The same error with one more line of context, e.g. "at model.py:42".
-  Error with_note(std::string_view note) const { return Error(kind_, std::string(what()) + "\n  " + std::string(note)); }
+  Error with_note(std::string_view note) const {
+    return Error(kind_, std::string(what()) + "\n  " + std::string(note));
+  }
 
  private:
   ErrorKind kind_;

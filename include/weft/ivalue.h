@@ -32,7 +32,21 @@ class Future;
 class IValue {
  public:
   enum class Tag : uint8_t {
-    None, Tensor, Int, Float, Bool, Complex, String, Device, List, Dict, Tuple, Object, Enum, Future, Function,
+    None,
+    Tensor,
+    Int,
+    Float,
+    Bool,
+    Complex,
+    String,
+    Device,
+    List,
+    Dict,
+    Tuple,
+    Object,
+    Enum,
+    Future,
+    Function,
   };
 
   IValue() = default;
@@ -81,12 +95,14 @@ class IValue {
   const int64_t* if_int() const { return std::get_if<int64_t>(&value_); }
   const double* if_double() const { return std::get_if<double>(&value_); }
   const bool* if_bool() const { return std::get_if<bool>(&value_); }
-  const std::shared_ptr<jit::List>* if_list() const { return std::get_if<std::shared_ptr<jit::List>>(&value_); }
+  const std::shared_ptr<jit::List>* if_list() const {
+    return std::get_if<std::shared_ptr<jit::List>>(&value_);
+  }
 
   // Each raises TypeError ("expected int, got str") when the value is of another type.
   const Tensor& to_tensor() const { return get<Tensor>(Tag::Tensor); }
   Tensor& to_tensor() { return const_cast<Tensor&>(std::as_const(*this).to_tensor()); }
-  int64_t to_int() const;      // also of a bool
+  int64_t to_int() const;    // also of a bool
   double to_double() const;  // also of an int
   bool to_bool() const { return get<bool>(Tag::Bool); }
   std::complex<double> to_complex() const;  // of any number
@@ -97,16 +113,22 @@ class IValue {
   const std::shared_ptr<jit::List>& to_list() const { return get<std::shared_ptr<jit::List>>(Tag::List); }
   const std::shared_ptr<jit::Dict>& to_dict() const { return get<std::shared_ptr<jit::Dict>>(Tag::Dict); }
   const std::shared_ptr<jit::Tuple>& to_tuple() const { return get<std::shared_ptr<jit::Tuple>>(Tag::Tuple); }
-  const std::shared_ptr<jit::Object>& to_object() const { return get<std::shared_ptr<jit::Object>>(Tag::Object); }
-  const std::shared_ptr<jit::EnumValue>& to_enum() const { return get<std::shared_ptr<jit::EnumValue>>(Tag::Enum); }
-  const std::shared_ptr<jit::Future>& to_future() const { return get<std::shared_ptr<jit::Future>>(Tag::Future); }
+  const std::shared_ptr<jit::Object>& to_object() const {
+    return get<std::shared_ptr<jit::Object>>(Tag::Object);
+  }
+  const std::shared_ptr<jit::EnumValue>& to_enum() const {
+    return get<std::shared_ptr<jit::EnumValue>>(Tag::Enum);
+  }
+  const std::shared_ptr<jit::Future>& to_future() const {
+    return get<std::shared_ptr<jit::Future>>(Tag::Future);
+  }
   const std::shared_ptr<jit::FunctionValue>& to_function() const {
     return get<std::shared_ptr<jit::FunctionValue>>(Tag::Function);
   }
-  std::vector<int64_t> to_int_list() const;        // a list or tuple of int
+  std::vector<int64_t> to_int_list() const;  // a list or tuple of int
   std::vector<double> to_double_list() const;
   std::vector<Tensor> to_tensor_list() const;
-  const std::vector<IValue>& elements() const;     // of a list or tuple
+  const std::vector<IValue>& elements() const;  // of a list or tuple
 
   // The most precise static type of this very value.
   jit::TypePtr type() const;
@@ -116,7 +138,8 @@ class IValue {
   std::string repr() const;
   // Python's `is`.
   bool is_same(const IValue& other) const;
-  // Python's == where it is defined without tensors: numbers, strings, containers of these; tensors: identity.
+  // Python's == where it is defined without tensors: numbers, strings, containers of these; tensors:
+  // identity.
   bool equals(const IValue& other) const;
   size_t hash() const;  // of a dictionary's key; TypeError for others
 
@@ -124,7 +147,8 @@ class IValue {
   template <class T>
   const T& get(Tag expected) const {
     const T* found = std::get_if<T>(&value_);
-    if (!found) [[unlikely]] wrong_type(expected);
+    if (!found) [[unlikely]]
+      wrong_type(expected);
     return *found;
   }
   [[noreturn]] void wrong_type(Tag expected) const;
@@ -132,11 +156,13 @@ class IValue {
   std::variant<std::monostate, Tensor, int64_t, double, bool, std::shared_ptr<const std::complex<double>>,
                std::shared_ptr<const std::string>, weft::Device, std::shared_ptr<jit::List>,
                std::shared_ptr<jit::Dict>, std::shared_ptr<jit::Tuple>, std::shared_ptr<jit::Object>,
-               std::shared_ptr<jit::EnumValue>, std::shared_ptr<jit::Future>, std::shared_ptr<jit::FunctionValue>>
+               std::shared_ptr<jit::EnumValue>, std::shared_ptr<jit::Future>,
+               std::shared_ptr<jit::FunctionValue>>
       value_;
 };
 const char* str(IValue::Tag tag);
-// TorchScript's number of a dtype (float32 is 6, int64 is 4), and back; ValueError for a number weft has no dtype for.
+// TorchScript's number of a dtype (float32 is 6, int64 is 4), and back; ValueError for a number weft has no
+// dtype for.
 int64_t dtype_number(DType dtype);
 DType dtype_of_number(int64_t number);
 

@@ -1,5 +1,5 @@
-// Threads: one intra-op pool per process, which parallel_for uses inside one operation, and one inter-op pool,
-// which runs whole tasks such as a script's fork(). docs/THREADS.md tells how they work together.
+// Threads: one intra-op pool per process, which parallel_for uses inside one operation, and one inter-op
+// pool, which runs whole tasks such as a script's fork(). docs/THREADS.md tells how they work together.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ std::string num_threads_source();
 int get_num_interop_threads();
 // Once in a process, before the first inter-op task: ValueError unless n >= 1, RuntimeError afterwards.
 void set_num_interop_threads(int n);
-// Runs a task on the inter-op pool, some time from now. It delivers its results and errors by itself: an exception
-// that leaves it is logged and dropped.
+// Runs a task on the inter-op pool, some time from now. It delivers its results and errors by itself: an
+// exception that leaves it is logged and dropped.
 void launch(std::function<void()> task);
 // "OpenMP" or "TBB".
 const char* threading_backend();

@@ -1,5 +1,5 @@
-// Records what the threads do, as a file that https://ui.perfetto.dev and chrome://tracing open: inter-op tasks,
-// the pieces of parallel_for, and waits, each with its thread, begin and length.
+// Records what the threads do, as a file that https://ui.perfetto.dev and chrome://tracing open: inter-op
+// tasks, the pieces of parallel_for, and waits, each with its thread, begin and length.
 //
 // WEFT_TRACE=trace.json records a whole program. Children of fork() are not recorded.
 #pragma once

@@ -39,7 +39,8 @@ class Sym {
   int64_t evaluate(const std::vector<int64_t>& symbols) const;
   // As printed in graphs: "4", "s0", "s0*2 + 1".
   std::string str() const;
-  // The same expression. Expressions are interned in a canonical form, so that equal sums and products are one.
+  // The same expression. Expressions are interned in a canonical form, so that equal sums and products are
+  // one.
   bool same(const Sym& other) const { return node_ == other.node_ && value_ == other.value_; }
 
  private:

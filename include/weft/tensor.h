@@ -26,11 +26,12 @@ std::string str(const Shape& shape);  // "[2, 3]"
 // A block of memory with an owner. Never resized.
 class Storage {
  public:
-  // Uninitialized memory from the recycling allocator, 64-byte aligned; MemoryError with the size where there is none.
+  // Uninitialized memory from the recycling allocator, 64-byte aligned; MemoryError with the size where there
+  // is none.
   static std::shared_ptr<Storage> allocate(size_t nbytes, Device device = {});
   // Memory owned by somebody else; `release` runs when the last reference goes.
-  static std::shared_ptr<Storage> wrap(void* data, size_t nbytes, std::function<void()> release, bool read_only = false,
-                                       Device device = {});
+  static std::shared_ptr<Storage> wrap(void* data, size_t nbytes, std::function<void()> release,
+                                       bool read_only = false, Device device = {});
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -80,7 +81,8 @@ class Tensor {
   bool defined() const { return impl_ != nullptr; }
   DType dtype() const { return impl_->dtype; }
   Device device() const { return impl_->device; }
-  // Of a traced tensor: the sizes seen at capture, which become guards of the graph (ops::sym_shape does not).
+  // Of a traced tensor: the sizes seen at capture, which become guards of the graph (ops::sym_shape does
+  // not).
   const Shape& shape() const {
     if (impl_->trace) specialize_shape();
     return impl_->shape;

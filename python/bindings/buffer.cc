@@ -13,7 +13,7 @@ namespace {
 
 // "l" where it has 64 bits: NumPy takes "q" for its second type of that size.
 constexpr const char *kSigned64 = sizeof(long) == 8 ? "l" : "q", *kUnsigned64 = sizeof(long) == 8 ? "L" : "Q";
-constexpr const char* kFormats[kNumDTypes] = {"?", "B", "b",     "H", "h", "I",  "i", kUnsigned64,
+constexpr const char* kFormats[kNumDTypes] = {"?",       "B", "b",     "H", "h", "I",  "i", kUnsigned64,
                                               kSigned64, "e", nullptr, "f", "d", "Zf", "Zd"};
 
 std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {

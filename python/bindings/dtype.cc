@@ -92,9 +92,12 @@ void bind_dtypes(nb::module_& m) {
   for (const auto& [alias, value] : kAliases) m.attr(alias) = to_python(value);
 
   nb::class_<Device> device(
-      m, "device", "Where a tensor's elements live: device('cpu'), device('cuda', 1), device('meta').\n\n"
-      "In a with statement: where what is made inside lives, and the arrays of compiled NumPy functions that are\n"
-      "called inside. On 'meta' these compute no element: shapes and dtypes come out, as weft tensors on 'meta'.");
+      m, "device",
+      "Where a tensor's elements live: device('cpu'), device('cuda', 1), device('meta').\n\n"
+      "In a with statement: where what is made inside lives, and the arrays of compiled NumPy functions that "
+      "are\n"
+      "called inside. On 'meta' these compute no element: shapes and dtypes come out, as weft tensors on "
+      "'meta'.");
   device
       .def(
           "__init__",

@@ -158,7 +158,9 @@ class RecordedSelector {
     }
   }
   Tensor get() const { return has_arrays_ ? weft::index(view_, indices_) : view_; }
-  void set(const Tensor& source) const { view_.copy_from(has_arrays_ ? weft::index_put(view_, source, indices_) : source); }
+  void set(const Tensor& source) const {
+    view_.copy_from(has_arrays_ ? weft::index_put(view_, source, indices_) : source);
+  }
 
  private:
   void select(nb::handle item) {
@@ -176,7 +178,8 @@ class RecordedSelector {
     has_arrays_ = true;
   }
   void slice(nb::handle item) {
-    const bool whole = nb::getattr(item, "start").is_none() && nb::getattr(item, "stop").is_none() && nb::getattr(item, "step").is_none();
+    const bool whole = nb::getattr(item, "start").is_none() && nb::getattr(item, "stop").is_none() &&
+                       nb::getattr(item, "step").is_none();
     if (!whole) {
       Py_ssize_t start, stop, step;
       if (PySlice_Unpack(item.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();

@@ -31,15 +31,17 @@ struct Place {
   Place at_key(PyObject* item) const { return {this, item, 0, depth + 1}; }
   std::string str() const {
     if (!outer) return "";
-    const std::string last = key ? nb::borrow<nb::str>(nb::repr(nb::handle(key))).c_str() : fmt::format("{}", index);
+    const std::string last =
+        key ? nb::borrow<nb::str>(nb::repr(nb::handle(key))).c_str() : fmt::format("{}", index);
     return fmt::format("{}[{}]", outer->str(), last);
   }
 };
 
 [[noreturn]] void mismatch(const std::string& expected, nb::handle object, const Place& place) {
   const std::string where = place.str();
-  throw_error(ErrorKind::Type, fmt::format("expected {}, got {}{}{}", expected, Py_TYPE(object.ptr())->tp_name,
-                                           where.empty() ? "" : " at ", where));
+  throw_error(ErrorKind::Type,
+              fmt::format("expected {}, got {}{}{}", expected, Py_TYPE(object.ptr())->tp_name,
+                          where.empty() ? "" : " at ", where));
 }
 
 std::string utf8(nb::handle text) {
@@ -57,7 +59,8 @@ bool is_array(nb::handle object) {
 
 std::optional<Tensor> tensor_of(nb::handle object) {
   if (const Tensor* tensor = tensor_of_python(object)) return *tensor;
-  if (!PyFloat_Check(object.ptr()) && !PyComplex_Check(object.ptr()) && is_array(object) && !scalar_of_python(object))
+  if (!PyFloat_Check(object.ptr()) && !PyComplex_Check(object.ptr()) && is_array(object) &&
+      !scalar_of_python(object))
     return as_tensor(object, std::nullopt);
   return std::nullopt;
 }
@@ -93,7 +96,8 @@ class Inference {
 
  private:
   IValue container(PyObject* object, const Place& place) {
-    if (place.depth >= kMaxDepth) throw_error(ErrorKind::Value, fmt::format("containers are nested deeper than {}", kMaxDepth));
+    if (place.depth >= kMaxDepth)
+      throw_error(ErrorKind::Value, fmt::format("containers are nested deeper than {}", kMaxDepth));
     const auto [found, is_new] = seen_.try_emplace(object);
     if (!is_new) {
       if (found->second.is_none())
@@ -109,7 +113,8 @@ class Inference {
     return both ? both : Type::any();
   }
 
-  // The type as a member of a list's: what a tuple holds is not looked at, which keeps this quick for nested ones.
+  // The type as a member of a list's: what a tuple holds is not looked at, which keeps this quick for nested
+  // ones.
   static TypePtr shallow_type(const IValue& value) {
     const bool is_container = value.is(IValue::Tag::Tuple) || value.is_list() || value.is(IValue::Tag::Dict);
     return is_container ? Type::any() : value.type();
@@ -122,7 +127,8 @@ class Inference {
     for (Py_ssize_t i = 0; i < size && i < PySequence_Fast_GET_SIZE(object); ++i) {
       const nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(object, i));
       values.push_back(convert(item, place.at(i)));
-      if (!element || !values.back().is_instance(*element)) element = join(element, shallow_type(values.back()));
+      if (!element || !values.back().is_instance(*element))
+        element = join(element, shallow_type(values.back()));
     }
     if (PyList_Check(object)) return IValue::list(element ? element : Type::any(), std::move(values));
     std::vector<std::string> fields = field_names(object);
@@ -214,9 +220,11 @@ IValue convert_tuple(nb::handle object, const TypePtr& expected, const Place& pl
   std::vector<IValue> values;
   for (size_t i = 0; i < size; ++i) {
     const auto index = static_cast<Py_ssize_t>(i);
-    values.push_back(convert(PyTuple_GET_ITEM(object.ptr(), index), expected->elements()[i], place.at(index)));
+    values.push_back(
+        convert(PyTuple_GET_ITEM(object.ptr(), index), expected->elements()[i], place.at(index)));
   }
-  return expected->name().empty() ? IValue::tuple(std::move(values)) : IValue::named_tuple(expected, std::move(values));
+  return expected->name().empty() ? IValue::tuple(std::move(values))
+                                  : IValue::named_tuple(expected, std::move(values));
 }
 
 // The member whose type the object has as it is; else the first that it can be converted to.
@@ -258,7 +266,8 @@ IValue convert_enum(nb::handle object, const TypePtr& expected, const Place& pla
 }
 
 IValue convert(nb::handle object, const TypePtr& expected, const Place& place) {
-  if (place.depth >= kMaxDepth) throw_error(ErrorKind::Value, fmt::format("containers are nested deeper than {}", kMaxDepth));
+  if (place.depth >= kMaxDepth)
+    throw_error(ErrorKind::Value, fmt::format("containers are nested deeper than {}", kMaxDepth));
   switch (expected->kind()) {
     case TypeKind::Any: return Inference().convert(object, place);
     case TypeKind::None:
@@ -329,7 +338,8 @@ class ToPython {
 
  private:
   static nb::object text(const std::string& bytes) {
-    PyObject* result = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
+    PyObject* result =
+        PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
     if (!result) nb::raise_python_error();
     return nb::steal(result);
   }

@@ -6,9 +6,9 @@
 
 namespace weft::python {
 
-// The object as a value of `expected`: int where float is expected is converted, arrays become tensors over the same
-// memory, lists and dictionaries are copied. Null: the type that the object has by itself. TypeError naming the place
-// in nested containers, "expected int, got str at [2]['key']".
+// The object as a value of `expected`: int where float is expected is converted, arrays become tensors over
+// the same memory, lists and dictionaries are copied. Null: the type that the object has by itself. TypeError
+// naming the place in nested containers, "expected int, got str at [2]['key']".
 IValue to_ivalue(nb::handle object, const jit::TypePtr& expected);
 
 // Lists, dictionaries and tuples are copied, one that occurs twice is one object; a NamedTuple becomes one of

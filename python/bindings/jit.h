@@ -1,4 +1,5 @@
-// TorchScript's modules, functions, objects and futures in Python: weft._C._jit, which the package weft.jit wraps.
+// TorchScript's modules, functions, objects and futures in Python: weft._C._jit, which the package weft.jit
+// wraps.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,8 @@ struct ScriptFuture {
   std::shared_ptr<jit::CompilationUnit> unit;
 };
 
-// While it lives, objects and functions that this thread hands to Python keep `unit`, the program they belong to.
+// While it lives, objects and functions that this thread hands to Python keep `unit`, the program they belong
+// to.
 class UnitScope {
  public:
   explicit UnitScope(std::shared_ptr<jit::CompilationUnit> unit);
@@ -39,17 +41,18 @@ class UnitScope {
 nb::object script_to_python(const IValue& value);
 // The value behind an object of weft.jit; nullopt for any other object.
 std::optional<IValue> script_value_of_python(nb::handle object);
-// An object of a Python class that weft.jit.script has compiled to `type`, as one of TorchScript: its attributes are
-// converted. nullopt for any other object.
+// An object of a Python class that weft.jit.script has compiled to `type`, as one of TorchScript: its
+// attributes are converted. nullopt for any other object.
 std::optional<IValue> script_object_of_python(nb::handle object, const jit::TypePtr& type);
 
-// The arguments of a call, after the first `skipped` of the schema, by the schema's types; those that it does not
-// know by their own. TypeError naming function and argument.
+// The arguments of a call, after the first `skipped` of the schema, by the schema's types; those that it does
+// not know by their own. TypeError naming function and argument.
 struct ScriptArguments {
   std::vector<IValue> positional;
   jit::Keywords keywords;
 };
-ScriptArguments script_arguments(const jit::Schema& schema, size_t skipped, const nb::args& args, const nb::kwargs& kwargs);
+ScriptArguments script_arguments(const jit::Schema& schema, size_t skipped, const nb::args& args,
+                                 const nb::kwargs& kwargs);
 
 // Runs `f` without the interpreter's lock; its value as a Python object.
 template <class F>

@@ -23,9 +23,12 @@ const jit::Attribute* find_attribute(const Module& module, std::string_view name
   return slot ? &module.object()->type->attributes()[*slot] : nullptr;
 }
 
-bool is_submodule(const IValue& value) { return value.is(IValue::Tag::Object) && value.to_object()->type->is_module(); }
+bool is_submodule(const IValue& value) {
+  return value.is(IValue::Tag::Object) && value.to_object()->type->is_module();
+}
 
-// What the three dictionaries of weft.nn.Module hold: "parameter", "buffer", "module"; "attribute" for the rest.
+// What the three dictionaries of weft.nn.Module hold: "parameter", "buffer", "module"; "attribute" for the
+// rest.
 const char* kind_of(const Module& module, size_t slot) {
   const jit::Attribute& attribute = module.object()->type->attributes()[slot];
   const IValue& value = module.object()->slots[slot];
@@ -75,16 +78,20 @@ uintptr_t tensor_key(const Module& module, const std::string& name) {
   return value.is_tensor() ? reinterpret_cast<uintptr_t>(value.to_tensor().impl().get()) : 0;
 }
 
-nb::object call_method(const Module& self, const std::string& name, const nb::args& args, const nb::kwargs& kwargs) {
+nb::object call_method(const Module& self, const std::string& name, const nb::args& args,
+                       const nb::kwargs& kwargs) {
   const std::shared_ptr<jit::Function> function = self.method(name);
   ScriptArguments arguments = script_arguments(function->schema(), 1, args, kwargs);
-  return run_script(self.unit(), [&] { return self.run_method(name, std::move(arguments.positional), arguments.keywords); });
+  return run_script(self.unit(), [&] {
+    return self.run_method(name, std::move(arguments.positional), arguments.keywords);
+  });
 }
 
 nb::object call_forward(const Module& self, const nb::args& args, const nb::kwargs& kwargs) {
   const std::shared_ptr<jit::Function> function = self.method("forward");
   ScriptArguments arguments = script_arguments(function->schema(), 1, args, kwargs);
-  return run_script(self.unit(), [&] { return self.forward(std::move(arguments.positional), arguments.keywords); });
+  return run_script(self.unit(),
+                    [&] { return self.forward(std::move(arguments.positional), arguments.keywords); });
 }
 
 // ---- files -----------------------------------------------------------------------------------------------
@@ -98,7 +105,8 @@ jit::ExtraFiles extra_files_of(const nb::handle& names) {
 
 nb::object with_extra_files(Module module, const jit::ExtraFiles& files) {
   nb::dict contents;
-  for (const auto& [name, text] : files) contents[nb::str(name.c_str())] = nb::bytes(text.data(), text.size());
+  for (const auto& [name, text] : files)
+    contents[nb::str(name.c_str())] = nb::bytes(text.data(), text.size());
   return nb::make_tuple(std::move(module), contents);
 }
 
@@ -159,7 +167,8 @@ Module freeze(const Module& module, const std::vector<std::string>& preserved, b
     jit::fold_batch_norm(*graph);
     jit::remove_dead_nodes(*graph);
     type->remove_method(method->name());
-    type->add_method(std::make_shared<jit::Function>(method->qualified_name(), method->schema(), [graph] { return graph->clone(); }));
+    type->add_method(std::make_shared<jit::Function>(method->qualified_name(), method->schema(),
+                                                     [graph] { return graph->clone(); }));
   }
   return frozen;
 }
@@ -182,8 +191,10 @@ Module module_of_function(const ScriptFunction& function) {
   for (size_t i = 0; i < inputs.size(); ++i) values[body->inputs()[i]] = inputs[i];
   jit::copy_nodes(body->body(), graph->body(), nullptr, values);
   for (const ir::Value* result : body->outputs()) graph->add_return(graph->body(), values.at(result));
-  schema.arguments.insert(schema.arguments.begin(), jit::SchemaArgument{.name = "self", .type = type, .default_value = {}});
-  type->add_method(std::make_shared<jit::Function>(type->name() + ".forward", std::move(schema), [graph] { return graph->clone(); }));
+  schema.arguments.insert(schema.arguments.begin(),
+                          jit::SchemaArgument{.name = "self", .type = type, .default_value = {}});
+  type->add_method(std::make_shared<jit::Function>(type->name() + ".forward", std::move(schema),
+                                                   [graph] { return graph->clone(); }));
   auto object = std::make_shared<jit::Object>(jit::Object{type, {IValue(true)}});
   return {std::move(object), function.unit};
 }
@@ -195,24 +206,29 @@ void bind_module_class(nb::module_& m) {
       .def_prop_ro("is_module", [](const Module& self) { return self.object()->type->is_module(); })
       .def_prop_ro("type_name", &Module::type_name)
       .def_prop_ro("type", [](const Module& self) { return ScriptType{self.object()->type}; })
-      .def_prop_ro("address", [](const Module& self) { return reinterpret_cast<uintptr_t>(self.object().get()); })
+      .def_prop_ro("address",
+                   [](const Module& self) { return reinterpret_cast<uintptr_t>(self.object().get()); })
       .def("method_names", &Module::method_names)
       .def("has_method", [](const Module& self, const std::string& name) { return self.has_method(name); })
-      .def("method", [](const Module& self, const std::string& name) { return ScriptFunction{self.method(name), self.unit()}; })
+      .def("method", [](const Module& self,
+                        const std::string& name) { return ScriptFunction{self.method(name), self.unit()}; })
       .def("names", &names_of_kind)
       .def("has_kind", &has_kind)
-      .def("has_attribute", [](const Module& self, const std::string& name) { return self.has_attribute(name); })
+      .def("has_attribute",
+           [](const Module& self, const std::string& name) { return self.has_attribute(name); })
       .def("attribute", &get_attribute)
       .def("set_attribute", &set_attribute, nb::arg("name"), nb::arg("value").none())
       .def("tensor_key", &tensor_key)
-      .def("is_persistent", [](const Module& self, const std::string& name) {
-        const jit::Attribute* attribute = find_attribute(self, name);
-        return !attribute || attribute->is_persistent;
-      })
-      .def("clone", [](const Module& self) {
-        const nb::gil_scoped_release no_gil;
-        return self.clone();
-      })
+      .def("is_persistent",
+           [](const Module& self, const std::string& name) {
+             const jit::Attribute* attribute = find_attribute(self, name);
+             return !attribute || attribute->is_persistent;
+           })
+      .def("clone",
+           [](const Module& self) {
+             const nb::gil_scoped_release no_gil;
+             return self.clone();
+           })
       .def("save", &save_file)
       .def("save_to_bytes", &save_bytes);
 }

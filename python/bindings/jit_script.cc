@@ -1,5 +1,5 @@
-// weft.jit.script: Python's source compiled, with names looked up by Python. The Python side describes what a name is
-// by a tuple (kind, …); see describe() in weft/jit/_scope.py.
+// weft.jit.script: Python's source compiled, with names looked up by Python. The Python side describes what a
+// name is by a tuple (kind, …); see describe() in weft/jit/_scope.py.
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -35,7 +35,9 @@ std::shared_ptr<nb::object> shared_object(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) { with_gil([&] { delete held; }); }};
 }
 
-std::string place_of(const Range& range) { return range.source ? fmt::format("{}:{}", range.source->file, range.line()) : ""; }
+std::string place_of(const Range& range) {
+  return range.source ? fmt::format("{}:{}", range.source->file, range.line()) : "";
+}
 
 // ---- calls of Python -------------------------------------------------------------------------------------
 // What @weft.jit.ignore leaves to Python.
@@ -58,15 +60,19 @@ void call_python(std::span<IValue> arguments, IValue* results) {
   try {
     results[0] = to_ivalue(result, function.schema.returns[0].type);
   } catch (const Error& error) {
-    throw_error(error.kind(), fmt::format("the result of the Python function '{}': {}", function.schema.name, error.what()));
+    throw_error(error.kind(), fmt::format("the result of the Python function '{}': {}", function.schema.name,
+                                          error.what()));
   }
 }
-const jit::Builtin& kCallPython = jit::register_builtin("python::call(int function, ...) -> Any", &call_python, false);
+const jit::Builtin& kCallPython =
+    jit::register_builtin("python::call(int function, ...) -> Any", &call_python, false);
 
 class PythonSugar final : public jit::SugaredValue {
  public:
   PythonSugar(size_t index, ir::Value* self) : index_(index), self_(self) {}
-  std::string kind() const override { return fmt::format("Python function '{}'", python_functions()[index_].schema.name); }
+  std::string kind() const override {
+    return fmt::format("Python function '{}'", python_functions()[index_].schema.name);
+  }
   SugaredPtr call(Emitter& emitter, const Range& range, const jit::CallArguments& arguments) override {
     const jit::Schema& schema = python_functions()[index_].schema;
     jit::CallArguments all;
@@ -76,7 +82,8 @@ class PythonSugar final : public jit::SugaredValue {
     inputs.insert(inputs.begin(), emitter.constant(static_cast<int64_t>(index_), range));
     ir::ScriptPayload payload;
     payload.text = schema.name;
-    return jit::simple(emitter.value(kCallPython, std::move(inputs), schema.returns[0].type, range, std::move(payload)));
+    return jit::simple(
+        emitter.value(kCallPython, std::move(inputs), schema.returns[0].type, range, std::move(payload)));
   }
 
  private:
@@ -92,7 +99,8 @@ class UnusedSugar final : public jit::SugaredValue {
   SugaredPtr call(Emitter& emitter, const Range& range, const jit::CallArguments&) override {
     ir::ScriptPayload payload;
     payload.text = "builtins.NotImplementedError";
-    const std::string message = fmt::format("'{}' is marked @weft.jit.unused and cannot be called in a script", name_);
+    const std::string message =
+        fmt::format("'{}' is marked @weft.jit.unused and cannot be called in a script", name_);
     emitter.node(jit::prim::kRaise, {emitter.constant(message, range)}, {}, range, payload);
     return jit::simple(emitter.uninitialized(type_, range));
   }
@@ -105,7 +113,8 @@ class UnusedSugar final : public jit::SugaredValue {
 // self.method where the method has overloads.
 class BoundOverloads final : public jit::SugaredValue {
  public:
-  BoundOverloads(std::vector<std::shared_ptr<jit::Function>> overloads, ir::Value* self) : overloads_(std::move(overloads)), self_(self) {}
+  BoundOverloads(std::vector<std::shared_ptr<jit::Function>> overloads, ir::Value* self)
+      : overloads_(std::move(overloads)), self_(self) {}
   std::string kind() const override { return fmt::format("method '{}'", overloads_[0]->name()); }
   SugaredPtr call(Emitter& emitter, const Range& range, const jit::CallArguments& arguments) override {
     jit::CallArguments all = {{"", self_, range}};
@@ -125,43 +134,56 @@ std::vector<std::shared_ptr<jit::Function>> functions_of(nb::handle list) {
   return functions;
 }
 
-SugaredPtr sugar_of(const std::shared_ptr<nb::object>& scope, const nb::object& description, ir::Value* self, const Range& range);
+SugaredPtr sugar_of(const std::shared_ptr<nb::object>& scope, const nb::object& description, ir::Value* self,
+                    const Range& range);
 
 // A module of Python, such as `weft.nn`: its members are looked up by Python.
 class ModuleSugar final : public jit::SugaredValue {
  public:
-  ModuleSugar(std::shared_ptr<nb::object> scope, nb::object module) : scope_(std::move(scope)), module_(shared_object(std::move(module))) {}
+  ModuleSugar(std::shared_ptr<nb::object> scope, nb::object module)
+      : scope_(std::move(scope)), module_(shared_object(std::move(module))) {}
   std::string kind() const override {
     const nb::gil_scoped_acquire gil;
     return fmt::format("module '{}'", nb::cast<std::string>(module_->attr("__name__")));
   }
   SugaredPtr attribute(Emitter&, const Range& range, const std::string& name) override {
     const nb::gil_scoped_acquire gil;
-    return sugar_of(scope_, scope_->attr("member_of_module")(*module_, name, place_of(range)), nullptr, range);
+    return sugar_of(scope_, scope_->attr("member_of_module")(*module_, name, place_of(range)), nullptr,
+                    range);
   }
 
  private:
   std::shared_ptr<nb::object> scope_, module_;
 };
 
-SugaredPtr sugar_of(const std::shared_ptr<nb::object>& scope, const nb::object& description, ir::Value* self, const Range& range) {
+SugaredPtr sugar_of(const std::shared_ptr<nb::object>& scope, const nb::object& description, ir::Value* self,
+                    const Range& range) {
   if (description.is_none()) return nullptr;
   const auto kind = nb::cast<std::string>(description[0]);
-  if (kind == "constant") return std::make_shared<jit::ConstantSugar>(to_ivalue(nb::object(description[1]), nullptr));
+  if (kind == "constant")
+    return std::make_shared<jit::ConstantSugar>(to_ivalue(nb::object(description[1]), nullptr));
   if (kind == "enum") {
     const TypePtr type = nb::cast<ScriptType&>(nb::object(description[1])).type;
     return jit::ClassSugar(type).constant_member(nb::cast<std::string>(description[2]));
   }
-  if (kind == "functions") return std::make_shared<jit::FunctionSugar>(functions_of(nb::object(description[1])));
-  if (kind == "class") return std::make_shared<jit::ClassSugar>(nb::cast<ScriptType&>(nb::object(description[1])).type);
+  if (kind == "functions")
+    return std::make_shared<jit::FunctionSugar>(functions_of(nb::object(description[1])));
+  if (kind == "class")
+    return std::make_shared<jit::ClassSugar>(nb::cast<ScriptType&>(nb::object(description[1])).type);
   if (kind == "builtin") return std::make_shared<jit::BuiltinSugar>(nb::cast<std::string>(description[1]));
   if (kind == "name") return jit::resolve_builtin_name(nb::cast<std::string>(description[1]));
-  if (kind == "member") return jit::resolve_namespace_member(nb::cast<std::string>(description[1]), nb::cast<std::string>(description[2]));
+  if (kind == "member")
+    return jit::resolve_namespace_member(nb::cast<std::string>(description[1]),
+                                         nb::cast<std::string>(description[2]));
   if (kind == "module") return std::make_shared<ModuleSugar>(scope, nb::object(description[1]));
   if (kind == "python") return std::make_shared<PythonSugar>(nb::cast<size_t>(description[1]), self);
-  if (kind == "unused") return std::make_shared<UnusedSugar>(nb::cast<std::string>(description[1]), nb::cast<ScriptType&>(nb::object(description[2])).type);
-  if (kind == "method" && self) return std::make_shared<jit::MethodSugar>(self, nb::cast<std::string>(description[1]));
-  if (kind == "overloads" && self) return std::make_shared<BoundOverloads>(functions_of(nb::object(description[1])), self);
+  if (kind == "unused")
+    return std::make_shared<UnusedSugar>(nb::cast<std::string>(description[1]),
+                                         nb::cast<ScriptType&>(nb::object(description[2])).type);
+  if (kind == "method" && self)
+    return std::make_shared<jit::MethodSugar>(self, nb::cast<std::string>(description[1]));
+  if (kind == "overloads" && self)
+    return std::make_shared<BoundOverloads>(functions_of(nb::object(description[1])), self);
   if (kind == "error") type_error(range, nb::cast<std::string>(description[1]));
   throw_error(ErrorKind::Internal, fmt::format("a name described as '{}'", kind));
 }
@@ -179,7 +201,8 @@ class PythonResolver final : public jit::Resolver {
     const nb::object type = scope_->attr("type")(name, place_of(range));
     return type.is_none() ? nullptr : nb::cast<ScriptType&>(type).type;
   }
-  SugaredPtr resolve_member(Emitter&, ir::Value* object, const std::string& name, const Range& range) override {
+  SugaredPtr resolve_member(Emitter&, ir::Value* object, const std::string& name,
+                            const Range& range) override {
     const nb::gil_scoped_acquire gil;
     const std::string& type = object->type.script->name();
     return sugar_of(scope_, scope_->attr("member_of_class")(type, name, place_of(range)), object, range);
@@ -228,17 +251,21 @@ void set_defaults(jit::Schema& schema, const nb::dict& defaults) {
     const nb::object value = defaults[name];
     try {
       const bool repeats = argument.list_length > 0 && PyLong_Check(value.ptr());
-      argument.default_value = repeats ? IValue(std::vector<int64_t>(static_cast<size_t>(argument.list_length), nb::cast<int64_t>(value)))
-                                       : to_ivalue(value, argument.type);
+      argument.default_value = repeats
+                                   ? IValue(std::vector<int64_t>(static_cast<size_t>(argument.list_length),
+                                                                 nb::cast<int64_t>(value)))
+                                   : to_ivalue(value, argument.type);
     } catch (const Error& error) {
-      throw_error(error.kind(), fmt::format("{}(): the default of '{}': {}", schema.name, argument.name, error.what()));
+      throw_error(error.kind(),
+                  fmt::format("{}(): the default of '{}': {}", schema.name, argument.name, error.what()));
     }
   }
 }
 
 // `overload`: a declaration whose signature the function gets instead of its own.
-ScriptFunction define_function(const std::string& qualified_name, const SourceText& source, nb::object scope, const nb::dict& defaults,
-                               std::optional<ScriptType> self, std::optional<SourceText> overload, bool is_method) {
+ScriptFunction define_function(const std::string& qualified_name, const SourceText& source, nb::object scope,
+                               const nb::dict& defaults, std::optional<ScriptType> self,
+                               std::optional<SourceText> overload, bool is_method) {
   return compiling([&] {
     auto definition = std::make_shared<jit::FunctionDef>(jit::parse_function(source.source()));
     if (overload) {
@@ -253,8 +280,10 @@ ScriptFunction define_function(const std::string& qualified_name, const SourceTe
     const jit::ClassTypePtr type = self ? class_of(*self) : nullptr;
     auto function = jit::make_function(*script_unit(), qualified_name, definition, resolver, type);
     set_defaults(function->impl().schema, defaults);
-    if (!type) script_unit()->add_function(function);
-    else if (is_method) type->add_method(function);
+    if (!type)
+      script_unit()->add_function(function);
+    else if (is_method)
+      type->add_method(function);
     return ScriptFunction{std::move(function), script_unit()};
   });
 }
@@ -262,7 +291,8 @@ ScriptFunction define_function(const std::string& qualified_name, const SourceTe
 ScriptType define_class(const std::string& qualified_name, const SourceText& source, nb::object scope) {
   return compiling([&] {
     auto definition = std::make_shared<const jit::ClassDef>(jit::parse_class(source.source()));
-    return ScriptType{jit::define_class(*script_unit(), qualified_name, definition, std::make_shared<PythonResolver>(std::move(scope)))};
+    return ScriptType{jit::define_class(*script_unit(), qualified_name, definition,
+                                        std::make_shared<PythonResolver>(std::move(scope)))};
   });
 }
 
@@ -279,14 +309,16 @@ jit::Module create_module(const ScriptType& type, const nb::dict& values) {
     try {
       object->slots.push_back(to_ivalue(nb::object(values[attribute.name.c_str()]), attribute.type));
     } catch (const Error& error) {
-      throw jit::ScriptError(error.kind(), fmt::format("attribute '{}' of {}: {}", attribute.name, class_type->name(), error.what()));
+      throw jit::ScriptError(error.kind(), fmt::format("attribute '{}' of {}: {}", attribute.name,
+                                                       class_type->name(), error.what()));
     }
   }
   return {std::move(object), script_unit()};
 }
 
 // parameters: (name, type), or (name, type, default).
-size_t add_python_function(const std::string& name, nb::object callable, const nb::list& parameters, const ScriptType& returned) {
+size_t add_python_function(const std::string& name, nb::object callable, const nb::list& parameters,
+                           const ScriptType& returned) {
   jit::Schema schema;
   schema.name = name;
   for (nb::handle parameter : parameters) {
@@ -304,9 +336,10 @@ size_t add_python_function(const std::string& name, nb::object callable, const n
 }  // namespace
 
 void bind_jit_script(nb::module_& m) {
-  nb::class_<SourceText>(m, "Source").def("__init__", [](SourceText* self, std::string text, std::string file, int first_line, int indent) {
-    new (self) SourceText{std::move(text), std::move(file), first_line, indent};
-  });
+  nb::class_<SourceText>(m, "Source")
+      .def("__init__", [](SourceText* self, std::string text, std::string file, int first_line, int indent) {
+        new (self) SourceText{std::move(text), std::move(file), first_line, indent};
+      });
   m.def("unique_name", [](const std::string& name) { return script_unit()->unique_name(name); });
   m.def("find_type", [](const std::string& name) -> std::optional<ScriptType> {
     TypePtr type = script_unit()->find_type(name);
@@ -314,8 +347,8 @@ void bind_jit_script(nb::module_& m) {
     return ScriptType{std::move(type)};
   });
   m.def("add_type", [](const ScriptType& type) { script_unit()->add_type(type.type); });
-  m.def("define_function", &define_function, nb::arg("qualified_name"), nb::arg("source"), nb::arg("scope"), nb::arg("defaults"),
-        nb::arg("self").none(), nb::arg("overload").none(), nb::arg("is_method"));
+  m.def("define_function", &define_function, nb::arg("qualified_name"), nb::arg("source"), nb::arg("scope"),
+        nb::arg("defaults"), nb::arg("self").none(), nb::arg("overload").none(), nb::arg("is_method"));
   m.def("define_class", &define_class);
   m.def("define_module", &define_module);
   m.def("create_module", &create_module);

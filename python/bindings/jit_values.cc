@@ -32,23 +32,28 @@ nb::object enum_member(const jit::EnumValue& value) {
     names.append(nb::str(name.c_str()));
     values.append(to_python(member));
   }
-  return nb::module_::import_("weft.jit._values").attr("enum_class")(type.name().c_str(), names, values).attr(value.name.c_str());
+  return nb::module_::import_("weft.jit._values")
+      .attr("enum_class")(type.name().c_str(), names, values)
+      .attr(value.name.c_str());
 }
 
 // `position` of the call's arguments, or a keyword's.
 IValue argument_value(const jit::Schema& schema, const jit::SchemaArgument* argument, nb::handle object) {
   if (!argument) return to_ivalue(object, nullptr);
   try {
-    if (argument->list_length > 0 && PyLong_Check(object.ptr())) return to_ivalue(object, jit::Type::integer());
+    if (argument->list_length > 0 && PyLong_Check(object.ptr()))
+      return to_ivalue(object, jit::Type::integer());
     return to_ivalue(object, argument->type);
   } catch (const Error& error) {
-    throw_error(error.kind(), fmt::format("{}(): argument '{}': {}", schema.name, argument->name, error.what()));
+    throw_error(error.kind(),
+                fmt::format("{}(): argument '{}': {}", schema.name, argument->name, error.what()));
   }
 }
 
 nb::object call_function(const ScriptFunction& self, const nb::args& args, const nb::kwargs& kwargs) {
   ScriptArguments arguments = script_arguments(self.function->schema(), 0, args, kwargs);
-  return run_script(self.unit, [&] { return (*self.function)(std::move(arguments.positional), arguments.keywords); });
+  return run_script(self.unit,
+                    [&] { return (*self.function)(std::move(arguments.positional), arguments.keywords); });
 }
 
 std::string inlined_graph(const jit::Function& function) {
@@ -74,7 +79,8 @@ void compile(const ScriptFunction& self) {
 }
 
 // ---- fork ------------------------------------------------------------------------------------------------
-ScriptFuture launch(std::shared_ptr<jit::CompilationUnit> unit, const jit::TypePtr& type, std::function<IValue()> task) {
+ScriptFuture launch(std::shared_ptr<jit::CompilationUnit> unit, const jit::TypePtr& type,
+                    std::function<IValue()> task) {
   auto future = std::make_shared<jit::Future>(type);
   runtime::interop_launch([future, task = std::move(task)] {
     try {
@@ -95,22 +101,23 @@ ScriptFuture fork_function(const ScriptFunction& self, const nb::args& args, con
   });
 }
 
-ScriptFuture fork_method(const jit::Module& self, const std::string& method, const nb::args& args, const nb::kwargs& kwargs) {
+ScriptFuture fork_method(const jit::Module& self, const std::string& method, const nb::args& args,
+                         const nb::kwargs& kwargs) {
   const std::shared_ptr<jit::Function> function = self.method(method);
   ScriptArguments arguments = script_arguments(function->schema(), 1, args, kwargs);
   const nb::gil_scoped_release no_gil;
-  return launch(self.unit(), function->schema().return_type(), [self, method, arguments = std::move(arguments)] {
-    return method == "forward" ? self.forward(arguments.positional, arguments.keywords)
-                               : self.run_method(method, arguments.positional, arguments.keywords);
-  });
+  return launch(
+      self.unit(), function->schema().return_type(), [self, method, arguments = std::move(arguments)] {
+        return method == "forward" ? self.forward(arguments.positional, arguments.keywords)
+                                   : self.run_method(method, arguments.positional, arguments.keywords);
+      });
 }
 
 // ---- futures ---------------------------------------------------------------------------------------------
 // Python's callbacks are called on the thread that finishes the future.
 void add_callback(const ScriptFuture& self, nb::object callback) {
-  const auto shared = std::shared_ptr<nb::object>(new nb::object(std::move(callback)), [](nb::object* held) {
-    with_gil([&] { delete held; });
-  });
+  const auto shared = std::shared_ptr<nb::object>(new nb::object(std::move(callback)),
+                                                  [](nb::object* held) { with_gil([&] { delete held; }); });
   const nb::gil_scoped_release no_gil;
   self.future->then([shared](jit::Future&) {
     with_gil([&] {
@@ -128,33 +135,44 @@ void bind_functions(nb::module_& m) {
       .def("__call__", &call_function)
       .def("fork", &fork_function)
       .def_prop_ro("name", [](const ScriptFunction& self) { return self.function->name(); })
-      .def_prop_ro("qualified_name", [](const ScriptFunction& self) { return self.function->qualified_name(); })
+      .def_prop_ro("qualified_name",
+                   [](const ScriptFunction& self) { return self.function->qualified_name(); })
       .def_prop_ro("schema", [](const ScriptFunction& self) { return self.function->schema().str(); })
       .def_prop_ro("code", [](const ScriptFunction& self) { return code_of(*self.function); })
       .def_prop_ro("graph", [](const ScriptFunction& self) { return self.function->graph().str(); })
       .def_prop_ro("inlined_graph", [](const ScriptFunction& self) { return inlined_graph(*self.function); })
-      .def("check_arguments", [](const ScriptFunction& self, const nb::args& args, const nb::kwargs& kwargs) {
-        ScriptArguments arguments = script_arguments(self.function->schema(), 0, args, kwargs);
-        jit::bind_arguments(self.function->schema(), std::move(arguments.positional), std::move(arguments.keywords));
-      })
+      .def("check_arguments",
+           [](const ScriptFunction& self, const nb::args& args, const nb::kwargs& kwargs) {
+             ScriptArguments arguments = script_arguments(self.function->schema(), 0, args, kwargs);
+             jit::bind_arguments(self.function->schema(), std::move(arguments.positional),
+                                 std::move(arguments.keywords));
+           })
       .def("compile", &compile);
 }
 
 void bind_futures(nb::module_& m) {
   nb::class_<ScriptFuture>(m, "Future")
-      .def("__init__", [](ScriptFuture* self) { new (self) ScriptFuture{std::make_shared<jit::Future>(jit::Type::any()), nullptr}; })
+      .def("__init__",
+           [](ScriptFuture* self) {
+             new (self) ScriptFuture{std::make_shared<jit::Future>(jit::Type::any()), nullptr};
+           })
       .def("done", [](const ScriptFuture& self) { return self.future->done(); })
-      .def("wait", [](const ScriptFuture& self) { return run_script(self.unit, [&] { return self.future->wait(); }); })
-      .def("set_none", [](const ScriptFuture& self) {
-        const nb::gil_scoped_release no_gil;
-        self.future->set_value(IValue());
-      })
+      .def(
+          "wait",
+          [](const ScriptFuture& self) { return run_script(self.unit, [&] { return self.future->wait(); }); })
+      .def("set_none",
+           [](const ScriptFuture& self) {
+             const nb::gil_scoped_release no_gil;
+             self.future->set_value(IValue());
+           })
       .def("add_callback", &add_callback);
 }
 
 }  // namespace
 
-UnitScope::UnitScope(std::shared_ptr<jit::CompilationUnit> unit) : outer_(std::move(current_unit())) { current_unit() = std::move(unit); }
+UnitScope::UnitScope(std::shared_ptr<jit::CompilationUnit> unit) : outer_(std::move(current_unit())) {
+  current_unit() = std::move(unit);
+}
 UnitScope::~UnitScope() { current_unit() = std::move(outer_); }
 std::shared_ptr<jit::CompilationUnit> UnitScope::current() { return current_unit(); }
 
@@ -164,7 +182,8 @@ nb::object script_to_python(const IValue& value) {
     case IValue::Tag::Object: return wrap("wrap_object", nb::cast(jit::Module(value.to_object(), unit)));
     case IValue::Tag::Enum: return enum_member(*value.to_enum());
     case IValue::Tag::Future: return wrap("wrap_future", nb::cast(ScriptFuture{value.to_future(), unit}));
-    case IValue::Tag::Function: return wrap("wrap_function", nb::cast(ScriptFunction{value.to_function()->function, unit}));
+    case IValue::Tag::Function:
+      return wrap("wrap_function", nb::cast(ScriptFunction{value.to_function()->function, unit}));
     default: throw_error(ErrorKind::Internal, "script_to_python: a value of another kind");
   }
 }
@@ -175,7 +194,8 @@ std::optional<IValue> script_value_of_python(nb::handle object) {
   if (nb::isinstance<jit::Module>(held)) return IValue(nb::cast<jit::Module&>(held).object());
   if (nb::isinstance<ScriptFuture>(held)) return IValue(nb::cast<ScriptFuture&>(held).future);
   if (nb::isinstance<ScriptFunction>(held)) {
-    return IValue(std::make_shared<jit::FunctionValue>(jit::FunctionValue{nb::cast<ScriptFunction&>(held).function}));
+    return IValue(
+        std::make_shared<jit::FunctionValue>(jit::FunctionValue{nb::cast<ScriptFunction&>(held).function}));
   }
   return std::nullopt;
 }
@@ -183,7 +203,8 @@ std::optional<IValue> script_value_of_python(nb::handle object) {
 std::optional<IValue> script_object_of_python(nb::handle object, const jit::TypePtr& type) {
   if (!type->is(jit::TypeKind::Class)) return std::nullopt;
   const nb::object classes = nb::module_::import_("weft.jit._values").attr("python_classes");
-  if (!classes.attr("get")(type->name()).is(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))))) return std::nullopt;
+  if (!classes.attr("get")(type->name()).is(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())))))
+    return std::nullopt;
   const auto class_type = std::static_pointer_cast<jit::ClassType>(std::const_pointer_cast<jit::Type>(type));
   auto result = std::make_shared<jit::Object>(jit::Object{class_type, {}});
   for (const jit::Attribute& attribute : class_type->attributes()) {
@@ -192,12 +213,14 @@ std::optional<IValue> script_object_of_python(nb::handle object, const jit::Type
   return IValue(std::move(result));
 }
 
-ScriptArguments script_arguments(const jit::Schema& schema, size_t skipped, const nb::args& args, const nb::kwargs& kwargs) {
+ScriptArguments script_arguments(const jit::Schema& schema, size_t skipped, const nb::args& args,
+                                 const nb::kwargs& kwargs) {
   ScriptArguments result;
   result.positional.reserve(args.size() + skipped);
   for (size_t i = 0; i < args.size(); ++i) {
     const size_t at = i + skipped;
-    result.positional.push_back(argument_value(schema, at < schema.arguments.size() ? &schema.arguments[at] : nullptr, args[i]));
+    result.positional.push_back(
+        argument_value(schema, at < schema.arguments.size() ? &schema.arguments[at] : nullptr, args[i]));
   }
   for (const auto& [key, object] : kwargs) {
     std::string name = nb::str(key).c_str();
@@ -210,7 +233,8 @@ ScriptArguments script_arguments(const jit::Schema& schema, size_t skipped, cons
 void raise_script_error(const Error& error) {
   nb::object type;
   try {
-    type = nb::module_::import_("weft.jit._values").attr("error_class")(nb::handle(exception_type(error.kind())));
+    type = nb::module_::import_("weft.jit._values")
+               .attr("error_class")(nb::handle(exception_type(error.kind())));
   } catch (nb::python_error& failure) {
     failure.discard_as_unraisable("weft.jit.Error");
     type = nb::borrow<nb::object>(exception_type(error.kind()));

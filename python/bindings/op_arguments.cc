@@ -91,7 +91,8 @@ void push_operands(const OpDef& op, const Param& param, PyObject* value,
       operands.push_back(tensor_argument(op, param, item.ptr()));
     const size_t count = operands.size() - before;
     if (param.list_length >= 0 && static_cast<int64_t>(count) != param.list_length)
-      bad_call(op, fmt::format("argument '{}' must have {} tensors, got {}", param.name, param.list_length, count));
+      bad_call(op, fmt::format("argument '{}' must have {} tensors, got {}", param.name, param.list_length,
+                               count));
     return;
   }
   if (!tensor_of_python(value)) {
@@ -111,7 +112,9 @@ std::optional<int64_t> integer(PyObject* value) {
 }
 
 // int|int[]: a single integer means something else than a list of one.
-bool keeps_single(const OpDef& op, const Param& param) { return op.schema.find("int|int[] " + param.name) != std::string::npos; }
+bool keeps_single(const OpDef& op, const Param& param) {
+  return op.schema.find("int|int[] " + param.name) != std::string::npos;
+}
 
 // What is made of no tensor lives where `with weft.device(...)` says.
 bool is_made_on_default_device(const OpDef& op, const Param& param, PyObject* value) {
@@ -189,8 +192,9 @@ class Matcher {
       // einsum and meshgrid.
       const bool sizes = op_.params[p].type == Param::Type::IntList && nargs - i > 1 && is_last(p) &&
                          all_integers(args + i, nargs - i);
-      const bool tensors = op_.params[p].type == Param::Type::TensorList && is_last(p) &&
-                           std::all_of(args + i, args + nargs, [](PyObject* arg) { return tensor_of_python(arg) != nullptr; });
+      const bool tensors =
+          op_.params[p].type == Param::Type::TensorList && is_last(p) &&
+          std::all_of(args + i, args + nargs, [](PyObject* arg) { return tensor_of_python(arg) != nullptr; });
       if (sizes || tensors) {
         collected_ = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(nargs - i)));
         for (size_t j = i; j < nargs; ++j)
@@ -268,8 +272,10 @@ OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs
     if (is_tensor_param(param)) {
       push_operands(op, param, value ? value : Py_None, result.operands);
     } else {
-      if (is_made_on_default_device(op, param, value)) result.attrs.set(param.name, default_device());
-      else result.attrs.set(param.name, value ? attribute(op, param, value) : param.default_value);
+      if (is_made_on_default_device(op, param, value))
+        result.attrs.set(param.name, default_device());
+      else
+        result.attrs.set(param.name, value ? attribute(op, param, value) : param.default_value);
     }
   }
   return result;

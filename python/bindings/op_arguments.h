@@ -24,7 +24,8 @@ struct MatchedArguments {
   PyObject* out = nullptr;
   nb::object collected;  // holds f(1, 2)'s for f([1, 2])
 };
-MatchedArguments match_arguments(const ops::OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords);
+MatchedArguments match_arguments(const ops::OpDef& op, PyObject* const* args, size_t nargs,
+                                 PyObject* keywords);
 
 // Numbers among the operands become 0-d tensors of the dtype that a Python number takes beside the first
 // tensor.

@@ -110,7 +110,8 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
 }
 
 // While the thread traces: the recorder is given the call, and gives its result.
-nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, size_t nargs, PyObject* keywords) {
+nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, size_t nargs,
+                       PyObject* keywords) {
   for (size_t i = 0; i < nargs; ++i) {
     const bool is_operator = style == CallStyle::Operator || style == CallStyle::Reflected;
     if (is_operator && !is_operand(args[i])) return nb::borrow(Py_NotImplemented);
@@ -120,8 +121,10 @@ nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, 
   for (size_t i = 0; i < nargs; ++i) positional.append(nb::handle(args[i]));
   if (style == CallStyle::Reflected) positional.reverse();
   const size_t count = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
-  for (size_t i = 0; i < count; ++i) named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = nb::handle(args[nargs + i]);
-  return nb::borrow<nb::object>(trace_handler)(self, style == CallStyle::InPlace, nb::tuple(positional), named);
+  for (size_t i = 0; i < count; ++i)
+    named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = nb::handle(args[nargs + i]);
+  return nb::borrow<nb::object>(trace_handler)(self, style == CallStyle::InPlace, nb::tuple(positional),
+                                               named);
 }
 
 PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywords) {
@@ -132,7 +135,8 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
   };
   try {
     const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
-    if (trace_handler) [[unlikely]] return call_traced(callable, self.style, args, nargs, keywords).release().ptr();
+    if (trace_handler) [[unlikely]]
+      return call_traced(callable, self.style, args, nargs, keywords).release().ptr();
     return call(self, args, nargs, keywords).release().ptr();
   } catch (nb::python_error& error) {
     error.restore();
@@ -161,7 +165,8 @@ PyObject* get_definition(PyObject* self, void*) {
   constexpr const char* kKinds[] = {"pointwise", "reduction", "view", "creation", "composite", "kernel"};
   nb::list dtypes;
   for (int i = 0; i < kNumDTypes; ++i) {
-    if (op.dtypes & ops::dtype_bit(static_cast<DType>(i))) dtypes.append(nb::str(std::string(name(static_cast<DType>(i))).c_str()));
+    if (op.dtypes & ops::dtype_bit(static_cast<DType>(i)))
+      dtypes.append(nb::str(std::string(name(static_cast<DType>(i))).c_str()));
   }
   nb::dict row;
   row["name"] = nb::str(op.name.c_str());

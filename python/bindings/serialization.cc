@@ -28,10 +28,12 @@ void require_readable(const std::string& path) {
 
 IValue load_from_file_object(nb::handle file) {
   WEFT_CHECK_TYPE(PyObject_HasAttrString(file.ptr(), "read"),
-                  fmt::format("load: expected a path or a file opened for reading, got {}", Py_TYPE(file.ptr())->tp_name));
+                  fmt::format("load: expected a path or a file opened for reading, got {}",
+                              Py_TYPE(file.ptr())->tp_name));
   const nb::object contents = nb::borrow<nb::object>(file.attr("read")());
   WEFT_CHECK_TYPE(PyBytes_Check(contents.ptr()),
-                  fmt::format("load: expected a file opened in binary mode: read() gave {}", Py_TYPE(contents.ptr())->tp_name));
+                  fmt::format("load: expected a file opened in binary mode: read() gave {}",
+                              Py_TYPE(contents.ptr())->tp_name));
   std::string bytes(PyBytes_AS_STRING(contents.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(contents.ptr())));
   const nb::gil_scoped_release no_gil;
   return jit::load_value_bytes(std::move(bytes));
@@ -57,7 +59,8 @@ void save(nb::handle object, nb::handle file) {
     return;
   }
   WEFT_CHECK_TYPE(PyObject_HasAttrString(file.ptr(), "write"),
-                  fmt::format("save: expected a path or a file opened for writing, got {}", Py_TYPE(file.ptr())->tp_name));
+                  fmt::format("save: expected a path or a file opened for writing, got {}",
+                              Py_TYPE(file.ptr())->tp_name));
   std::string bytes;
   {
     const nb::gil_scoped_release no_gil;
@@ -69,18 +72,24 @@ void save(nb::handle object, nb::handle file) {
 }  // namespace
 
 void bind_serialization(nb::module_& m) {
-  m.def("load", &load, nb::arg("file"),
-        "What torch.save or weft.save wrote: a state dict, or any nesting of lists, tuples and dicts of tensors,\n"
-        "numbers, strings and None. Nothing in the file is run. Tensors are mapped from the file, not read: writing\n"
-        "to one does not change the file, and the file must not be changed in place while they live.\n"
-        "file: a path, or a file object opened in binary mode (which is read whole).\n"
-        "A dtype comes as its number (torch.float32 is 6), an OrderedDict as a dict, a torch.Size as a tuple; all\n"
-        "tensors come to the CPU.\n"
-        "raises: OSError where the file cannot be opened; ValueError naming file and entry for a file that is\n"
-        "damaged, holds anything else, or is a TorchScript module (weft.jit.load reads those).");
+  m.def(
+      "load", &load, nb::arg("file"),
+      "What torch.save or weft.save wrote: a state dict, or any nesting of lists, tuples and dicts of "
+      "tensors,\n"
+      "numbers, strings and None. Nothing in the file is run. Tensors are mapped from the file, not read: "
+      "writing\n"
+      "to one does not change the file, and the file must not be changed in place while they live.\n"
+      "file: a path, or a file object opened in binary mode (which is read whole).\n"
+      "A dtype comes as its number (torch.float32 is 6), an OrderedDict as a dict, a torch.Size as a tuple; "
+      "all\n"
+      "tensors come to the CPU.\n"
+      "raises: OSError where the file cannot be opened; ValueError naming file and entry for a file that is\n"
+      "damaged, holds anything else, or is a TorchScript module (weft.jit.load reads those).");
   m.def("save", &save, nb::arg("object").none(), nb::arg("file"),
-        "Writes tensors and NumPy arrays, numbers, strings, None, and lists, tuples and dicts of these to an archive\n"
-        "that torch.load and weft.load read. A dtype is written as its number, a NamedTuple as a tuple. Tensors that share memory share it again when they are loaded. A path\n"
+        "Writes tensors and NumPy arrays, numbers, strings, None, and lists, tuples and dicts of these to an "
+        "archive\n"
+        "that torch.load and weft.load read. A dtype is written as its number, a NamedTuple as a tuple. "
+        "Tensors that share memory share it again when they are loaded. A path\n"
         "is replaced when all is written, never left half full.\n"
         "file: a path, or a file object opened in binary mode.\n"
         "raises: TypeError naming the place of what cannot be saved; ValueError for containers that contain\n"

@@ -169,7 +169,8 @@ void bind_attributes(nb::class_<Tensor>& c) {
       .def_prop_ro(
           "size",
           [](nb::handle self) {
-            return nb::module_::import_("weft.numpy._array").attr("Size")(nb::cast<const Tensor&>(self).numel(), self);
+            return nb::module_::import_("weft.numpy._array")
+                .attr("Size")(nb::cast<const Tensor&>(self).numel(), self);
           },
           "The number of elements, as the array API has it; called, the sizes or one of them, as PyTorch has "
           "it.")
@@ -207,10 +208,7 @@ void bind_conversions(nb::class_<Tensor>& c) {
           },
           nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
           "The tensor on another device; itself where it is there. source: the array API.")
-      .def("cuda",
-           [](const Tensor& t) {
-             return to_device(t, {DeviceType::CUDA, 0});
-           })
+      .def("cuda", [](const Tensor& t) { return to_device(t, {DeviceType::CUDA, 0}); })
       .def("contiguous", &Tensor::contiguous)
       .def("clone", &Tensor::clone, "A C-contiguous copy.")
       .def("detach", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); })

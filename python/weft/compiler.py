@@ -133,7 +133,9 @@ def explain(fn, **options):
             result=result,
             graphs=[entry["graph"] for entry in report if entry["has_graph"]],
             breaks=[
-                Break(entry["reason"], entry["file"], entry["line"], entry["source"]) for entry in report if not entry["returns"]
+                Break(entry["reason"], entry["file"], entry["line"], entry["source"])
+                for entry in report
+                if not entry["returns"]
             ],
             guards=[entry["guards"] for entry in report],
             kernels=[kernel for entry in report for kernel in entry["kernels"]],
@@ -141,7 +143,10 @@ def explain(fn, **options):
             capture_ms=sum(entry["capture_ms"] for entry in report),
             compile_ms=sum(entry["compile_ms"] for entry in report),
             run_ms=sum(entry["run_ms"] for entry in report),
-            unrolled=[Unrolled(**loop) for loop in most_rounds(loop for entry in report for loop in entry["unrolled"])],
+            unrolled=[
+                Unrolled(**loop)
+                for loop in most_rounds(loop for entry in report for loop in entry["unrolled"])
+            ],
             fallbacks=[Break(**entry) for entry in _C._fallbacks(compiled)],
         )
 

@@ -47,7 +47,9 @@ def _check(name, value):
     if not isinstance(value, str):
         raise TypeError(f"weft.config.{name}: expected a str, got {type(value).__name__}")
     if value not in _VALUES[name]:
-        raise ValueError(f"weft.config.{name}: expected one of {', '.join(map(repr, _VALUES[name]))}, got {value!r}")
+        raise ValueError(
+            f"weft.config.{name}: expected one of {', '.join(map(repr, _VALUES[name]))}, got {value!r}"
+        )
 
 
 @_contextlib.contextmanager

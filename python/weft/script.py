@@ -191,10 +191,14 @@ class Session:
         lines = list(_table(rows)) if called else ["weft: no function was called with NumPy arrays"]
         lines += [f"break in {report.name}: {why}" for report in called for why in report.breaks]
         lines += [f"unrolled in {report.name}: {why}" for report in called for why in report.unrolled]
-        lines += [f"{report.name} falls back to Python at {why}" for report in called for why in report.fallbacks]
+        lines += [
+            f"{report.name} falls back to Python at {why}" for report in called for why in report.fallbacks
+        ]
         others = [report.name for report in reports if not report.calls]
         if others and called:
-            lines.append(f"not called with arrays or, to loop, with numbers; performed by Python: {', '.join(others)}")
+            lines.append(
+                f"not called with arrays or, to loop, with numbers; performed by Python: {', '.join(others)}"
+            )
         saved = sum(report.saved_ms or 0.0 for report in called)
         unknown = sum(report.saved_ms is None for report in called)
         lines.append(

@@ -25,7 +25,8 @@ ops::Attr attribute(PyObject* name, PyObject* value) {
   }
   const Ref index = Ref::steal(PyNumber_Index(value));
   if (!index) {
-    PyErr_Format(PyExc_TypeError, "attribute '%U': expected None, a bool, a number or a string, got %s", name, Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError, "attribute '%U': expected None, a bool, a number or a string, got %s", name,
+                 Py_TYPE(value)->tp_name);
     throw PythonError{};
   }
   const long long number = PyLong_AsLongLong(index.get());
@@ -51,8 +52,9 @@ std::vector<Tensor> run(const ops::OpDef& op, const std::vector<Tensor>& operand
 
 // The operands' memory is NumPy's, which a result must not keep.
 Ref result_array(const Tensor& result, const std::vector<Tensor>& operands) {
-  const bool is_operand = std::any_of(operands.begin(), operands.end(),
-                                      [&](const Tensor& operand) { return operand.storage() == result.storage(); });
+  const bool is_operand = std::any_of(operands.begin(), operands.end(), [&](const Tensor& operand) {
+    return operand.storage() == result.storage();
+  });
   return make_array(is_operand ? result.clone() : result.contiguous(), nullptr);
 }
 
@@ -77,7 +79,8 @@ Ref call_operator(PyObject* const* args, size_t num_args, PyObject* names) {
     const char* given = PyUnicode_AsUTF8(key);
     if (!given) throw PythonError{};
     const ops::Param* param = op->find_param(given);
-    WEFT_CHECK_TYPE(param, fmt::format("{}: unexpected argument '{}'\n  {}{}", name, given, name, op->schema));
+    WEFT_CHECK_TYPE(param,
+                    fmt::format("{}: unexpected argument '{}'\n  {}{}", name, given, name, op->schema));
     attrs.set(param->name, attribute(key, args[num_args + static_cast<size_t>(i)]));
   }
   const std::vector<Tensor> results = run(*op, operands, std::move(attrs));

@@ -33,7 +33,8 @@ Ref as_tuple(Evaluator& ev, const std::vector<V>& args) {
 static V made_value(const Ref& object) {
   if (!PyList_CheckExact(object.get())) return const_value(object);
   std::vector<V> items;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object.get()); ++i) items.push_back(made_value(Ref::borrow(PyList_GET_ITEM(object.get(), i))));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object.get()); ++i)
+    items.push_back(made_value(Ref::borrow(PyList_GET_ITEM(object.get(), i))));
   return list_value(std::move(items));
 }
 
@@ -52,7 +53,8 @@ V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args) {
   if (!args.args.empty())
     if (PyObject* method = ev.python_method(args.args[0], fmt::format("__{}__", name).c_str()))
       return ev.call_method_now(args.args[0], method, {args.args.begin() + 1, args.args.end()});
-  Ref owner = checked(PyImport_ImportModule(module)), function = checked(PyObject_GetAttrString(owner.get(), name));
+  Ref owner = checked(PyImport_ImportModule(module)),
+      function = checked(PyObject_GetAttrString(owner.get(), name));
   return fold_call(ev, function.get(), args);
 }
 
@@ -86,7 +88,9 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
     const auto length = static_cast<int64_t>(list->items.size());
     int64_t at = args.args.empty() ? length - 1 : ev.to_int(args.args[0], "index");
     if (at < 0) at += length;
-    if (at < 0 || at >= length) ev.raise(PyExc_IndexError, {str_value(length == 0 ? "pop from empty list" : "pop index out of range")}, "pop from a list out of range");
+    if (at < 0 || at >= length)
+      ev.raise(PyExc_IndexError, {str_value(length == 0 ? "pop from empty list" : "pop index out of range")},
+               "pop from a list out of range");
     ev.mark_dirty(list);
     V item = list->items[static_cast<size_t>(at)];
     list->items.erase(list->items.begin() + at);
@@ -110,10 +114,14 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
   }
   if (name == "remove" || name == "index" || name == "count") {
     expect(args, 1, 1);
-    const auto is_it = [&](const V& item) { return ev.same_object(item, args.args[0]) || ev.equal(item, args.args[0]); };
+    const auto is_it = [&](const V& item) {
+      return ev.same_object(item, args.args[0]) || ev.equal(item, args.args[0]);
+    };
     if (name == "count") return int_value(std::count_if(list->items.begin(), list->items.end(), is_it));
     const auto found = std::find_if(list->items.begin(), list->items.end(), is_it);
-    if (found == list->items.end() && name == "remove") ev.raise(PyExc_ValueError, {str_value("list.remove(x): x not in list")}, "removal of what is not in the list");
+    if (found == list->items.end() && name == "remove")
+      ev.raise(PyExc_ValueError, {str_value("list.remove(x): x not in list")},
+               "removal of what is not in the list");
     if (found == list->items.end()) graph_break("list.index of what is not in the list");
     if (name == "index") return int_value(found - list->items.begin());
     ev.mark_dirty(list);
@@ -168,7 +176,8 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
   }
   if (name == "popitem") {
     expect(args, 0, 0);
-    if (dict->keys.empty()) ev.raise(PyExc_KeyError, {str_value("popitem(): dictionary is empty")}, "popitem() of an empty dict");
+    if (dict->keys.empty())
+      ev.raise(PyExc_KeyError, {str_value("popitem(): dictionary is empty")}, "popitem() of an empty dict");
     V item = tuple_value({dict->keys.back(), dict->items.back()});
     ev.mark_dirty(dict);
     dict->keys.pop_back();
@@ -213,7 +222,8 @@ V iterator_method(Evaluator& ev, const V& it, const std::string& name, CallArgs&
     V exception = ev.realize(args.args[0]);
     if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
       exception = ev.make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
-    if (exception->kind != Kind::Exception) graph_break("an exception that capture knows nothing of is thrown");
+    if (exception->kind != Kind::Exception)
+      graph_break("an exception that capture knows nothing of is thrown");
     element = ev.throw_into(it, exception);
   } else {
     graph_break(fmt::format("a call of the method '{}' of an iterator", name));
@@ -231,9 +241,11 @@ void raise_end_of(Evaluator& ev, const V& iterator) {
 }
 
 V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args) {
-  if (self->kind == Kind::Set || (self->is_const() && PyFrozenSet_CheckExact(self->object.get()))) return set_method(ev, self, name, args);
+  if (self->kind == Kind::Set || (self->is_const() && PyFrozenSet_CheckExact(self->object.get())))
+    return set_method(ev, self, name, args);
   if (self->kind == Kind::Iter || self->kind == Kind::Generator) return iterator_method(ev, self, name, args);
-  if (self->kind == Kind::Tuple && self->object_type && is_named_tuple_method(name)) return named_tuple_method(self, name, args);
+  if (self->kind == Kind::Tuple && self->object_type && is_named_tuple_method(name))
+    return named_tuple_method(self, name, args);
   if (self->kind == Kind::List) return list_method(ev, self, name, args);
   if (self->kind == Kind::Dict) return dict_method(ev, self, name, args);
   if (self->kind == Kind::Tuple && (name == "index" || name == "count")) {
@@ -253,8 +265,8 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
   // Methods of immutable constants have no side effects.
   if (self->is_const()) {
     PyObject* object = self->object.get();
-    if (is_enum_member(object) || PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-        PyTuple_CheckExact(object) || PyBytes_CheckExact(object)) {
+    if (is_enum_member(object) || PyUnicode_CheckExact(object) || PyLong_CheckExact(object) ||
+        PyFloat_CheckExact(object) || PyTuple_CheckExact(object) || PyBytes_CheckExact(object)) {
       if (name == "join" && args.args.size() == 1) args.args = {tuple_value(ev.elements(args.args[0]))};
       Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());
       for (const auto& [key, value] : args.keywords) {

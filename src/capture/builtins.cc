@@ -1,14 +1,15 @@
 // Python's builtin functions, math and operator, on abstract values.
+#include "capture/builtins.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "capture/concrete.h"
-#include "capture/builtins.h"
 #include "capture/classes.h"
-#include "capture/sets.h"
+#include "capture/concrete.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
+#include "capture/sets.h"
 
 namespace weft::capture {
 
@@ -211,12 +212,14 @@ V builtin_complex(Evaluator& ev, CallArgs& args) {
   if (args.args.size() == 1) {
     const V& value = ev.realize(args.args[0]);
     if (value->kind == Kind::Array) return single_element(ev, value, DType::C128, WeakKind::Complex);
-    if (value->kind == Kind::Scalar) return data_scalar(cast_to(value->tensor, DType::C128), WeakKind::Complex);
+    if (value->kind == Kind::Scalar)
+      return data_scalar(cast_to(value->tensor, DType::C128), WeakKind::Complex);
   }
   return fold(ev, "builtins", "complex", args);
 }
 
-// A graph gives up where the number is none that 64 bits hold: Python has integers of any size, and exceptions.
+// A graph gives up where the number is none that 64 bits hold: Python has integers of any size, and
+// exceptions.
 V truncated(const Tensor& number) {
   const Tensor x = cast_to(number, DType::F64);
   const Tensor fits = ops::call1("lt", {ops::call1("abs", {x}), Tensor::scalar(Scalar(0x1p63), DType::F64)});
@@ -232,7 +235,8 @@ V builtin_int(Evaluator& ev, CallArgs& args) {
         (is_integral(value->tensor.dtype()) || value->tensor.dtype() == DType::Bool) &&
         value->tensor.dtype() != DType::U64)
       return single_element(ev, value, DType::I64, WeakKind::Int);
-    const bool is_float = (value->kind == Kind::Array && value->tensor.dim() == 0) || (value->kind == Kind::Scalar && value->weak == WeakKind::Float);
+    const bool is_float = (value->kind == Kind::Array && value->tensor.dim() == 0) ||
+                          (value->kind == Kind::Scalar && value->weak == WeakKind::Float);
     if (is_float && is_floating(value->tensor.dtype())) return truncated(value->tensor);
     if (value->kind == Kind::Array || value->kind == Kind::Scalar) graph_break("int() of a computed number");
   }
@@ -249,7 +253,8 @@ V builtin_bool(Evaluator& ev, CallArgs& args) {
 }
 
 V builtin_str(Evaluator& ev, CallArgs& args) {
-  return args.args.size() == 1 && args.keywords.empty() ? text_of(ev, "str", args.args[0]) : fold(ev, "builtins", "str", args);
+  return args.args.size() == 1 && args.keywords.empty() ? text_of(ev, "str", args.args[0])
+                                                        : fold(ev, "builtins", "str", args);
 }
 V builtin_repr(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
@@ -264,7 +269,8 @@ V builtin_set(Evaluator& ev, CallArgs& args) {
 
 V builtin_frozenset(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 1);
-  return const_value(checked(PyFrozenSet_New(args.args.empty() ? nullptr : set_elements(ev, args.args[0]).get())));
+  return const_value(
+      checked(PyFrozenSet_New(args.args.empty() ? nullptr : set_elements(ev, args.args[0]).get())));
 }
 
 V builtin_isinstance(Evaluator& ev, CallArgs& args) {
@@ -317,7 +323,8 @@ V builtin_getattr(Evaluator& ev, CallArgs& args) {
   Ref name = ev.constant(args.args[1]);
   if (!name || !PyUnicode_Check(name.get())) graph_break("getattr() with an unknown name");
   PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
-  if (args.args.size() == 3 && ev.realize(args.args[0])->kind == Kind::Instance && python_function_of(args.args[0]->object_type, "__getattr__")) {
+  if (args.args.size() == 3 && ev.realize(args.args[0])->kind == Kind::Instance &&
+      python_function_of(args.args[0]->object_type, "__getattr__")) {
     V found = ev.attribute_or_null(args.args[0], name.get());
     return found ? found : args.args[2];
   }
@@ -344,7 +351,8 @@ V builtin_setattr(Evaluator& ev, CallArgs& args) {
 
 V builtin_object_new(Evaluator& ev, CallArgs& args) {
   const V type = args.args.empty() ? nullptr : ev.realize(args.args[0]);
-  if (!type || !type->is_const() || !PyType_Check(type->object.get()) || !is_instantiable(reinterpret_cast<PyTypeObject*>(type->object.get())))
+  if (!type || !type->is_const() || !PyType_Check(type->object.get()) ||
+      !is_instantiable(reinterpret_cast<PyTypeObject*>(type->object.get())))
     graph_break("a call of object.__new__ of this class");
   V instance = make_value(Kind::Instance);
   instance->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
@@ -402,19 +410,21 @@ V builtin_sorted(Evaluator& ev, CallArgs& args) {
 
 #define WEFT_MATH(NAME) \
   V math_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "math", #NAME, args); }
-#define WEFT_FOR_EACH_MATH(X)                                                                                \
-  X(sqrt)                                                                                                    \
-  X(exp) X(log) X(log2) X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2)     \
-      X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) \
-          X(isinf) X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt)    \
-              X(comb) X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh)       \
+#define WEFT_FOR_EACH_MATH(X)                                                                               \
+  X(sqrt)                                                                                                   \
+  X(exp)                                                                                                    \
+  X(log) X(log2) X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2) X(sinh)   \
+      X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan)        \
+          X(isinf) X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt)   \
+              X(comb) X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) \
                   X(atanh) X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
 
-#define WEFT_FOR_EACH_CMATH(X)                                                                                        \
-  X(exp) X(log) X(log10) X(sqrt) X(phase) X(polar) X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) \
-      X(tanh) X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
+#define WEFT_FOR_EACH_CMATH(X)                                                                           \
+  X(exp)                                                                                                 \
+  X(log) X(log10) X(sqrt) X(phase) X(polar) X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) \
+      X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
 #define WEFT_CMATH(NAME) \
   V cmath_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "cmath", #NAME, args); }
 WEFT_FOR_EACH_CMATH(WEFT_CMATH)

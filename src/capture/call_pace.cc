@@ -44,7 +44,8 @@ uint64_t CallPace::size_class(PyObject* const* args, size_t num_args) {
       int overflow = 0;
       size = PyLong_AsLongLongAndOverflow(o, &overflow);
     }
-    key = key * 67 + static_cast<uint64_t>(std::bit_width(size < 0 ? ~static_cast<uint64_t>(size) : static_cast<uint64_t>(size)));
+    key = key * 67 + static_cast<uint64_t>(std::bit_width(size < 0 ? ~static_cast<uint64_t>(size)
+                                                                   : static_cast<uint64_t>(size)));
   }
   return key;
 }

@@ -77,10 +77,12 @@ PyObject* call_plain(PyObject* self, PyObject* const* args, size_t nargsf, PyObj
 
 PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   // weft.jit.trace records operators one by one.
-  if (python::trace_handler) [[unlikely]] return call_plain(self, args, nargsf, kwnames);
+  if (python::trace_handler) [[unlikely]]
+    return call_plain(self, args, nargsf, kwnames);
   auto* callable = reinterpret_cast<Callable*>(self);
   const size_t num_args = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
-  const bool over_tensors = callable->is_module || (!callable->shares_arrays && has_tensor(args, num_args, kwnames));
+  const bool over_tensors =
+      callable->is_module || (!callable->shares_arrays && has_tensor(args, num_args, kwnames));
   try {
     require_available(choices().device);
     if (over_tensors) return callable->over_tensors->call(args, num_args, kwnames).release();
@@ -97,7 +99,8 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
 
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (measuring) [[unlikely]]
-    return measured_call(*reinterpret_cast<Callable*>(self)->measurement, call_compiled, call_plain, self, args, nargsf, kwnames);
+    return measured_call(*reinterpret_cast<Callable*>(self)->measurement, call_compiled, call_plain, self,
+                         args, nargsf, kwnames);
   return call_compiled(self, args, nargsf, kwnames);
 }
 
@@ -248,7 +251,8 @@ PyObject* stats(PyObject*, PyObject*) {
   const Counters& c = counters();
   return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "calls", c.calls, "captures", c.captures,
                        "graphs", c.graphs, "breaks", c.breaks, "recompiles", c.recompiles, "kernels",
-                       c.kernels, "eager_calls", c.eager_calls, "runs", c.runs, "warning_runs", c.warning_runs);
+                       c.kernels, "eager_calls", c.eager_calls, "runs", c.runs, "warning_runs",
+                       c.warning_runs);
 }
 
 // Graphs, guards and kernels of the calls with weft tensors.
@@ -268,20 +272,21 @@ PyObject* set_default_float_to(PyObject*, PyObject* is_float32) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef kFunctions[] = {{"_array_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array_operator)),
-                             METH_FASTCALL | METH_KEYWORDS, nullptr},
-                            {"_set_default_float", set_default_float_to, METH_O, nullptr},
-                            {"_explain_tensors", explain_tensors, METH_O, nullptr},
-                            {"_fallbacks", fallbacks, METH_O, nullptr},
-                            {"_measure", measure, METH_O, nullptr},
-                            {"_measure_loops", measure_loops, METH_O, nullptr},
-                            {"_measured", measured, METH_O, nullptr},
-                            {"_module_changed", module_changed, METH_NOARGS, nullptr},
-                            {"_make_callable", make_callable, METH_VARARGS, nullptr},
-                            {"_report", report, METH_O, nullptr},
-                            {"_reset", reset, METH_NOARGS, nullptr},
-                            {"_stats", stats, METH_NOARGS, nullptr},
-                            {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kFunctions[] = {
+    {"_array_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array_operator)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_set_default_float", set_default_float_to, METH_O, nullptr},
+    {"_explain_tensors", explain_tensors, METH_O, nullptr},
+    {"_fallbacks", fallbacks, METH_O, nullptr},
+    {"_measure", measure, METH_O, nullptr},
+    {"_measure_loops", measure_loops, METH_O, nullptr},
+    {"_measured", measured, METH_O, nullptr},
+    {"_module_changed", module_changed, METH_NOARGS, nullptr},
+    {"_make_callable", make_callable, METH_VARARGS, nullptr},
+    {"_report", report, METH_O, nullptr},
+    {"_reset", reset, METH_NOARGS, nullptr},
+    {"_stats", stats, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

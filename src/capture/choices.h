@@ -1,5 +1,5 @@
-// What the program has chosen besides the arguments of a call: weft.config and `with weft.device(...)`. Captures are
-// kept for each choice.
+// What the program has chosen besides the arguments of a call: weft.config and `with weft.device(...)`.
+// Captures are kept for each choice.
 #pragma once
 
 #include <string>

@@ -16,7 +16,8 @@ bool has_plain_attributes(PyTypeObject* type) {
 }
 
 bool has_plain_assignment(PyTypeObject* type) {
-  return type->tp_setattro == PyObject_GenericSetAttr || is_frozen_dataclass(type) || python_function_of(type, "__setattr__");
+  return type->tp_setattro == PyObject_GenericSetAttr || is_frozen_dataclass(type) ||
+         python_function_of(type, "__setattr__");
 }
 
 }  // namespace
@@ -36,18 +37,20 @@ bool is_namespace_class(PyTypeObject* type) {
 }
 
 bool is_plain_class(PyTypeObject* type) {
-  return ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 || is_namespace_class(type)) && has_plain_attributes(type) &&
-         has_plain_assignment(type) && !PyType_IsSubtype(type, &PyType_Type) &&
-         !PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS |
-                                        Py_TPFLAGS_BYTES_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
+  return ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 || is_namespace_class(type)) &&
+         has_plain_attributes(type) && has_plain_assignment(type) && !PyType_IsSubtype(type, &PyType_Type) &&
+         !PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS |
+                                        Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_BYTES_SUBCLASS |
+                                        Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
                                         Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
          !PyType_IsSubtype(type, &PyArray_Type) && !PyType_IsSubtype(type, &PyGenericArrType_Type) &&
          !PyType_IsSubtype(type, &PyFloat_Type);
 }
 
 bool is_instantiable(PyTypeObject* type) {
-  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call && has_plain_attributes(type) &&
-         has_plain_assignment(type) && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
+         has_plain_attributes(type) && has_plain_assignment(type) &&
+         (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
 }
 
 PyObject* entered_function(const char* name) {

@@ -289,7 +289,8 @@ bool step_control(Frame& frame, const Instruction& in) {
 namespace {
 
 bool is_plain(const Ref& value) {
-  return value && (PyLong_CheckExact(value.get()) || PyFloat_CheckExact(value.get()) || PyUnicode_CheckExact(value.get()));
+  return value && (PyLong_CheckExact(value.get()) || PyFloat_CheckExact(value.get()) ||
+                   PyUnicode_CheckExact(value.get()));
 }
 
 // May the instruction run code that asks for the frame it is called from, as NumPy's does to warn?
@@ -312,7 +313,8 @@ bool may_warn(Frame& frame, const Instruction& in) {
 }
 
 void perform(Frame& frame, const Instruction& in) {
-  if (step_data(frame, in) || step_names(frame, in) || step_control(frame, in) || step_calls(frame, in)) return;
+  if (step_data(frame, in) || step_names(frame, in) || step_control(frame, in) || step_calls(frame, in))
+    return;
   PyErr_Format(PyExc_SystemError, "weft cannot perform instruction %s", std::string(op_name(in.op)).c_str());
   throw PythonError{};
 }

@@ -1,4 +1,5 @@
-// weft.config.numpy_default_float: where NumPy makes float64 of what is not float64, compiled functions make float32.
+// weft.config.numpy_default_float: where NumPy makes float64 of what is not float64, compiled functions make
+// float32.
 #include "capture/evaluator.h"
 #include "capture/memory_order.h"
 #include "capture/numpy_api.h"
@@ -29,7 +30,8 @@ bool asks_for_its_dtype(Evaluator& ev, const V& argument) {
     case Kind::Const: return names_dtype(argument->object.get());
     case Kind::Tuple:
     case Kind::List:
-      return std::any_of(argument->items.begin(), argument->items.end(), [&](const V& item) { return asks_for_its_dtype(ev, item); });
+      return std::any_of(argument->items.begin(), argument->items.end(),
+                         [&](const V& item) { return asks_for_its_dtype(ev, item); });
     default: return false;
   }
 }

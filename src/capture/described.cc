@@ -7,7 +7,8 @@ namespace weft::capture {
 
 namespace {
 
-// Does repr() of the exception come from the builtin classes? str() by a method of the program's own is that method's call.
+// Does repr() of the exception come from the builtin classes? str() by a method of the program's own is that
+// method's call.
 bool has_builtin_repr(PyTypeObject* type) {
   static PyObject* const name = PyUnicode_InternFromString("__repr__");
   PyObject* found = _PyType_Lookup(type, name);
@@ -41,13 +42,16 @@ Ref Evaluator::described(const V& value) {
       if (!items) return Ref();
       Ref dict = checked(PyDict_New());
       for (size_t i = 0; i < value->keys.size(); ++i)
-        if (PyDict_SetItem(dict.get(), value->keys[i]->object.get(), PyList_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i))) < 0) throw PythonError{};
+        if (PyDict_SetItem(dict.get(), value->keys[i]->object.get(),
+                           PyList_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i))) < 0)
+          throw PythonError{};
       return dict;
     }
     case Kind::Exception: {
       const Ref items = has_builtin_repr(value->object_type) ? described_items(*this, value->items) : Ref();
       if (!items) return Ref();
-      return real_exception(reinterpret_cast<PyObject*>(value->object_type), checked(PyList_AsTuple(items.get())));
+      return real_exception(reinterpret_cast<PyObject*>(value->object_type),
+                            checked(PyList_AsTuple(items.get())));
     }
     default: return Ref();
   }

@@ -20,13 +20,16 @@ ErrorActions read_actions() {
                           : kind == "over"    ? runtime::kOverflow
                           : kind == "invalid" ? runtime::kInvalid
                                               : runtime::kUnderflow;
-    if (action == "warn") actions.warned |= flag;
-    else if (action != "ignore") actions.handled |= flag;
+    if (action == "warn")
+      actions.warned |= flag;
+    else if (action != "ignore")
+      actions.handled |= flag;
   }
   return actions;
 }
 
-// NumPy's context variable of the state, null in other versions, and what the last value that was met asks for.
+// NumPy's context variable of the state, null in other versions, and what the last value that was met asks
+// for.
 struct StateVariable {
   Ref variable, last;
   ErrorActions actions{.warned = runtime::kInvalid | runtime::kDivideByZero | runtime::kOverflow};
@@ -57,8 +60,9 @@ const ErrorActions& current_error_actions() {
 }
 
 void register_error_state() {
-  for (const char* path : {"numpy.errstate.__enter__", "numpy.errstate.__exit__", "numpy.seterr", "numpy.geterr", "numpy.seterrcall",
-                           "numpy.geterrcall", "numpy._core.umath._make_extobj"})
+  for (const char* path :
+       {"numpy.errstate.__enter__", "numpy.errstate.__exit__", "numpy.seterr", "numpy.geterr",
+        "numpy.seterrcall", "numpy.geterrcall", "numpy._core.umath._make_extobj"})
     register_lowering(path, ends_segment);
 }
 

@@ -10,8 +10,8 @@ struct ErrorActions {
 };
 const ErrorActions& current_error_actions();
 
-// The functions and methods that ask for the state or change it: a segment ends there, Python performs the call, and the
-// next segment runs under the state that then is.
+// The functions and methods that ask for the state or change it: a segment ends there, Python performs the
+// call, and the next segment runs under the state that then is.
 void register_error_state();
 
 }  // namespace weft::capture

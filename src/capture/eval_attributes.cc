@@ -46,10 +46,12 @@ V partial(const V& function, std::vector<V> args, const V& keywords) {
 
 // functools.partialmethod over a function, seen through an instance.
 V partial_method(Evaluator& ev, const V& owner, PyObject* found) {
-  const Ref function = checked(PyObject_GetAttrString(found, "func")), args = checked(PyObject_GetAttrString(found, "args")),
+  const Ref function = checked(PyObject_GetAttrString(found, "func")),
+            args = checked(PyObject_GetAttrString(found, "args")),
             keywords = checked(PyObject_GetAttrString(found, "keywords"));
   if (!PyFunction_Check(function.get())) graph_break("a partialmethod of another callable");
-  return partial(method(owner, ev.pinned(function.get())), ev.elements(ev.pinned(args.get())), ev.pinned(keywords.get()));
+  return partial(method(owner, ev.pinned(function.get())), ev.elements(ev.pinned(args.get())),
+                 ev.pinned(keywords.get()));
 }
 
 bool is_data_descriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
@@ -91,10 +93,12 @@ V Evaluator::class_attribute(const V& owner, PyObject* name, PyObject* found) {
   if (Py_TYPE(found) == &PyWrapperDescr_Type && PyDescr_TYPE(found) == &PyBaseObject_Type) {
     // object.__init__ does nothing, as None's does.
     if (PyUnicode_CompareWithASCIIString(name, "__init__") == 0) return bound(none_value(), "__init__");
-    if (PyUnicode_CompareWithASCIIString(name, "__setattr__") == 0) return partial(pinned(found), {owner}, make_value(Kind::Dict));
+    if (PyUnicode_CompareWithASCIIString(name, "__setattr__") == 0)
+      return partial(pinned(found), {owner}, make_value(Kind::Dict));
   }
   if (type_name(found) == "partialmethod") return partial_method(*this, owner, found);
-  if (owner->kind == Kind::Exception && Py_TYPE(found) == &PyWrapperDescr_Type) return bound(owner, utf8(name));
+  if (owner->kind == Kind::Exception && Py_TYPE(found) == &PyWrapperDescr_Type)
+    return bound(owner, utf8(name));
   if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
     Ref function = checked(PyObject_GetAttrString(found, "__func__"));
     if (Py_TYPE(found) == &PyStaticMethod_Type) return pinned(function.get());
@@ -149,7 +153,8 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   }
   if (V item = find_instance_item(owner, name)) return item;
   if (found) return class_attribute(owner, name, found);
-  if (PyObject* hook = python_function_of(type, "__getattr__")) return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
+  if (PyObject* hook = python_function_of(type, "__getattr__"))
+    return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
   const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
   raise(PyExc_AttributeError, {str_value(message)}, message);
 }
@@ -173,7 +178,8 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
     auto* self = reinterpret_cast<PyTypeObject*>(object);
     PyObject* found = _PyType_Lookup(self, name);
     if ((self->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0) return const_value(value);
-    if (is_enum_member(value.get()) && Py_TYPE(value.get()) == self) return const_value(value);  // nobody can assign to it
+    if (is_enum_member(value.get()) && Py_TYPE(value.get()) == self)
+      return const_value(value);  // nobody can assign to it
     // A plain class attribute or function: fixed as long as the class is unchanged.
     if (found && type == &PyType_Type && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_get)) {
       pin_type(self);
@@ -204,7 +210,8 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
 static V attribute_of_super_class(Evaluator& ev, const V& type, PyObject* found) {
   if (PyFunction_Check(found) || PyCFunction_Check(found)) return ev.pinned(found);
   const bool is_class_method = Py_TYPE(found) == &PyClassMethod_Type;
-  if (!is_class_method && Py_TYPE(found) != &PyStaticMethod_Type) graph_break("an attribute of super() in a class");
+  if (!is_class_method && Py_TYPE(found) != &PyStaticMethod_Type)
+    graph_break("an attribute of super() in a class");
   const Ref function = checked(PyObject_GetAttrString(found, "__func__"));
   return is_class_method ? method(type, ev.pinned(function.get())) : ev.pinned(function.get());
 }
@@ -221,7 +228,8 @@ V Evaluator::super_attribute(const V& self, PyTypeObject* type, PyObject* name) 
     if (after) {
       Ref dict = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__dict__"));
       if (Ref found = Ref::steal(PyObject_GetItem(dict.get(), name)))
-        return of_class ? attribute_of_super_class(*this, self, found.get()) : class_attribute(self, name, found.get());
+        return of_class ? attribute_of_super_class(*this, self, found.get())
+                        : class_attribute(self, name, found.get());
       PyErr_Clear();
     }
     if (base == type) after = true;
@@ -273,10 +281,12 @@ V Evaluator::exception_attribute(const V& owner, PyObject* name) {
                                                 .object2 = {}}));
   }
   if (text == "__cause__") return owner->cause ? owner->cause : none_value();
-  if (text == "__context__") return owner->context && owner->context->kind != Kind::Handled ? owner->context : nullptr;
+  if (text == "__context__")
+    return owner->context && owner->context->kind != Kind::Handled ? owner->context : nullptr;
   PyObject* found = _PyType_Lookup(owner->object_type, name);
   if (!found) {
-    const std::string message = fmt::format("'{}' object has no attribute '{}'", owner->object_type->tp_name, text);
+    const std::string message =
+        fmt::format("'{}' object has no attribute '{}'", owner->object_type->tp_name, text);
     raise(PyExc_AttributeError, {str_value(message)}, message);
   }
   if (Py_TYPE(found) == &PyProperty_Type) {
@@ -342,8 +352,10 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
         if (utf8(name) == method) return bound(owner, method);
       break;
     case Kind::Function:
-      if (utf8(name) == "__name__") return const_value(Ref::borrow(reinterpret_cast<PyCodeObject*>(owner->object.get())->co_name));
-      if (utf8(name) == "__doc__") return const_value(docstring_of(reinterpret_cast<PyCodeObject*>(owner->object.get())));
+      if (utf8(name) == "__name__")
+        return const_value(Ref::borrow(reinterpret_cast<PyCodeObject*>(owner->object.get())->co_name));
+      if (utf8(name) == "__doc__")
+        return const_value(docstring_of(reinterpret_cast<PyCodeObject*>(owner->object.get())));
       break;
     case Kind::Method:
       if (utf8(name) == "__self__") return owner->items[0];
@@ -365,7 +377,9 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     owner->attributes[at] = value;
     return;
   }
-  if (const std::string part = utf8(name); owner->kind == Kind::Array && (part == "real" || (part == "imag" && is_complex(owner->tensor.dtype())))) {
+  if (const std::string part = utf8(name);
+      owner->kind == Kind::Array &&
+      (part == "real" || (part == "imag" && is_complex(owner->tensor.dtype())))) {
     const V target = numpy_attribute(*this, owner, part);
     return assign(*this, target, target->tensor, value);
   }
@@ -379,7 +393,9 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     graph_break(fmt::format("assignment to attribute '{}', which the class handles", utf8(name)));
   if (!owner->source) pin_type(owner->object_type);
   PyObject* found = _PyType_Lookup(owner->object_type, name);
-  if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type && set_through_descriptor(owner, found, value)) return;
+  if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type &&
+      set_through_descriptor(owner, found, value))
+    return;
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type)
     graph_break(fmt::format("assignment to attribute '{}', which a descriptor handles", utf8(name)));
   size_t at = 0;
@@ -395,11 +411,13 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
 }
 
 void Evaluator::delete_attribute(const V& owner, PyObject* name) {
-  if (owner->kind != Kind::Instance || owner->source || owner->object_type->tp_setattro != PyObject_GenericSetAttr)
+  if (owner->kind != Kind::Instance || owner->source ||
+      owner->object_type->tp_setattro != PyObject_GenericSetAttr)
     graph_break(fmt::format("deletion of attribute '{}'", utf8(name)));
   size_t at = 0;
   while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
-  if (at == owner->keys.size()) graph_break(fmt::format("deletion of attribute '{}', which is not there", utf8(name)));
+  if (at == owner->keys.size())
+    graph_break(fmt::format("deletion of attribute '{}', which is not there", utf8(name)));
   ++num_effects_;
   owner->keys.erase(owner->keys.begin() + static_cast<std::ptrdiff_t>(at));
   owner->items.erase(owner->items.begin() + static_cast<std::ptrdiff_t>(at));

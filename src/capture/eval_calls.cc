@@ -59,14 +59,16 @@ bool is_computed(Evaluator& ev, const V& value) {
   ev.realize(value);
   if (value->kind == Kind::Array || value->kind == Kind::Scalar || value->kind == Kind::Opaque) return true;
   if (value->kind != Kind::List && value->kind != Kind::Tuple) return false;
-  return std::any_of(value->items.begin(), value->items.end(), [&](const V& item) { return is_computed(ev, item); });
+  return std::any_of(value->items.begin(), value->items.end(),
+                     [&](const V& item) { return is_computed(ev, item); });
 }
 
 // A function that compares elements stands in where these are known: otherwise the original is one break.
 bool stands_in_for(Evaluator& ev, PyObject* replacement, const CallArgs& args) {
   static PyObject* const mark = PyUnicode_InternFromString("of_known_values");
   if (!PyObject_HasAttr(replacement, mark)) return true;
-  return std::none_of(args.args.begin(), args.args.end(), [&](const V& argument) { return is_computed(ev, argument); });
+  return std::none_of(args.args.begin(), args.args.end(),
+                      [&](const V& argument) { return is_computed(ev, argument); });
 }
 
 bool is_plain_value(PyObject* object) {
@@ -75,8 +77,9 @@ bool is_plain_value(PyObject* object) {
       if (!is_plain_value(PyTuple_GET_ITEM(object, i))) return false;
     return true;
   }
-  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-         PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) || PyBytes_CheckExact(object);
+  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+         PyFloat_CheckExact(object) || PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+         PyBytes_CheckExact(object);
 }
 
 }  // namespace
@@ -85,26 +88,31 @@ bool is_cached_function(PyObject* object) {
   return std::string_view(Py_TYPE(object)->tp_name) == "functools._lru_cache_wrapper";
 }
 
-// A function behind functools.lru_cache, called for known arguments: what it gave is a constant, as the cache has it.
+// A function behind functools.lru_cache, called for known arguments: what it gave is a constant, as the cache
+// has it.
 V Evaluator::call_with_cache(PyObject* function, const CallArgs& args) {
-  Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))), keywords = checked(PyDict_New());
+  Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
+      keywords = checked(PyDict_New());
   const auto known = [&](const V& value) {
     Ref object = constant(value);
     if (!object && value->kind == Kind::SymInt) object = int_value(sym_specialize(value->sym))->object;
     if (!object) graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
     return object;
   };
-  for (size_t i = 0; i < args.args.size(); ++i) PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
+  for (size_t i = 0; i < args.args.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
   const Ref result = checked(PyObject_Call(function, positional.get(), keywords.get()));
-  if (!is_plain_value(result.get())) graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
+  if (!is_plain_value(result.get()))
+    graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
   return const_value(result);
 }
 
 PyTypeObject* stood_for(const V& value) {
   static PyObject* const name = PyUnicode_InternFromString("__stands_for__");
-  PyObject* found = value->kind == Kind::Instance && !value->source ? _PyType_Lookup(value->object_type, name) : nullptr;
+  PyObject* found =
+      value->kind == Kind::Instance && !value->source ? _PyType_Lookup(value->object_type, name) : nullptr;
   return found && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : nullptr;
 }
 
@@ -277,12 +285,14 @@ bool is_of_pure_module(PyObject* function) {
 
 V Evaluator::construct(const V& type_value, CallArgs args) {
   auto* type = reinterpret_cast<PyTypeObject*>(type_value->object.get());
-  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) return construct_exception(type, std::move(args));
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
+    return construct_exception(type, std::move(args));
   if (is_named_tuple(type)) return make_named_tuple(type, args);
   if (is_enum_class(type)) return enum_call(*this, type, args);
   static PyObject* init_name = PyUnicode_InternFromString("__init__");
   if (is_namespace_class(type)) return make_namespace(type, args);
-  if (!is_instantiable(type)) graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
+  if (!is_instantiable(type))
+    graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   if (type->tp_new != PyBaseObject_Type.tp_new) {
     static PyObject* const construct = entered_function("construct");
     args.args.insert(args.args.begin(), type_value);
@@ -310,12 +320,15 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.size() == 2 && args.keywords.empty())
     return super_value(args.args[0], args.args[1]);
   if (is_weft_operator(object) && has_tensor_value(*this, args)) return call_on_tensors(*this, object, args);
-  if (joins_long_list(object, args)) throw GraphBreak{.reason = "an array of a long list", .is_planned = true};
+  if (joins_long_list(object, args))
+    throw GraphBreak{.reason = "an array of a long list", .is_planned = true};
   // A Python source stands in for what the lowering cannot do.
   PyObject* replacement = find_replacement(object);
   if (Lowering lowering = find_lowering(object)) {
     CallArgs given = args;
-    if (is_ufunc(object)) std::transform(args.args.begin(), args.args.end(), given.args.begin(), [&](const V& arg) { return number_of_member(realize(arg), true); });
+    if (is_ufunc(object))
+      std::transform(args.args.begin(), args.args.end(), given.args.begin(),
+                     [&](const V& arg) { return number_of_member(realize(arg), true); });
     const auto lower = [&] {
       V result = distinct(lowering(*this, given), args);
       return PyType_Check(object) ? result : with_default_float(std::move(result), args);
@@ -328,31 +341,36 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
       rewind(before);
     }
   }
-  if (replacement && !stands_in_for(*this, replacement, args)) graph_break(fmt::format("a call of {} with computed values", callable_name(object)));
-  if (replacement && history_.without_stand_ins) graph_break(fmt::format("a call of {}", callable_name(object)));
+  if (replacement && !stands_in_for(*this, replacement, args))
+    graph_break(fmt::format("a call of {} with computed values", callable_name(object)));
+  if (replacement && history_.without_stand_ins)
+    graph_break(fmt::format("a call of {}", callable_name(object)));
   if (replacement && PyType_Check(replacement)) return construct(pinned(replacement), std::move(args));
   if (replacement) {
     enter_for(callable_name(object), replacement, std::move(args));
     return nullptr;
   }
-  if (Py_TYPE(object) == &PyWrapperDescr_Type && !args.args.empty() && realize(args.args[0])->kind == Kind::Exception &&
-      callable_name(object).ends_with("__init__")) {
+  if (Py_TYPE(object) == &PyWrapperDescr_Type && !args.args.empty() &&
+      realize(args.args[0])->kind == Kind::Exception && callable_name(object).ends_with("__init__")) {
     const V exception = args.args[0];
     args.args.erase(args.args.begin());
     return initialize_exception(exception, args);
   }
   if (is_cached_function(object)) return call_with_cache(object, args);
   // Methods of builtin classes: itertools.chain.from_iterable, dict.fromkeys.
-  if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) && PyType_Check(PyCFunction_GET_SELF(object))) {
+  if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) &&
+      PyType_Check(PyCFunction_GET_SELF(object))) {
     auto* owner = reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(object));
-    if (PyObject* method = find_method_replacement(fmt::format("{}.{}", owner->tp_name, reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name))) {
+    if (PyObject* method = find_method_replacement(fmt::format(
+            "{}.{}", owner->tp_name, reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name))) {
       enter(method, std::move(args));
       return nullptr;
     }
   }
   if (PyFunction_Check(object) && is_of_pure_module(object)) return fold_call(*this, object, args);
   if (PyFunction_Check(object)) {
-    if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) return generator_value(callable, args);
+    if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator)
+      return generator_value(callable, args);
     enter(object, std::move(args));
     return nullptr;
   }
@@ -413,7 +431,8 @@ V Evaluator::call(const V& callable, CallArgs args) {
       return call(callable->items[1], std::move(args));
     case Kind::Bound: return call_bound(callable, std::move(args));
     case Kind::Function:
-      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator) return generator_value(callable, args);
+      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator)
+        return generator_value(callable, args);
       enter_made(callable, std::move(args));
       return nullptr;
     case Kind::Partial: {

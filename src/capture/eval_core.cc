@@ -25,11 +25,13 @@ std::shared_ptr<const std::string> file_of(const Code& code) {
 
 // An iterator of the interpreter's own that an earlier segment has made: Python takes its next element.
 bool is_begun(const V& iterator) {
-  static constexpr std::string_view kTypes[] = {"list_iterator",       "tuple_iterator",   "range_iterator",
-                                                "dict_itemiterator",   "dict_keyiterator", "dict_valueiterator",
-                                                "list_reverseiterator", "zip",             "enumerate"};
+  static constexpr std::string_view kTypes[] = {
+      "list_iterator",    "tuple_iterator",     "range_iterator",       "dict_itemiterator",
+      "dict_keyiterator", "dict_valueiterator", "list_reverseiterator", "zip",
+      "enumerate"};
   return iterator->kind == Kind::Opaque &&
-         std::find(std::begin(kTypes), std::end(kTypes), Py_TYPE(iterator->object.get())->tp_name) != std::end(kTypes);
+         std::find(std::begin(kTypes), std::end(kTypes), Py_TYPE(iterator->object.get())->tp_name) !=
+             std::end(kTypes);
 }
 
 }  // namespace
@@ -137,8 +139,8 @@ void Evaluator::execute_return() {
 }
 
 void Evaluator::execute(const Instruction& in) {
-  if (execute_special_methods(in) || execute_patterns(in) || execute_data(in) || execute_names(in) || execute_control(in) || execute_calls(in) ||
-      execute_exceptions(in))
+  if (execute_special_methods(in) || execute_patterns(in) || execute_data(in) || execute_names(in) ||
+      execute_control(in) || execute_calls(in) || execute_exceptions(in))
     return;
   graph_break(fmt::format("instruction {}", op_name(in.op)));
 }
@@ -200,7 +202,8 @@ bool Evaluator::execute_control(const Instruction& in) {
       return true;
     }
     case Op::ForIter: {
-      if (is_begun(realize(top()))) throw GraphBreak{.reason = "the next round of a loop", .is_planned = true};
+      if (is_begun(realize(top())))
+        throw GraphBreak{.reason = "the next round of a loop", .is_planned = true};
       if (realize(top())->kind == Kind::Generator) iterator(top());
       V item = next(top());
       if (item) {
@@ -230,7 +233,9 @@ V Evaluator::load_global(PyObject* name) {
 
 void Evaluator::raise_unbound_local(size_t slot) {
   const std::string name = utf8(frame().code->local_names[slot].get());
-  raise(PyExc_UnboundLocalError, {str_value(fmt::format("cannot access local variable '{}' where it is not associated with a value", name))},
+  raise(PyExc_UnboundLocalError,
+        {str_value(
+            fmt::format("cannot access local variable '{}' where it is not associated with a value", name))},
         "an unbound local variable");
 }
 

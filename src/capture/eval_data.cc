@@ -147,7 +147,9 @@ bool Evaluator::execute_data(const Instruction& in) {
           const auto length = static_cast<int64_t>(dict->items.size());
           int64_t at = to_int(slice, "index");
           if (at < 0) at += length;
-          if (at < 0 || at >= length) raise(PyExc_IndexError, {str_value("list assignment index out of range")}, "deletion of an index out of range");
+          if (at < 0 || at >= length)
+            raise(PyExc_IndexError, {str_value("list assignment index out of range")},
+                  "deletion of an index out of range");
           slice = make_value(Kind::Slice);
           slice->items = {int_value(at), int_value(at + 1), none_value()};
         }
@@ -329,7 +331,8 @@ void Evaluator::unpack(int before, int after, bool starred) {
   const auto wanted = static_cast<size_t>(before + after);
   if (starred ? items.size() < wanted : items.size() != wanted) {
     const bool is_short = items.size() < wanted;
-    const std::string message = is_short ? fmt::format("not enough values to unpack (expected {}{}, got {})", starred ? "at least " : "", wanted, items.size())
+    const std::string message = is_short ? fmt::format("not enough values to unpack (expected {}{}, got {})",
+                                                       starred ? "at least " : "", wanted, items.size())
                                          : fmt::format("too many values to unpack (expected {})", wanted);
     raise(PyExc_ValueError, {str_value(message)}, "unpacking of another number of values");
   }

@@ -8,7 +8,8 @@
 
 namespace weft::capture {
 
-// An exception of a class whose construction has no side effects; an __init__ of the program's own is not called.
+// An exception of a class whose construction has no side effects; an __init__ of the program's own is not
+// called.
 V Evaluator::make_exception(PyTypeObject* type, std::vector<V> args) {
   static PyObject* const make = PyUnicode_InternFromString("__new__");
   PyObject* found = _PyType_Lookup(type, make);
@@ -25,7 +26,9 @@ V Evaluator::construct_exception(PyTypeObject* type, CallArgs args) {
   static PyObject* const name = PyUnicode_InternFromString("__init__");
   PyObject* init = _PyType_Lookup(type, name);
   const bool is_python = init && PyFunction_Check(init);
-  if (!is_python && !args.keywords.empty()) graph_break(fmt::format("a call of {} with keyword arguments", callable_name(reinterpret_cast<PyObject*>(type))));
+  if (!is_python && !args.keywords.empty())
+    graph_break(
+        fmt::format("a call of {} with keyword arguments", callable_name(reinterpret_cast<PyObject*>(type))));
   V exception = make_exception(type, args.args);
   if (!is_python) return exception;
   pin_type(type);
@@ -45,7 +48,8 @@ V initialize_exception(const V& exception, CallArgs& args) {
   static const initproc plain = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init;
   PyTypeObject* builtin = exception->object_type;
   while ((builtin->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0) builtin = builtin->tp_base;
-  if (exception->source || builtin->tp_init != plain || !args.keywords.empty()) graph_break("a call of __init__ of an exception");
+  if (exception->source || builtin->tp_init != plain || !args.keywords.empty())
+    graph_break("a call of __init__ of an exception");
   exception->items = args.args;
   return none_value();
 }
@@ -54,7 +58,8 @@ Ref real_exception(PyObject* type, const Ref& args) {
   static PyObject* const name = PyUnicode_InternFromString("__init__");
   auto* as_type = reinterpret_cast<PyTypeObject*>(type);
   PyObject* init = _PyType_Lookup(as_type, name);
-  return checked(init && PyFunction_Check(init) ? as_type->tp_new(as_type, args.get(), nullptr) : PyObject_CallObject(type, args.get()));
+  return checked(init && PyFunction_Check(init) ? as_type->tp_new(as_type, args.get(), nullptr)
+                                                : PyObject_CallObject(type, args.get()));
 }
 
 bool Evaluator::has_handler() const {
@@ -146,7 +151,8 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
     }
     case Op::Reraise: {
       const V exception = realize(top());
-      if (exception->kind != Kind::Exception || exception->source || !has_handler()) graph_break("an exception is raised again");
+      if (exception->kind != Kind::Exception || exception->source || !has_handler())
+        graph_break("an exception is raised again");
       throw AbstractRaise{exception};
     }
     case Op::PushExcInfo: {
@@ -198,15 +204,18 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
     case Op::WithExceptStart: {
       // Position 4: __exit__; the exception lies on top. The traceback is an object that nothing is known of.
       const V exception = realize(top(1));
-      if (exception->kind != Kind::Exception) graph_break("a context manager left by an exception that was raised for real");
+      if (exception->kind != Kind::Exception)
+        graph_break("a context manager left by an exception that was raised for real");
       CallArgs args;
-      args.args = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(exception->object_type))), exception, make_value(Kind::Opaque)};
+      args.args = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(exception->object_type))), exception,
+                   make_value(Kind::Opaque)};
       push(call_now(top(4), std::move(args)));
       return true;
     }
     case Op::Send: execute_send(in); return true;
     case Op::StopIterationError:
-      if (python_type(top()) == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) graph_break("a StopIteration that leaves a generator");
+      if (python_type(top()) == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
+        graph_break("a StopIteration that leaves a generator");
       return true;
     case Op::Yield: {
       if (generator_depth_ == 0 || frames_.size() != generator_depth_ + 1) graph_break("yield");
@@ -244,8 +253,9 @@ void Evaluator::rewind(const Mark& mark) {
   if (advances_.size() > mark.advances) undo(mark, "iterators that cannot go back");
 }
 
-// A generator's next element, or null at its end. Where an instruction of it cannot be evaluated, the generator is as it
-// was, unless this step already had an effect. A step counts as an effect on whoever takes it.
+// A generator's next element, or null at its end. Where an instruction of it cannot be evaluated, the
+// generator is as it was, unless this step already had an effect. A step counts as an effect on whoever takes
+// it.
 V Evaluator::resume(const V& generator, const V& sent, const V& thrown) {
   if (generator->index < 0) {
     if (thrown) throw AbstractRaise{thrown};
@@ -267,12 +277,15 @@ V Evaluator::resume(const V& generator, const V& sent, const V& thrown) {
     } else {
       CallArgs args;
       const size_t positional = generator->items.size() - generator->keys.size();
-      args.args.assign(generator->items.begin() + 1, generator->items.begin() + static_cast<std::ptrdiff_t>(positional));
+      args.args.assign(generator->items.begin() + 1,
+                       generator->items.begin() + static_cast<std::ptrdiff_t>(positional));
       for (size_t i = 0; i < generator->keys.size(); ++i)
         args.keywords.emplace_back(utf8(generator->keys[i]->object.get()), generator->items[positional + i]);
       const V& function = generator->items[0];
-      if (function->is_const()) enter(function->object.get(), std::move(args));
-      else enter_made(function, std::move(args));
+      if (function->is_const())
+        enter(function->object.get(), std::move(args));
+      else
+        enter_made(function, std::move(args));
     }
     if (thrown) {
       // As if the `yield` itself had raised it.
@@ -315,7 +328,8 @@ void Evaluator::end(const V& generator) {
 }
 
 V Evaluator::send(const V& generator, const V& sent) {
-  if (generator->index == 0 && !is_none(sent)) graph_break("a value sent into a generator that has not started");
+  if (generator->index == 0 && !is_none(sent))
+    graph_break("a value sent into a generator that has not started");
   return resume(generator, generator->suspended ? sent : nullptr);
 }
 
@@ -340,7 +354,8 @@ class Awaiting {
 };
 
 bool is_a(const V& exception, PyObject* type) {
-  return exception->kind == Kind::Exception && PyType_IsSubtype(exception->object_type, reinterpret_cast<PyTypeObject*>(type));
+  return exception->kind == Kind::Exception &&
+         PyType_IsSubtype(exception->object_type, reinterpret_cast<PyTypeObject*>(type));
 }
 
 }  // namespace
@@ -383,9 +398,12 @@ V Evaluator::next_of_instance(const V& instance) {
 void Evaluator::execute_send(const Instruction& in) {
   const V it = iterator(top(2)), sent = realize(top());
   V element;
-  if (it->kind == Kind::Iter && it->iter == IterKind::Generator) element = send(it, sent);
-  else if (is_none(sent)) element = next(it);
-  else graph_break("a value sent into an iterator that is no generator");
+  if (it->kind == Kind::Iter && it->iter == IterKind::Generator)
+    element = send(it, sent);
+  else if (is_none(sent))
+    element = next(it);
+  else
+    graph_break("a value sent into an iterator that is no generator");
   drop(1);
   top() = it;
   if (element) {

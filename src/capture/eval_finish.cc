@@ -7,8 +7,8 @@
 
 #include "capture/evaluator.h"
 #include "capture/memory_order.h"
-#include "capture/sets.h"
 #include "capture/numpy_api.h"
+#include "capture/sets.h"
 #include "ops/effects.h"
 #include "weft/error.h"
 
@@ -25,13 +25,15 @@ int Evaluator::add_step(BuildStep step, std::vector<V> operands) {
 // Are these the globals of a module of functions that stand for the standard library's own?
 static bool is_stand_in(PyObject* globals) {
   PyObject* const package = PyDict_GetItemString(globals, "__package__");
-  return package && PyUnicode_Check(package) && PyUnicode_CompareWithASCIIString(package, "weft._entered_library") == 0;
+  return package && PyUnicode_Check(package) &&
+         PyUnicode_CompareWithASCIIString(package, "weft._entered_library") == 0;
 }
 
 // Is this one of those functions?
 static bool is_stand_in(const V& function) {
   if (function->kind == Kind::Function) return is_stand_in(function->globals.get());
-  return function->is_const() && PyFunction_Check(function->object.get()) && is_stand_in(PyFunction_GetGlobals(function->object.get()));
+  return function->is_const() && PyFunction_Check(function->object.get()) &&
+         is_stand_in(PyFunction_GetGlobals(function->object.get()));
 }
 
 // The keywords that a generator function was called with, or null.
@@ -48,13 +50,15 @@ static std::vector<V> parts_of_stand_in(Evaluator& ev, const V& value, PyTypeObj
   static PyObject* const made_of = PyUnicode_InternFromString("__made_of__");
   std::vector<V> parts = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(real)))};
   PyObject* names = _PyType_Lookup(value->object_type, made_of);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) parts.push_back(ev.attribute(value, PyTuple_GET_ITEM(names, i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
+    parts.push_back(ev.attribute(value, PyTuple_GET_ITEM(names, i)));
   return parts;
 }
 
 // Is a method of a stand-in under way?
 bool Evaluator::is_in_stand_in() const {
-  return std::any_of(frames_.begin(), frames_.end(), [](const AbstractFrame& frame) { return is_stand_in(frame.globals.get()); });
+  return std::any_of(frames_.begin(), frames_.end(),
+                     [](const AbstractFrame& frame) { return is_stand_in(frame.globals.get()); });
 }
 
 // Slots of built values are numbered from 1'000'000 until the number of registers is final.
@@ -139,7 +143,8 @@ int Evaluator::slot_of(const V& value) {
     case Kind::Dict:
     case Kind::Instance:
       if (PyTypeObject* real = stood_for(value)) {
-        if (is_in_stand_in()) throw CaptureAborted{"the graph ends within a method of the standard library", true};
+        if (is_in_stand_in())
+          throw CaptureAborted{"the graph ends within a method of the standard library", true};
         step.op = BuildOp::Generator;
         operands = parts_of_stand_in(*this, value, real);
         break;
@@ -156,14 +161,16 @@ int Evaluator::slot_of(const V& value) {
       operands = value->items;
       break;
     case Kind::Function:
-      if (is_stand_in(value)) throw CaptureAborted{"a callable of the standard library leaves the function", true};
+      if (is_stand_in(value))
+        throw CaptureAborted{"a callable of the standard library leaves the function", true};
       step.op = BuildOp::Function;
       step.object = value->object;
       step.object2 = value->globals;
       operands = value->items;
       break;
     case Kind::Method:
-      if (stood_for(realize(value->items[0]))) graph_break("a method of the standard library leaves the function");
+      if (stood_for(realize(value->items[0])))
+        graph_break("a method of the standard library leaves the function");
       step.op = BuildOp::Method;
       operands = value->items;
       break;
@@ -195,7 +202,8 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Handled: step.op = BuildOp::Handled; break;
     case Kind::Generator:
-      if (is_stand_in(value->items[0])) throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+      if (is_stand_in(value->items[0]))
+        throw CaptureAborted{"an iterator of the standard library leaves the function", true};
       step.op = BuildOp::Generator;
       step.object = keyword_names(value);
       operands = value->items;
@@ -225,7 +233,8 @@ int Evaluator::slot_of(const V& value) {
         case IterKind::Range:
           if (!value->object) {
             step.op = BuildOp::Generator;
-            operands = {const_value(Ref::borrow(PyDict_GetItemString(PyEval_GetBuiltins(), "iter"))), value->items[0]};
+            operands = {const_value(Ref::borrow(PyDict_GetItemString(PyEval_GetBuiltins(), "iter"))),
+                        value->items[0]};
             break;
           }
           step.op = BuildOp::IterRange;
@@ -240,7 +249,8 @@ int Evaluator::slot_of(const V& value) {
           operands = value->items;
           break;
         case IterKind::Generator:
-          if (is_stand_in(value->items[0])) throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+          if (is_stand_in(value->items[0]))
+            throw CaptureAborted{"an iterator of the standard library leaves the function", true};
           if (value->suspended) throw CaptureAborted{"the graph ends while a generator is under way"};
           step.object = value->index == 0 ? keyword_names(value) : Ref();
           step.op = value->index == 0 ? BuildOp::Generator : BuildOp::IterSequence;
@@ -351,11 +361,13 @@ void Evaluator::finish_break(const std::string& reason) {
 
 // Is one of the views computed by the graph as an array of its own?
 static bool is_computed(const ir::ViewSteps& views) {
-  return std::any_of(views.begin(), views.end(),
-                     [](const auto& view) { return view.first->kind != ops::OpKind::View || view.first->name == "expand"; });
+  return std::any_of(views.begin(), views.end(), [](const auto& view) {
+    return view.first->kind != ops::OpKind::View || view.first->name == "expand";
+  });
 }
 
-// A single view that is in one piece in NumPy, in C or Fortran order, stays so whatever the graph makes it of.
+// A single view that is in one piece in NumPy, in C or Fortran order, stays so whatever the graph makes it
+// of.
 static void keep_in_one_piece(BuildStep& step, Tensor& output) {
   if (step.flavor != Flavor::NdArray || !output.is_traced()) return;
   const bool is_c = is_contiguous(output, false);
@@ -377,7 +389,8 @@ void Evaluator::keep_shared_roots() {
     if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
     ++count[step.root];
     const std::optional<ir::BaseView> view = tracer_.base_view(outputs_[static_cast<size_t>(step.imm)]);
-    if (step.is_view && view && is_computed(view->steps) && whole.contains(step.root)) by_memory.insert(step.root);
+    if (step.is_view && view && is_computed(view->steps) && whole.contains(step.root))
+      by_memory.insert(step.root);
   }
   for (BuildStep& step : variant_->steps) {
     if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
@@ -402,8 +415,8 @@ void Evaluator::keep_shared_roots() {
   }
 }
 
-// Views of an argument that is updated are taken of the argument itself, after the updates are written back, and so are
-// those that the graph would compute as copies.
+// Views of an argument that is updated are taken of the argument itself, after the updates are written back,
+// and so are those that the graph would compute as copies.
 void Evaluator::take_views_of_inputs() {
   std::vector<size_t> array_inputs;  // graph inputs of the array arguments, in order
   for (size_t i = 0; i < variant_->inputs.size(); ++i)
@@ -467,7 +480,8 @@ void Evaluator::finish_graph() {
   }
   if (may_raise || !outputs_.empty() || !variant_->graph->write_backs.empty()) {
     const auto start = std::chrono::steady_clock::now();
-    if (!settings_.on_meta) variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
+    if (!settings_.on_meta)
+      variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
     variant_->compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }

@@ -32,7 +32,9 @@ class LoopTypes {
       }
     for (int slot : slots.loaded) {
       const V value = list_in(from, slot);
-      if (!value || (!slots.resized.count(slot) && (!appended_.count(value.get()) || slots.appended.count(slot)))) continue;
+      if (!value ||
+          (!slots.resized.count(slot) && (!appended_.count(value.get()) || slots.appended.count(slot))))
+        continue;
       resized_.insert(value.get());
       if (value->kind != Kind::List) entry.resized_lists.insert(value->object.get());
     }
@@ -86,7 +88,8 @@ class LoopTypes {
         break;
       case Kind::Iter:
         if (std::optional<LoopValue> gives = given(value)) {
-          if (value->iter != IterKind::Range) return loop_iterator(loop_int("", true), loop_int("", true), *gives);
+          if (value->iter != IterKind::Range)
+            return loop_iterator(loop_int("", true), loop_int("", true), *gives);
           LoopValue range;
           range.kind = LoopKind::RangeIter;
           range.items = {loop_int("", true), loop_int(""), gives->items[1]};
@@ -106,7 +109,8 @@ class LoopTypes {
     V value = frame.locals[static_cast<size_t>(slot)];
     if (value && value->kind == Kind::Cell) value = value->items[0];
     const bool is_object = value && (value->kind == Kind::Lazy || value->kind == Kind::Const);
-    const bool is_list = value && (is_object ? PyList_CheckExact(value->object.get()) : value->kind == Kind::List);
+    const bool is_list =
+        value && (is_object ? PyList_CheckExact(value->object.get()) : value->kind == Kind::List);
     return is_list ? value : nullptr;
   }
 
@@ -288,14 +292,17 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   return true;
 }
 
-// Loops of which more rounds than usual are in the graph. Rounds that computed nothing (a table of constants) are not.
+// Loops of which more rounds than usual are in the graph. Rounds that computed nothing (a table of constants)
+// are not.
 void Evaluator::note_unrolled_loops() {
   for (const auto& [key, trips] : trips_) {
     if (trips.rounds <= kMaxTrips || trips.last_nodes == trips.first_nodes) continue;
     const auto verdict = native_verdicts_.find({trips.code, trips.head});
     const bool is_known = verdict != native_verdicts_.end() && !verdict->second.empty();
-    variant_->unrolled.push_back({trips.code, trips.head, trips.rounds,
-                                  is_known ? verdict->second : "it goes over a few elements at a time, or over what native loops do not iterate over"});
+    variant_->unrolled.push_back(
+        {trips.code, trips.head, trips.rounds,
+         is_known ? verdict->second
+                  : "it goes over a few elements at a time, or over what native loops do not iterate over"});
   }
 }
 

@@ -1,4 +1,5 @@
-// Python functions that are evaluated to their end within one instruction: special methods, properties, descriptors.
+// Python functions that are evaluated to their end within one instruction: special methods, properties,
+// descriptors.
 #include <fmt/format.h>
 
 #include "capture/classes.h"
@@ -83,17 +84,19 @@ V Evaluator::call_method_now(const V& self, PyObject* method, std::vector<V> oth
 
 namespace {
 
-constexpr const char* kOperators[][2] = {{"__add__", "__radd__"},       {"__and__", "__rand__"},         {"__floordiv__", "__rfloordiv__"},
-                                         {"__lshift__", "__rlshift__"}, {"__matmul__", "__rmatmul__"},   {"__mul__", "__rmul__"},
-                                         {"__mod__", "__rmod__"},       {"__or__", "__ror__"},           {"__pow__", "__rpow__"},
-                                         {"__rshift__", "__rrshift__"}, {"__sub__", "__rsub__"},         {"__truediv__", "__rtruediv__"},
-                                         {"__xor__", "__rxor__"}};
+constexpr const char* kOperators[][2] = {
+    {"__add__", "__radd__"},       {"__and__", "__rand__"},       {"__floordiv__", "__rfloordiv__"},
+    {"__lshift__", "__rlshift__"}, {"__matmul__", "__rmatmul__"}, {"__mul__", "__rmul__"},
+    {"__mod__", "__rmod__"},       {"__or__", "__ror__"},         {"__pow__", "__rpow__"},
+    {"__rshift__", "__rrshift__"}, {"__sub__", "__rsub__"},       {"__truediv__", "__rtruediv__"},
+    {"__xor__", "__rxor__"}};
 constexpr const char* kComparisons[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
 constexpr int kReflected[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
 
 // Does an array leave its operators to the object?
 bool arrays_defer_to(PyTypeObject* type) {
-  static PyObject *ufunc = PyUnicode_InternFromString("__array_ufunc__"), *priority = PyUnicode_InternFromString("__array_priority__");
+  static PyObject *ufunc = PyUnicode_InternFromString("__array_ufunc__"),
+                  *priority = PyUnicode_InternFromString("__array_priority__");
   if (PyObject* found = _PyType_Lookup(type, ufunc)) return found == Py_None;
   PyObject* found = _PyType_Lookup(type, priority);
   if (!found || (!PyFloat_Check(found) && !PyLong_Check(found))) return false;
@@ -105,7 +108,8 @@ bool arrays_defer_to(PyTypeObject* type) {
 }  // namespace
 
 // Tries the operands' methods in Python's order; null where none of them is the program's.
-V Evaluator::instance_operator(const V& a, const V& b, const char* plain, const char* reflected, bool is_comparison) {
+V Evaluator::instance_operator(const V& a, const V& b, const char* plain, const char* reflected,
+                               bool is_comparison) {
   PyTypeObject *class_a = program_class(a), *class_b = program_class(b);
   const bool both = class_a && class_b;
   const bool subclass_first = both && class_a != class_b && PyType_IsSubtype(class_b, class_a);
@@ -156,7 +160,8 @@ V Evaluator::instance_iterator(const V& instance) {
   PyObject* method = python_method(instance, "__iter__");
   if (!method) graph_break("iteration over an object that capture knows nothing of");
   V it = realize(call_method_now(instance, method, {}));
-  if (it->kind != Kind::Instance) return it->kind == Kind::Iter || it->kind == Kind::Generator ? iterator(it) : nullptr;
+  if (it->kind != Kind::Instance)
+    return it->kind == Kind::Iter || it->kind == Kind::Generator ? iterator(it) : nullptr;
   static PyObject* const each = entered_function("each_next");
   V generator = make_value(Kind::Generator);
   generator->items = {const_value(Ref::borrow(each)), it};
@@ -168,7 +173,8 @@ V Evaluator::descriptor_value(const V& owner, PyObject* found) {
   static PyObject* const get = PyUnicode_InternFromString("__get__");
   PyObject* method = _PyType_Lookup(Py_TYPE(found), get);
   if (!method || !PyFunction_Check(method)) return nullptr;
-  return call_method_now(pinned(found), method, {owner, pinned(reinterpret_cast<PyObject*>(owner->object_type))});
+  return call_method_now(pinned(found), method,
+                         {owner, pinned(reinterpret_cast<PyObject*>(owner->object_type))});
 }
 
 // True if a property or descriptor of the program's took the value.

@@ -29,7 +29,8 @@ constexpr std::array<OperatorNames, 13> kBinary = {{{"__add__", "__radd__", "__i
 // By Py_LT to Py_GE.
 constexpr std::array<const char*, 6> kCompare = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
 
-// A method written in Python that certainly has the answer: one that may return NotImplemented leads to others.
+// A method written in Python that certainly has the answer: one that may return NotImplemented leads to
+// others.
 PyObject* special_method(const V& value, const char* name) {
   if (value->kind != Kind::Instance) return nullptr;
   const Ref text = checked(PyUnicode_InternFromString(name));
@@ -50,7 +51,8 @@ bool defines(const V& value, const char* name) {
 
 }  // namespace
 
-// True if the instruction was such an operator: a frame was pushed, which yields the result in the operands' place.
+// True if the instruction was such an operator: a frame was pushed, which yields the result in the operands'
+// place.
 bool Evaluator::execute_special_methods(const Instruction& in) {
   const auto enter_method = [&](PyObject* method, const V& self, std::vector<V> others, int operands) {
     if (!self->source) pin_type(self->object_type);
@@ -63,7 +65,9 @@ bool Evaluator::execute_special_methods(const Instruction& in) {
     stack.resize(stack.size() - static_cast<size_t>(operands));
     return true;
   };
-  const auto is_instance = [&](int depth) { return top(depth) && realize(top(depth))->kind == Kind::Instance; };
+  const auto is_instance = [&](int depth) {
+    return top(depth) && realize(top(depth))->kind == Kind::Instance;
+  };
   switch (in.op) {
     case Op::Negative: {
       if (!is_instance(1)) return false;
@@ -107,8 +111,9 @@ bool Evaluator::execute_special_methods(const Instruction& in) {
       if (!is_instance(1)) return false;
       const V a = top(2), b = top(1);
       // Python's numbers leave it to the other operand; arrays do not.
-      const bool is_number = a->kind == Kind::SymInt || a->kind == Kind::Scalar ||
-                             (a->is_const() && (PyLong_Check(a->object.get()) || PyFloat_CheckExact(a->object.get())));
+      const bool is_number =
+          a->kind == Kind::SymInt || a->kind == Kind::Scalar ||
+          (a->is_const() && (PyLong_Check(a->object.get()) || PyFloat_CheckExact(a->object.get())));
       PyObject* method = is_number ? special_method(b, names.reflected) : nullptr;
       return method && enter_method(method, b, {a}, 2);
     }

@@ -5,9 +5,9 @@
 #include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/numpy_api.h"
+#include "capture/numpy_names.h"
 #include "capture/sets.h"
 #include "capture/weft_tensors.h"
-#include "capture/numpy_names.h"
 
 namespace weft::capture {
 
@@ -68,7 +68,7 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   const bool in_place = op >= 13;
   if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
     if (in_place) graph_break("an in-place operator changes a tensor");
-    static constexpr const char* kNames[] = {"add", "and_", "floordiv", "lshift", "matmul", "mul", "mod",
+    static constexpr const char* kNames[] = {"add", "and_", "floordiv", "lshift", "matmul",  "mul", "mod",
                                              "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
     return operate_on_tensors(*this, kNames[op], {a, b});
   }
@@ -86,7 +86,8 @@ V Evaluator::binary(int op, const V& first, const V& second) {
     if (kind(from) > kind(to) ||
         (info(from).kind == DTypeKind::Signed && info(to).kind == DTypeKind::Unsigned))
       graph_break("an in-place operation whose result does not fit the array");
-    if (result->tensor.dim() > a->tensor.dim()) graph_break("an in-place operation whose result has more dimensions");
+    if (result->tensor.dim() > a->tensor.dim())
+      graph_break("an in-place operation whose result has more dimensions");
     refuse_read_only(a, "output array");
     assign(*this, a, a->tensor, result);
     return a;
@@ -151,7 +152,8 @@ V Evaluator::compare(int op, const V& first, const V& second) {
     return operate_on_tensors(*this, kNames[op], {a, b});
   }
   if (V result = instance_compare(op, a, b)) return result;
-  if (a->kind == Kind::Set && b->kind == Kind::Set) return const_value(checked(PyObject_RichCompare(a->object.get(), b->object.get(), op)));
+  if (a->kind == Kind::Set && b->kind == Kind::Set)
+    return const_value(checked(PyObject_RichCompare(a->object.get(), b->object.get(), op)));
   if (a->kind == Kind::Array || b->kind == Kind::Array) {
     if (!is_arraylike(a) || !is_arraylike(b)) graph_break("comparison of an array with another object");
     return numpy_compare(*this, op, a, b);
@@ -189,14 +191,16 @@ V Evaluator::compare(int op, const V& first, const V& second) {
   }
   if (is_sequence(a) && is_sequence(b)) {
     const Ref left = described(a), right = described(b);
-    if (left && right && a->kind != Kind::SymInt) return const_value(checked(PyObject_RichCompare(left.get(), right.get(), op)));
+    if (left && right && a->kind != Kind::SymInt)
+      return const_value(checked(PyObject_RichCompare(left.get(), right.get(), op)));
   }
   graph_break("comparison of objects that capture knows nothing of");
 }
 
 V Evaluator::unary(Op op, const V& a) {
   realize(a);
-  if (a->kind == Kind::Tensor) return operate_on_tensors(*this, op == Op::Negative ? "neg" : op == Op::Positive ? "pos" : "invert", {a});
+  if (a->kind == Kind::Tensor)
+    return operate_on_tensors(*this, op == Op::Negative ? "neg" : op == Op::Positive ? "pos" : "invert", {a});
   if (a->kind == Kind::Array) return numpy_unary(*this, op, a);
   if (a->kind == Kind::SymInt) {
     if (op == Op::Invert) return sym_value(Sym(-1) - a->sym);
@@ -209,7 +213,9 @@ V Evaluator::unary(Op op, const V& a) {
     result->tensor = ops::call1("neg", {a->tensor});
     return result;
   }
-  if (PyObject* method = python_method(a, op == Op::Negative ? "__neg__" : op == Op::Positive ? "__pos__" : "__invert__"))
+  if (PyObject* method = python_method(a, op == Op::Negative   ? "__neg__"
+                                          : op == Op::Positive ? "__pos__"
+                                                               : "__invert__"))
     return call_method_now(a, method, {});
   if (a->is_const() && is_foldable(a->object.get())) {
     PyObject* o = a->object.get();
@@ -223,7 +229,8 @@ V Evaluator::unary(Op op, const V& a) {
 // Does the subscript of an array select by truth values, which are not known?
 static bool selects_by_mask(Evaluator& ev, const V& key) {
   const auto is_mask = [&](const V& part) {
-    return ev.realize(part)->kind == Kind::Array && part->tensor.dtype() == DType::Bool && part->tensor.dim() > 0;
+    return ev.realize(part)->kind == Kind::Array && part->tensor.dtype() == DType::Bool &&
+           part->tensor.dim() > 0;
   };
   if (is_mask(key)) return true;
   return key->kind == Kind::Tuple && std::any_of(key->items.begin(), key->items.end(), is_mask);
@@ -248,7 +255,8 @@ bool Evaluator::enter_subscript(const V& container, const V& key) {
     enter(function, std::move(args));
     return true;
   }
-  if (container->kind == Kind::Bound && container->name == "flat" && realize(container->items[0])->kind == Kind::Array) {
+  if (container->kind == Kind::Bound && container->name == "flat" &&
+      realize(container->items[0])->kind == Kind::Array) {
     CallArgs args;
     args.args = {container->items[0], key};
     enter(find_method_replacement("flat.__getitem__"), std::move(args));
@@ -265,7 +273,8 @@ bool Evaluator::enter_subscript(const V& container, const V& key) {
 }
 
 bool Evaluator::enter_store(const V& container, const V& key, const V& value) {
-  if (realize(container)->kind == Kind::Bound && container->name == "flat" && realize(container->items[0])->kind == Kind::Array) {
+  if (realize(container)->kind == Kind::Bound && container->name == "flat" &&
+      realize(container->items[0])->kind == Kind::Array) {
     CallArgs args;
     args.args = {container->items[0], key, value};
     enter(find_method_replacement("flat.__setitem__"), std::move(args), OnReturn::Discard);
@@ -273,7 +282,8 @@ bool Evaluator::enter_store(const V& container, const V& key, const V& value) {
   }
   if (realize(container)->kind != Kind::Array || !selects_by_mask(*this, key)) return false;
   realize(value);
-  if (value->kind != Kind::List && value->kind != Kind::Tuple && (value->kind != Kind::Array || value->tensor.dim() == 0))
+  if (value->kind != Kind::List && value->kind != Kind::Tuple &&
+      (value->kind != Kind::Array || value->tensor.dim() == 0))
     return false;
   CallArgs args;
   args.args = {container, key, value};
@@ -333,7 +343,8 @@ V Evaluator::subscript(const V& container, const V& key) {
       PyObject* object = container->object.get();
       Ref index = constant(key);
       if (!index && key->kind == Kind::SymInt) index = int_value(sym_specialize(key->sym))->object;
-      if (index && is_foldable(object) && (!PyType_Check(object) || is_enum_class(reinterpret_cast<PyTypeObject*>(object))))
+      if (index && is_foldable(object) &&
+          (!PyType_Check(object) || is_enum_class(reinterpret_cast<PyTypeObject*>(object))))
         return const_value(checked(PyObject_GetItem(object, index.get())));
       break;
     }
@@ -354,12 +365,15 @@ void store_list_slice(Evaluator& ev, const V& list, const V& key, const std::vec
   Py_ssize_t start, stop, step;
   if (!slice) graph_break("a slice that is not known");
   if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) throw PythonError{};
-  const Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(list->items.size()), &start, &stop, step);
+  const Py_ssize_t count =
+      PySlice_AdjustIndices(static_cast<Py_ssize_t>(list->items.size()), &start, &stop, step);
   if (step != 1) {
-    if (!items.empty() && static_cast<Py_ssize_t>(items.size()) != count) graph_break("assignment to an extended slice of another size");
+    if (!items.empty() && static_cast<Py_ssize_t>(items.size()) != count)
+      graph_break("assignment to an extended slice of another size");
     if (items.empty() && count > 0) graph_break("deletion of an extended slice");
     ev.mark_dirty(list);
-    for (Py_ssize_t i = 0; i < count; ++i) list->items[static_cast<size_t>(start + i * step)] = items[static_cast<size_t>(i)];
+    for (Py_ssize_t i = 0; i < count; ++i)
+      list->items[static_cast<size_t>(start + i * step)] = items[static_cast<size_t>(i)];
     return;
   }
   ev.mark_dirty(list);
@@ -378,7 +392,8 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
       const auto length = static_cast<int64_t>(container->items.size());
       int64_t index = to_int(key, "index");
       if (index < 0) index += length;
-      if (index < 0 || index >= length) raise(PyExc_IndexError, {str_value("list assignment index out of range")}, "an index out of range");
+      if (index < 0 || index >= length)
+        raise(PyExc_IndexError, {str_value("list assignment index out of range")}, "an index out of range");
       mark_dirty(container);
       container->items[static_cast<size_t>(index)] = value;
       return;
@@ -404,7 +419,8 @@ V Evaluator::contains(const V& container, const V& item) {
     if (found < 0) throw PythonError{};
     return bool_value(found != 0);
   }
-  if (PyObject* method = python_method(container, "__contains__")) return bool_value(truth(call_method_now(container, method, {item})));
+  if (PyObject* method = python_method(container, "__contains__"))
+    return bool_value(truth(call_method_now(container, method, {item})));
   if (container->kind == Kind::Instance) {
     for (const V& element : elements(container))
       if (same_object(element, item) || equal(element, item)) return bool_value(true);
@@ -493,7 +509,8 @@ void Evaluator::specialize_range(const V& it) {
   const std::vector<V>& parts = it->items[0]->items;
   Ref args = checked(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
   for (size_t i = 0; i < parts.size(); ++i)
-    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(to_int(parts[i], "range()")));
+    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i),
+                     PyLong_FromLongLong(to_int(parts[i], "range()")));
   it->object = checked(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), args.get(), nullptr));
   it->items.clear();
 }

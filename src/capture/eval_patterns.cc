@@ -25,12 +25,15 @@ V Evaluator::match_class(const V& subject, PyTypeObject* type, int positional, P
     PyErr_Clear();
     if (!match_args && (type->tp_flags & kMatchSelf) != 0 && positional == 1)
       found.push_back(subject);
-    else if (!match_args || !PyTuple_CheckExact(match_args.get()) || PyTuple_GET_SIZE(match_args.get()) < positional)
+    else if (!match_args || !PyTuple_CheckExact(match_args.get()) ||
+             PyTuple_GET_SIZE(match_args.get()) < positional)
       graph_break("a class pattern with too many positions");
     else
-      for (int i = 0; i < positional; ++i) wanted.push_back(Ref::borrow(PyTuple_GET_ITEM(match_args.get(), i)));
+      for (int i = 0; i < positional; ++i)
+        wanted.push_back(Ref::borrow(PyTuple_GET_ITEM(match_args.get(), i)));
   }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) wanted.push_back(Ref::borrow(PyTuple_GET_ITEM(names, i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
+    wanted.push_back(Ref::borrow(PyTuple_GET_ITEM(names, i)));
   for (const Ref& name : wanted) {
     if (!has_attribute(subject, name.get())) return none_value();
     found.push_back(attribute_now(subject, name.get()));
@@ -42,12 +45,14 @@ bool Evaluator::execute_patterns(const Instruction& in) {
   if (in.op == Op::MatchClass) {
     const V type = realize(top(2));
     const Ref names = constant(top(1));
-    if (!type->is_const() || !PyType_Check(type->object.get()) || !names) graph_break("a class pattern that is not known");
+    if (!type->is_const() || !PyType_Check(type->object.get()) || !names)
+      graph_break("a class pattern that is not known");
     // Abstract classes answer for others.
     if (Py_TYPE(type->object.get()) != &PyType_Type && python_type(top(3)) &&
         !PyType_IsSubtype(python_type(top(3)), reinterpret_cast<PyTypeObject*>(type->object.get())))
       graph_break("a class pattern of an abstract class");
-    V result = match_class(realize(top(3)), reinterpret_cast<PyTypeObject*>(type->object.get()), in.arg, names.get());
+    V result = match_class(realize(top(3)), reinterpret_cast<PyTypeObject*>(type->object.get()), in.arg,
+                           names.get());
     drop(3);
     push(std::move(result));
     return true;

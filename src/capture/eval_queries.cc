@@ -1,4 +1,5 @@
-// What is asked of abstract values: whether they are numbers, their truth, elements, identity, equality and type.
+// What is asked of abstract values: whether they are numbers, their truth, elements, identity, equality and
+// type.
 #include <fmt/format.h>
 
 #include "capture/builtins.h"
@@ -14,8 +15,7 @@ namespace weft::capture {
 
 bool Evaluator::is_int(const V& value) {
   realize(value);
-  return value->kind == Kind::SymInt ||
-         (value->is_const() && PyLong_Check(value->object.get()));
+  return value->kind == Kind::SymInt || (value->is_const() && PyLong_Check(value->object.get()));
 }
 
 int64_t Evaluator::to_int(const V& value, const char* what) {
@@ -233,7 +233,9 @@ bool Evaluator::equal(const V& a, const V& b) {
   }
   if (a->kind == Kind::Dict && b->kind == Kind::Dict) return equal_dicts(*this, a, b);
   Ref left = constant(a), right = constant(b);
-  const auto is_container = [](const V& v) { return v->kind == Kind::List || v->kind == Kind::Dict || v->kind == Kind::Tuple; };
+  const auto is_container = [](const V& v) {
+    return v->kind == Kind::List || v->kind == Kind::Dict || v->kind == Kind::Tuple;
+  };
   // A container equals no plain value of another type.
   if ((left && is_container(b)) || (right && is_container(a)))
     if (python_type(a) != python_type(b)) return false;

@@ -1,4 +1,5 @@
-// Python sources that are entered in place of NumPy's functions: where a graph would end within one, the whole call is NumPy's.
+// Python sources that are entered in place of NumPy's functions: where a graph would end within one, the
+// whole call is NumPy's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace weft::capture {
 
 namespace {
 
-// A frame of weft's sources for NumPy's functions, or of NumPy's own; no function of the program's that these call.
+// A frame of weft's sources for NumPy's functions, or of NumPy's own; no function of the program's that these
+// call.
 bool is_of_numpy(const AbstractFrame& frame) {
   PyObject* name = PyDict_GetItemString(frame.globals.get(), "__name__");
   if (!name || !PyUnicode_Check(name)) return false;
@@ -28,8 +30,8 @@ void Evaluator::enter_for(const std::string& callable, PyObject* source, CallArg
 }
 
 void Evaluator::leave_to_numpy(size_t depth) {
-  const auto first = std::find_if(frames_.begin() + static_cast<std::ptrdiff_t>(num_given_frames_), frames_.end(),
-                                  [](const AbstractFrame& at) { return at.stands_for_call; });
+  const auto first = std::find_if(frames_.begin() + static_cast<std::ptrdiff_t>(num_given_frames_),
+                                  frames_.end(), [](const AbstractFrame& at) { return at.stands_for_call; });
   if (first == frames_.end() || first > frames_.begin() + static_cast<std::ptrdiff_t>(depth)) return;
   if (!std::all_of(first, frames_.end(), is_of_numpy)) return;
   const AbstractFrame& caller = *(first - 1);

@@ -43,8 +43,8 @@ void Evaluator::pin_type(PyTypeObject* type) {
 
 bool is_identity_type(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
-         PyModule_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyContextVar_CheckExact(o) || is_enum_member(o) ||
-         PyObject_TypeCheck(o, &PyArrayDescr_Type);
+         PyModule_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyContextVar_CheckExact(o) ||
+         is_enum_member(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type);
 }
 
 // Immutable values that are compared, not identified.
@@ -132,7 +132,8 @@ static bool has_identity(PyObject* object) {
 // `list.append` of a list, looked up by an earlier segment.
 void Evaluator::realize_builtin_method(const V& value) {
   const auto attribute = [&](const char* name) {
-    const Ref key = checked(PyUnicode_InternFromString(name)), object = checked(PyObject_GetAttr(value->object.get(), key.get()));
+    const Ref key = checked(PyUnicode_InternFromString(name)),
+              object = checked(PyObject_GetAttr(value->object.get(), key.get()));
     return lazy_value(object.get(), make_source({.step = Source::Step::Attribute,
                                                  .base = value->source,
                                                  .key = key,
@@ -150,10 +151,13 @@ void Evaluator::realize_object(const V& value) {
   PyObject* object = value->object.get();
   PyTypeObject* type = Py_TYPE(object);
   Guards& guards = variant_->guards;
-  if (type == &PyCFunction_Type && has_identity(PyCFunction_GET_SELF(object))) return realize_builtin_method(value);
-  if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type || PyFrozenSet_CheckExact(object) ||
+  if (type == &PyCFunction_Type && has_identity(PyCFunction_GET_SELF(object)))
+    return realize_builtin_method(value);
+  if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type ||
+      PyFrozenSet_CheckExact(object) ||
       (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
-      is_cached_function(object) || find_lowering(object) || find_replacement(object) || compiled_function(object) || is_weft_operator(object)) {
+      is_cached_function(object) || find_lowering(object) || find_replacement(object) ||
+      compiled_function(object) || is_weft_operator(object)) {
     guards.is(value->source, object);
     value->kind = Kind::Const;
     return;
@@ -267,7 +271,8 @@ void Evaluator::realize_object(const V& value) {
     }
     value->kind = Kind::Partial;
   } else if (is_host_tensor(object)) {
-    value->items = {lazy_value(array_of_tensor(object).get(), item_source(Source::Step::TensorArray, value->source, 0))};
+    value->items = {
+        lazy_value(array_of_tensor(object).get(), item_source(Source::Step::TensorArray, value->source, 0))};
     value->kind = Kind::Tensor;
   } else if (PyExceptionInstance_Check(object)) {
     pin_type(type);
@@ -280,7 +285,8 @@ void Evaluator::realize_object(const V& value) {
     guards.add({.op = GuardOp::Length, .a = guards.load(source), .imm = PyTuple_GET_SIZE(args.get())},
                fmt::format("len({}) == {}", source->str(), PyTuple_GET_SIZE(args.get())));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
-      value->items.push_back(lazy_value(PyTuple_GET_ITEM(args.get(), i), item_source(Source::Step::TupleItem, source, static_cast<int>(i))));
+      value->items.push_back(lazy_value(PyTuple_GET_ITEM(args.get(), i),
+                                        item_source(Source::Step::TupleItem, source, static_cast<int>(i))));
     value->object_type = type;
     value->kind = Kind::Exception;
   } else if (is_plain_class(type)) {

@@ -135,7 +135,8 @@ class Evaluator {
   void close(const V& generator);
   // What obj.__next__() gives, or null at a StopIteration.
   V next_of_instance(const V& instance);
-  // The real object that a value would be, for str() and the like; containers and exceptions are made. Null if not known.
+  // The real object that a value would be, for str() and the like; containers and exceptions are made. Null
+  // if not known.
   Ref described(const V& value);
 
   // ---- arrays ----
@@ -146,7 +147,8 @@ class Evaluator {
   bool is_arraylike(const V& value);
   // Before an array is assigned to: it, or the input it is a view of, must be writable and alone.
   void prepare_mutation(const V& array);
-  void refuse_read_only(const V& array, const char* what);  // raises NumPy's error for a view of a read-only one
+  void refuse_read_only(const V& array,
+                        const char* what);  // raises NumPy's error for a view of a read-only one
   // An array argument of the segment, as a graph input.
   void add_array_input(const V& value);
 
@@ -166,7 +168,8 @@ class Evaluator {
   void enter_for(const std::string& callable, PyObject* source, CallArgs args);
 
  private:
-  // Captures the segment again, with the call as NumPy's, if it cannot go on within a source that stands for one.
+  // Captures the segment again, with the call as NumPy's, if it cannot go on within a source that stands for
+  // one.
   void leave_to_numpy(size_t depth);
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
@@ -195,7 +198,8 @@ class Evaluator {
   V match_class(const V& subject, PyTypeObject* type, int positional, PyObject* names);
   V call_with_cache(PyObject* function, const CallArgs& args);
   void execute_send(const Instruction& in);
-  // How far iterators have got, and what else has changed: what an instruction that cannot be evaluated goes back to.
+  // How far iterators have got, and what else has changed: what an instruction that cannot be evaluated goes
+  // back to.
   struct Mark {
     size_t advances;
     int64_t effects;
@@ -206,7 +210,8 @@ class Evaluator {
   bool go_back(const Mark& mark);
   // Throws CaptureAborted there.
   void undo(const Mark& mark, const char* what);
-  // Of an instruction that will be performed for real: what else it changed does not count where no iterator advanced.
+  // Of an instruction that will be performed for real: what else it changed does not count where no iterator
+  // advanced.
   void rewind(const Mark& mark);
   void end(const V& generator);
   V resume(const V& generator, const V& sent = nullptr, const V& thrown = nullptr);
@@ -258,7 +263,7 @@ class Evaluator {
   std::shared_ptr<Variant> variant_;
   ir::GraphTracer tracer_;
   std::vector<AbstractFrame> frames_;
-  size_t num_given_frames_ = 0;  // of the segment's start
+  size_t num_given_frames_ = 0;             // of the segment's start
   std::unordered_map<PyObject*, V> known_;  // outside objects with identity, by address
   std::vector<V> tracked_;                  // the same, in the order they were met
   std::vector<V> dirty_;
@@ -268,9 +273,11 @@ class Evaluator {
   std::vector<std::string> global_order_;
   std::unordered_map<const Value*, int> slots_;
   std::vector<Tensor> outputs_;
-  std::unordered_map<size_t, Tensor> unordered_;  // outputs given in another memory order, as the graph has them
+  std::unordered_map<size_t, Tensor>
+      unordered_;  // outputs given in another memory order, as the graph has them
   std::vector<V> kept_values_;
-  // Backward jumps taken to one place, and how large the graph was after the first and after the last of them.
+  // Backward jumps taken to one place, and how large the graph was after the first and after the last of
+  // them.
   struct Trips {
     const Code* code;
     int head, rounds = 0;
@@ -279,8 +286,9 @@ class Evaluator {
   std::unordered_map<std::string, Trips> trips_;        // by target
   std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input
   std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
-  std::map<std::pair<const Code*, int>, std::string> native_verdicts_;  // loop heads that were looked at: why not native
-  V handled_;  // the exception being handled, when that changed inside the segment
+  std::map<std::pair<const Code*, int>, std::string>
+      native_verdicts_;  // loop heads that were looked at: why not native
+  V handled_;            // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;
   struct Advance {
     V iterator;
@@ -289,8 +297,8 @@ class Evaluator {
     V returned;
   };
   std::vector<Advance> advances_;  // of the instruction being evaluated
-  size_t generator_depth_ = 0;  // frames below the generator being run; 0: none is
-  V yielded_;                   // what it has just given
+  size_t generator_depth_ = 0;     // frames below the generator being run; 0: none is
+  V yielded_;                      // what it has just given
   int steps_taken_ = 0;
   int awaited_exceptions_ = 0;  // callers inside the evaluator that take exceptions
   int num_built_ = 0;

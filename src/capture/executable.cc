@@ -19,8 +19,8 @@ class Compiled final : public Executable {
   Compiled(std::shared_ptr<codegen::CompiledGraph> graph, bool updates_inputs)
       : graph_(std::move(graph)), updates_inputs_(updates_inputs) {}
 
-  // A watched graph leaves its inputs alone until the end, which costs time and memory where it updates them. Such a one is
-  // watched until a run raises no flags, and again after a run that did.
+  // A watched graph leaves its inputs alone until the end, which costs time and memory where it updates them.
+  // Such a one is watched until a run raises no flags, and again after a run that did.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override {
     const unsigned watched = runtime::watched_flags();
     if (!updates_inputs_ || !watched) return graph_->run(inputs);
@@ -57,7 +57,8 @@ class Interpreted final : public Executable {
 
 }  // namespace
 
-std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, std::vector<Strides> input_strides,
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
+                                            std::vector<Strides> input_strides,
                                             std::vector<KernelSummary>* kernels) {
   if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();

@@ -14,7 +14,7 @@ namespace weft::capture {
 namespace {
 
 constexpr int kMaxSteps = 20'000;  // performed for warnings, of one segment
-constexpr int kMaxDoublings = 20;   // of the runs that pass between two vain questions
+constexpr int kMaxDoublings = 20;  // of the runs that pass between two vain questions
 
 // What warnings.filters say about RuntimeWarnings, and the list as it was when that was found out.
 struct Filters {
@@ -53,7 +53,8 @@ void Filters::read(PyObject* filters) {
   ++generation;
   ignores = every_time = false;
   bool decided = false;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters) && !decided; ++i) add(PyList_GET_ITEM(filters, i), decided);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters) && !decided; ++i)
+    add(PyList_GET_ITEM(filters, i), decided);
 }
 
 const Filters& current_filters() {
@@ -75,7 +76,8 @@ std::pair<Py_ssize_t, Ref> warned_of(PyObject* globals) {
 bool at_end(const State& state, const Variant& variant) {
   if (variant.returns || state.frames.size() != variant.frames.size()) return false;
   for (size_t f = 0; f < state.frames.size(); ++f)
-    if (state.frames[f].code != variant.frames[f].code || state.frames[f].ip != variant.frames[f].ip) return false;
+    if (state.frames[f].code != variant.frames[f].code || state.frames[f].ip != variant.frames[f].ip)
+      return false;
   return true;
 }
 
@@ -100,7 +102,8 @@ void perform_for_warnings(State& state, const Variant& variant, const std::vecto
   ++counters().warning_runs;
   if (current_error_actions().handled) throw ErrorHandled{};
   std::vector<Tensor> contents;
-  for (const ir::WriteBack& write : variant.graph->write_backs) contents.push_back(inputs[write.input].clone());
+  for (const ir::WriteBack& write : variant.graph->write_backs)
+    contents.push_back(inputs[write.input].clone());
   State performed = state;
   performed.was_warning_raised = false;
   bool has_warned = false, is_done = false;
@@ -115,7 +118,8 @@ void perform_for_warnings(State& state, const Variant& variant, const std::vecto
       throw WarningRaised{};
     }
   }
-  for (size_t i = 0; i < contents.size(); ++i) inputs[variant.graph->write_backs[i].input].copy_from(contents[i]);
+  for (size_t i = 0; i < contents.size(); ++i)
+    inputs[variant.graph->write_backs[i].input].copy_from(contents[i]);
   variant.vain_questions = has_warned ? 0 : std::min(variant.vain_questions + 1, kMaxDoublings);
   variant.passes = (int64_t{1} << variant.vain_questions) - 1;
 }

@@ -96,7 +96,8 @@ PyObject* lookup(PyObject* dict, PyObject* key) {
 
 std::vector<uint8_t> relations_of_strides(PyObject* object) {
   std::vector<uint8_t> relations;
-  visit_relations(reinterpret_cast<PyArrayObject*>(object), [&](uint8_t relation) { return relations.push_back(relation), true; });
+  visit_relations(reinterpret_cast<PyArrayObject*>(object),
+                  [&](uint8_t relation) { return relations.push_back(relation), true; });
   return relations;
 }
 

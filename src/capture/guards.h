@@ -117,8 +117,8 @@ class Guards {
 };
 
 ArrayGuard::Layout layout_of(PyObject* array);
-// What NumPy decides by: which strides are 0, one element or negative, which of two is larger, and which dimensions could
-// be one. Dimensions of size one say nothing.
+// What NumPy decides by: which strides are 0, one element or negative, which of two is larger, and which
+// dimensions could be one. Dimensions of size one say nothing.
 std::vector<uint8_t> relations_of_strides(PyObject* array);
 // True when the arrays may share memory (extent test).
 bool arrays_overlap(PyObject* a, PyObject* b);

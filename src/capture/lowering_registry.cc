@@ -1,4 +1,5 @@
-// How callables and attributes of arrays are found that have a lowering, or a function that is entered in their place.
+// How callables and attributes of arrays are found that have a lowering, or a function that is entered in
+// their place.
 #include <string_view>
 #include <unordered_map>
 

@@ -34,7 +34,8 @@ bool has_array(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
 
 bool takes_numbers(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const size_t count = num_arguments(nargsf, kwnames);
-  return count > 0 && std::all_of(args, args + count, [](PyObject* object) { return PyNumber_Check(object) != 0; });
+  return count > 0 &&
+         std::all_of(args, args + count, [](PyObject* object) { return PyNumber_Check(object) != 0; });
 }
 
 // The third call of each eight, so that what is compared is spread over the program.
@@ -70,8 +71,10 @@ PyObject* measured_call(Measurement& measurement, CallFunction compiled, CallFun
     return result;
   }
   measurement.total += seconds;
-  if (measurement.first == 0) measurement.first = seconds;
-  else if (measurement.warm.size() < Measurement::kMaxSamples) measurement.warm.push_back(seconds);
+  if (measurement.first == 0)
+    measurement.first = seconds;
+  else if (measurement.warm.size() < Measurement::kMaxSamples)
+    measurement.warm.push_back(seconds);
   return result;
 }
 
@@ -80,12 +83,12 @@ Ref describe(const Measurement& measurement) {
     return seconds ? checked(PyFloat_FromDouble(*seconds * 1e3)) : Ref::borrow(Py_None);
   };
   const bool was_called = measurement.first > 0;
-  return checked(Py_BuildValue("{s:L,s:n,s:O,s:O,s:O,s:O}", "calls", measurement.calls, "plain_calls",
-                               static_cast<Py_ssize_t>(measurement.plain.size()), "first_ms",
-                               milliseconds(was_called ? std::optional(measurement.first) : std::nullopt).get(), "total_ms",
-                               milliseconds(measurement.total).get(), "warm_ms",
-                               milliseconds(median(measurement.warm)).get(), "plain_ms",
-                               milliseconds(median(measurement.plain)).get()));
+  return checked(Py_BuildValue(
+      "{s:L,s:n,s:O,s:O,s:O,s:O}", "calls", measurement.calls, "plain_calls",
+      static_cast<Py_ssize_t>(measurement.plain.size()), "first_ms",
+      milliseconds(was_called ? std::optional(measurement.first) : std::nullopt).get(), "total_ms",
+      milliseconds(measurement.total).get(), "warm_ms", milliseconds(median(measurement.warm)).get(),
+      "plain_ms", milliseconds(median(measurement.plain)).get()));
 }
 
 }  // namespace weft::capture

@@ -1,5 +1,5 @@
-// What compiling saves, for `weft compile --report`: calls of compiled functions are timed, and a few of each function's
-// are performed by Python for comparison.
+// What compiling saves, for `weft compile --report`: calls of compiled functions are timed, and a few of each
+// function's are performed by Python for comparison.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ using CallFunction = PyObject* (*)(PyObject* self, PyObject* const* args, size_t
 PyObject* measured_call(Measurement& measurement, CallFunction compiled, CallFunction plain, PyObject* self,
                         PyObject* const* args, size_t nargsf, PyObject* kwnames);
 
-// {"calls", "plain_calls", "first_ms", "total_ms", "warm_ms", "plain_ms"}: medians, None where there was no such call.
+// {"calls", "plain_calls", "first_ms", "total_ms", "warm_ms", "plain_ms"}: medians, None where there was no
+// such call.
 Ref describe(const Measurement& measurement);
 
 }  // namespace weft::capture

@@ -27,14 +27,15 @@ bool is_named_tuple(PyTypeObject* type) {
          type->tp_dictoffset == 0 && type->tp_as_sequence->sq_length == tuple.tp_as_sequence->sq_length &&
          type->tp_as_sequence->sq_concat == tuple.tp_as_sequence->sq_concat &&
          type->tp_as_sequence->sq_contains == tuple.tp_as_sequence->sq_contains &&
-         type->tp_as_mapping->mp_subscript == tuple.tp_as_mapping->mp_subscript && !type->tp_as_number->nb_bool &&
-         !type->tp_as_number->nb_add && !type->tp_as_number->nb_multiply;
+         type->tp_as_mapping->mp_subscript == tuple.tp_as_mapping->mp_subscript &&
+         !type->tp_as_number->nb_bool && !type->tp_as_number->nb_add && !type->tp_as_number->nb_multiply;
 }
 
 V named_tuple_field(const V& tuple, PyObject* name) {
   PyObject* fields = fields_of(tuple->object_type);
   for (size_t i = 0; i < tuple->items.size(); ++i)
-    if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)), name) == 0) return tuple->items[i];
+    if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)), name) == 0)
+      return tuple->items[i];
   return nullptr;
 }
 
@@ -42,13 +43,16 @@ namespace {
 
 // Immutable defaults of fields that were not given.
 void fill_defaults(PyTypeObject* type, PyObject* fields, std::vector<V>& items) {
-  const Ref defaults = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_field_defaults"));
+  const Ref defaults =
+      Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_field_defaults"));
   PyErr_Clear();
   if (!defaults || !PyDict_CheckExact(defaults.get())) return;
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i] || static_cast<Py_ssize_t>(i) >= PyTuple_GET_SIZE(fields)) continue;
-    PyObject* value = PyDict_GetItemWithError(defaults.get(), PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)));
-    if (value && (value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value) || PyUnicode_CheckExact(value)))
+    PyObject* value =
+        PyDict_GetItemWithError(defaults.get(), PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)));
+    if (value && (value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+                  PyBool_Check(value) || PyUnicode_CheckExact(value)))
       items[i] = const_value(Ref::borrow(value));
   }
 }
@@ -73,7 +77,8 @@ V named_tuple_method(const V& tuple, const std::string& name, CallArgs& args) {
   size_t replaced = 0;
   for (const auto& [key, value] : args.keywords)
     for (size_t i = 0; i < result->items.size(); ++i)
-      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)), key.c_str()) == 0) {
+      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)),
+                                           key.c_str()) == 0) {
         result->items[i] = value;
         ++replaced;
       }
@@ -88,9 +93,11 @@ V make_named_tuple(PyTypeObject* type, CallArgs& args) {
   items.resize(std::max(items.size(), count));
   for (const auto& [key, value] : args.keywords)
     for (size_t i = args.args.size(); i < count; ++i)
-      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)), key.c_str()) == 0)
+      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)),
+                                           key.c_str()) == 0)
         items[i] = value;
-  const size_t given = static_cast<size_t>(std::count_if(items.begin(), items.end(), [](const V& item) { return item != nullptr; }));
+  const size_t given = static_cast<size_t>(
+      std::count_if(items.begin(), items.end(), [](const V& item) { return item != nullptr; }));
   fill_defaults(type, fields, items);
   const bool complete = items.size() == count && args.args.size() + args.keywords.size() == given &&
                         std::find(items.begin(), items.end(), nullptr) == items.end();

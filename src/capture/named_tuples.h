@@ -5,7 +5,8 @@
 
 namespace weft::capture {
 
-// A class that collections.namedtuple or typing.NamedTuple made, and that changes nothing of what a tuple does.
+// A class that collections.namedtuple or typing.NamedTuple made, and that changes nothing of what a tuple
+// does.
 bool is_named_tuple(PyTypeObject* type);
 // The field of that name; null where there is none.
 V named_tuple_field(const V& tuple, PyObject* name);

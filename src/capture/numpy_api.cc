@@ -96,7 +96,8 @@ Tensor borrow_array(PyArrayObject* array) {
   }
   if (empty) low = high = 0;
   impl.offset = -low / itemsize;
-  impl.storage = Storage::wrap(PyArray_BYTES(array) + low, static_cast<size_t>(high - low), nullptr, !PyArray_ISWRITEABLE(array));
+  impl.storage = Storage::wrap(PyArray_BYTES(array) + low, static_cast<size_t>(high - low), nullptr,
+                               !PyArray_ISWRITEABLE(array));
   return tensor;
 }
 
@@ -143,7 +144,8 @@ Ref make_numpy_scalar(const Tensor& tensor) { return make_numpy_scalar(tensor.da
 
 Ref make_numpy_scalar(const void* number, DType dtype) {
   Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(dtype))));
-  return checked(PyArray_Scalar(const_cast<void*>(number), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+  return checked(
+      PyArray_Scalar(const_cast<void*>(number), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
 }
 
 Tensor scalar_tensor(PyObject* scalar, DType dtype) {

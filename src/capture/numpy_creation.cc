@@ -59,7 +59,8 @@ V astype(Evaluator& ev, CallArgs& args) {
   if (casting != "unsafe" && dtype != from && (casting != "same_kind" || info(from).kind > info(dtype).kind))
     graph_break(fmt::format("astype() with casting={}", casting));
   const AxisOrder order = wanted_order(ev, bound[2], array, "K");
-  if (bound[5] && !ev.truth(bound[5]) && dtype == from && (!bound[2] || is_laid_out(ev, array, bound[2]))) return array;
+  if (bound[5] && !ev.truth(bound[5]) && dtype == from && (!bound[2] || is_laid_out(ev, array, bound[2])))
+    return array;
   return laid_out(array_value(copy_tensor(array->tensor, dtype), array->flavor), order);
 }
 
@@ -203,7 +204,8 @@ V full_like(Evaluator& ev, CallArgs& args) {
   const Like form = like(ev, bound[0], bound[3], bound[5]);
   const DType dtype =
       bound[2] && !ev.is_none(bound[2]) ? to_dtype(ev, bound[2], "dtype") : form.tensor.dtype();
-  if (is_complex(as_tensor(ev, bound[1]).dtype()) && !is_complex(dtype)) graph_break("a cast that discards imaginary parts");
+  if (is_complex(as_tensor(ev, bound[1]).dtype()) && !is_complex(dtype))
+    graph_break("a cast that discards imaginary parts");
   V value = fill_array(ev, form.shape, bound[1], dtype);
   return laid_out(value, form.order);
 }
@@ -212,9 +214,11 @@ V full_like(Evaluator& ev, CallArgs& args) {
 V laid_out_like(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "value, array, order");
   const V &value = ev.realize(bound[0]), &array = ev.realize(bound[1]);
-  if (value->kind != Kind::Array || array->kind != Kind::Array || value->tensor.dim() != array->tensor.dim()) return value;
+  if (value->kind != Kind::Array || array->kind != Kind::Array || value->tensor.dim() != array->tensor.dim())
+    return value;
   const AxisOrder order = wanted_order(ev, bound[2], array, "K");
-  return laid_out(value->view_of || value->input >= 0 ? array_value(copy_tensor(value->tensor)) : value, order);
+  return laid_out(value->view_of || value->input >= 0 ? array_value(copy_tensor(value->tensor)) : value,
+                  order);
 }
 
 // A new value in the memory order of what is made of these arrays element by element.

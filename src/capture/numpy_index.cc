@@ -72,7 +72,8 @@ bool is_slice(const V& part) {
   return part->kind == Kind::Slice || (part->is_const() && PySlice_Check(part->object.get()));
 }
 bool is_integer(const V& part) {
-  return part->kind == Kind::SymInt || (part->is_const() && PyLong_Check(part->object.get()) && !PyBool_Check(part->object.get()));
+  return part->kind == Kind::SymInt ||
+         (part->is_const() && PyLong_Check(part->object.get()) && !PyBool_Check(part->object.get()));
 }
 
 // An index array: integers or a mask.
@@ -100,7 +101,9 @@ Tensor index_array(Evaluator& ev, const V& part, Sym size) {
   }
   if (!is_integral(result.dtype())) graph_break("a subscript with an array that is not of integers");
   if (result.dtype() == DType::I64) return result;
-  return laid_out(array_value(cast_to(result, DType::I64)), iteration_order(std::vector<Tensor>{result}, result.dim()))->tensor;
+  return laid_out(array_value(cast_to(result, DType::I64)),
+                  iteration_order(std::vector<Tensor>{result}, result.dim()))
+      ->tensor;
 }
 
 V slice_of(const V& part) {
@@ -114,7 +117,8 @@ V slice_of(const V& part) {
 
 [[noreturn]] void raise_out_of_bounds(Evaluator& ev, Sym at, int64_t axis, Sym size) {
   ev.raise(PyExc_IndexError,
-           {str_value(fmt::format("index {} is out of bounds for axis {} with size {}", sym_specialize(at), axis, sym_specialize(size)))},
+           {str_value(fmt::format("index {} is out of bounds for axis {} with size {}", sym_specialize(at),
+                                  axis, sym_specialize(size)))},
            "an index out of bounds");
 }
 
@@ -176,7 +180,8 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
       Sym at = ev.to_sym(part, "an index");
       const Sym given = at;
       if (sym_lt(at, Sym(0))) at = at + size;
-      if (sym_lt(at, Sym(0)) || sym_ge(at, size)) raise_out_of_bounds(ev, given, dim + dropped - num_new, size);
+      if (sym_lt(at, Sym(0)) || sym_ge(at, size))
+        raise_out_of_bounds(ev, given, dim + dropped - num_new, size);
       ++dropped;
       tensor = ops::call1("slice", {tensor},
                           {{"dim", Sym(dim)}, {"start", at}, {"stop", at + Sym(1)}, {"step", Sym(1)}});
@@ -188,8 +193,8 @@ Indexed index(Evaluator& ev, const V& array, const V& key) {
   return result;
 }
 
-// NumPy iterates over the index arrays, where they select single elements; otherwise their dimensions lie outermost, and
-// those that stay whole as they do in the array.
+// NumPy iterates over the index arrays, where they select single elements; otherwise their dimensions lie
+// outermost, and those that stay whole as they do in the array.
 AxisOrder gathered_order(const Indexed& target, int64_t ndim) {
   const int64_t num_leading = static_cast<int64_t>(target.arrays.size()), num_dims = target.tensor.dim();
   std::vector<Tensor> indices;
@@ -204,7 +209,9 @@ AxisOrder gathered_order(const Indexed& target, int64_t ndim) {
   const int64_t num_new = ndim - (num_dims - num_indexed);
   // Dimensions of index arrays that stand beside each other take their place, others come first.
   const int64_t first = indexed.back() - indexed.front() + 1 == num_indexed ? indexed.front() : 0;
-  AxisOrder whole = without_axes(iteration_order(std::vector<Tensor>{target.tensor}, num_dims), indexed, num_dims, false), order;
+  AxisOrder whole = without_axes(iteration_order(std::vector<Tensor>{target.tensor}, num_dims), indexed,
+                                 num_dims, false),
+            order;
   if (whole.empty())
     for (int64_t d = 0; d < num_dims - num_indexed; ++d) whole.push_back(d);
   for (int64_t d = 0; d < num_new; ++d) order.push_back(first + d);
@@ -233,10 +240,12 @@ V gathered(Evaluator& ev, const V& key, const Indexed& target) {
 }
 
 // array[key] combined with value, repeated positions counting each time.
-V combine_at(Evaluator& ev, CallArgs& args, std::string_view whole, std::string_view parts, const ops::Attrs& attrs) {
+V combine_at(Evaluator& ev, CallArgs& args, std::string_view whole, std::string_view parts,
+             const ops::Attrs& attrs) {
   std::vector<V> bound = bind_arguments(args, "a, indices, b");
   const V& array = ev.realize(bound[0]);
-  if (array->kind != Kind::Array || array->flavor != Flavor::NdArray) graph_break("ufunc.at() of this object");
+  if (array->kind != Kind::Array || array->flavor != Flavor::NdArray)
+    graph_break("ufunc.at() of this object");
   Indexed target = index(ev, array, bound[1]);
   const V& value = ev.realize(bound[2]);
   const Tensor source = cast_to(as_tensor(ev, value), target.tensor.dtype());
@@ -253,9 +262,15 @@ V combine_at(Evaluator& ev, CallArgs& args, std::string_view whole, std::string_
   return none_value();
 }
 
-V add_at(Evaluator& ev, CallArgs& args) { return combine_at(ev, args, "add", "index_put", {{"accumulate", true}}); }
-V minimum_at(Evaluator& ev, CallArgs& args) { return combine_at(ev, args, "minimum", "index_extreme", {{"largest", false}}); }
-V maximum_at(Evaluator& ev, CallArgs& args) { return combine_at(ev, args, "maximum", "index_extreme", {{"largest", true}}); }
+V add_at(Evaluator& ev, CallArgs& args) {
+  return combine_at(ev, args, "add", "index_put", {{"accumulate", true}});
+}
+V minimum_at(Evaluator& ev, CallArgs& args) {
+  return combine_at(ev, args, "minimum", "index_extreme", {{"largest", false}});
+}
+V maximum_at(Evaluator& ev, CallArgs& args) {
+  return combine_at(ev, args, "maximum", "index_extreme", {{"largest", true}});
+}
 
 }  // namespace
 

@@ -87,13 +87,15 @@ AxisOrder einsum_order(std::string equation, const std::vector<Tensor>& operands
     const int64_t num_axes = operands.at(terms.size()).dim() - static_cast<int64_t>(term.size()) + 3;
     terms.push_back(with_ellipsis(std::move(term), num_axes));
     if (terms.back().size() != static_cast<size_t>(operands[terms.size() - 1].dim())) return {};
-    num_broadcast = std::max<int64_t>(num_broadcast, std::count_if(terms.back().begin(), terms.back().end(), [](char c) { return c < 32; }));
+    num_broadcast = std::max<int64_t>(num_broadcast, std::count_if(terms.back().begin(), terms.back().end(),
+                                                                   [](char c) { return c < 32; }));
   }
   const std::string all = fmt::format("{}", fmt::join(terms, ""));
   std::string sorted = all;
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  std::string labels = with_ellipsis(arrow == std::string::npos ? "..." : equation.substr(arrow + 2), num_broadcast);
+  std::string labels =
+      with_ellipsis(arrow == std::string::npos ? "..." : equation.substr(arrow + 2), num_broadcast);
   if (arrow == std::string::npos)
     for (char c : sorted)
       if (c >= 32 && std::count(all.begin(), all.end(), c) == 1) labels.push_back(c);
@@ -159,7 +161,8 @@ V trace(Evaluator& ev, CallArgs& args) {
   const V result = array_or_scalar(
       cast_to(ops::call1("sum", {cast_to(diagonal, dtype)}, {{"dim", SymShape{Sym(-1)}}}), dtype));
   const int64_t ndim = diagonal.dim();
-  return laid_out(result, without_axes(iteration_order(std::vector<Tensor>{diagonal}, ndim), {ndim - 1}, ndim, false));
+  return laid_out(
+      result, without_axes(iteration_order(std::vector<Tensor>{diagonal}, ndim), {ndim - 1}, ndim, false));
 }
 
 V matrix_power(Evaluator& ev, CallArgs& args) {
@@ -180,8 +183,8 @@ V vecdot(Evaluator& ev, CallArgs& args) {
   if (!sym_eq(ops::sym_shape(operands[0]).back(), ops::sym_shape(operands[1]).back()))
     graph_break("vecdot() of vectors of different sizes");
   const Tensor products = ops::call1("mul", operands);
-  const V result =
-      array_or_scalar(ops::call1("sum", {products}, {{"dim", SymShape{Sym(-1)}}, {"dtype", products.dtype()}}));
+  const V result = array_or_scalar(
+      ops::call1("sum", {products}, {{"dim", SymShape{Sym(-1)}}, {"dtype", products.dtype()}}));
   return laid_out_in_batches(result, {as_tensor(ev, bound[0]), as_tensor(ev, bound[1])}, 1);
 }
 

@@ -12,14 +12,14 @@ namespace {
 
 // Of known numbers and dtypes only: the value is a constant, made by NumPy.
 constexpr const char* kKnown[] = {
-    "numpy.linspace",     "numpy.logspace",      "numpy.geomspace",      "numpy.tri",
-    "numpy.hanning",      "numpy.hamming",       "numpy.blackman",       "numpy.bartlett",
-    "numpy.kaiser",       "numpy.indices",       "numpy.tril_indices",   "numpy.triu_indices",
-    "numpy.diag_indices", "numpy.mask_indices",  "numpy.fft.fftfreq",    "numpy.fft.rfftfreq",
-    "numpy.result_type",  "numpy.promote_types", "numpy.can_cast",       "numpy.issubdtype",
+    "numpy.linspace",     "numpy.logspace",      "numpy.geomspace",       "numpy.tri",
+    "numpy.hanning",      "numpy.hamming",       "numpy.blackman",        "numpy.bartlett",
+    "numpy.kaiser",       "numpy.indices",       "numpy.tril_indices",    "numpy.triu_indices",
+    "numpy.diag_indices", "numpy.mask_indices",  "numpy.fft.fftfreq",     "numpy.fft.rfftfreq",
+    "numpy.result_type",  "numpy.promote_types", "numpy.can_cast",        "numpy.issubdtype",
     "numpy.isdtype",      "numpy.mintypecode",   "numpy.min_scalar_type", "numpy.typename",
-    "numpy.finfo",        "numpy.iinfo",         "numpy.dtype",          "numpy.broadcast_shapes",
-    "numpy.isscalar",     "builtins.issubclass", "numpy.base_repr",      "numpy.binary_repr"};
+    "numpy.finfo",        "numpy.iinfo",         "numpy.dtype",           "numpy.broadcast_shapes",
+    "numpy.isscalar",     "builtins.issubclass", "numpy.base_repr",       "numpy.binary_repr"};
 
 Ref known(Evaluator& ev, const V& value, const char* name) {
   if (ev.realize(value)->kind == Kind::SymInt) return int_value(sym_specialize(value->sym))->object;
@@ -46,9 +46,12 @@ V constant_value(PyObject* object, const char* name) {
 
 // The call's result; null where it raises, or NumPy would warn.
 Ref without_warnings(PyObject* function, PyObject* args, PyObject* keywords) {
-  Ref numpy = checked(PyImport_ImportModule("numpy")), errstate = checked(PyObject_GetAttrString(numpy.get(), "errstate")),
-      actions = checked(Py_BuildValue("{s:s,s:s,s:s}", "divide", "raise", "over", "raise", "invalid", "raise")),
-      no_args = checked(PyTuple_New(0)), state = checked(PyObject_Call(errstate.get(), no_args.get(), actions.get()));
+  Ref numpy = checked(PyImport_ImportModule("numpy")),
+      errstate = checked(PyObject_GetAttrString(numpy.get(), "errstate")),
+      actions =
+          checked(Py_BuildValue("{s:s,s:s,s:s}", "divide", "raise", "over", "raise", "invalid", "raise")),
+      no_args = checked(PyTuple_New(0)),
+      state = checked(PyObject_Call(errstate.get(), no_args.get(), actions.get()));
   checked(PyObject_CallMethod(state.get(), "__enter__", nullptr));
   Ref result = Ref::steal(PyObject_Call(function, args, keywords));
   if (!result) clear_error();
@@ -66,7 +69,8 @@ V constant_of(Evaluator& ev, PyObject* function, const CallArgs& args, const cha
     if (PyDict_SetItemString(keywords.get(), key.c_str(), known(ev, value, name).get()) < 0)
       throw PythonError{};
   const Ref result = without_warnings(function, positional.get(), keywords.get());
-  if (!result) graph_break(fmt::format("{}() raises or warns", name));  // again when the call is performed for real
+  if (!result)
+    graph_break(fmt::format("{}() raises or warns", name));  // again when the call is performed for real
   return constant_value(result.get(), name);
 }
 
@@ -172,17 +176,19 @@ V require(Evaluator& ev, CallArgs& args) {
 // A function of weft's operators, the size of whose result depends on values, runs between two segments.
 V sized(Evaluator& ev, CallArgs& args) {
   const Ref function = args.args.empty() ? Ref() : ev.constant(args.args[0]);
-  throw GraphBreak{.reason = fmt::format("the size of what {} gives depends on values",
-                               function ? callable_name(function.get()) : std::string("a function")),
-                   .is_planned = true};
+  throw GraphBreak{
+      .reason = fmt::format("the size of what {} gives depends on values",
+                            function ? callable_name(function.get()) : std::string("a function")),
+      .is_planned = true};
 }
 
 // A function of NumPy's whose order of the elements is its own runs between two segments.
 V in_numpys_order(Evaluator& ev, CallArgs& args) {
   const Ref function = args.args.empty() ? Ref() : ev.constant(args.args[0]);
-  throw GraphBreak{.reason = fmt::format("the order of what {} gives is NumPy's own",
-                               function ? callable_name(function.get()) : std::string("a function")),
-                   .is_planned = true};
+  throw GraphBreak{
+      .reason = fmt::format("the order of what {} gives is NumPy's own",
+                            function ? callable_name(function.get()) : std::string("a function")),
+      .is_planned = true};
 }
 
 }  // namespace
@@ -193,8 +199,9 @@ bool joins_long_list(PyObject* callable, const CallArgs& args) {
   PyObject* list = args.args[0]->object.get();
   if (!PyList_CheckExact(list) || PyList_GET_SIZE(list) <= kLong) return false;
   static const std::set<std::string>& names = *new std::set<std::string>{
-      "numpy.array", "numpy.asarray", "numpy.asanyarray", "numpy.ascontiguousarray", "numpy.stack", "numpy.concatenate",
-      "numpy.concat", "numpy.vstack", "numpy.hstack", "numpy.dstack", "numpy.column_stack", "numpy.block"};
+      "numpy.array",  "numpy.asarray",     "numpy.asanyarray",   "numpy.ascontiguousarray",
+      "numpy.stack",  "numpy.concatenate", "numpy.concat",       "numpy.vstack",
+      "numpy.hstack", "numpy.dstack",      "numpy.column_stack", "numpy.block"};
   return names.count(callable_name(callable)) > 0;
 }
 

@@ -1,4 +1,5 @@
-// What NumPy tells of an array's memory (flags, strides, base), its elements in a row (.flat), and its bytes as another dtype.
+// What NumPy tells of an array's memory (flags, strides, base), its elements in a row (.flat), and its bytes
+// as another dtype.
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -12,18 +13,24 @@ namespace weft::capture {
 
 namespace {
 
-[[noreturn]] void end_segment(std::string reason) { throw GraphBreak{.reason = std::move(reason), .is_planned = true}; }
+[[noreturn]] void end_segment(std::string reason) {
+  throw GraphBreak{.reason = std::move(reason), .is_planned = true};
+}
 
 // The attribute of an object that the program was given, as it is there.
 V given_attribute(const V& owner, const std::string& name) {
-  const Ref key = checked(PyUnicode_InternFromString(name.c_str())), value = checked(PyObject_GetAttr(owner->object.get(), key.get()));
-  return lazy_value(value.get(),
-                    make_source({.step = Source::Step::Attribute, .base = owner->source, .key = key, .object = {}, .object2 = {}}));
+  const Ref key = checked(PyUnicode_InternFromString(name.c_str())),
+            value = checked(PyObject_GetAttr(owner->object.get(), key.get()));
+  return lazy_value(
+      value.get(),
+      make_source(
+          {.step = Source::Step::Attribute, .base = owner->source, .key = key, .object = {}, .object2 = {}}));
 }
 
 template <const char* kName>
 V layout(Evaluator&, const V& array) {
-  if (!array->source || array->flavor != Flavor::NdArray) end_segment(std::string(kName) + " of an array that was made inside");
+  if (!array->source || array->flavor != Flavor::NdArray)
+    end_segment(std::string(kName) + " of an array that was made inside");
   return given_attribute(array, kName);
 }
 constexpr char kStrides[] = "strides", kFlags[] = "flags";
@@ -55,14 +62,17 @@ V view_as(Evaluator& ev, CallArgs& args) {
   if (from == to && array->flavor == Flavor::NdArray) graph_break("view() in the same dtype");
   const bool same_size = itemsize(from) == itemsize(to);
   if (to == DType::Bool && from != to) graph_break("view() of bytes as truth values");
-  if (!same_size && (array->flavor != Flavor::NdArray || array->view_of || !is_contiguous(array->tensor, false)))
+  if (!same_size &&
+      (array->flavor != Flavor::NdArray || array->view_of || !is_contiguous(array->tensor, false)))
     graph_break("view() with elements of another size");
-  if (array->flavor != Flavor::NdArray) return array_value(ops::call1("bitcast", {array->tensor}, {{"dtype", to}}), array->flavor);
+  if (array->flavor != Flavor::NdArray)
+    return array_value(ops::call1("bitcast", {array->tensor}, {{"dtype", to}}), array->flavor);
   return view(array, ev.tracer().record_part(ops::get_op("bitcast"), array->tensor, {{"dtype", to}}));
 }
 
 bool is_flags(const V& value) {
-  return value->kind == Kind::Opaque && value->object && std::string_view(Py_TYPE(value->object.get())->tp_name).ends_with(".flagsobj");
+  return value->kind == Kind::Opaque && value->object &&
+         std::string_view(Py_TYPE(value->object.get())->tp_name).ends_with(".flagsobj");
 }
 
 // What only looks at arrays: Python performs the call between two segments.
@@ -84,10 +94,13 @@ V look_only(Evaluator&, CallArgs&) { end_segment("a call that only looks at arra
 // numpy.ndarray.flags names each flag twice.
 std::string flag_attribute(std::string name) {
   static constexpr std::pair<const char*, const char*> kShort[] = {
-      {"C", "c_contiguous"}, {"F", "f_contiguous"}, {"O", "owndata"}, {"W", "writeable"}, {"A", "aligned"}, {"X", "writebackifcopy"}, {"CONTIGUOUS", "contiguous"}};
+      {"C", "c_contiguous"},       {"F", "f_contiguous"}, {"O", "owndata"},
+      {"W", "writeable"},          {"A", "aligned"},      {"X", "writebackifcopy"},
+      {"CONTIGUOUS", "contiguous"}};
   for (const auto& [letter, attribute] : kShort)
     if (name == letter) return attribute;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name;
 }
 
@@ -111,7 +124,8 @@ void refuse_new_layout(const V& owner, const std::string& name) {
 }
 
 V flat_elements(Evaluator& ev, const V& value) {
-  if (value->kind != Kind::Bound || value->name != "flat" || value->items[0]->kind != Kind::Array) return nullptr;
+  if (value->kind != Kind::Bound || value->name != "flat" || value->items[0]->kind != Kind::Array)
+    return nullptr;
   CallArgs args;
   args.args = {value->items[0]};
   return find_array_method("ravel")(ev, args);

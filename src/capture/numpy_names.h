@@ -57,8 +57,8 @@ const V& array_argument(Evaluator& ev, const V& value);  // breaks where it is n
 // Assigns in place, as target[...] = source.
 void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source);
 
-// Does the call make an array of the items of a long list that was given? Then Python performs it between two segments:
-// a segment that took them one by one would be of that length only.
+// Does the call make an array of the items of a long list that was given? Then Python performs it between two
+// segments: a segment that took them one by one would be of that length only.
 bool joins_long_list(PyObject* callable, const CallArgs& args);
 
 void register_numpy_ufuncs();
@@ -75,13 +75,14 @@ void register_numpy_memory();
 void register_numpy_index();
 void register_builtins();
 
-// A number of Python's that is not known at capture, as an operand in this dtype: NumPy neither wraps nor truncates it. A
-// graph break, or a check while running, where an array of integers cannot hold it.
+// A number of Python's that is not known at capture, as an operand in this dtype: NumPy neither wraps nor
+// truncates it. A graph break, or a check while running, where an array of integers cannot hold it.
 Tensor within_range(Evaluator& ev, const V& number, DType into);
-// NumPy refuses a number of Python's that an array of integers cannot hold, also in lists, and asks single floats for
-// their int(): a graph break where that could be.
+// NumPy refuses a number of Python's that an array of integers cannot hold, also in lists, and asks single
+// floats for their int(): a graph break where that could be.
 void check_storable(Evaluator& ev, const V& value, DType into);
-// The exponent of a power; where both are integers, a graph that meets one below zero gives up: NumPy refuses it.
+// The exponent of a power; where both are integers, a graph that meets one below zero gives up: NumPy refuses
+// it.
 V without_negative_exponents(Evaluator& ev, const V& base, const V& exponent);
 
 }  // namespace weft::capture

@@ -159,7 +159,8 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
   }
   if (!weak.empty()) {
     const ops::PromotedTypes types = ops::promoted_types(op, operands, Promotion::NumPy);
-    for (auto& [index, value] : weak) operands[index] = cast_to(within_range(ev, value, types.compute), types.compute);
+    for (auto& [index, value] : weak)
+      operands[index] = cast_to(within_range(ev, value, types.compute), types.compute);
   }
   const V result = array_or_scalar(ops::invoke(op, operands, {}, Promotion::NumPy));
   return laid_out(result, iteration_order(arrays, result->tensor.dim()));
@@ -199,8 +200,10 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
     if (value == 2 && !is_bool) return numpy_pointwise(ev, "mul", {a, a});
     if (value == 0.5 && !is_bool) return numpy_pointwise(ev, "sqrt", {a});
   }
-  const bool is_two = b->is_const() && PyLong_CheckExact(b->object.get()) && PyLong_AsLong(b->object.get()) == 2;
-  if (op == 8 && is_two && a->kind == Kind::Array && a->flavor == Flavor::NdArray && a->tensor.dtype() == DType::Bool) {
+  const bool is_two =
+      b->is_const() && PyLong_CheckExact(b->object.get()) && PyLong_AsLong(b->object.get()) == 2;
+  if (op == 8 && is_two && a->kind == Kind::Array && a->flavor == Flavor::NdArray &&
+      a->tensor.dtype() == DType::Bool) {
     // NumPy squares, and bytes are the smallest numbers that it squares.
     const V bytes = laid_out_as(array_or_scalar(cast_to(a->tensor, DType::I8)), {a});
     return numpy_pointwise(ev, "mul", {bytes, bytes});
@@ -356,7 +359,8 @@ void check_casting(Evaluator& ev, const std::string& casting, const std::vector<
   bool same = !is_cast;
   for (const V& operand : operands) {
     const bool is_array = ev.realize(operand)->kind == Kind::Array;
-    same = same && is_array && is_inexact(operand->tensor.dtype()) && operand->tensor.dtype() == operands[0]->tensor.dtype();
+    same = same && is_array && is_inexact(operand->tensor.dtype()) &&
+           operand->tensor.dtype() == operands[0]->tensor.dtype();
   }
   if (!known || !same) graph_break(fmt::format("a ufunc with casting={}", casting));
 }
@@ -371,8 +375,9 @@ void refuse_complex(Evaluator& ev, std::string_view op, const std::vector<V>& op
 
 // Whether the ufunc gives truth values: its loops are named by what they take, which dtype= does not tell.
 bool is_predicate(std::string_view op) {
-  static constexpr std::string_view kPredicates[] = {"isnan", "isinf",       "isfinite",    "signbit", "eq", "ne", "lt", "le",
-                                                     "gt",    "logical_and", "logical_or", "ge", "logical_xor", "logical_not"};
+  static constexpr std::string_view kPredicates[] = {
+      "isnan", "isinf", "isfinite",    "signbit",    "eq", "ne",          "lt",
+      "le",    "gt",    "logical_and", "logical_or", "ge", "logical_xor", "logical_not"};
   return std::find(std::begin(kPredicates), std::end(kPredicates), op) != std::end(kPredicates);
 }
 
@@ -391,7 +396,8 @@ V cast_operand(Evaluator& ev, const V& operand, DType dtype) {
 // What order="A" asks for: Fortran order if all arrays lie in it, and none in C order.
 bool are_all_fortran(const std::vector<V>& operands) {
   return std::all_of(operands.begin(), operands.end(), [](const V& operand) {
-    return operand->kind != Kind::Array || operand->tensor.dim() < 2 || !order_if_fortran(operand->tensor).empty();
+    return operand->kind != Kind::Array || operand->tensor.dim() < 2 ||
+           !order_if_fortran(operand->tensor).empty();
   });
 }
 
@@ -457,7 +463,8 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   }
   if (!out) {
     if (where) graph_break("a ufunc with where= and no out=");
-    return order == "K" ? result : laid_out(result, order == "F" ? fortran_order(result->tensor.dim()) : AxisOrder());
+    return order == "K" ? result
+                        : laid_out(result, order == "F" ? fortran_order(result->tensor.dim()) : AxisOrder());
   }
   if (ev.realize(out)->kind != Kind::Array || out->flavor != Flavor::NdArray)
     graph_break("out= that is not an array");
@@ -468,9 +475,10 @@ V ufunc(Evaluator& ev, CallArgs& args) {
     graph_break("out= of another shape");
   if (where) {
     const Tensor mask = as_tensor(ev, where);
-    if (mask.dtype() != DType::Bool || mask.dim() > out->tensor.dim()) graph_break("a ufunc with this where=");
-    result = array_value(
-        ops::call1("where", {mask, cast_to(result->tensor, out->tensor.dtype()), out->tensor}));
+    if (mask.dtype() != DType::Bool || mask.dim() > out->tensor.dim())
+      graph_break("a ufunc with this where=");
+    result =
+        array_value(ops::call1("where", {mask, cast_to(result->tensor, out->tensor.dtype()), out->tensor}));
     if (str(ops::sym_shape(result->tensor)) != str(ops::sym_shape(out->tensor)))
       graph_break("a ufunc with a larger where=");
   }

@@ -108,7 +108,8 @@ Tensor initial_value(Evaluator& ev, const Reduction& r, DType dtype) {
 // The new array, laid out as NumPy's reduction.
 V laid_out_reduced(const V& result, const Reduction& r) {
   const int64_t ndim = r.tensor.dim();
-  return laid_out(result, without_axes(iteration_order(std::vector<Tensor>{r.tensor}, ndim), r.axes, ndim, r.keepdims));
+  return laid_out(
+      result, without_axes(iteration_order(std::vector<Tensor>{r.tensor}, ndim), r.axes, ndim, r.keepdims));
 }
 
 // The reduction's value, or out= after the assignment.
@@ -192,8 +193,11 @@ V mean(Evaluator& ev, CallArgs& args) {
                                                 : DType::F64;
   // NumPy adds up half precision in single.
   const DType compute = result == DType::F16 && !r.dtype ? DType::F32 : result;
-  if (r.tensor.dim() == 0 && is_complex(result)) graph_break("the mean of one complex number");  // divided by one
-  if (r.tensor.dim() == 0) return finished(ev, r, cast_to(ops::call1("add", {cast_to(r.tensor, result), number(0, result)}), result));
+  if (r.tensor.dim() == 0 && is_complex(result))
+    graph_break("the mean of one complex number");  // divided by one
+  if (r.tensor.dim() == 0)
+    return finished(ev, r,
+                    cast_to(ops::call1("add", {cast_to(r.tensor, result), number(0, result)}), result));
   return finished(ev, r, cast_to(mean_of(ev, r, compute), result));
 }
 
@@ -276,7 +280,8 @@ V norm(Evaluator& ev, CallArgs& args) {
   const auto reduced = [&](const char* op, const Tensor& tensor) {
     return laid_out_reduced(array_or_scalar(reduce(r, op, tensor)), r);
   };
-  if (order == 2) return numpy_pointwise(ev, "sqrt", {reduced("sum", numpy_pointwise(ev, "mul", {value, value})->tensor)});
+  if (order == 2)
+    return numpy_pointwise(ev, "sqrt", {reduced("sum", numpy_pointwise(ev, "mul", {value, value})->tensor)});
   const V magnitude = numpy_pointwise(ev, "abs", {value});
   if (order == 1) return reduced("sum", magnitude->tensor);
   if (std::isinf(order)) return reduced(order > 0 ? "amax" : "amin", magnitude->tensor);

@@ -33,8 +33,10 @@ bool fits(const Scalar& number, DType into) {
 bool symbol_fits(Sym number, DType into) {
   return visit_dtype(into, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      const bool is_below = sizeof(T) == 8 || sym_le(number, Sym(static_cast<int64_t>(std::numeric_limits<T>::max())));
-      return is_below && (std::is_same_v<T, int64_t> || sym_ge(number, Sym(static_cast<int64_t>(std::numeric_limits<T>::min()))));
+      const bool is_below =
+          sizeof(T) == 8 || sym_le(number, Sym(static_cast<int64_t>(std::numeric_limits<T>::max())));
+      return is_below && (std::is_same_v<T, int64_t> ||
+                          sym_ge(number, Sym(static_cast<int64_t>(std::numeric_limits<T>::min()))));
     } else {
       return true;
     }
@@ -47,19 +49,22 @@ Tensor within_range(Evaluator& ev, const V& number, DType into) {
   Tensor tensor = ev.to_tensor(number);
   if (!is_integral(into) || into == DType::I64 || tensor.dtype() != DType::I64) return tensor;
   if (number->kind == Kind::SymInt) {
-    if (!symbol_fits(number->sym, into)) graph_break(fmt::format("a number that an array of {} cannot hold", info(into).name));
+    if (!symbol_fits(number->sym, into))
+      graph_break(fmt::format("a number that an array of {} cannot hold", info(into).name));
     return tensor;
   }
   // Beyond the type's numbers a cast changes it.
-  const Tensor fits = into == DType::U64 ? ops::call1("ge", {tensor, Tensor::scalar(Scalar(int64_t{0}), DType::I64)})
-                                         : ops::call1("eq", {cast_to(cast_to(tensor, into), DType::I64), tensor});
+  const Tensor fits = into == DType::U64
+                          ? ops::call1("ge", {tensor, Tensor::scalar(Scalar(int64_t{0}), DType::I64)})
+                          : ops::call1("eq", {cast_to(cast_to(tensor, into), DType::I64), tensor});
   return ops::call1("require", {tensor, fits});
 }
 
 void check_storable(Evaluator& ev, const V& value, DType into) {
   if (is_floating(into) || is_complex(into) || into == DType::Bool) return;
   ev.realize(value);
-  const bool is_sequence = value->is_const() && (PyTuple_Check(value->object.get()) || PyList_CheckExact(value->object.get()));
+  const bool is_sequence =
+      value->is_const() && (PyTuple_Check(value->object.get()) || PyList_CheckExact(value->object.get()));
   if (value->kind == Kind::List || value->kind == Kind::Tuple || is_sequence) {
     for (const V& item : ev.elements(value)) check_storable(ev, item, into);
     return;
@@ -84,10 +89,12 @@ V without_negative_exponents(Evaluator& ev, const V& base, const V& exponent) {
     const DType dtype = as_tensor(ev, value).dtype();
     return is_integral(dtype) || dtype == DType::Bool;
   };
-  if (!is_integer(base) || !is_integer(exponent) || !is_signed(as_tensor(ev, exponent).dtype())) return exponent;
+  if (!is_integer(base) || !is_integer(exponent) || !is_signed(as_tensor(ev, exponent).dtype()))
+    return exponent;
   if (exponent->is_const()) {
     const auto number = scalar_of(exponent->object.get());
-    if (number && !number->is_bool() && number->to_int() < 0) graph_break("an integer to a negative power, which NumPy refuses");
+    if (number && !number->is_bool() && number->to_int() < 0)
+      graph_break("an integer to a negative power, which NumPy refuses");
     return exponent;
   }
   if (exponent->kind == Kind::SymInt && sym_specialize(exponent->sym) < 0)

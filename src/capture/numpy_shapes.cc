@@ -126,8 +126,8 @@ bool has_dimensions_of(const Tensor& view, const Tensor& other) {
   return true;
 }
 
-// Whether NumPy's reshape is a view depends on the strides. Of an argument that is neither in C nor in Fortran order,
-// guards say how those of its dimensions are related to each other, and nothing about slices.
+// Whether NumPy's reshape is a view depends on the strides. Of an argument that is neither in C nor in
+// Fortran order, guards say how those of its dimensions are related to each other, and nothing about slices.
 void require_known_strides(const V& array, const SymShape& shape) {
   const V* root = &array;
   while ((*root)->view_of) root = &(*root)->view_of;
@@ -257,7 +257,8 @@ V concatenate(Evaluator& ev, CallArgs& args) {
   for (size_t i = 1; i < parts.size(); ++i) {
     if (parts[i].dim() == parts[0].dim()) continue;
     const std::string message = fmt::format(
-        "all the input arrays must have same number of dimensions, but the array at index 0 has {} dimension(s) and the array at "
+        "all the input arrays must have same number of dimensions, but the array at index 0 has {} "
+        "dimension(s) and the array at "
         "index {} has {} dimension(s)",
         parts[0].dim(), i, parts[i].dim());
     ev.raise(PyExc_ValueError, {str_value(message)}, message);
@@ -313,7 +314,8 @@ V fill(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, value");
   const V& array = array_argument(ev, bound[0]);
   if (array->flavor == Flavor::NumpyScalar) return none_value();  // NumPy fills a copy
-  if (!args.keywords.empty() || !bound[1] || as_tensor(ev, bound[1]).dim() > 0 || ev.realize(bound[1])->kind == Kind::List)
+  if (!args.keywords.empty() || !bound[1] || as_tensor(ev, bound[1]).dim() > 0 ||
+      ev.realize(bound[1])->kind == Kind::List)
     graph_break("fill() with what is no number");
   assign(ev, array, array->tensor, bound[1]);
   return none_value();
@@ -373,24 +375,18 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name) {
 }
 
 void register_numpy_shapes() {
-  const std::pair<const char*, Lowering> functions[] = {{"transpose", transpose},
-                                                        {"swapaxes", swapaxes},
-                                                        {"reshape", reshape},
-                                                        {"ravel", ravel<false>},
-                                                        {"expand_dims", expand_dims},
-                                                        {"squeeze", squeeze},
-                                                        {"where", where},
-                                                        {"clip", clip},
-                                                        {"concatenate", concatenate},
-                                                        {"matmul", matmul},
-                                                        {"dot", dot},
-                                                        {"shape", shape_function},
-                                                        {"ndim", ndim_function}};
+  const std::pair<const char*, Lowering> functions[] = {
+      {"transpose", transpose},     {"swapaxes", swapaxes}, {"reshape", reshape}, {"ravel", ravel<false>},
+      {"expand_dims", expand_dims}, {"squeeze", squeeze},   {"where", where},     {"clip", clip},
+      {"concatenate", concatenate}, {"matmul", matmul},     {"dot", dot},         {"shape", shape_function},
+      {"ndim", ndim_function}};
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("numpy.") + name).c_str(), lowering);
-  const std::pair<const char*, Lowering> methods[] = {
-      {"transpose", transpose}, {"swapaxes", swapaxes_method}, {"reshape", reshape}, {"ravel", ravel<false>},
-      {"flatten", ravel<true>}, {"squeeze", squeeze},   {"clip", clip},           {"dot", dot},           {"item", item},       {"fill", fill}};
+  const std::pair<const char*, Lowering> methods[] = {{"transpose", transpose}, {"swapaxes", swapaxes_method},
+                                                      {"reshape", reshape},     {"ravel", ravel<false>},
+                                                      {"flatten", ravel<true>}, {"squeeze", squeeze},
+                                                      {"clip", clip},           {"dot", dot},
+                                                      {"item", item},           {"fill", fill}};
   for (const auto& [name, lowering] : methods) register_array_method(name, lowering);
 }
 

@@ -105,7 +105,8 @@ V flip(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "m, axis");
   const V& array = ev.realize(bound[0]);
   if (array->kind != Kind::Array) graph_break("flip() of something that is not an array");
-  if (array->tensor.dim() == 0 && bound[1] && !ev.is_none(bound[1])) graph_break("flip() of a number along an axis");
+  if (array->tensor.dim() == 0 && bound[1] && !ev.is_none(bound[1]))
+    graph_break("flip() of a number along an axis");
   const std::vector<int64_t> axes = to_axes(ev, bound[1], array->tensor.dim(), "flip");
   if (array->tensor.dim() == 0) return array_or_scalar(copied(array->tensor));  // the element
   V value = array_value(ops::call1("flip", {array->tensor}, {{"dims", SymShape(axes.begin(), axes.end())}}));
@@ -171,7 +172,8 @@ template <bool kReadOnly>
 V broadcast_to(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "array, shape, subok");
   const V array = ev.realize(bound[0])->kind == Kind::Array ? bound[0] : array_value(as_tensor(ev, bound[0]));
-  V value = array_value(ops::call1("expand", {array->tensor}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
+  V value =
+      array_value(ops::call1("expand", {array->tensor}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
   if (array->flavor == Flavor::NdArray) value->view_of = array;
   value->read_only = kReadOnly;
   return value;
@@ -188,7 +190,8 @@ V moveaxis(Evaluator& ev, CallArgs& args) {
   };
   const std::vector<int64_t> from = axes(bound[1]), to = axes(bound[2]);
   if (from.size() != to.size()) graph_break("moveaxis() with as many sources as destinations");
-  if (std::set(from.begin(), from.end()).size() < from.size() || std::set(to.begin(), to.end()).size() < to.size())
+  if (std::set(from.begin(), from.end()).size() < from.size() ||
+      std::set(to.begin(), to.end()).size() < to.size())
     graph_break("moveaxis() with a repeated axis");
   std::vector<int64_t> order(static_cast<size_t>(ndim), -1);
   for (size_t i = 0; i < from.size(); ++i) order[static_cast<size_t>(to[i])] = from[i];
@@ -224,13 +227,17 @@ V diagonal(Evaluator& ev, CallArgs& args) {
 V sliding_windows(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "x, window_shape, axis, subok, writeable");
   for (size_t i = 3; i < 5; ++i)
-    if (bound[i] && ev.truth(bound[i])) graph_break("sliding_window_view() of a subclass or to be written through");
+    if (bound[i] && ev.truth(bound[i]))
+      graph_break("sliding_window_view() of a subclass or to be written through");
   const V& array = ev.realize(bound[0]);
   if (array->kind != Kind::Array) graph_break("sliding_window_view() of something that is not an array");
-  const auto listed = [&](const V& v) { return ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v)); };
+  const auto listed = [&](const V& v) {
+    return ev.is_int(v) ? tuple_value({v}) : tuple_value(ev.elements(v));
+  };
   const V sizes = listed(bound[1]);
   const std::vector<int64_t> axes =
-      to_axes(ev, bound[2] && !ev.is_none(bound[2]) ? listed(bound[2]) : none_value(), array->tensor.dim(), "sliding_window_view");
+      to_axes(ev, bound[2] && !ev.is_none(bound[2]) ? listed(bound[2]) : none_value(), array->tensor.dim(),
+              "sliding_window_view");
   if (axes.size() != sizes->items.size()) graph_break("sliding_window_view() with as many windows as axes");
   Tensor windows = array->tensor;
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -92,8 +92,8 @@ V round(Evaluator& ev, CallArgs& args) {
   for (int64_t i = 0; i < std::abs(decimals); ++i) power *= 10;
   const V scale = const_value(checked(PyFloat_FromDouble(power)));
   const char *there = decimals > 0 ? "mul" : "true_divide", *back = decimals > 0 ? "true_divide" : "mul";
-  const V rounded = numpy_pointwise(ev, back,
-                                    {numpy_pointwise(ev, "rint", {numpy_pointwise(ev, there, {x, scale})}), scale});
+  const V rounded = numpy_pointwise(
+      ev, back, {numpy_pointwise(ev, "rint", {numpy_pointwise(ev, there, {x, scale})}), scale});
   return laid_out(rounded, order_if_fortran(x->tensor));
 }
 

@@ -31,20 +31,22 @@ PyObject* perform(PyObject* capsule, PyObject*) {
 Ref make_function(const Frame& frame, int line) {
   static PyObject* const code = [] {
     const Ref globals = checked(PyDict_New());
-    const Ref function = checked(PyRun_String("lambda action: action()", Py_eval_input, globals.get(), globals.get()));
+    const Ref function =
+        checked(PyRun_String("lambda action: action()", Py_eval_input, globals.get(), globals.get()));
     return Py_NewRef(PyFunction_GetCode(function.get()));
   }();
   const Ref replace = checked(PyObject_GetAttrString(code, "replace")), none = checked(PyTuple_New(0));
   const PyCodeObject* own = frame.code->code();
-  const Ref changes =
-      checked(Py_BuildValue("{s:O,s:O,s:i}", "co_filename", own->co_filename, "co_name", own->co_name, "co_firstlineno", line));
+  const Ref changes = checked(Py_BuildValue("{s:O,s:O,s:i}", "co_filename", own->co_filename, "co_name",
+                                            own->co_name, "co_firstlineno", line));
   const Ref changed = checked(PyObject_Call(replace.get(), none.get(), changes.get()));
   return checked(PyFunction_New(changed.get(), frame.globals.get()));
 }
 
 // The same one for all instructions of a line.
 Ref function_of(const Frame& frame, int instruction) {
-  static auto& functions = *new std::map<std::pair<const Code*, int>, Ref>;  // as long as the process, as Code is
+  static auto& functions =
+      *new std::map<std::pair<const Code*, int>, Ref>;  // as long as the process, as Code is
   Ref& function = functions[{frame.code, std::max(1, frame.code->line(instruction))}];
   if (!function || PyFunction_GetGlobals(function.get()) != frame.globals.get())
     function = make_function(frame, std::max(1, frame.code->line(instruction)));
@@ -57,7 +59,8 @@ void forget_frame() {
   const Ref exception = Ref::steal(PyErr_GetRaisedException());
   const Ref traceback = Ref::steal(PyException_GetTraceback(exception.get()));
   if (traceback) {
-    PyObject* next = reinterpret_cast<PyObject*>(reinterpret_cast<PyTracebackObject*>(traceback.get())->tb_next);
+    PyObject* next =
+        reinterpret_cast<PyObject*>(reinterpret_cast<PyTracebackObject*>(traceback.get())->tb_next);
     PyException_SetTraceback(exception.get(), next ? next : Py_None);
   }
   PyErr_SetRaisedException(exception.new_reference());
@@ -88,7 +91,8 @@ void in_program_frame(const State& state, int at, void (*act)(void*), void* cont
   const int instruction = &frame == &state.frames.back() ? at : frame.ip - 1;
   Action action{.perform = act, .context = context, .error = {}};
   const Ref capsule = checked(PyCapsule_New(&action, nullptr, nullptr)),
-            callable = checked(PyCFunction_New(&method, capsule.get())), function = function_of(frame, instruction);
+            callable = checked(PyCFunction_New(&method, capsule.get())),
+            function = function_of(frame, instruction);
   const Ref done = Ref::steal(PyObject_CallOneArg(function.get(), callable.get()));
   if (done) return;
   if (action.error) {

@@ -61,8 +61,8 @@ inline std::string utf8(PyObject* text) {
 
 // The exception that is set, which is set no longer.
 Ref take_exception();
-// Forgets the error that is set. What is no error is kept: KeyboardInterrupt, which a signal raises wherever Python code
-// runs, also in a call of capture's own.
+// Forgets the error that is set. What is no error is kept: KeyboardInterrupt, which a signal raises wherever
+// Python code runs, also in a call of capture's own.
 void clear_error();
 // Sets the exception that this thread's clear_error kept; false if there is none.
 bool raise_kept_interrupt();

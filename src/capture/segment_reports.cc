@@ -24,17 +24,18 @@ std::string source_line(const std::string& file, int line) {
 void name_unrolled(const UnrolledLoop& loop) {
   static auto& named = *new std::set<std::pair<const Code*, int>>;
   if (!named.insert({loop.code, loop.head}).second) return;
-  log::warning(fmt::format("weft.compile: the loop at {}:{} is not native code: {} rounds of it were unrolled into one graph: {}",
-                           loop.code->file(), loop.code->line(loop.head), loop.rounds, loop.why));
+  log::warning(fmt::format(
+      "weft.compile: the loop at {}:{} is not native code: {} rounds of it were unrolled into one graph: {}",
+      loop.code->file(), loop.code->line(loop.head), loop.rounds, loop.why));
 }
 
 void CompiledFunction::fall_back(Fallback fallback) {
-  const bool is_known = std::any_of(captures_.fallbacks.begin(), captures_.fallbacks.end(), [&](const Fallback& one) {
-    return one.file == fallback.file && one.line == fallback.line;
-  });
+  const bool is_known = std::any_of(
+      captures_.fallbacks.begin(), captures_.fallbacks.end(),
+      [&](const Fallback& one) { return one.file == fallback.file && one.line == fallback.line; });
   if (is_known) return;
-  log::warning(fmt::format("weft.compile: {} runs as it is, from {}:{} on: {}", callable_name(function_.get()), fallback.file,
-                           fallback.line, fallback.reason));
+  log::warning(fmt::format("weft.compile: {} runs as it is, from {}:{} on: {}",
+                           callable_name(function_.get()), fallback.file, fallback.line, fallback.reason));
   captures_.fallbacks.push_back(std::move(fallback));
 }
 
@@ -108,7 +109,8 @@ Ref CompiledFunction::report() const {
 
 Ref CompiledFunction::fallbacks() const {
   Ref list = checked(PyList_New(0));
-  for (const Fallback& one : captures_.fallbacks) PyList_Append(list.get(), place(one.file, one.line, one.reason).get());
+  for (const Fallback& one : captures_.fallbacks)
+    PyList_Append(list.get(), place(one.file, one.line, one.reason).get());
   return list;
 }
 

@@ -84,8 +84,8 @@ void expect_sizes(History& history, const State& state) {
   for (int item = 0; item < 4; ++item) history.changing.insert(fmt::format("{}[{}].shape[0]", source, item));
 }
 
-// In a loop over a range, its counter is another one in the next round, as are those of the loops around: symbolic from
-// the first capture on.
+// In a loop over a range, its counter is another one in the next round, as are those of the loops around:
+// symbolic from the first capture on.
 void expect_counters(History& history, const State& state) {
   const Frame& frame = state.frames.back();
   if (std::none_of(frame.stack.begin(), frame.stack.end(), is_range_iterator)) return;
@@ -96,20 +96,23 @@ void expect_counters(History& history, const State& state) {
     if (head + 1 == frame.ip)
       history.changing.insert(fmt::format("stack[{}][{}]", depth, frame.stack.size() - 1));
     else if (next.op == Op::StoreFast)
-      history.changing.insert(fmt::format("local[{}].{}", depth, utf8(frame.code->local_names[static_cast<size_t>(next.arg)].get())));
+      history.changing.insert(fmt::format(
+          "local[{}].{}", depth, utf8(frame.code->local_names[static_cast<size_t>(next.arg)].get())));
   }
 }
 
 // What Python would have to perform: on 'meta' there are no elements.
 [[noreturn]] void refuse_on_meta(const Variant& variant) {
   throw_error(ErrorKind::NotImplemented,
-              fmt::format("weft.compile on device 'meta', where nothing has elements: {}\n  at {}:{}\n    {}", variant.break_reason,
-                          variant.break_file, variant.break_line, source_line(variant.break_file, variant.break_line)));
+              fmt::format("weft.compile on device 'meta', where nothing has elements: {}\n  at {}:{}\n    {}",
+                          variant.break_reason, variant.break_file, variant.break_line,
+                          source_line(variant.break_file, variant.break_line)));
 }
 [[noreturn]] void refuse_on_meta(const State& state, std::string_view why) {
   const Frame& frame = state.frames.back();
-  throw_error(ErrorKind::NotImplemented, fmt::format("weft.compile on device 'meta', where nothing has elements: {}: {}\n  at {}:{}",
-                                                     frame.code->name(), why, frame.code->file(), frame.code->line(frame.ip)));
+  throw_error(ErrorKind::NotImplemented,
+              fmt::format("weft.compile on device 'meta', where nothing has elements: {}: {}\n  at {}:{}",
+                          frame.code->name(), why, frame.code->file(), frame.code->line(frame.ip)));
 }
 
 }  // namespace
@@ -120,7 +123,8 @@ Counters& counters() {
 }
 
 void reset_all() {
-  // All is taken before anything of it ends: an object that a guard holds may run Python code then, in any thread.
+  // All is taken before anything of it ends: an object that a guard holds may run Python code then, in any
+  // thread.
   std::vector<Captures> taken;
   for (CompiledFunction* function : std::exchange(all_functions(), {})) taken.push_back(function->take());
   counters() = Counters{};
@@ -142,7 +146,8 @@ std::shared_ptr<Segment> CompiledFunction::segment(const State& state, const Cho
   return entry;
 }
 
-std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State& state, const Choices& chosen) {
+std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State& state,
+                                                   const Choices& chosen) {
   if (segment.variants.empty()) {
     expect_counters(segment.history, state);
   } else {
@@ -196,13 +201,15 @@ Ref CompiledFunction::run(State state) {
     Ref returned;
     const std::shared_ptr<Loops> loops = captures_.loops;
     const Choices chosen = choices();
-    const LoopOutcome outcome = chosen.are_usual() ? loops->run(state, returned, report_loop) : LoopOutcome::NotEntered;
+    const LoopOutcome outcome =
+        chosen.are_usual() ? loops->run(state, returned, report_loop) : LoopOutcome::NotEntered;
     if (outcome == LoopOutcome::Returned) return returned;
     if (outcome == LoopOutcome::Advanced) continue;
     // Held: guards and graphs may run Python code that resets or captures again.
     const std::shared_ptr<Segment> held =
-        state.frames.size() == 1 && state.frames[0].ip == 0 && captures_.root && chosen.are_usual() ? captures_.root
-                                                                                                    : segment(state, chosen);
+        state.frames.size() == 1 && state.frames[0].ip == 0 && captures_.root && chosen.are_usual()
+            ? captures_.root
+            : segment(state, chosen);
     Segment& here = *held;
     if (here.given_up) {
       if (chosen.on_meta()) refuse_on_meta(state, "it cannot be captured");
@@ -219,9 +226,10 @@ Ref CompiledFunction::run(State state) {
       if (here.variants.size() >= kMaxVariants) {
         here.given_up = true;
         captures_.calls->suspect();
-        fall_back(state.frames.back(), fmt::format("it was compiled {} times there and still meets other arguments "
-                                                   "(WEFT_LOGS=recompiles says why)",
-                                                   kMaxVariants));
+        fall_back(state.frames.back(),
+                  fmt::format("it was compiled {} times there and still meets other arguments "
+                              "(WEFT_LOGS=recompiles says why)",
+                              kMaxVariants));
         continue;
       }
       try {
@@ -245,7 +253,8 @@ Ref CompiledFunction::run(State state) {
         // The state does not satisfy guards made from it (an object that compares unequal to itself).
         std::erase(here.variants, variant);
         if (chosen.on_meta()) refuse_on_meta(state, "it cannot be captured");
-        fall_back(state.frames.back(), "what it is guarded by does not hold for itself (an object that is not equal to itself)");
+        fall_back(state.frames.back(),
+                  "what it is guarded by does not hold for itself (an object that is not equal to itself)");
         return run_concretely(state);
       }
     }
@@ -382,8 +391,8 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
 }
 
 // The pace is held: what is called may reset the function.
-Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObject* const* args, size_t num_args,
-                                   PyObject* kwnames) {
+Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObject* const* args,
+                                   size_t num_args, PyObject* kwnames) {
   const std::shared_ptr<CallPace> pace = held;
   const bool is_plain = pace->times(args, num_args).plain_is_next();
   const int64_t captures = counters().captures;
@@ -401,8 +410,8 @@ Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObje
   CallPace::Times& times = pace->times(args, num_args);
   if (times.add(is_plain, milliseconds_since(start) * 1e3))
     fall_back({root_code_->file(), root_code_->code()->co_firstlineno,
-               fmt::format("much of it runs step by step, and a call takes Python {:.1f} us, not {:.1f}", times.plain_us,
-                           times.compiled_us)});
+               fmt::format("much of it runs step by step, and a call takes Python {:.1f} us, not {:.1f}",
+                           times.plain_us, times.compiled_us)});
   return result;
 }
 

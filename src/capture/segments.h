@@ -66,7 +66,8 @@ class CompiledFunction {
  private:
   Ref run(State state);
   // Compiled, or by Python where that has been faster.
-  Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args, PyObject* kwnames);
+  Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args,
+                   PyObject* kwnames);
   std::shared_ptr<Segment> segment(const State& state, const Choices& chosen);
   std::shared_ptr<Variant> capture(Segment& segment, const State& state, const Choices& chosen);
 

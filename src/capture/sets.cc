@@ -26,12 +26,17 @@ Ref operand(Evaluator& ev, const V& value) {
   return list;
 }
 
-bool is_set(const V& value) { return value->kind == Kind::Set || (value->is_const() && PyFrozenSet_CheckExact(value->object.get())); }
+bool is_set(const V& value) {
+  return value->kind == Kind::Set || (value->is_const() && PyFrozenSet_CheckExact(value->object.get()));
+}
 
-V from_object(Ref object) { return PySet_CheckExact(object.get()) ? set_value(std::move(object)) : const_value(std::move(object)); }
+V from_object(Ref object) {
+  return PySet_CheckExact(object.get()) ? set_value(std::move(object)) : const_value(std::move(object));
+}
 
 bool changes_the_set(const std::string& name) {
-  for (const char* method : {"add", "discard", "remove", "update", "clear", "pop", "difference_update", "intersection_update", "symmetric_difference_update"})
+  for (const char* method : {"add", "discard", "remove", "update", "clear", "pop", "difference_update",
+                             "intersection_update", "symmetric_difference_update"})
     if (name == method) return true;
   return false;
 }

@@ -1,5 +1,5 @@
-// Sets made inside a segment: a real set of the elements, which are known, kept beside the value, so that their order is
-// CPython's own.
+// Sets made inside a segment: a real set of the elements, which are known, kept beside the value, so that
+// their order is CPython's own.
 #pragma once
 
 #include "capture/evaluator.h"
@@ -9,8 +9,8 @@ namespace weft::capture {
 V set_value(Ref set);
 // set(elements) for what is known completely; breaks otherwise.
 V make_set(Evaluator& ev, const std::vector<V>& elements);
-// What a set is made of, as an object of the kind it is in Python: a set's order depends on whether its elements come from
-// a set, from a dict or one by one. Breaks where they are not known.
+// What a set is made of, as an object of the kind it is in Python: a set's order depends on whether its
+// elements come from a set, from a dict or one by one. Breaks where they are not known.
 Ref set_elements(Evaluator& ev, const V& from);
 // A set or a list, a new set of which has the order of this one. Breaks where there is none.
 Ref ordered_as(const Ref& set);

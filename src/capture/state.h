@@ -43,8 +43,8 @@ enum class StepResult { Next, Returned };
 StepResult step(State& state, Ref& result);
 // step until the outermost frame returns.
 Ref run_concretely(State& state);
-// Between instructions: handlers of signals run, and every few milliseconds Python's other threads. False where an exception
-// is set.
+// Between instructions: handlers of signals run, and every few milliseconds Python's other threads. False
+// where an exception is set.
 bool serve_interpreter();
 // Goes on as if the current instruction had raised the exception that is set.
 void unwind(State& state);

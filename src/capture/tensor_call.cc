@@ -43,7 +43,8 @@ class NoGil {
 };
 
 bool is_number_or_text(PyObject* object) {
-  return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) || PyUnicode_CheckExact(object);
+  return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
+         PyUnicode_CheckExact(object);
 }
 
 bool holds_tensor(PyObject* object, int depth = 0) {
@@ -53,7 +54,8 @@ bool holds_tensor(PyObject* object, int depth = 0) {
   if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
     // A long list of numbers is one: no call looks at all of it.
     constexpr Py_ssize_t kLong = 16;
-    if (PySequence_Fast_GET_SIZE(object) > kLong && is_number_or_text(PySequence_Fast_GET_ITEM(object, 0))) return false;
+    if (PySequence_Fast_GET_SIZE(object) > kLong && is_number_or_text(PySequence_Fast_GET_ITEM(object, 0)))
+      return false;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
       if (holds_tensor(PySequence_Fast_GET_ITEM(object, i), depth + 1)) return true;
   } else if (PyDict_CheckExact(object)) {
@@ -64,23 +66,32 @@ bool holds_tensor(PyObject* object, int depth = 0) {
   return false;
 }
 
-bool is_module(PyObject* object) { return PyObject_HasAttrString(object, "_parameters") && PyObject_HasAttrString(object, "forward"); }
+bool is_module(PyObject* object) {
+  return PyObject_HasAttrString(object, "_parameters") && PyObject_HasAttrString(object, "forward");
+}
 
 // Values that stay what they are, and modules, which tell when they change.
 bool is_constant(PyObject* object) {
-  if (object == Py_None || object == Py_Ellipsis || is_number_or_text(object) || PyComplex_CheckExact(object) || PyBytes_CheckExact(object)) return true;
+  if (object == Py_None || object == Py_Ellipsis || is_number_or_text(object) ||
+      PyComplex_CheckExact(object) || PyBytes_CheckExact(object))
+    return true;
   if (PyType_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object)) return true;
-  static const Ref weft = Ref::steal(PyImport_ImportModule("weft._C")), enumeration = Ref::steal(PyImport_ImportModule("enum"));
-  for (const auto& [module, name] : {std::pair{&weft, "dtype"}, std::pair{&weft, "device"}, std::pair{&enumeration, "Enum"}}) {
+  static const Ref weft = Ref::steal(PyImport_ImportModule("weft._C")),
+                   enumeration = Ref::steal(PyImport_ImportModule("enum"));
+  for (const auto& [module, name] :
+       {std::pair{&weft, "dtype"}, std::pair{&weft, "device"}, std::pair{&enumeration, "Enum"}}) {
     const Ref type = Ref::steal(PyObject_GetAttrString(module->get(), name));
-    if (!type) PyErr_Clear();
-    else if (PyObject_IsInstance(object, type.get()) == 1) return true;
+    if (!type)
+      PyErr_Clear();
+    else if (PyObject_IsInstance(object, type.get()) == 1)
+      return true;
   }
   return is_module(object);
 }
 
-// A tree of tuples, lists and dicts: its tensors in order, and a structure with None in their places. A structure is
-// hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("n", type, items…) for named tuples,
+// A tree of tuples, lists and dicts: its tensors in order, and a structure with None in their places. A
+// structure is hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("n", type,
+// items…) for named tuples,
 // ("=", type, value, sign) for constants.
 // NotImplementedError for anything else.
 class Flattener {
@@ -96,14 +107,16 @@ class Flattener {
     if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
       const Ref list = checked(PyList_New(0));
       append(list, checked(PyUnicode_FromString(PyTuple_CheckExact(object) ? "(" : "[")));
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) append(list, flatten(PySequence_Fast_GET_ITEM(object, i), depth + 1));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+        append(list, flatten(PySequence_Fast_GET_ITEM(object, i), depth + 1));
       return checked(PyList_AsTuple(list.get()));
     }
     if (PyTuple_Check(object) && PyObject_HasAttrString(object, "_fields")) {
       const Ref list = checked(PyList_New(0));
       append(list, checked(PyUnicode_FromString("n")));
       append(list, Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object))));
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) append(list, flatten(PyTuple_GET_ITEM(object, i), depth + 1));
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+        append(list, flatten(PyTuple_GET_ITEM(object, i), depth + 1));
       return checked(PyList_AsTuple(list.get()));
     }
     if (PyDict_CheckExact(object)) {
@@ -116,10 +129,13 @@ class Flattener {
       }
       return checked(PyList_AsTuple(list.get()));
     }
-    if (!is_constant(object)) throw Error(ErrorKind::NotImplemented, fmt::format("a {} is neither a tensor nor a constant", Py_TYPE(object)->tp_name));
+    if (!is_constant(object))
+      throw Error(ErrorKind::NotImplemented,
+                  fmt::format("a {} is neither a tensor nor a constant", Py_TYPE(object)->tp_name));
     // 0.0 and -0.0 are equal and not the same.
     const int is_negative = PyFloat_CheckExact(object) && std::signbit(PyFloat_AS_DOUBLE(object));
-    return checked(Py_BuildValue("(sOOi)", "=", reinterpret_cast<PyObject*>(Py_TYPE(object)), object, is_negative));
+    return checked(
+        Py_BuildValue("(sOOi)", "=", reinterpret_cast<PyObject*>(Py_TYPE(object)), object, is_negative));
   }
 
  private:
@@ -136,15 +152,19 @@ Ref unflatten(PyObject* structure, const std::vector<Tensor>& tensors, size_t& n
   if (kind == '{') {
     Ref dict = checked(PyDict_New());
     for (Py_ssize_t i = 1; i < size; i += 2)
-      if (PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(structure, i), unflatten(PyTuple_GET_ITEM(structure, i + 1), tensors, next).get()) < 0) throw PythonError{};
+      if (PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(structure, i),
+                         unflatten(PyTuple_GET_ITEM(structure, i + 1), tensors, next).get()) < 0)
+        throw PythonError{};
     return dict;
   }
   const Py_ssize_t first = kind == 'n' ? 2 : 1;
   Ref items = checked(kind == '[' ? PyList_New(size - first) : PyTuple_New(size - first));
   for (Py_ssize_t i = first; i < size; ++i) {
     PyObject* item = unflatten(PyTuple_GET_ITEM(structure, i), tensors, next).release();
-    if (kind == '[') PyList_SET_ITEM(items.get(), i - first, item);
-    else PyTuple_SET_ITEM(items.get(), i - first, item);
+    if (kind == '[')
+      PyList_SET_ITEM(items.get(), i - first, item);
+    else
+      PyTuple_SET_ITEM(items.get(), i - first, item);
   }
   return kind == 'n' ? checked(PyObject_Call(PyTuple_GET_ITEM(structure, 1), items.get(), nullptr)) : items;
 }
@@ -179,7 +199,8 @@ std::string user_line(PyObject* exception) {
     const Ref number = Ref::steal(PyObject_GetAttrString(traceback.get(), "tb_lineno"));
     if (!file || !number) break;
     const std::string path = utf8(file.get());
-    if (package_folder().empty() || !path.starts_with(package_folder())) line = fmt::format("\n  at {}:{}", path, PyLong_AsLong(number.get()));
+    if (package_folder().empty() || !path.starts_with(package_folder()))
+      line = fmt::format("\n  at {}:{}", path, PyLong_AsLong(number.get()));
     traceback = Ref::steal(PyObject_GetAttrString(traceback.get(), "tb_next"));
   }
   PyErr_Clear();
@@ -257,15 +278,17 @@ std::string TensorFunction::explain() const {
 }
 
 std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure) {
-  if (PyObject* found = PyDict_GetItemWithError(entries_.get(), structure.get())) return list_[PyLong_AsSize_t(found)];
+  if (PyObject* found = PyDict_GetItemWithError(entries_.get(), structure.get()))
+    return list_[PyLong_AsSize_t(found)];
   if (PyErr_Occurred()) throw PythonError{};
   if (list_.size() >= kMaxEntries) return nullptr;
   auto entry = std::make_shared<Entry>();
   entry->structure = structure;
   Entry* const raw = entry.get();
   const CompileOptions options{.name = callable_name(function_),
-                               .dynamic = settings_.dynamic == Settings::Dynamic::Auto ? std::nullopt
-                                                                                       : std::optional(settings_.dynamic == Settings::Dynamic::Always),
+                               .dynamic = settings_.dynamic == Settings::Dynamic::Auto
+                                              ? std::nullopt
+                                              : std::optional(settings_.dynamic == Settings::Dynamic::Always),
                                .mode = settings_.mode,
                                .fullgraph = settings_.fullgraph};
   entry->engine = std::make_unique<detail::CompiledFunction>(
@@ -273,7 +296,8 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure
         const Gil gil;
         size_t next = 0;
         const Ref arguments = unflatten(raw->structure.get(), tensors, next);
-        const Ref result = Ref::steal(PyObject_Call(function_, PyTuple_GET_ITEM(arguments.get(), 0), PyTuple_GET_ITEM(arguments.get(), 1)));
+        const Ref result = Ref::steal(PyObject_Call(function_, PyTuple_GET_ITEM(arguments.get(), 0),
+                                                    PyTuple_GET_ITEM(arguments.get(), 1)));
         if (!result) {
           if (ops::current_tracer()) throw_as_error();
           throw PythonError{};
@@ -284,7 +308,8 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure
         }
         Flattener flattener;
         raw->results.push_back(flattener.flatten(result.get()));
-        flattener.tensors.push_back(Tensor::scalar(static_cast<int64_t>(raw->results.size()) - 1, DType::I64));
+        flattener.tensors.push_back(
+            Tensor::scalar(static_cast<int64_t>(raw->results.size()) - 1, DType::I64));
         return std::move(flattener.tensors);
       },
       options);
@@ -296,10 +321,14 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure
 
 Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnames) {
   Flattener flattener;
-  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(num_args))), keywords = checked(PyDict_New());
-  for (size_t i = 0; i < num_args; ++i) PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i]));
+  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(num_args))),
+            keywords = checked(PyDict_New());
+  for (size_t i = 0; i < num_args; ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i]));
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
-    if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[num_args + static_cast<size_t>(i)]) < 0) throw PythonError{};
+    if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i),
+                       args[num_args + static_cast<size_t>(i)]) < 0)
+      throw PythonError{};
   const Ref device = checked(PyUnicode_FromString(choices().str().c_str()));
   const Ref both = checked(PyTuple_Pack(3, positional.get(), keywords.get(), device.get()));
   const auto call_plain = [&](std::string_view why) {
@@ -315,12 +344,16 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
     return call_plain(fmt::format("among its arguments, {}", error.what()));
   }
   if (const int64_t state = module_state.load(); state != state_) {
-    if (!list_.empty()) log::write(log::Channel::Recompiles, fmt::format("{}: a module has changed since", callable_name(function_)));
+    if (!list_.empty())
+      log::write(log::Channel::Recompiles,
+                 fmt::format("{}: a module has changed since", callable_name(function_)));
     reset();
     state_ = state;
   }
   const std::shared_ptr<Entry> entry = find(structure);
-  if (!entry) return call_plain(fmt::format("{} different sets of constants are kept, the most there may be", kMaxEntries));
+  if (!entry)
+    return call_plain(
+        fmt::format("{} different sets of constants are kept, the most there may be", kMaxEntries));
   Ref called;
   std::vector<Tensor> results;
   {

@@ -1,13 +1,14 @@
-// weft.compile of functions over weft tensors, modules among them: the function is called once with tensors that stand
-// for values, as weft::compile of a C++ function does it; NumPy's functions are captured from their bytecode instead.
+// weft.compile of functions over weft tensors, modules among them: the function is called once with tensors
+// that stand for values, as weft::compile of a C++ function does it; NumPy's functions are captured from
+// their bytecode instead.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "capture/py.h"
 #include "capture/evaluator.h"
+#include "capture/py.h"
 #include "weft/compile.h"
 
 namespace weft::capture {
@@ -36,8 +37,8 @@ class TensorFunction {
 
   PyObject* function_;  // borrowed: the callable holds both
   Settings settings_;
-  Ref entries_;  // dict: structure of the arguments to a position in `list_`
-  int64_t state_ = 0;  // of modules, when these were made
+  Ref entries_;              // dict: structure of the arguments to a position in `list_`
+  int64_t state_ = 0;        // of modules, when these were made
   bool has_warned_ = false;  // of a call that Python performed
   std::vector<std::shared_ptr<Entry>> list_;
 };

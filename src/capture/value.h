@@ -69,7 +69,8 @@ enum class Kind : uint8_t {
 };
 
 enum class Flavor : uint8_t { NdArray, NumpyScalar, Tensor };
-// Generator: items: function, arguments…; `suspended` from the first element on, `index` elements given, -1: at its end.
+// Generator: items: function, arguments…; `suspended` from the first element on, `index` elements given, -1:
+// at its end.
 enum class IterKind : uint8_t { Sequence, Range, Rows, Enumerate, Zip, Generator };
 
 struct AbstractFrame;
@@ -85,15 +86,16 @@ struct Value {
   Tensor tensor;
   Flavor flavor = Flavor::NdArray;
   WeakKind weak = WeakKind::Float;
-  int input = -1;        // graph input this array is
-  V view_of;             // the array whose memory this one is a view of
-  V context;             // Exception: what was being handled when it was raised
-  V cause;               // Exception: what it was raised from
+  int input = -1;             // graph input this array is
+  V view_of;                  // the array whose memory this one is a view of
+  V context;                  // Exception: what was being handled when it was raised
+  V cause;                    // Exception: what it was raised from
   std::vector<V> attributes;  // Exception: values of `keys`, assigned by the program
-  V returned;            // Iter of a generator that has ended: its value
-  bool strided = false;  // an argument that is neither in C nor in Fortran order
-  bool read_only = false;      // a view that NumPy lets nobody write through
-  std::vector<int64_t> order;  // of an array's own memory: axes from the outermost to the innermost; empty: C order
+  V returned;                 // Iter of a generator that has ended: its value
+  bool strided = false;       // an argument that is neither in C nor in Fortran order
+  bool read_only = false;     // a view that NumPy lets nobody write through
+  std::vector<int64_t>
+      order;  // of an array's own memory: axes from the outermost to the innermost; empty: C order
   Sym sym;
 
   std::vector<V> items;
@@ -103,7 +105,7 @@ struct Value {
   PyTypeObject* object_type = nullptr;  // Instance
   std::vector<bool> changed;            // Instance: which attributes were assigned
   IterKind iter = IterKind::Sequence;
-  int64_t index = 0;   // Iter: position, or the next count of enumerate
+  int64_t index = 0;    // Iter: position, or the next count of enumerate
   int64_t length = -1;  // Iter over rows; negative: nobody has asked yet
   std::shared_ptr<AbstractFrame> suspended;
 
@@ -127,7 +129,8 @@ V sym_value(Sym sym);
 // which is then performed for real.
 struct GraphBreak {
   std::string reason;
-  bool is_planned = false;  // what follows is no array work of Python's: an operator of weft's, a step of a loop
+  bool is_planned =
+      false;  // what follows is no array work of Python's: an operator of weft's, a step of a loop
 };
 [[noreturn]] void graph_break(std::string reason);
 

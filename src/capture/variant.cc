@@ -87,7 +87,8 @@ class Builder {
       case Op::Instance: {
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
         Ref empty = checked(PyTuple_New(0)),
-            instance = checked((is_namespace_class(type) ? type : &PyBaseObject_Type)->tp_new(type, empty.get(), nullptr));
+            instance = checked(
+                (is_namespace_class(type) ? type : &PyBaseObject_Type)->tp_new(type, empty.get(), nullptr));
         for (size_t i = 0; i < s.args.size(); i += 2)
           if (PyObject_GenericSetAttr(instance.get(), slot(s.args[i]), slot(s.args[i + 1])) < 0)
             throw PythonError{};
@@ -100,7 +101,8 @@ class Builder {
           if (PyObject_GenericSetAttr(exception.get(), slot(at[0]), slot(at[1])) < 0) throw PythonError{};
         if (PyObject* context = slot(s.args[0]); context && context != Py_None)
           PyException_SetContext(exception.get(), Py_NewRef(context));
-        if (PyObject* cause = slot(s.args[1])) PyException_SetCause(exception.get(), cause == Py_None ? nullptr : Py_NewRef(cause));
+        if (PyObject* cause = slot(s.args[1]))
+          PyException_SetCause(exception.get(), cause == Py_None ? nullptr : Py_NewRef(cause));
         return exception;
       }
       case Op::Handled: {
@@ -111,7 +113,8 @@ class Builder {
         std::vector<PyObject*> args;
         for (size_t i = 1; i < s.args.size(); ++i) args.push_back(slot(s.args[i]));
         const size_t named = s.object ? static_cast<size_t>(PyTuple_GET_SIZE(s.object.get())) : 0;
-        return checked(PyObject_Vectorcall(slot(s.args[0]), args.data(), args.size() - named, s.object.get()));
+        return checked(
+            PyObject_Vectorcall(slot(s.args[0]), args.data(), args.size() - named, s.object.get()));
       }
       case Op::Set: return checked(PySet_New(s.object.get()));
       case Op::Tensor: return tensor_of_array(slot(s.args[0]));
@@ -218,14 +221,17 @@ class Builder {
       if (op->kind == ops::OpKind::View)
         tensor = ops::call(*op, {{tensor}, ir::evaluate(attrs, registers_.symbols)}).at(0);
       else
-        tensor = ops::memory_part(op->name, tensor, op->name == "bitcast" ? attrs.get<DType>("dtype") : real_dtype(tensor.dtype()));
+        tensor = ops::memory_part(
+            op->name, tensor, op->name == "bitcast" ? attrs.get<DType>("dtype") : real_dtype(tensor.dtype()));
     }
     return tensor;
   }
 
   Ref output_on_meta(const BuildStep& s) const {
     const Tensor& tensor = outputs_[static_cast<size_t>(s.imm)];
-    if (s.is_scalar) throw_error(ErrorKind::NotImplemented, "a Python number is made of elements, and there are none on 'meta'");
+    if (s.is_scalar)
+      throw_error(ErrorKind::NotImplemented,
+                  "a Python number is made of elements, and there are none on 'meta'");
     if (!s.order.empty()) return meta_tensor(to_order(tensor, inverse(s.order)));
     return meta_tensor(s.is_of_root || s.input >= 0 ? take_views(tensor, s) : tensor);
   }
@@ -249,7 +255,8 @@ class Builder {
     }
     if (s.flavor == Flavor::NumpyScalar) return make_numpy_scalar(tensor);
     if (!s.order.empty()) {
-      const Ref array = make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
+      const Ref array =
+          make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
       AxisOrder axes = inverse(s.order);
       PyArray_Dims dims{axes.data(), static_cast<int>(axes.size())};
       return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(array.get()), &dims));
@@ -261,7 +268,8 @@ class Builder {
     if (s.root < 0) return make_array(tensor, base_of(tensor));
     if (s.is_of_root) return make_array(view_of_root(tensor, s), nullptr, false);
     const bool in_one_piece = !s.is_view && !s.shares_root;
-    if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor)) return make_array(tensor.contiguous(), nullptr);
+    if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor))
+      return make_array(tensor.contiguous(), nullptr);
     return make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor, nullptr, !s.shares_root);
   }
 
@@ -271,7 +279,7 @@ class Builder {
   const std::vector<Tensor>& outputs_;
   size_t num_registers_;
   std::vector<Ref> built_;
-  std::map<int, Tensor> roots_;  // what several results look at
+  std::map<int, Tensor> roots_;                        // what several results look at
   std::vector<std::pair<const Storage*, int>> given_;  // memory of results, and their roots
 };
 
@@ -289,8 +297,7 @@ Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<i
 
 template <class Warn>
 std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Tensor>& inputs,
-                              unsigned watched_flags, std::atomic<int64_t>* passes,
-                              const Warn& warn) {
+                              unsigned watched_flags, std::atomic<int64_t>* passes, const Warn& warn) {
   try {
     LockRelease release(inputs);
     const std::function<void()> on_raised = [&] {

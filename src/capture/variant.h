@@ -55,16 +55,17 @@ struct BuildStep {
   Sym sym;
   Flavor flavor = Flavor::NdArray;
   WeakKind weak = WeakKind::Float;
-  bool is_scalar = false;    // Output: a Python bool, int or float
+  bool is_scalar = false;      // Output: a Python bool, int or float
   std::vector<int64_t> order;  // Output in NumPy's memory order: the axes of the result that its own are
-  int root = -1;             // Output: arrays of one root may share memory, others must not; -1: an input's
-  int input = -1;            // Output: `views` are taken of this graph input when it has been updated
-  bool is_of_root = false;  // the output is what all arrays of this root look at, and `views` what to take of it
+  int root = -1;               // Output: arrays of one root may share memory, others must not; -1: an input's
+  int input = -1;              // Output: `views` are taken of this graph input when it has been updated
+  bool is_of_root =
+      false;  // the output is what all arrays of this root look at, and `views` what to take of it
   std::vector<int64_t> root_order;  // the order of the root's memory; empty: C order
   ir::ViewSteps views;
-  bool is_view = false;      // Output: of another array's memory; others are in one piece
+  bool is_view = false;       // Output: of another array's memory; others are in one piece
   bool is_read_only = false;  // Output: NumPy lets nobody write through it
-  bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied
+  bool shares_root = false;   // Output: another result looks at the same memory, so this one cannot be copied
 };
 
 struct GraphInput {
@@ -102,7 +103,8 @@ struct UnrolledLoop {
   std::string why;  // it is not native
 };
 // Compiles the graph for inputs of these strides; logs and interprets when nothing can compile.
-std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, std::vector<Strides> input_strides,
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
+                                            std::vector<Strides> input_strides,
                                             std::vector<KernelSummary>* kernels);
 
 // Thrown when the graph cannot be computed for the values it met (an index out of range). Graphs change their
@@ -146,8 +148,8 @@ class Variant {
   // What it returns with tensors on 'meta' for arrays: nothing is computed. Throws Error.
   Ref run_on_meta(Registers& registers) const;
 
-  // How often NumPy was asked in vain for warnings, in a row, since their filters last changed (float_warnings.h), and how
-  // many runs that raise flags pass before it is asked again.
+  // How often NumPy was asked in vain for warnings, in a row, since their filters last changed
+  // (float_warnings.h), and how many runs that raise flags pass before it is asked again.
   mutable int vain_questions = 0;
   mutable std::atomic<int64_t> passes{0};
   mutable int64_t asked_under = 0;

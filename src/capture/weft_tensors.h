@@ -1,4 +1,5 @@
-// weft.Tensor objects among the values of a NumPy program. A value of Kind::Tensor holds the array of its memory.
+// weft.Tensor objects among the values of a NumPy program. A value of Kind::Tensor holds the array of its
+// memory.
 #pragma once
 
 #include "capture/evaluator.h"

@@ -21,11 +21,13 @@ namespace {
 
 using namespace models;
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct Row {
   std::string model, weights, test, execution;
-  double gigabytes = 0;  // of weights per token
+  double gigabytes = 0;            // of weights per token
   double mean = 0, deviation = 0;  // tokens per second
   double share = 0;                // decode: of the read ceiling; prefill: GFLOP/s
 };
@@ -36,8 +38,11 @@ class Bench {
     if (arguments.model.threads > 0) set_num_threads(arguments.model.threads);
     WEFT_CHECK(arguments.depth >= 0, fmt::format("--depth must be at least 0, got {}", arguments.depth));
     for (const auto* sizes : {&arguments.prompt_sizes, &arguments.generate_sizes})
-      for (const int64_t size : *sizes) WEFT_CHECK(size >= 0 && size <= (1 << 20), fmt::format("--pp and --tg must be at least 0, got {}", size));
-    WEFT_CHECK(arguments.model.folder.empty() || (arguments.shape.empty() && !arguments.random_weights && arguments.layers == 0),
+      for (const int64_t size : *sizes)
+        WEFT_CHECK(size >= 0 && size <= (1 << 20),
+                   fmt::format("--pp and --tg must be at least 0, got {}", size));
+    WEFT_CHECK(arguments.model.folder.empty() ||
+                   (arguments.shape.empty() && !arguments.random_weights && arguments.layers == 0),
                "bench llm: give --model, or --shape with --random-weights, not both");
     for (const std::string& scheme : arguments.schemes)
       if (!is_dtype(scheme)) QuantizationScheme::parse(scheme);
@@ -58,9 +63,12 @@ class Bench {
   }
 
   void print() const {
-    if (arguments_.format == "json") print_json();
-    else if (arguments_.format == "csv") print_csv();
-    else print_markdown();
+    if (arguments_.format == "json")
+      print_json();
+    else if (arguments_.format == "csv")
+      print_csv();
+    else
+      print_markdown();
   }
 
  private:
@@ -74,8 +82,10 @@ class Bench {
   std::shared_ptr<const Llama> make(const std::string& scheme, Execution execution) {
     LlamaOptions options = arguments_.model.options();
     options.execution = execution;
-    if (is_dtype(scheme)) options.dtype = scheme;
-    else if (!scheme.empty()) options.quantize = scheme;
+    if (is_dtype(scheme))
+      options.dtype = scheme;
+    else if (!scheme.empty())
+      options.quantize = scheme;
     Progress progress("making layer");
     options.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
     if (!arguments_.model.folder.empty()) {
@@ -83,36 +93,45 @@ class Bench {
       return with_room(Llama::from_pretrained(arguments_.model.folder, options));
     }
     WEFT_CHECK(!arguments_.shape.empty(), "bench llm: give --model, or --shape with --random-weights");
-    WEFT_CHECK(arguments_.random_weights, "bench llm: --shape has no weights of its own: add --random-weights");
+    WEFT_CHECK(arguments_.random_weights,
+               "bench llm: --shape has no weights of its own: add --random-weights");
     LlamaConfig config = named_config(arguments_.shape);
     name_ = arguments_.shape;
     if (arguments_.layers > 0 && arguments_.layers < config.num_layers) {
       config.num_layers = arguments_.layers;
       name_ += fmt::format(" ({} layers)", arguments_.layers);
     }
-    options.max_positions = std::min(config.max_position_embeddings, std::max(positions(), arguments_.model.max_positions));
+    options.max_positions =
+        std::min(config.max_position_embeddings, std::max(positions(), arguments_.model.max_positions));
     return with_room(Llama::random(config, options, arguments_.seed));
   }
 
   std::shared_ptr<const Llama> with_room(std::shared_ptr<const Llama> model) const {
-    for (const auto& [option, sizes] : {std::pair{"--pp", &arguments_.prompt_sizes}, std::pair{"--tg", &arguments_.generate_sizes}})
+    for (const auto& [option, sizes] :
+         {std::pair{"--pp", &arguments_.prompt_sizes}, std::pair{"--tg", &arguments_.generate_sizes}})
       for (const int64_t size : *sizes)
         WEFT_CHECK(size <= model->max_positions() - arguments_.depth,
-                   fmt::format("bench llm: {} {} after --depth {} does not fit into the context of {}", option, size, arguments_.depth, model->max_positions()));
+                   fmt::format("bench llm: {} {} after --depth {} does not fit into the context of {}",
+                               option, size, arguments_.depth, model->max_positions()));
     return model;
   }
 
-  static bool is_dtype(const std::string& scheme) { return scheme == "float32" || scheme == "bfloat16" || scheme == "float16"; }
+  static bool is_dtype(const std::string& scheme) {
+    return scheme == "float32" || scheme == "bfloat16" || scheme == "float16";
+  }
   static std::string weights_of(const Llama& model) {
     const LlamaOptions& options = model.options();
     return options.quantize.empty() || options.quantize == "none" ? options.dtype : options.quantize;
   }
   static std::string execution_of(Execution execution) {
-    return execution == Execution::Eager ? "eager" : execution == Execution::Static ? "static cache" : "compiled";
+    return execution == Execution::Eager    ? "eager"
+           : execution == Execution::Static ? "static cache"
+                                            : "compiled";
   }
 
   template <class F>
-  void measure(const Llama& model, const std::string& test, const std::string& execution, int64_t tokens, F&& once) {
+  void measure(const Llama& model, const std::string& test, const std::string& execution, int64_t tokens,
+               F&& once) {
     Progress progress(test);
     once();  // warm: plans, page tables, clocks
     double sum = 0, squares = 0;
@@ -123,7 +142,14 @@ class Bench {
       squares += rate * rate;
     }
     const double n = arguments_.repetitions;
-    Row row{name_, weights_of(model), test, execution, static_cast<double>(model.bytes_per_token()) * 1e-9, sum / n, 0, 0};
+    Row row{name_,
+            weights_of(model),
+            test,
+            execution,
+            static_cast<double>(model.bytes_per_token()) * 1e-9,
+            sum / n,
+            0,
+            0};
     row.deviation = n > 1 ? std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1))) : 0;
     rows_.push_back(row);
   }
@@ -151,7 +177,8 @@ class Bench {
     // Two operations for each weight of a layer and token; the head runs once.
     const LlamaConfig& config = model.config();
     const double head = static_cast<double>(config.vocab_size * config.hidden_size);
-    const double weights = static_cast<double>(config.num_parameters()) - head * (config.tie_word_embeddings ? 1 : 2);
+    const double weights =
+        static_cast<double>(config.num_parameters()) - head * (config.tie_word_embeddings ? 1 : 2);
     rows_.back().share = 2 * (weights + head / static_cast<double>(size)) * rows_.back().mean * 1e-9;
   }
 
@@ -176,7 +203,8 @@ class Bench {
     GenerationOptions options;
     options.max_new_tokens = size;
     options.ignore_eos = true;
-    if (arguments_.draft_shape.empty()) options.prompt_lookup = true;
+    if (arguments_.draft_shape.empty())
+      options.prompt_lookup = true;
     else {
       LlamaConfig config = named_config(arguments_.draft_shape);
       config.vocab_size = model->config().vocab_size;
@@ -190,12 +218,15 @@ class Bench {
       Generation generation(model, some_tokens(*model, 4), options);
       generation.next();
       const auto start = Clock::now();
-      while (generation.next()) {}
+      while (generation.next()) {
+      }
       stats = generation.stats();
-      return seconds_since(start) * static_cast<double>(size) / static_cast<double>(std::max<int64_t>(1, stats.decode_tokens));
+      return seconds_since(start) * static_cast<double>(size) /
+             static_cast<double>(std::max<int64_t>(1, stats.decode_tokens));
     });
     if (stats.proposed > 0)
-      rows_.back().execution += fmt::format(" ({} of {} kept{})", stats.accepted, stats.proposed, stats.speculation_stopped ? ", stopped" : "");
+      rows_.back().execution += fmt::format(" ({} of {} kept{})", stats.accepted, stats.proposed,
+                                            stats.speculation_stopped ? ", stopped" : "");
     if (read_gbs_ > 0) rows_.back().share = rows_.back().gigabytes * rows_.back().mean / read_gbs_;
   }
 
@@ -217,28 +248,40 @@ class Bench {
   }
 
   std::string share_text(const Row& row) const {
-    if (row.test.starts_with("tg")) return read_gbs_ > 0 ? fmt::format("{:.1f}% of read", 100 * row.share) : "";
+    if (row.test.starts_with("tg"))
+      return read_gbs_ > 0 ? fmt::format("{:.1f}% of read", 100 * row.share) : "";
     return fmt::format("{:.0f} GFLOP/s", row.share);
   }
 
   void print_markdown() const {
-    fmt::print("{}, {} threads, reading memory at {:.1f} GB/s\n\n", runtime::host_cpu_brand(), get_num_threads(), read_gbs_);
-    fmt::print("| model | weights | GB/token | execution | test | tokens/s | of the ceiling |\n|---|---|--:|---|---|--:|--:|\n");
+    fmt::print("{}, {} threads, reading memory at {:.1f} GB/s\n\n", runtime::host_cpu_brand(),
+               get_num_threads(), read_gbs_);
+    fmt::print(
+        "| model | weights | GB/token | execution | test | tokens/s | of the ceiling "
+        "|\n|---|---|--:|---|---|--:|--:|\n");
     for (const Row& row : rows_)
-      fmt::print("| {} | {} | {:.3f} | {} | {} | {:.2f} ± {:.2f} | {} |\n", row.model, row.weights, row.gigabytes, row.execution, row.test, row.mean,
-                 row.deviation, share_text(row));
+      fmt::print("| {} | {} | {:.3f} | {} | {} | {:.2f} ± {:.2f} | {} |\n", row.model, row.weights,
+                 row.gigabytes, row.execution, row.test, row.mean, row.deviation, share_text(row));
   }
   void print_csv() const {
     fmt::print("model,weights,gb_per_token,execution,test,tokens_per_second,deviation,share\n");
     for (const Row& row : rows_)
-      fmt::print("\"{}\",{},{:.6f},\"{}\",{},{:.4f},{:.4f},{:.5f}\n", row.model, row.weights, row.gigabytes, row.execution, row.test, row.mean, row.deviation, row.share);
+      fmt::print("\"{}\",{},{:.6f},\"{}\",{},{:.4f},{:.4f},{:.5f}\n", row.model, row.weights, row.gigabytes,
+                 row.execution, row.test, row.mean, row.deviation, row.share);
   }
   void print_json() const {
-    nlohmann::ordered_json result = {{"cpu", runtime::host_cpu_brand()}, {"threads", get_num_threads()}, {"read_gb_per_second", read_gbs_}};
+    nlohmann::ordered_json result = {{"cpu", runtime::host_cpu_brand()},
+                                     {"threads", get_num_threads()},
+                                     {"read_gb_per_second", read_gbs_}};
     result["tests"] = nlohmann::ordered_json::array();
     for (const Row& row : rows_)
-      result["tests"].push_back({{"model", row.model}, {"weights", row.weights}, {"gb_per_token", row.gigabytes}, {"execution", row.execution},
-                                 {"test", row.test}, {"tokens_per_second", row.mean}, {"deviation", row.deviation},
+      result["tests"].push_back({{"model", row.model},
+                                 {"weights", row.weights},
+                                 {"gb_per_token", row.gigabytes},
+                                 {"execution", row.execution},
+                                 {"test", row.test},
+                                 {"tokens_per_second", row.mean},
+                                 {"deviation", row.deviation},
                                  {row.test.starts_with("tg") ? "share_of_read" : "gflops", row.share}});
     std::printf("%s\n", result.dump(2).c_str());
   }

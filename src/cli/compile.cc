@@ -18,7 +18,8 @@ namespace {
 
 // The Python of the environment that the command is called from, or the first in PATH.
 std::string find_python(const std::string& command) {
-  const fs::path called = command.find('/') != std::string::npos ? fs::path(command) : fs::path(runtime::find_program(command));
+  const fs::path called =
+      command.find('/') != std::string::npos ? fs::path(command) : fs::path(runtime::find_program(command));
   const fs::path beside = called.parent_path() / "python";
   if (!called.empty() && fs::exists(beside)) return beside.string();
   for (const char* name : {"python3", "python"})

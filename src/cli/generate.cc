@@ -42,13 +42,15 @@ double peak_memory_bytes() {
 struct Session {
   std::shared_ptr<const Llama> model, draft;
   std::shared_ptr<const Tokenizer> tokenizer;
-  std::shared_ptr<Context> context = std::make_shared<Context>();  // of a conversation: its turns are computed once
+  std::shared_ptr<Context> context =
+      std::make_shared<Context>();  // of a conversation: its turns are computed once
   GenerationStats stats;
   double first_token_seconds = 0;  // of the last answer
   FinishReason finish_reason = FinishReason::None;
 
   void add(const GenerationStats& answer) {
-    for (auto count : {&GenerationStats::prompt_tokens, &GenerationStats::kept_tokens, &GenerationStats::generated_tokens, &GenerationStats::decode_tokens,
+    for (auto count : {&GenerationStats::prompt_tokens, &GenerationStats::kept_tokens,
+                       &GenerationStats::generated_tokens, &GenerationStats::decode_tokens,
                        &GenerationStats::proposed, &GenerationStats::accepted, &GenerationStats::rounds})
       stats.*count += answer.*count;
     stats.prefill_seconds += answer.prefill_seconds;
@@ -60,7 +62,8 @@ struct Session {
 GenerationOptions generation_options(const GenerateArguments& arguments, const Session& session) {
   GenerationOptions options;
   options.max_new_tokens = arguments.max_new_tokens;
-  options.sampling = {arguments.temperature, arguments.top_k, arguments.top_p, arguments.min_p, arguments.repetition_penalty, arguments.seed};
+  options.sampling = {arguments.temperature,        arguments.top_k, arguments.top_p, arguments.min_p,
+                      arguments.repetition_penalty, arguments.seed};
   options.ignore_eos = arguments.ignore_eos;
   options.draft = session.draft;
   options.prompt_lookup = arguments.draft == "prompt-lookup";
@@ -71,15 +74,19 @@ GenerationOptions generation_options(const GenerateArguments& arguments, const S
 }
 
 // `before`: what stands before the answer on the screen.
-std::string write_answer(const GenerateArguments& arguments, Session& session, std::vector<int64_t> prompt, const std::string& before = "") {
+std::string write_answer(const GenerateArguments& arguments, Session& session, std::vector<int64_t> prompt,
+                         const std::string& before = "") {
   const auto start = std::chrono::steady_clock::now();
-  TextGeneration generation(session.model, session.tokenizer, std::move(prompt), generation_options(arguments, session), arguments.stop);
+  TextGeneration generation(session.model, session.tokenizer, std::move(prompt),
+                            generation_options(arguments, session), arguments.stop);
   if (!arguments.json) std::fputs(before.c_str(), stdout);
   std::string answer;
   bool is_first = true;
   while (!interrupted) {
     const std::optional<std::string> piece = generation.next();
-    if (is_first) session.first_token_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (is_first)
+      session.first_token_seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     is_first = false;
     if (!piece) break;
     answer += *piece;
@@ -105,10 +112,15 @@ Summary summarize(const Session& session) {
   const GenerationStats& stats = session.stats;
   Summary summary;
   summary.peak_bytes = peak_memory_bytes();  // before the memory that the bandwidth is measured with
-  if (stats.prefill_seconds > 0) summary.prefill_rate = static_cast<double>(stats.prompt_tokens - stats.kept_tokens) / stats.prefill_seconds;
-  if (stats.decode_tokens > 0) summary.decode_rate = static_cast<double>(stats.decode_tokens) / stats.decode_seconds;
+  if (stats.prefill_seconds > 0)
+    summary.prefill_rate =
+        static_cast<double>(stats.prompt_tokens - stats.kept_tokens) / stats.prefill_seconds;
+  if (stats.decode_tokens > 0)
+    summary.decode_rate = static_cast<double>(stats.decode_tokens) / stats.decode_seconds;
   summary.read_gbs = runtime::measure_read_bandwidth();
-  if (summary.read_gbs > 0) summary.utilization = static_cast<double>(session.model->bytes_per_token()) * summary.decode_rate / (summary.read_gbs * 1e9);
+  if (summary.read_gbs > 0)
+    summary.utilization = static_cast<double>(session.model->bytes_per_token()) * summary.decode_rate /
+                          (summary.read_gbs * 1e9);
   return summary;
 }
 
@@ -116,13 +128,17 @@ void print_summary(const Session& session, double load_seconds) {
   const GenerationStats& stats = session.stats;
   const Summary summary = summarize(session);
   std::string text = fmt::format("\nload     {:.2f} s\n", load_seconds);
-  text += fmt::format("prefill  {} tokens{}, {:.1f} tokens/s; first token after {:.3f} s\n", stats.prompt_tokens - stats.kept_tokens,
-                      stats.kept_tokens > 0 ? fmt::format(" ({} more were kept)", stats.kept_tokens) : "", summary.prefill_rate, session.first_token_seconds);
+  text += fmt::format("prefill  {} tokens{}, {:.1f} tokens/s; first token after {:.3f} s\n",
+                      stats.prompt_tokens - stats.kept_tokens,
+                      stats.kept_tokens > 0 ? fmt::format(" ({} more were kept)", stats.kept_tokens) : "",
+                      summary.prefill_rate, session.first_token_seconds);
   text += fmt::format("decode   {} tokens, {:.2f} tokens/s\n", stats.decode_tokens, summary.decode_rate);
-  text += fmt::format("weights  {} per token: {:.1f}% of the {:.1f} GB/s measured here\n", bytes_text(static_cast<double>(session.model->bytes_per_token())),
+  text += fmt::format("weights  {} per token: {:.1f}% of the {:.1f} GB/s measured here\n",
+                      bytes_text(static_cast<double>(session.model->bytes_per_token())),
                       100 * summary.utilization, summary.read_gbs);
   if (stats.rounds > 0)
-    text += fmt::format("drafts   {} of {} proposed tokens kept ({:.0f}%), {:.2f} tokens per pass\n", stats.accepted, stats.proposed,
+    text += fmt::format("drafts   {} of {} proposed tokens kept ({:.0f}%), {:.2f} tokens per pass\n",
+                        stats.accepted, stats.proposed,
                         100.0 * static_cast<double>(stats.accepted) / static_cast<double>(stats.proposed),
                         1.0 + static_cast<double>(stats.accepted) / static_cast<double>(stats.rounds));
   text += fmt::format("memory   {} at most\n", bytes_text(summary.peak_bytes));
@@ -154,15 +170,19 @@ void print_json(const Session& session, const std::string& answer, double load_s
 // True where the conversation can go on with `ids`.
 bool has_room(const Session& session, const std::vector<int64_t>& ids, bool is_terminal) {
   if (static_cast<int64_t>(ids.size()) < session.model->max_positions()) return true;
-  const std::string why = fmt::format("the conversation has {} tokens, and the context of {} has no room for an answer; /new begins another one", ids.size(),
-                                      session.model->max_positions());
+  const std::string why = fmt::format(
+      "the conversation has {} tokens, and the context of {} has no room for an answer; /new begins another "
+      "one",
+      ids.size(), session.model->max_positions());
   if (!is_terminal) throw_error(ErrorKind::Value, "generate: " + why);
   fmt::print(stderr, "{}\n", why);
   return false;
 }
 
-// Messages line by line, `first` before them. Ctrl-C ends an answer, Ctrl-D the conversation; "/new" begins another one.
-std::string converse(const GenerateArguments& arguments, Session& session, ChatTemplate chat, const std::string& first) {
+// Messages line by line, `first` before them. Ctrl-C ends an answer, Ctrl-D the conversation; "/new" begins
+// another one.
+std::string converse(const GenerateArguments& arguments, Session& session, ChatTemplate chat,
+                     const std::string& first) {
   std::vector<ChatMessage> opening;
   if (!arguments.system.empty()) opening.push_back({"system", arguments.system});
   std::vector<ChatMessage> messages = opening;
@@ -185,7 +205,8 @@ std::string converse(const GenerateArguments& arguments, Session& session, ChatT
     const std::string answer = write_answer(arguments, session, std::move(ids));
     if (!arguments.json) std::fputs("\n", stdout);
     if (session.finish_reason == FinishReason::ContextFull)
-      fmt::print(stderr, "the context of {} tokens is full; /new begins another conversation\n", session.model->max_positions());
+      fmt::print(stderr, "the context of {} tokens is full; /new begins another conversation\n",
+                 session.model->max_positions());
     messages.push_back({"assistant", answer});
     answers += answer + "\n";
     interrupted = 0;
@@ -196,24 +217,28 @@ std::string converse(const GenerateArguments& arguments, Session& session, ChatT
 }  // namespace
 
 int generate(const GenerateArguments& arguments) {
-  WEFT_CHECK(arguments.prompt.empty() || arguments.prompt_file.empty(), "give --prompt or --prompt-file, not both");
-  WEFT_CHECK(arguments.draft.empty() || arguments.draft_model.empty(), "give --draft or --draft-model, not both");
+  WEFT_CHECK(arguments.prompt.empty() || arguments.prompt_file.empty(),
+             "give --prompt or --prompt-file, not both");
+  WEFT_CHECK(arguments.draft.empty() || arguments.draft_model.empty(),
+             "give --draft or --draft-model, not both");
   const auto start = std::chrono::steady_clock::now();
   Session session;
   session.model = arguments.model.load();
   session.tokenizer = Tokenizer::open(arguments.model.folder);
   WEFT_CHECK(session.tokenizer->vocab_size() <= session.model->config().vocab_size + 256,
-             fmt::format("the tokenizer has {} tokens, the model {}: they do not belong together", session.tokenizer->vocab_size(),
-                         session.model->config().vocab_size));
+             fmt::format("the tokenizer has {} tokens, the model {}: they do not belong together",
+                         session.tokenizer->vocab_size(), session.model->config().vocab_size));
   if (!arguments.draft_model.empty()) {
     ModelArguments draft = arguments.model;
     draft.folder = arguments.draft_model;
     session.draft = draft.load();
   }
   const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string prompt = arguments.prompt_file.empty() ? arguments.prompt : read_text(arguments.prompt_file);
-  const ChatTemplate chat = arguments.chat_template.empty() ? chat_template_for(*session.tokenizer, session.model->config().model_type)
-                                                            : chat_template_from_name(arguments.chat_template);
+  const std::string prompt =
+      arguments.prompt_file.empty() ? arguments.prompt : read_text(arguments.prompt_file);
+  const ChatTemplate chat = arguments.chat_template.empty()
+                                ? chat_template_for(*session.tokenizer, session.model->config().model_type)
+                                : chat_template_from_name(arguments.chat_template);
   struct sigaction action{};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
@@ -235,8 +260,10 @@ int generate(const GenerateArguments& arguments) {
     if (!arguments.json) std::fputs("\n", stdout);
   }
   if (!arguments.profile.empty()) profiler::stop();
-  if (arguments.json) print_json(session, answer, load_seconds);
-  else print_summary(session, load_seconds);
+  if (arguments.json)
+    print_json(session, answer, load_seconds);
+  else
+    print_summary(session, load_seconds);
   return interrupted && !arguments.interactive ? kInterruptedStatus : 0;
 }
 

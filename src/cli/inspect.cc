@@ -56,8 +56,11 @@ Json constants_json(const jit::ArchiveReader& archive) {
 
 Json describe_module(const jit::ArchiveReader& archive, const InspectOptions& options) {
   const jit::Module module = jit::load(options.model);
-  Json all = {{"model", options.model}, {"kind", "TorchScript module"}, {"version", archive.version()},
-              {"class", module.type_name()}, {"training", module.has_attribute("training") && module.is_training()},
+  Json all = {{"model", options.model},
+              {"kind", "TorchScript module"},
+              {"version", archive.version()},
+              {"class", module.type_name()},
+              {"training", module.has_attribute("training") && module.is_training()},
               {"methods", Json::array()}};
   for (const std::string& method_name : module.method_names()) {
     const jit::Schema& schema = module.method(method_name)->schema();
@@ -67,11 +70,13 @@ Json describe_module(const jit::ArchiveReader& archive, const InspectOptions& op
       arguments.push_back({{"name", argument.name}, {"type", argument.type->str()}});
       if (argument.default_value) arguments.back()["default"] = argument.default_value->repr();
     }
-    all["methods"].push_back({{"name", method_name}, {"arguments", arguments}, {"returns", schema.return_type()->str()}});
+    all["methods"].push_back(
+        {{"name", method_name}, {"arguments", arguments}, {"returns", schema.return_type()->str()}});
   }
   all["parameters"] = tensors_json(module.named_parameters());
   all["buffers"] = tensors_json(module.named_buffers());
-  all["totals"] = {{"parameters", total_json(all["parameters"])}, {"buffers", total_json(all["buffers"])},
+  all["totals"] = {{"parameters", total_json(all["parameters"])},
+                   {"buffers", total_json(all["buffers"])},
                    {"constants", constants_json(archive)}};
   if (options.code) all["code"] = module.code();
   return all;
@@ -98,46 +103,56 @@ Json describe_values(const jit::ArchiveReader& archive, const InspectOptions& op
 void print_tensors(const char* title, const Json& tensors, const Json& total) {
   if (tensors.empty()) return;
   std::printf("\n%s: %lld, of %lld elements, %s\n", title, static_cast<long long>(tensors.size()),
-              static_cast<long long>(total["elements"].get<int64_t>()), size_text(total["bytes"].get<double>()).c_str());
+              static_cast<long long>(total["elements"].get<int64_t>()),
+              size_text(total["bytes"].get<double>()).c_str());
   size_t widest = 0;
-  for (const Json& tensor : tensors) widest = std::max(widest, tensor["name"].get_ref<const std::string&>().size());
+  for (const Json& tensor : tensors)
+    widest = std::max(widest, tensor["name"].get_ref<const std::string&>().size());
   for (const Json& tensor : tensors) {
-    std::printf("%s\n", fmt::format("  {:<{}}  {:<10} {:>9}  {}", tensor["name"].get<std::string>(), widest,
-                                    tensor["dtype"].get<std::string>(), size_text(tensor["bytes"].get<double>()),
-                                    str(tensor["shape"].get<Shape>())).c_str());
+    std::printf("%s\n",
+                fmt::format("  {:<{}}  {:<10} {:>9}  {}", tensor["name"].get<std::string>(), widest,
+                            tensor["dtype"].get<std::string>(), size_text(tensor["bytes"].get<double>()),
+                            str(tensor["shape"].get<Shape>()))
+                    .c_str());
   }
 }
 
 std::string signature(const Json& method) {
   std::string arguments;
   for (const Json& argument : method["arguments"]) {
-    arguments += fmt::format("{}{}: {}{}", arguments.empty() ? "" : ", ", argument["name"].get<std::string>(),
-                             argument["type"].get<std::string>(),
-                             argument.contains("default") ? " = " + argument["default"].get<std::string>() : "");
+    arguments +=
+        fmt::format("{}{}: {}{}", arguments.empty() ? "" : ", ", argument["name"].get<std::string>(),
+                    argument["type"].get<std::string>(),
+                    argument.contains("default") ? " = " + argument["default"].get<std::string>() : "");
   }
-  return fmt::format("{}({}) -> {}", method["name"].get<std::string>(), arguments, method["returns"].get<std::string>());
+  return fmt::format("{}({}) -> {}", method["name"].get<std::string>(), arguments,
+                     method["returns"].get<std::string>());
 }
 
 void print_module(const Json& all) {
-  std::printf("%s of class %s, %s mode, archive version %lld\n\nmethods\n", all["kind"].get<std::string>().c_str(),
-              all["class"].get<std::string>().c_str(), all["training"].get<bool>() ? "training" : "eval",
+  std::printf("%s of class %s, %s mode, archive version %lld\n\nmethods\n",
+              all["kind"].get<std::string>().c_str(), all["class"].get<std::string>().c_str(),
+              all["training"].get<bool>() ? "training" : "eval",
               static_cast<long long>(all["version"].get<int64_t>()));
   for (const Json& method : all["methods"]) std::printf("  %s\n", signature(method).c_str());
   print_tensors("parameters", all["parameters"], all["totals"]["parameters"]);
   print_tensors("buffers", all["buffers"], all["totals"]["buffers"]);
   const Json& constants = all["totals"]["constants"];
   if (constants["tensors"].get<int64_t>() > 0)
-    std::printf("\nconstants of the code: %lld tensors, %s\n", static_cast<long long>(constants["tensors"].get<int64_t>()),
+    std::printf("\nconstants of the code: %lld tensors, %s\n",
+                static_cast<long long>(constants["tensors"].get<int64_t>()),
                 size_text(constants["bytes"].get<double>()).c_str());
   if (all.contains("code")) std::printf("\n%s", all["code"].get<std::string>().c_str());
 }
 
 void print_values(const Json& all) {
-  std::printf("values saved by torch.save or weft.save, archive version %lld\n", static_cast<long long>(all["version"].get<int64_t>()));
+  std::printf("values saved by torch.save or weft.save, archive version %lld\n",
+              static_cast<long long>(all["version"].get<int64_t>()));
   print_tensors("tensors", all["tensors"], all["totals"]["tensors"]);
   if (!all["others"].empty()) std::printf("\nothers\n");
   for (const Json& other : all["others"])
-    std::printf("  %s = %s\n", other["name"].get<std::string>().c_str(), other["value"].get<std::string>().c_str());
+    std::printf("  %s = %s\n", other["name"].get<std::string>().c_str(),
+                other["value"].get<std::string>().c_str());
 }
 
 }  // namespace

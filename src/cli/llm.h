@@ -65,7 +65,8 @@ struct BenchLlmArguments {
 };
 int bench_llm(const BenchLlmArguments& arguments);
 
-// generate, quantize, eval and bench llm as one thing to add to the command, and to run when one of them was asked for.
+// generate, quantize, eval and bench llm as one thing to add to the command, and to run when one of them was
+// asked for.
 class ModelCommands {
  public:
   ModelCommands(CLI::App& app, CLI::App& bench);

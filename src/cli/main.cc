@@ -1,5 +1,5 @@
-// The `weft` command: runs and shows TorchScript archives; what weft sees of this machine, its kernel cache, and the
-// machine's limits.
+// The `weft` command: runs and shows TorchScript archives; what weft sees of this machine, its kernel cache,
+// and the machine's limits.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -21,12 +21,14 @@ CLI::App* add_run(CLI::App& app, weft::cli::RunOptions& options) {
   run->add_flag("--optimize,!--no-optimize", options.optimize,
                 "Freeze the module and optimize it for inference first (default: no)");
   run->add_option("--threads", options.threads, "Intra-op threads")->check(CLI::Range(1, 1024));
-  run->add_option("--interop-threads", options.interop_threads, "Inter-op threads")->check(CLI::Range(1, 1024));
+  run->add_option("--interop-threads", options.interop_threads, "Inter-op threads")
+      ->check(CLI::Range(1, 1024));
   run->add_option("--repeat", options.repeat, "Time that many calls, after the first and the warm-up")
       ->check(CLI::Range(1, 100'000'000));
   run->add_option("--warmup", options.warmup, "Calls between the first and the timed ones (default: 3)")
       ->check(CLI::Range(0, 1'000'000));
-  run->add_option("--profile", options.profile, "File to write a timeline of the calls to, which Perfetto opens");
+  run->add_option("--profile", options.profile,
+                  "File to write a timeline of the calls to, which Perfetto opens");
   run->add_flag("--json", options.json, "Print JSON");
   return run;
 }
@@ -79,7 +81,8 @@ int main(int argc, char** argv) {
   compile->set_help_flag();
   CLI::App* info = app.add_subcommand("info", "Version, CPU, threads, toolchains, devices and cache");
   add_json(info);
-  CLI::App* parallel = app.add_subcommand("parallel_info", "Numbers of threads, their libraries and settings");
+  CLI::App* parallel =
+      app.add_subcommand("parallel_info", "Numbers of threads, their libraries and settings");
   CLI::App* environment = app.add_subcommand("env", "Every environment variable weft reads, and its value");
   add_json(environment);
   CLI::App* cache = app.add_subcommand("cache", "The compiled kernels on disk");
@@ -118,7 +121,8 @@ int main(int argc, char** argv) {
         !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; }).empty();
     if (!first.empty() && first[0] != '-' && !known) {
       std::fprintf(stderr,
-                   "weft: unknown command '%s'; the commands are run, inspect, compile, generate, quantize, eval, info, parallel_info, env, cache "
+                   "weft: unknown command '%s'; the commands are run, inspect, compile, generate, quantize, "
+                   "eval, info, parallel_info, env, cache "
                    "and bench (weft --help)\n",
                    first.c_str());
       return 2;

@@ -26,41 +26,55 @@ double negative_log_likelihood(const float* logits, int64_t vocab, int64_t token
 // Windows of `context` tokens, each of whose last `stride` tokens are judged.
 int perplexity(const PerplexityArguments& arguments) {
   WEFT_CHECK(arguments.context >= 0 && arguments.stride >= 0,
-             fmt::format("--context and --stride must not be negative, got {} and {}", arguments.context, arguments.stride));
+             fmt::format("--context and --stride must not be negative, got {} and {}", arguments.context,
+                         arguments.stride));
   const std::string text = read_text(arguments.text);
   const auto model = arguments.model.load();
   const auto tokenizer = models::Tokenizer::open(arguments.model.folder);
   const std::vector<int64_t> ids = tokenizer->encode(text);
   const int64_t count = static_cast<int64_t>(ids.size());
   WEFT_CHECK(count >= 2, fmt::format("'{}': fewer than two tokens", arguments.text));
-  const int64_t context = arguments.context > 0 ? arguments.context : std::min<int64_t>(model->max_positions(), 2048);
-  WEFT_CHECK(context >= 2 && context <= model->max_positions(), fmt::format("--context must be between 2 and {}, got {}", model->max_positions(), context));
+  const int64_t context =
+      arguments.context > 0 ? arguments.context : std::min<int64_t>(model->max_positions(), 2048);
+  WEFT_CHECK(context >= 2 && context <= model->max_positions(),
+             fmt::format("--context must be between 2 and {}, got {}", model->max_positions(), context));
   const int64_t stride = arguments.stride > 0 ? arguments.stride : std::max<int64_t>(1, context / 2);
-  WEFT_CHECK(stride < context || count <= context, fmt::format("--stride must be below the context {}, got {}", context, stride));
+  WEFT_CHECK(stride < context || count <= context,
+             fmt::format("--stride must be below the context {}, got {}", context, stride));
   double sum = 0, squares = 0;
   int64_t judged = 0;
   Progress progress("token");
   models::KVCache cache = model->make_cache(context);
   for (int64_t done = 1; done < count;) {
-    const int64_t end = std::min(count, done == 1 ? context : done + stride), begin = std::max<int64_t>(0, end - context);
+    const int64_t end = std::min(count, done == 1 ? context : done + stride),
+                  begin = std::max<int64_t>(0, end - context);
     cache.length = 0;
-    const Tensor logits = model->forward(std::span(ids).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), cache, true);
+    const Tensor logits = model->forward(
+        std::span(ids).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), cache, true);
     for (int64_t i = done; i < end; ++i) {
-      const double loss = negative_log_likelihood(logits.data_as<float>() + (i - 1 - begin) * logits.size(1), logits.size(1), ids[static_cast<size_t>(i)]);
+      const double loss = negative_log_likelihood(logits.data_as<float>() + (i - 1 - begin) * logits.size(1),
+                                                  logits.size(1), ids[static_cast<size_t>(i)]);
       sum += loss;
       squares += loss * loss;
       ++judged;
     }
     done = end;
-    progress.update(done, count, fmt::format("perplexity {:.4f}", std::exp(sum / static_cast<double>(judged))));
+    progress.update(done, count,
+                    fmt::format("perplexity {:.4f}", std::exp(sum / static_cast<double>(judged))));
   }
-  const double n = static_cast<double>(judged), mean = sum / n, variance = std::max(0.0, squares / n - mean * mean);
+  const double n = static_cast<double>(judged), mean = sum / n,
+               variance = std::max(0.0, squares / n - mean * mean);
   const double value = std::exp(mean), error = n > 1 ? value * std::sqrt(variance / (n - 1)) : 0.0;
   if (arguments.json) {
-    const nlohmann::ordered_json result = {{"perplexity", value}, {"error", error}, {"tokens", judged}, {"context", context}, {"stride", stride}};
+    const nlohmann::ordered_json result = {{"perplexity", value},
+                                           {"error", error},
+                                           {"tokens", judged},
+                                           {"context", context},
+                                           {"stride", stride}};
     std::printf("%s\n", result.dump(2).c_str());
   } else {
-    fmt::print("perplexity {:.4f} +/- {:.4f} over {} tokens, windows of {} tokens, the last {} judged\n", value, error, judged, context, stride);
+    fmt::print("perplexity {:.4f} +/- {:.4f} over {} tokens, windows of {} tokens, the last {} judged\n",
+               value, error, judged, context, stride);
   }
   return 0;
 }

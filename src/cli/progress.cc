@@ -9,7 +9,8 @@ namespace weft::cli {
 
 using Clock = std::chrono::steady_clock;
 
-Progress::Progress(std::string what) : what_(std::move(what)), is_terminal_(::isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
+Progress::Progress(std::string what)
+    : what_(std::move(what)), is_terminal_(::isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
 
 Progress::~Progress() {
   if (is_terminal_) std::fputs("\r\033[K", stderr);
@@ -21,7 +22,9 @@ void Progress::update(int64_t done, int64_t total, const std::string& detail) {
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   std::string text = fmt::format("\r\033[K{} {}/{}", what_, done, total);
-  if (done > 0 && done < total) text += fmt::format(", {:.0f} s left", seconds / static_cast<double>(done) * static_cast<double>(total - done));
+  if (done > 0 && done < total)
+    text += fmt::format(", {:.0f} s left",
+                        seconds / static_cast<double>(done) * static_cast<double>(total - done));
   if (!detail.empty()) text += fmt::format("  {}", detail);
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -35,36 +35,49 @@ double relative_error(const Tensor& weight, const LinearWeight& quantized) {
   return size > 0 ? std::sqrt(difference / size) : 0.0;
 }
 
-double bytes_of(const Tensor& tensor) { return static_cast<double>(tensor.numel() * itemsize(tensor.dtype())); }
+double bytes_of(const Tensor& tensor) {
+  return static_cast<double>(tensor.numel() * itemsize(tensor.dtype()));
+}
 
 // config.json in Hugging Face's words, so that the folder stands for itself.
 std::string config_text(const LlamaConfig& config, const QuantizationScheme& scheme) {
   const auto kind = config.rope_scaling;
   std::string scaling = "null";
-  if (kind == RopeScaling::Linear) scaling = fmt::format(R"({{"rope_type": "linear", "factor": {}}})", config.rope_factor);
+  if (kind == RopeScaling::Linear)
+    scaling = fmt::format(R"({{"rope_type": "linear", "factor": {}}})", config.rope_factor);
   if (kind == RopeScaling::Llama3)
-    scaling = fmt::format(R"({{"rope_type": "llama3", "factor": {}, "low_freq_factor": {}, "high_freq_factor": {}, "original_max_position_embeddings": {}}})",
-                          config.rope_factor, config.rope_low_freq_factor, config.rope_high_freq_factor, config.rope_original_positions);
+    scaling = fmt::format(
+        R"({{"rope_type": "llama3", "factor": {}, "low_freq_factor": {}, "high_freq_factor": {}, "original_max_position_embeddings": {}}})",
+        config.rope_factor, config.rope_low_freq_factor, config.rope_high_freq_factor,
+        config.rope_original_positions);
   return fmt::format(
-      "{{\n  \"model_type\": \"{}\",\n  \"hidden_act\": \"silu\",\n  \"vocab_size\": {},\n  \"hidden_size\": {},\n  \"intermediate_size\": {},\n"
-      "  \"num_hidden_layers\": {},\n  \"num_attention_heads\": {},\n  \"num_key_value_heads\": {},\n  \"head_dim\": {},\n"
-      "  \"max_position_embeddings\": {},\n  \"rms_norm_eps\": {},\n  \"rope_theta\": {},\n  \"rope_scaling\": {},\n  \"rope_interleaved\": {},\n"
-      "  \"attention_bias\": {},\n  \"tie_word_embeddings\": {},\n  \"sliding_window\": {},\n  \"bos_token_id\": {},\n  \"eos_token_id\": [{}],\n"
+      "{{\n  \"model_type\": \"{}\",\n  \"hidden_act\": \"silu\",\n  \"vocab_size\": {},\n  \"hidden_size\": "
+      "{},\n  \"intermediate_size\": {},\n"
+      "  \"num_hidden_layers\": {},\n  \"num_attention_heads\": {},\n  \"num_key_value_heads\": {},\n  "
+      "\"head_dim\": {},\n"
+      "  \"max_position_embeddings\": {},\n  \"rms_norm_eps\": {},\n  \"rope_theta\": {},\n  "
+      "\"rope_scaling\": {},\n  \"rope_interleaved\": {},\n"
+      "  \"attention_bias\": {},\n  \"tie_word_embeddings\": {},\n  \"sliding_window\": {},\n  "
+      "\"bos_token_id\": {},\n  \"eos_token_id\": [{}],\n"
       "  \"torch_dtype\": \"{}\",\n  \"quantization\": \"{}\"\n}}\n",
-      config.model_type, config.vocab_size, config.hidden_size, config.intermediate_size, config.num_layers, config.num_heads, config.num_kv_heads,
-      config.head_dim, config.max_position_embeddings, config.rms_norm_eps, config.rope_theta, scaling, config.rope_interleaved, config.qkv_bias,
+      config.model_type, config.vocab_size, config.hidden_size, config.intermediate_size, config.num_layers,
+      config.num_heads, config.num_kv_heads, config.head_dim, config.max_position_embeddings,
+      config.rms_norm_eps, config.rope_theta, scaling, config.rope_interleaved, config.qkv_bias,
       config.tie_word_embeddings, config.sliding_window ? std::to_string(*config.sliding_window) : "null",
-      config.bos_token_id ? std::to_string(*config.bos_token_id) : "null", fmt::join(config.eos_token_ids, ", "), config.torch_dtype, scheme.name());
+      config.bos_token_id ? std::to_string(*config.bos_token_id) : "null",
+      fmt::join(config.eos_token_ids, ", "), config.torch_dtype, scheme.name());
 }
 
 // The calibration text in pieces that fit into the context, each with the beginning token.
-std::vector<std::vector<int64_t>> calibration_ids(const QuantizeArguments& arguments, const LlamaConfig& config) {
+std::vector<std::vector<int64_t>> calibration_ids(const QuantizeArguments& arguments,
+                                                  const LlamaConfig& config) {
   constexpr int64_t kLongest = 512;
   const auto tokenizer = Tokenizer::open(arguments.input);
   std::vector<int64_t> ids = tokenizer->encode(read_text(arguments.calibration), false);
   ids.resize(std::min<size_t>(ids.size(), static_cast<size_t>(arguments.calibration_tokens)));
   WEFT_CHECK(!ids.empty(), fmt::format("'{}': no text to calibrate with", arguments.calibration));
-  const auto length = static_cast<size_t>(std::clamp<int64_t>(config.max_position_embeddings / 2, 1, kLongest));
+  const auto length =
+      static_cast<size_t>(std::clamp<int64_t>(config.max_position_embeddings / 2, 1, kLongest));
   std::vector<std::vector<int64_t>> pieces;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (i % length == 0) {
@@ -86,11 +99,14 @@ struct Layer {
 int quantize(const QuantizeArguments& arguments) {
   const QuantizationScheme scheme = QuantizationScheme::parse(arguments.scheme);
   WEFT_CHECK(scheme.kind != QuantizationScheme::Kind::None, "quantize: the scheme is 'none'");
-  WEFT_CHECK(arguments.gptq != arguments.calibration.empty(), "quantize: --gptq and --calibration go together");
-  WEFT_CHECK(!arguments.gptq || scheme.kind == QuantizationScheme::Kind::Int4, fmt::format("quantize: GPTQ is for int4 schemes, got '{}'", scheme.name()));
+  WEFT_CHECK(arguments.gptq != arguments.calibration.empty(),
+             "quantize: --gptq and --calibration go together");
+  WEFT_CHECK(!arguments.gptq || scheme.kind == QuantizationScheme::Kind::Int4,
+             fmt::format("quantize: GPTQ is for int4 schemes, got '{}'", scheme.name()));
   if (arguments.threads > 0) set_num_threads(arguments.threads);
   const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(arguments.input);
-  WEFT_CHECK(checkpoint->quantization() == "none", fmt::format("'{}': already quantized as {}", arguments.input, checkpoint->quantization()));
+  WEFT_CHECK(checkpoint->quantization() == "none",
+             fmt::format("'{}': already quantized as {}", arguments.input, checkpoint->quantization()));
   const LlamaConfig& config = checkpoint->config();
   const fs::path output = arguments.output;
   std::error_code error;
@@ -110,10 +126,12 @@ int quantize(const QuantizeArguments& arguments) {
     before += bytes_of(tensor);
     keep(name, tensor);
   };
-  const auto convert = [&](const std::string& source, const std::string& name, int64_t out, int64_t in, Layer& layer) {
+  const auto convert = [&](const std::string& source, const std::string& name, int64_t out, int64_t in,
+                           Layer& layer) {
     const Tensor weight = checkpoint->tensor(source, {out, in});
     const auto found = calibrated.find(name);
-    const LinearWeight quantized = found == calibrated.end() ? models::quantize(weight, scheme) : found->second.weight;
+    const LinearWeight quantized =
+        found == calibrated.end() ? models::quantize(weight, scheme) : found->second.weight;
     layer.error += found == calibrated.end() ? relative_error(weight, quantized) : found->second.output_error;
     ++layer.count;
     layer.before += bytes_of(weight);
@@ -125,7 +143,8 @@ int quantize(const QuantizeArguments& arguments) {
   fmt::print("layer      before       after      relative error{}\n", arguments.gptq ? " of outputs" : "");
   const auto report = [&](const std::string& name, const Layer& layer) {
     before += layer.before;
-    fmt::print("{:<6} {:>10}  {:>10}      {:.5f}\n", name, bytes_text(layer.before), bytes_text(layer.after), layer.error / layer.count);
+    fmt::print("{:<6} {:>10}  {:>10}      {:.5f}\n", name, bytes_text(layer.before), bytes_text(layer.after),
+               layer.error / layer.count);
   };
   const int64_t heads = config.num_heads * config.head_dim, kv = config.num_kv_heads * config.head_dim;
   for (int64_t i = 0; i < config.num_layers; ++i) {
@@ -133,7 +152,9 @@ int quantize(const QuantizeArguments& arguments) {
     const std::string prefix = fmt::format("model.layers.{}.", i);
     Layer layer;
     if (gptq) calibrated = gptq->next_layer();
-    const auto linear = [&](const char* name, int64_t out, int64_t in) { convert(prefix + name + ".weight", prefix + name, out, in, layer); };
+    const auto linear = [&](const char* name, int64_t out, int64_t in) {
+      convert(prefix + name + ".weight", prefix + name, out, in, layer);
+    };
     linear("self_attn.q_proj", heads, config.hidden_size);
     linear("self_attn.k_proj", kv, config.hidden_size);
     linear("self_attn.v_proj", kv, config.hidden_size);
@@ -141,8 +162,11 @@ int quantize(const QuantizeArguments& arguments) {
     linear("mlp.gate_proj", config.intermediate_size, config.hidden_size);
     linear("mlp.up_proj", config.intermediate_size, config.hidden_size);
     linear("mlp.down_proj", config.hidden_size, config.intermediate_size);
-    for (const char* name : {"input_layernorm.weight", "post_attention_layernorm.weight"}) copy(prefix + name, {config.hidden_size});
-    for (const auto& [name, size] : {std::pair{"self_attn.q_proj.bias", heads}, std::pair{"self_attn.k_proj.bias", kv}, std::pair{"self_attn.v_proj.bias", kv}})
+    for (const char* name : {"input_layernorm.weight", "post_attention_layernorm.weight"})
+      copy(prefix + name, {config.hidden_size});
+    for (const auto& [name, size] :
+         {std::pair{"self_attn.q_proj.bias", heads}, std::pair{"self_attn.k_proj.bias", kv},
+          std::pair{"self_attn.v_proj.bias", kv}})
       if (config.qkv_bias && checkpoint->has(prefix + name)) copy(prefix + name, {size});
     report(std::to_string(i), layer);
   }
@@ -150,19 +174,24 @@ int quantize(const QuantizeArguments& arguments) {
   copy("model.embed_tokens.weight", {config.vocab_size, config.hidden_size});
   Layer head;
   if (gptq) calibrated = {{"lm_head", gptq->head()}};
-  convert(config.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight", "lm_head", config.vocab_size, config.hidden_size, head);
+  convert(config.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight", "lm_head",
+          config.vocab_size, config.hidden_size, head);
   if (config.tie_word_embeddings) head.before = 0;
   report("head", head);
 
   fs::create_directories(output, error);
   if (error) throw_error(ErrorKind::Runtime, fmt::format("'{}': {}", arguments.output, error.message()));
-  save_safetensors(output / "model.safetensors", tensors, {{"weft.quantization", scheme.name()}, {"format", "pt"}});
+  save_safetensors(output / "model.safetensors", tensors,
+                   {{"weft.quantization", scheme.name()}, {"format", "pt"}});
   runtime::OutputFile file(output / "config.json", "configuration");
   file.write(config_text(config, scheme));
   file.commit();
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "generation_config.json"})
-    if (fs::exists(fs::path(arguments.input) / name, error)) fs::copy_file(fs::path(arguments.input) / name, output / name, error);
-  fmt::print("\n{} -> {} ({:.2f} times smaller), {}\n", bytes_text(before), bytes_text(after), before / after, (output / "model.safetensors").string());
+  for (const char* name :
+       {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "generation_config.json"})
+    if (fs::exists(fs::path(arguments.input) / name, error))
+      fs::copy_file(fs::path(arguments.input) / name, output / name, error);
+  fmt::print("\n{} -> {} ({:.2f} times smaller), {}\n", bytes_text(before), bytes_text(after), before / after,
+             (output / "model.safetensors").string());
   return 0;
 }
 

@@ -58,7 +58,8 @@ class CompiledGraphImpl final : public CompiledGraph {
       if (other->accepts(inputs)) return other;
     std::vector<Strides> strides;
     for (const Tensor& input : inputs) strides.push_back(input.is_contiguous() ? Strides() : input.strides());
-    const bool in_c_order = std::all_of(strides.begin(), strides.end(), [](const Strides& s) { return s.empty(); });
+    const bool in_c_order =
+        std::all_of(strides.begin(), strides.end(), [](const Strides& s) { return s.empty(); });
     if (!in_c_order && others_.size() >= kMaxPlans) return nullptr;
     others_.push_back(std::make_shared<Plan>(graph_, strides, options_));
     return others_.back();

@@ -68,7 +68,8 @@ bool IndexSpace::join_ring(const Index& a, Index* joined) {
     for (const auto& [remainder_id, remainder_factor] : a.terms) {
       const Atom& remainder = atom(remainder_id);
       if (remainder.kind != Atom::Kind::Remainder || !sym_known_equal(remainder.divisor, quotient.divisor) ||
-          key(remainder.inner) != key(quotient.inner) || !sym_known_equal(ring_factor, remainder_factor * quotient.divisor))
+          key(remainder.inner) != key(quotient.inner) ||
+          !sym_known_equal(ring_factor, remainder_factor * quotient.divisor))
         continue;
       Index rest;
       rest.constant = a.constant;
@@ -191,11 +192,13 @@ Index IndexSpace::remainder(const Index& a, Sym divisor) {
 }
 
 Index IndexSpace::on_ring(const Index& a, Sym size) {
-  if (a.is_constant() && a.constant.is_constant() && size.is_constant()) return Index(a.constant.constant() % size.constant());
+  if (a.is_constant() && a.constant.is_constant() && size.is_constant())
+    return Index(a.constant.constant() % size.constant());
   // A ring along the same ring.
   if (a.terms.size() == 1 && known_one(a.terms[0].second) && a.constant.is_constant() && size.is_constant()) {
     const Atom& inner = atom(a.terms[0].first);
-    if (inner.kind == Atom::Kind::Ring && sym_known_equal(inner.divisor, size) && inner.inner.constant.is_constant()) {
+    if (inner.kind == Atom::Kind::Ring && sym_known_equal(inner.divisor, size) &&
+        inner.inner.constant.is_constant()) {
       Index turned = inner.inner;
       turned.constant = Sym((turned.constant.constant() + a.constant.constant()) % size.constant());
       return on_ring(turned, size);
@@ -254,7 +257,8 @@ bool IndexSpace::is_affine(const Index& a) const {
 int IndexSpace::loop_of_ring(int id) const {
   if (atom(id).kind != Atom::Kind::Ring) return -1;
   const std::vector<std::pair<int, Sym>>& terms = atom(id).inner.terms;
-  const bool runs = terms.size() == 1 && known_one(terms[0].second) && atom(terms[0].first).kind == Atom::Kind::Loop;
+  const bool runs =
+      terms.size() == 1 && known_one(terms[0].second) && atom(terms[0].first).kind == Atom::Kind::Loop;
   return runs ? terms[0].first : -1;
 }
 

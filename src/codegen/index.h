@@ -27,8 +27,8 @@ struct Index {
   bool is_zero() const { return terms.empty() && constant.is_constant() && constant.constant() == 0; }
 };
 
-// A loop variable, the quotient or remainder of an index that did not simplify, or a position on a ring: an index below
-// twice the divisor, less the divisor where it is not below it.
+// A loop variable, the quotient or remainder of an index that did not simplify, or a position on a ring: an
+// index below twice the divisor, less the divisor where it is not below it.
 struct Atom {
   enum class Kind : uint8_t { Loop, Quotient, Remainder, Ring };
   Kind kind;
@@ -60,9 +60,11 @@ class IndexSpace {
   // Loop variables the index depends on, those inside quotients included.
   void collect_loops(const Index& a, std::set<int>& loops) const;
   bool depends_on(const Index& a, int loop) const;
-  // Loop variables, and rings that one of them runs along: between two passes of a ring's end it is a sum with numbers.
+  // Loop variables, and rings that one of them runs along: between two passes of a ring's end it is a sum
+  // with numbers.
   bool is_affine(const Index& a) const;
-  // The loop that runs along a ring step by step, beginning at the inner index' constant; -1 if it is another index.
+  // The loop that runs along a ring step by step, beginning at the inner index' constant; -1 if it is another
+  // index.
   int loop_of_ring(int atom) const;
   // Coefficient of a loop variable; 0 where it does not appear. Meaningful for affine occurrences only.
   Sym coefficient(const Index& a, int loop) const;

@@ -101,7 +101,8 @@ Index within_piece(LoopNest& nest, Scope& scope, const Index& index) {
   for (const auto& [id, coefficient] : index.terms) {
     Index term = IndexSpace::of(id);
     if (nest.space.loop_of_ring(id) == scope.loops.back())
-      term = nest.space.add(IndexSpace::of(scope.loops.back()), IndexSpace::of(offset_of_ring(nest, scope, id)));
+      term =
+          nest.space.add(IndexSpace::of(scope.loops.back()), IndexSpace::of(offset_of_ring(nest, scope, id)));
     result = nest.space.add(result, nest.space.scale(term, coefficient));
   }
   return result;
@@ -120,7 +121,8 @@ void split_at_ring_ends(LoopNest& nest) {
 bool writes_much(const LoopNest& nest, ScopeId innermost) {
   constexpr int64_t kManyBytes = 16 << 20;
   if (innermost == 0 || nest.scope(innermost).kind != Scope::Kind::Vector) return false;
-  if (!nest.scope(nest.scope(innermost).parent).loops.empty() || !nest.scope(innermost).rings.empty()) return false;
+  if (!nest.scope(nest.scope(innermost).parent).loops.empty() || !nest.scope(innermost).rings.empty())
+    return false;
   int64_t bytes = 0;
   for (const Store& store : nest.scope(innermost).stores) {
     const Buffer& buffer = nest.buffers[static_cast<size_t>(store.buffer)];

@@ -70,8 +70,8 @@ struct Store {
   std::vector<NodeId> more = {};
 };
 
-// A ring that a loop runs along. The loop is split where the ring ends; `offset` is the atom that is then added to the
-// loop's variable.
+// A ring that a loop runs along. The loop is split where the ring ends; `offset` is the atom that is then
+// added to the loop's variable.
 struct RingOfLoop {
   int ring;
   int offset;

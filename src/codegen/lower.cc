@@ -51,7 +51,8 @@ class Lowering : NestBuilder {
     for (ir::Value* root : group_.roots) {
       int buffer = buffer_of(root);
       nest_.buffers[static_cast<size_t>(buffer)].written = true;
-      nest_.buffers[static_cast<size_t>(buffer)].count = product(shape) * (is_complex(root->tensor().dtype) ? 2 : 1);
+      nest_.buffers[static_cast<size_t>(buffer)].count =
+          product(shape) * (is_complex(root->tensor().dtype) ? 2 : 1);
       if (written_out.empty()) {
         NodeId value = evaluate(root, index);
         nest_.scope(innermost_).stores.push_back(stored(root, buffer, index, value));
@@ -116,7 +117,8 @@ class Lowering : NestBuilder {
     collect_pointwise(root, direct, &reduced);
     for (const ir::Value* value : direct) {
       const ir::TensorType &a = value->tensor(), &b = root->tensor();
-      if (is_complex(a.dtype) || value == root || !reduced.count(value) || a.dtype != b.dtype || a.shape.size() != b.shape.size())
+      if (is_complex(a.dtype) || value == root || !reduced.count(value) || a.dtype != b.dtype ||
+          a.shape.size() != b.shape.size())
         continue;
       bool same = value->def->op && value->def->op->kind == ops::OpKind::Pointwise &&
                   pointwise_cost(*value->def) >= 10;
@@ -195,7 +197,8 @@ class Lowering : NestBuilder {
     const DType dtype = value->tensor().dtype;
     if (!is_complex(dtype)) return load(value, at, dtype);
     const Index re = nest_.space.scale(at, Sym(2)), im = nest_.space.add(re, Index(1));
-    return apply(Prim::MakeComplex, dtype, {load(value, re, real_dtype(dtype)), load(value, im, real_dtype(dtype))});
+    return apply(Prim::MakeComplex, dtype,
+                 {load(value, re, real_dtype(dtype)), load(value, im, real_dtype(dtype))});
   }
 
   NodeId load(const ir::Value* value, const Index& at, DType dtype) {
@@ -263,7 +266,8 @@ class Lowering : NestBuilder {
     if (!is_complex(dtype)) return constant(value, dtype);
     const DType real = real_dtype(dtype);
     const std::complex<double> parts = value.to_complex();
-    return apply(Prim::MakeComplex, dtype, {constant(Scalar(parts.real()), real), constant(Scalar(parts.imag()), real)});
+    return apply(Prim::MakeComplex, dtype,
+                 {constant(Scalar(parts.real()), real), constant(Scalar(parts.imag()), real)});
   }
 
   NodeId creation(const ir::Node& node, const std::vector<Index>& index) {
@@ -351,9 +355,9 @@ class Lowering : NestBuilder {
     for (size_t k = 1; k < candidates.size(); ++k)
       result = apply(combine_prim(node.op->reduce), dtype, {result, candidates[k]});
     // Sums start from 0.0: those of nothing but -0.0 are 0.0.
-    const bool may_be_negative_zero =
-        node.op->reduce == ReduceOp::Sum && is_inexact(dtype) &&
-        std::none_of(candidates.begin(), candidates.end(), [&](NodeId id) { return is_square_or_magnitude(id); });
+    const bool may_be_negative_zero = node.op->reduce == ReduceOp::Sum && is_inexact(dtype) &&
+                                      std::none_of(candidates.begin(), candidates.end(),
+                                                   [&](NodeId id) { return is_square_or_magnitude(id); });
     return may_be_negative_zero ? apply(Prim::Add, dtype, {result, constant(Scalar(0.0), dtype)}) : result;
   }
 

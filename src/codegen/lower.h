@@ -64,11 +64,13 @@ class Walk {
   }
   std::vector<Visit> visits;
   std::vector<Visit> rotations;  // `address`: the position along the dimension
-  std::vector<Visit> pointwise;  // operators, from the result on; `enclosing`: without the loops that their reduction is moved out of
+  std::vector<Visit> pointwise;  // operators, from the result on; `enclosing`: without the loops that their
+                                 // reduction is moved out of
 
  private:
   // `around`: the loops open around the value where its reduction is evaluated.
-  bool run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing, std::vector<int> around);
+  bool run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing,
+           std::vector<int> around);
   IndexSpace& space_;
   const Memory& memory_;
   const std::set<const ir::Value*>* inside_;  // stored values that are computed here, not loaded

@@ -105,12 +105,15 @@ std::vector<std::string> kernel_comments(const std::vector<ir::Value*>& roots, c
 
 namespace {
 
-// What a kernel calls a loop's variable, its bounds, and what is added to it: "i8", "r0_chunks", "j_begin", "turn_1".
+// What a kernel calls a loop's variable, its bounds, and what is added to it: "i8", "r0_chunks", "j_begin",
+// "turn_1".
 bool is_of_loop(const std::string& name) {
   const std::string first = name.substr(0, name.find('_')), rest = name.substr(first.size());
-  const bool is_number = first.size() > 1 && std::all_of(first.begin() + 1, first.end(), [](unsigned char c) { return std::isdigit(c); });
+  const bool is_number = first.size() > 1 && std::all_of(first.begin() + 1, first.end(),
+                                                         [](unsigned char c) { return std::isdigit(c); });
   if (is_number && (first[0] == 'r' || first[0] == 'i')) return true;
-  return first == "turn" || (first.size() == 1 && (rest == "_begin" || rest == "_end" || rest == "_first" || rest == "_last"));
+  return first == "turn" ||
+         (first.size() == 1 && (rest == "_begin" || rest == "_end" || rest == "_first" || rest == "_last"));
 }
 
 // C++'s words, and what a kernel calls its own.

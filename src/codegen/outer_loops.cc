@@ -41,7 +41,8 @@ class OuterLoopChoice {
   bool prefers_unrolled(const OuterLoops& outer) {
     constexpr int64_t kMaxElements = 8, kMaxColumns = 4, kManyRows = 64, kManyReduced = 16384;
     const auto has_parts = [](const ir::Value* root) { return is_complex(root->tensor().dtype); };
-    if (outer.groups.empty() || std::any_of(group_.roots.begin(), group_.roots.end(), has_parts)) return false;
+    if (outer.groups.empty() || std::any_of(group_.roots.begin(), group_.roots.end(), has_parts))
+      return false;
     Sym last = 1;
     for (size_t d : outer.groups.back()) last = last * shape_[d];
     if (!last.is_constant() || last.constant() < 2) return false;

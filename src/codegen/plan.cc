@@ -74,7 +74,8 @@ Shape first_positions(const std::vector<std::pair<size_t, Sym>>& starts, const S
 Tensor copy_around(const Tensor& base, const Shape& first, const Shape& part) {
   const Shape& shape = base.shape();
   const Tensor result = Tensor::empty(shape, base.dtype());
-  // What lies before and after the part along each dimension, within the part's range of the dimensions before it.
+  // What lies before and after the part along each dimension, within the part's range of the dimensions
+  // before it.
   Shape from(shape.size(), 0), size = shape;
   const auto copy = [&](size_t dim, int64_t begin, int64_t length) {
     from[dim] = begin, size[dim] = length;
@@ -90,7 +91,9 @@ Tensor copy_around(const Tensor& base, const Shape& first, const Shape& part) {
 }
 
 // No other tensor has this one's memory.
-bool is_sole_owner(const Tensor& tensor) { return tensor.impl().use_count() == 1 && tensor.storage().use_count() == 1; }
+bool is_sole_owner(const Tensor& tensor) {
+  return tensor.impl().use_count() == 1 && tensor.storage().use_count() == 1;
+}
 
 bool is_same_type(const ir::Value& a, const ir::Value& b) {
   const ops::TensorType &x = a.tensor(), &y = b.tensor();
@@ -123,11 +126,12 @@ class Planner {
   void run() {
     for (const ir::Value* input : graph_.inputs()) slot_of(input);
     find_symbols();
-    // Of empty arrays there is nothing to gain from loops, and index arithmetic over sizes of zero would need care
-    // everywhere.
+    // Of empty arrays there is nothing to gain from loops, and index arithmetic over sizes of zero would need
+    // care everywhere.
     if (!options_.use_kernels || has_empty_values()) {
-      log::write(log::Channel::Fusion, fmt::format("{}: {}, runs operator by operator", graph_.name,
-                                                   options_.use_kernels ? "has empty arrays" : "without generated code"));
+      log::write(log::Channel::Fusion,
+                 fmt::format("{}: {}, runs operator by operator", graph_.name,
+                             options_.use_kernels ? "has empty arrays" : "without generated code"));
       for (const auto& node : graph_.body().nodes) add_call(*node);
       finish();
       return;
@@ -155,7 +159,8 @@ class Planner {
     for (const ir::Value* output : graph_.outputs()) {
       plan_.output_slots_.push_back(slot_of(output));
       const ir::Value* base = output;
-      while (base->def && base->def->op && !base->def->inputs.empty() && base->def->op->kind == ops::OpKind::View)
+      while (base->def && base->def->op && !base->def->inputs.empty() &&
+             base->def->op->kind == ops::OpKind::View)
         base = base->def->inputs[0];
       for (const auto& [slot, constant] : plan_.constants_)
         if (slot == slot_of(base)) plan_.given_constants_.push_back(constant);
@@ -171,7 +176,8 @@ class Planner {
     find_overwritten_operands();
     find_taken_bases();
     plan_.num_slots_ = static_cast<int>(slots_.size());
-    plan_in_place(plan_.steps_, plan_.write_backs_, plan_.output_slots_, static_cast<int>(graph_.inputs().size()), plan_.num_slots_);
+    plan_in_place(plan_.steps_, plan_.write_backs_, plan_.output_slots_,
+                  static_cast<int>(graph_.inputs().size()), plan_.num_slots_);
     if (log::enabled(log::Channel::Schedule)) log::write(log::Channel::Schedule, plan_.describe());
   }
 
@@ -193,7 +199,8 @@ class Planner {
   passes::FusionPlan fusion_;
   std::map<const ir::Value*, int> slots_;
   std::set<std::string> kernel_names_;
-  std::map<std::string, std::pair<std::string, runtime::LoadedKernel>> kernels_by_code_;  // with the symbol's name
+  std::map<std::string, std::pair<std::string, runtime::LoadedKernel>>
+      kernels_by_code_;  // with the symbol's name
 
   int slot_of(const ir::Value* value) {
     return slots_.try_emplace(value, static_cast<int>(slots_.size())).first->second;
@@ -224,7 +231,8 @@ class Planner {
     PrintedKernel printed = print_cpp(nest);
     if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + printed.body);
     log::dump(nest.name + ".cc", printed.source);
-    const auto [same, is_new] = kernels_by_code_.try_emplace(code_of(printed.body, nest.name), nest.name, runtime::LoadedKernel{});
+    const auto [same, is_new] =
+        kernels_by_code_.try_emplace(code_of(printed.body, nest.name), nest.name, runtime::LoadedKernel{});
     auto& [symbol, loaded] = same->second;
     if (is_new) loaded = runtime::load_kernel(compile_request(nest.name, printed.source), options_.toolchain);
 
@@ -238,12 +246,13 @@ class Planner {
     for (const Buffer& buffer : nest.buffers) {
       step.arrays.push_back(slot_of(buffer.value));
       if (buffer.written && !fusion_.updating.count(buffer.value))
-        step.outputs.push_back(
-            {slot_of(buffer.value), buffer.value->tensor().dtype, planned_shape(buffer.value->tensor().shape)});
+        step.outputs.push_back({slot_of(buffer.value), buffer.value->tensor().dtype,
+                                planned_shape(buffer.value->tensor().shape)});
     }
     if (group.roots.size() == 1)
       for (const Buffer& buffer : nest.buffers)
-        if (!buffer.written && is_same_type(*buffer.value, *group.roots[0])) step.like_output.push_back(slot_of(buffer.value));
+        if (!buffer.written && is_same_type(*buffer.value, *group.roots[0]))
+          step.like_output.push_back(slot_of(buffer.value));
     plan_.modules_.push_back(loaded.module);
     plan_.kernels_.push_back({nest.name, printed.body, is_new ? loaded.compile_ms : 0,
                               !is_new || std::string_view(loaded.origin) != "compiled"});
@@ -257,7 +266,8 @@ class Planner {
       end = std::min(body.find('\n', begin), body.size());
       if (body.compare(begin, 2, "//") != 0) code.append(body, begin, end - begin + 1);
     }
-    if (const size_t at = code.find(" " + name + "("); at != std::string::npos) code.erase(at, name.size() + 1);
+    if (const size_t at = code.find(" " + name + "("); at != std::string::npos)
+      code.erase(at, name.size() + 1);
     return code;
   }
 
@@ -307,7 +317,8 @@ class Planner {
     if (node.op->prepare && !has_symbols(step.attrs)) {
       std::vector<Tensor> constants;
       for (const ir::Value* input : node.inputs) {
-        const bool known = input && input->def && input->def->kind == ir::NodeKind::Constant && !passes::is_written(input);
+        const bool known =
+            input && input->def && input->def->kind == ir::NodeKind::Constant && !passes::is_written(input);
         constants.push_back(known ? input->def->constant : Tensor());
       }
       step.prepared = node.op->prepare(*node.op, constants, step.attrs);
@@ -323,11 +334,13 @@ class Planner {
       if (!input) return true;
       const ops::TensorType& type = input->tensor();
       return type.device.type == DeviceType::CPU &&
-             std::all_of(type.shape.begin(), type.shape.end(), [](const Sym& size) { return size.is_constant(); });
+             std::all_of(type.shape.begin(), type.shape.end(),
+                         [](const Sym& size) { return size.is_constant(); });
     });
   }
 
-  // The concatenation of channels-last images that convolutions write their channels of, this node's among them.
+  // The concatenation of channels-last images that convolutions write their channels of, this node's among
+  // them.
   static const ir::Node* joined_by(const ir::Node& node) {
     if (!writes_parts(node)) return nullptr;
     const ir::Node* join = node.output()->uses[0].user;
@@ -338,11 +351,14 @@ class Planner {
     if (!node.is("conv2d_channels_last") || node.output()->uses.size() != 1) return false;
     const ir::Node* user = node.output()->uses[0].user;
     const bool has_weights = node.inputs[1]->def && node.inputs[1]->def->kind == ir::NodeKind::Constant;
-    return has_weights && !has_symbols(node.attrs) && user && user->is("join") && user->parent == node.parent && (user->attrs.get_int("dim") == 3 || user->attrs.get_int("dim") == -1);
+    return has_weights && !has_symbols(node.attrs) && user && user->is("join") &&
+           user->parent == node.parent &&
+           (user->attrs.get_int("dim") == 3 || user->attrs.get_int("dim") == -1);
   }
   void set_part(PlanStep& step, const ir::Node& node, const ir::Node& join) {
     int64_t first = 0;
-    for (size_t i = 0; join.inputs[i]->def != &node; ++i) first += join.inputs[i]->tensor().shape[3].constant();
+    for (size_t i = 0; join.inputs[i]->def != &node; ++i)
+      first += join.inputs[i]->tensor().shape[3].constant();
     const ops::TensorType& type = join.output()->tensor();
     const PlannedOutput whole{slot_of(join.output()), type.dtype, planned_shape(type.shape)};
     step.part = PlannedPart{whole, first, node.output()->tensor().shape[3].constant()};
@@ -367,16 +383,19 @@ class Planner {
     }
   }
 
-  // A kernel may write its result over an operand that it reads at the same positions and nothing reads later.
+  // A kernel may write its result over an operand that it reads at the same positions and nothing reads
+  // later.
   void find_overwritten_operands() {
     for (PlanStep& step : plan_.steps_) {
       if (!step.kernel || step.outputs.size() != 1) continue;
       for (const int slot : step.like_output)
-        if (contains(step.released, slot) && !contains(step.reads_elsewhere, slot)) step.outputs[0].over = slot;
+        if (contains(step.released, slot) && !contains(step.reads_elsewhere, slot))
+          step.outputs[0].over = slot;
     }
   }
 
-  // An update may write to its base's memory if nothing reads the base later but the kernel that writes the part.
+  // An update may write to its base's memory if nothing reads the base later but the kernel that writes the
+  // part.
   void find_taken_bases() {
     const auto releases = [](const PlanStep& step, int slot) { return contains(step.released, slot); };
     for (size_t s = 0; s < plan_.steps_.size(); ++s) {
@@ -384,7 +403,8 @@ class Planner {
       if (step.is_update) {
         const PlanStep* next = s + 1 < plan_.steps_.size() ? &plan_.steps_[s + 1] : nullptr;
         const bool is_kernel = next && next->kernel && step.results.size() == 2;
-        const bool writes_part = is_kernel && std::count(next->arrays.begin(), next->arrays.end(), step.results[1]) > 0;
+        const bool writes_part =
+            is_kernel && std::count(next->arrays.begin(), next->arrays.end(), step.results[1]) > 0;
         const int base = step.inputs[0];
         step.takes_base = step.takes_base && (releases(step, base) || (writes_part && releases(*next, base)));
       } else if (step.node && step.node->op && step.node->is("slice_update")) {
@@ -480,7 +500,8 @@ void Plan::write_back(const std::vector<Tensor>& inputs, const Run& run, std::ve
     if (write_backs_[i].starts.empty())
       target.copy_from(sources[i]);
     else
-      part_of(target, first_positions(write_backs_[i].starts, target.shape(), run.symbols), sources[i].shape())
+      part_of(target, first_positions(write_backs_[i].starts, target.shape(), run.symbols),
+              sources[i].shape())
           .copy_from(sources[i]);
   }
 }
@@ -496,7 +517,8 @@ Tensor Plan::room_for(const PlannedOutput& output, const Run& run) {
 
 void Plan::run_kernel(const PlanStep& step, Run& run) const {
   std::vector<Tensor>& slots = run.slots;
-  for (const PlannedOutput& output : step.outputs) slots[static_cast<size_t>(output.slot)] = room_for(output, run);
+  for (const PlannedOutput& output : step.outputs)
+    slots[static_cast<size_t>(output.slot)] = room_for(output, run);
   constexpr size_t kFew = 32;
   void* few[kFew];
   std::vector<void*> many;
@@ -518,7 +540,8 @@ bool Plan::is_over_base(const PlanStep& step, const Run& run) const {
 void Plan::run_update(const PlanStep& step, Run& run) const {
   std::vector<Tensor>& slots = run.slots;
   const Tensor base = slots[static_cast<size_t>(step.inputs[0])];
-  const Shape shape = step.outputs[0].shape.evaluate(run.symbols), part = step.outputs[1].shape.evaluate(run.symbols);
+  const Shape shape = step.outputs[0].shape.evaluate(run.symbols),
+              part = step.outputs[1].shape.evaluate(run.symbols);
   const Shape first = first_positions(step.starts, shape, run.symbols);
   // The slot and `base` are two.
   const bool is_owned = step.takes_base && base.impl().use_count() == 2 && base.storage().use_count() == 1;
@@ -539,7 +562,8 @@ bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
   if (!is_contiguous(base.shape(), base.strides())) return false;
   if (!(step.takes_base && is_sole_owner(base)) && !is_over_base(step, run)) return false;
   ops::Attrs attrs = has_symbols(step.attrs) ? ir::evaluate(step.attrs, run.symbols) : step.attrs;
-  ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0].copy_from(run.slots[static_cast<size_t>(step.inputs[1])]);
+  ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0].copy_from(
+      run.slots[static_cast<size_t>(step.inputs[1])]);
   run.slots[static_cast<size_t>(step.results[0])] = base;
   return true;
 }
@@ -560,8 +584,9 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
     else if (step.is_checked)
       results = step.node->op->eager(*step.node->op, operands, step.attrs);
     else
-      results = ops::call(*step.node->op,
-                          {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, run.symbols) : step.attrs});
+      results =
+          ops::call(*step.node->op,
+                    {operands, has_symbols(step.attrs) ? ir::evaluate(step.attrs, run.symbols) : step.attrs});
   } catch (const Error& error) {
     std::string where = step.node->location.str();
     if (where.empty()) throw;

@@ -48,18 +48,20 @@ struct PlanStep {
   const ir::Node* node = nullptr;
   ops::Attrs attrs;
   ops::PreparedFn prepared;  // instead of `node`, where the operator has work that one preparation does
-  bool is_checked = false;  // all sizes were known when the graph was made: its check of the operands has been passed
+  bool is_checked =
+      false;  // all sizes were known when the graph was made: its check of the operands has been passed
   std::vector<int> inputs;  // -1: absent
   std::vector<int> results;
-  // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the part, which
-  // is filled from inputs[1] or, where there is none, by a kernel.
+  // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the
+  // part, which is filled from inputs[1] or, where there is none, by a kernel.
   bool is_update = false;
   std::vector<std::pair<size_t, Sym>> starts;
-  // Of an update, and of an operator call that gives inputs[0] with something replaced: nothing uses inputs[0] later. Where
-  // no other tensor has its memory either, the result is written there.
+  // Of an update, and of an operator call that gives inputs[0] with something replaced: nothing uses
+  // inputs[0] later. Where no other tensor has its memory either, the result is written there.
   bool takes_base = false;
   bool keeps_base = false;  // the kernel that writes the part reads the base elsewhere
-  // The same, and no other tensor has its memory: it is the result of an earlier step, or an input that is written back.
+  // The same, and no other tensor has its memory: it is the result of an earlier step, or an input that is
+  // written back.
   bool is_over_base = false;
 
   // … whose result is a part of a slot's tensor: these channels of a concatenation.
@@ -78,12 +80,14 @@ struct PlannedWriteBack {
   bool is_home = false;                        // computed in the input's memory, where that may be
 };
 
-// Decides which steps write over what nothing needs any more: over a base, or over an input that is written back
-// (is_over_base, home, is_home). `num_inputs`: the slots of the inputs are the first.
-void plan_in_place(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs, const std::vector<int>& output_slots,
-                   int num_inputs, int num_slots);
+// Decides which steps write over what nothing needs any more: over a base, or over an input that is written
+// back (is_over_base, home, is_home). `num_inputs`: the slots of the inputs are the first.
+void plan_in_place(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs,
+                   const std::vector<int>& output_slots, int num_inputs, int num_slots);
 
-inline bool contains(const std::vector<int>& slots, int slot) { return std::find(slots.begin(), slots.end(), slot) != slots.end(); }
+inline bool contains(const std::vector<int>& slots, int slot) {
+  return std::find(slots.begin(), slots.end(), slot) != slots.end();
+}
 
 struct SymbolSource {
   int symbol;

@@ -11,10 +11,14 @@ namespace {
 
 class InPlace {
  public:
-  InPlace(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs, const std::vector<int>& output_slots,
-          int num_inputs, int num_slots)
-      : steps_(steps), write_backs_(write_backs), output_slots_(output_slots), num_inputs_(num_inputs),
-        memory_(static_cast<size_t>(num_slots)), producer_(static_cast<size_t>(num_slots), kNone) {
+  InPlace(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs,
+          const std::vector<int>& output_slots, int num_inputs, int num_slots)
+      : steps_(steps),
+        write_backs_(write_backs),
+        output_slots_(output_slots),
+        num_inputs_(num_inputs),
+        memory_(static_cast<size_t>(num_slots)),
+        producer_(static_cast<size_t>(num_slots), kNone) {
     std::iota(memory_.begin(), memory_.end(), 0);
     for (size_t s = 0; s < steps_.size(); ++s) {
       const PlanStep& step = steps_[s];
@@ -29,7 +33,8 @@ class InPlace {
     for (const PlanStep& step : steps_)
       if (step.node && passes::has_effects(*step.node)) return;
     for (size_t s = 0; s < steps_.size(); ++s)
-      if (replaces_part(steps_[s]) && is_made_here(steps_[s].inputs[0])) steps_[s].is_over_base = may_write_over_base(s);
+      if (replaces_part(steps_[s]) && is_made_here(steps_[s].inputs[0]))
+        steps_[s].is_over_base = may_write_over_base(s);
     // One home makes room for the others: what allocates may fail.
     for (bool found = true; found;) {
       found = false;
@@ -60,21 +65,24 @@ class InPlace {
 
   bool reads(const PlanStep& step, int memory) const {
     const auto is_it = [&](int slot) { return slot >= 0 && memory_of(slot) == memory; };
-    return std::any_of(step.arrays.begin(), step.arrays.end(), is_it) || std::any_of(step.inputs.begin(), step.inputs.end(), is_it);
+    return std::any_of(step.arrays.begin(), step.arrays.end(), is_it) ||
+           std::any_of(step.inputs.begin(), step.inputs.end(), is_it);
   }
   bool is_read_after(size_t index, int memory) const {
     for (size_t s = index + 1; s < steps_.size(); ++s)
       if (reads(steps_[s], memory)) return true;
     const auto is_it = [&](int slot) { return memory_of(slot) == memory; };
     return std::any_of(output_slots_.begin(), output_slots_.end(), is_it) ||
-           std::any_of(write_backs_.begin(), write_backs_.end(), [&](const PlannedWriteBack& write) { return is_it(write.slot); });
+           std::any_of(write_backs_.begin(), write_backs_.end(),
+                       [&](const PlannedWriteBack& write) { return is_it(write.slot); });
   }
 
   // The kernel that writes the part, or the step itself.
   size_t writer_of(size_t index) const {
     const PlanStep& step = steps_[index];
     if (!step.is_update || step.results.size() < 2) return index;
-    const bool is_next = index + 1 < steps_.size() && steps_[index + 1].kernel && contains(steps_[index + 1].arrays, step.results[1]);
+    const bool is_next = index + 1 < steps_.size() && steps_[index + 1].kernel &&
+                         contains(steps_[index + 1].arrays, step.results[1]);
     return is_next ? index + 1 : kNone;
   }
   bool may_write_over_base(size_t index) const {
@@ -94,18 +102,22 @@ class InPlace {
 
   // What fails, if only for want of memory, leaves the inputs as they were.
   bool may_fail_after(size_t index) const {
-    return std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps_.end(), [](const PlanStep& step) {
-      const auto is_new = [](const PlannedOutput& output) { return output.home < 0; };
-      if (step.kernel) return std::any_of(step.outputs.begin(), step.outputs.end(), is_new);
-      return !(replaces_part(step) && step.is_over_base) && !step.keeps_views;
-    });
+    return std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps_.end(),
+                       [](const PlanStep& step) {
+                         const auto is_new = [](const PlannedOutput& output) { return output.home < 0; };
+                         if (step.kernel)
+                           return std::any_of(step.outputs.begin(), step.outputs.end(), is_new);
+                         return !(replaces_part(step) && step.is_over_base) && !step.keeps_views;
+                       });
   }
 
-  // From the value that is written back over the updates that it went through to the first that may be in the input.
+  // From the value that is written back over the updates that it went through to the first that may be in the
+  // input.
   bool find_home(PlannedWriteBack& write) {
     const int input = static_cast<int>(write.input);
     const auto same_input = [&](const PlannedWriteBack& other) { return other.input == write.input; };
-    if (!write.starts.empty() || std::count_if(write_backs_.begin(), write_backs_.end(), same_input) != 1) return false;
+    if (!write.starts.empty() || std::count_if(write_backs_.begin(), write_backs_.end(), same_input) != 1)
+      return false;
     for (int slot = write.slot; slot >= num_inputs_;) {
       const size_t s = producer_[at(slot)];
       if (s == kNone || memory_of(slot) != slot) return false;
@@ -128,8 +140,8 @@ class InPlace {
 
 }  // namespace
 
-void plan_in_place(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs, const std::vector<int>& output_slots,
-                   int num_inputs, int num_slots) {
+void plan_in_place(std::vector<PlanStep>& steps, std::vector<PlannedWriteBack>& write_backs,
+                   const std::vector<int>& output_slots, int num_inputs, int num_slots) {
   InPlace(steps, write_backs, output_slots, num_inputs, num_slots).run();
 }
 

@@ -21,8 +21,10 @@ std::string_view loop_prelude() {
 
 std::string_view prelude() {
   static constexpr char kText[] =
+// clang-format off: vectors first
 #include "embedded/vectors.inc"
 #include "codegen/prelude.inc"
+// clang-format on
       ;
   return kText;
 }
@@ -34,8 +36,9 @@ const std::string& shared_prelude() {
 }
 
 std::string with_prelude(PreludeKind kind, const std::set<scalar::Prim>& elementary, std::string_view body) {
-  return fmt::format("#ifndef {}\n{}\n{}{}\n#endif\n{}", kIsRead, prelude(), scalar::elementary_source(elementary),
-                     kind == PreludeKind::Loop ? loop_prelude() : "", body);
+  return fmt::format("#ifndef {}\n{}\n{}{}\n#endif\n{}", kIsRead, prelude(),
+                     scalar::elementary_source(elementary), kind == PreludeKind::Loop ? loop_prelude() : "",
+                     body);
 }
 
 runtime::CompileRequest compile_request(std::string name, std::string source) {

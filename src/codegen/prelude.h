@@ -11,12 +11,12 @@
 namespace weft::codegen {
 
 std::string_view prelude();
-// All that any generated code has before its own text, and a macro that makes it leave out what it has: a compiler
-// that has read this need not read it again.
+// All that any generated code has before its own text, and a macro that makes it leave out what it has: a
+// compiler that has read this need not read it again.
 const std::string& shared_prelude();
 
-// What generated code is preceded by: the prelude, the elementary functions that it calls and, before native loops,
-// Python's arithmetic.
+// What generated code is preceded by: the prelude, the elementary functions that it calls and, before native
+// loops, Python's arithmetic.
 enum class PreludeKind : uint8_t { Kernel, Loop };
 std::string with_prelude(PreludeKind kind, const std::set<scalar::Prim>& elementary, std::string_view body);
 // A request for what with_prelude() gave.

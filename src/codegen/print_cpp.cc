@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "codegen/prelude.h"
 #include "codegen/print_expr.h"
 #include "codegen/print_fold.h"
@@ -132,7 +131,8 @@ class Printer {
     open("{");
     for (size_t k = 0; k < values.size(); ++k)
       line(fmt::format("const auto part_{} = {};", k,
-                       loop < 0 ? expressions_.reference(values[k]) : expressions_.vector_reference(values[k], buffer.dtype)));
+                       loop < 0 ? expressions_.reference(values[k])
+                                : expressions_.vector_reference(values[k], buffer.dtype)));
     const std::string pointer = expressions_.pointer(store.buffer, store.index);
     for (size_t k = 0; k < values.size(); ++k) {
       if (loop < 0)
@@ -326,19 +326,22 @@ class Printer {
     scope_body(id);
     close("});");
     close_pieces(scope);
-    if (!streams() && is_large(std::string_view(out_).substr(start))) out_.insert(out_.find("vectorized<", start) + 10, "_once");
+    if (!streams() && is_large(std::string_view(out_).substr(start)))
+      out_.insert(out_.find("vectorized<", start) + 10, "_once");
   }
 
   // Where rings end within the loop, a piece of it begins. Gives the piece's bounds.
-  std::pair<std::string, std::string> open_pieces(const Scope& scope, const std::string& begin, const std::string& end) {
+  std::pair<std::string, std::string> open_pieces(const Scope& scope, const std::string& begin,
+                                                  const std::string& end) {
     if (scope.rings.empty()) return {begin, end};
-    const std::string first = loop_name(scope.loops.back()) + "_first", last = loop_name(scope.loops.back()) + "_last";
+    const std::string first = loop_name(scope.loops.back()) + "_first",
+                      last = loop_name(scope.loops.back()) + "_last";
     open(fmt::format("for (i64 {0} = {2}, {1}; {0} < {3}; {0} = {1}) {{", first, last, begin, end));
     line(fmt::format("{} = {};", last, end));
     for (const RingOfLoop& ring : scope.rings) {
       const Atom& atom = nest_.space.atom(ring.ring);
-      line(fmt::format("const i64 {} = turn_of_piece({}, {}, {}, {});", loop_name(ring.offset), sym(atom.inner.constant),
-                       sym(atom.divisor), first, last));
+      line(fmt::format("const i64 {} = turn_of_piece({}, {}, {}, {});", loop_name(ring.offset),
+                       sym(atom.inner.constant), sym(atom.divisor), first, last));
     }
     return {first, last};
   }
@@ -389,7 +392,8 @@ class Printer {
                          : "lanes.splat((i64)0)";
       }
       line(fmt::format("auto {} = {};", accumulator_name(id, k), value));
-      if (is_arg_reduction(accumulator.op)) line(fmt::format("auto {}_at = {};", accumulator_name(id, k), zero));
+      if (is_arg_reduction(accumulator.op))
+        line(fmt::format("auto {}_at = {};", accumulator_name(id, k), zero));
     }
   }
 

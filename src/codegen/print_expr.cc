@@ -440,7 +440,9 @@ std::string ExpressionPrinter::index(const Index& index) {
       case Atom::Kind::Remainder:
         factor = fmt::format("({} % {})", wrap(this->index(atom.inner)), sym(atom.divisor));
         break;
-      case Atom::Kind::Ring: factor = fmt::format("on_ring({}, {})", this->index(atom.inner), sym(atom.divisor)); break;
+      case Atom::Kind::Ring:
+        factor = fmt::format("on_ring({}, {})", this->index(atom.inner), sym(atom.divisor));
+        break;
     }
     if (known_one(coefficient))
       append(factor);

@@ -39,8 +39,7 @@ std::string initial_value(const Accumulator& accumulator) {
 std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::string& b) {
   bool boolean = dtype == DType::Bool;
   switch (op) {
-    case ReduceOp::Sum:
-      return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("{} + {}", a, b);
+    case ReduceOp::Sum: return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("{} + {}", a, b);
     case ReduceOp::Prod:
       return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("{} * {}", a, b);
     case ReduceOp::Any: return fmt::format("mask_or({}, {})", a, b);

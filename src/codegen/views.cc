@@ -105,14 +105,17 @@ bool takes_range(const ir::Value* slice, size_t dim, Sym* start, Sym* stop) {
 }
 }  // namespace
 
-size_t rotated_dim(const ir::Node& node) { return wrap(node.attrs.get_int("dim"), node.output()->tensor().shape.size()); }
+size_t rotated_dim(const ir::Node& node) {
+  return wrap(node.attrs.get_int("dim"), node.output()->tensor().shape.size());
+}
 const ir::Value* rotated_operand(const ir::Node& node) { return node.inputs[0]->def->inputs[0]; }
 
 bool is_rotation(const ir::Node& node) {
   if (node.kind != ir::NodeKind::Op || !node.is("join") || node.inputs.size() != 2) return false;
   const size_t dim = rotated_dim(node);
   Sym cut, size, begin, stop;
-  if (!takes_range(node.inputs[0], dim, &cut, &size) || !takes_range(node.inputs[1], dim, &begin, &stop)) return false;
+  if (!takes_range(node.inputs[0], dim, &cut, &size) || !takes_range(node.inputs[1], dim, &begin, &stop))
+    return false;
   const ir::Value* operand = rotated_operand(node);
   return operand == node.inputs[1]->def->inputs[0] && known_zero(begin) && sym_known_equal(cut, stop) &&
          sym_known_equal(size, operand->tensor().shape[dim]);
@@ -120,7 +123,8 @@ bool is_rotation(const ir::Node& node) {
 
 std::vector<Index> rotated_index(IndexSpace& space, const ir::Node& node, std::vector<Index> index) {
   const size_t dim = rotated_dim(node);
-  const Sym cut = sym_attr(*node.inputs[0]->def, "start", 0), size = rotated_operand(node)->tensor().shape[dim];
+  const Sym cut = sym_attr(*node.inputs[0]->def, "start", 0),
+            size = rotated_operand(node)->tensor().shape[dim];
   index[dim] = space.on_ring(space.add(index[dim], Index(cut)), size);
   return index;
 }

@@ -13,7 +13,8 @@ bool is_index_view(const ir::Node& node);
 // Index into the operand of a view for an index into its result.
 std::vector<Index> view_operand_index(IndexSpace& space, const ir::Node& node,
                                       const std::vector<Index>& index);
-// True for a join of the end and the beginning of one value, as numpy.roll makes it: the value, turned along a dimension.
+// True for a join of the end and the beginning of one value, as numpy.roll makes it: the value, turned along
+// a dimension.
 bool is_rotation(const ir::Node& node);
 const ir::Value* rotated_operand(const ir::Node& node);
 size_t rotated_dim(const ir::Node& node);

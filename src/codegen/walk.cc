@@ -42,7 +42,8 @@ std::vector<Index> reduction_operand_index(const ir::Node& node, const std::vect
   return result;
 }
 
-bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing, std::vector<int> around) {
+bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int> enclosing,
+               std::vector<int> around) {
   const SymShape& shape = value->tensor().shape;
   std::string key = std::to_string(value->id);
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -62,7 +63,8 @@ bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int
   }
   const ir::Node& node = *value->def;
   if (node.kind == ir::NodeKind::Constant) return true;
-  if (is_index_view(node)) return run(node.inputs[0], view_operand_index(space_, node, index), enclosing, around);
+  if (is_index_view(node))
+    return run(node.inputs[0], view_operand_index(space_, node, index), enclosing, around);
   if (is_rotation(node)) {
     Visit visit;
     visit.value = value;
@@ -85,7 +87,8 @@ bool Walk::run(const ir::Value* value, std::vector<Index> index, std::vector<int
     bool affine = true;
     for (const ir::Value* input : node.inputs)
       if (input)
-        affine = run(input, broadcast_operand_index(input->tensor().shape, index), enclosing, around) && affine;
+        affine =
+            run(input, broadcast_operand_index(input->tensor().shape, index), enclosing, around) && affine;
     return affine;
   }
   std::vector<Index> inner;

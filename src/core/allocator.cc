@@ -1,5 +1,6 @@
 // Blocks come in size classes, eight per power of two (at most an eighth of a block is unused). Below 1 MiB
-// they are from the C library; above, from mmap, aligned to and advised for huge pages, so that a part can be given back.
+// they are from the C library; above, from mmap, aligned to and advised for huge pages, so that a part can be
+// given back.
 #include "weft/allocator.h"
 
 #include <fmt/format.h>
@@ -158,8 +159,8 @@ class Allocator {
     stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
   }
 
-  // A kept block of this class or, where blocks are mapped, of a larger one: what would be unused of it, where that is more
-  // than a quarter, is given back.
+  // A kept block of this class or, where blocks are mapped, of a larger one: what would be unused of it,
+  // where that is more than a quarter, is given back.
   void* take(size_t size, size_t* capacity) {
     const bool is_mapped = size >= kMapThreshold;
     for (auto it = free_.lower_bound(size); it != free_.end() && (is_mapped || it->first == size); ++it) {

@@ -17,8 +17,8 @@ struct StridedPointer {
 void copy_strided(const StridedPointer& destination, const StridedPointer& source, const Shape& shape);
 
 // n elements, strides in elements: the inner loop of the above.
-using ConvertFn = void (*)(void* destination, int64_t destination_stride, const void* source, int64_t source_stride,
-                           int64_t n);
+using ConvertFn = void (*)(void* destination, int64_t destination_stride, const void* source,
+                           int64_t source_stride, int64_t n);
 ConvertFn convert_function(DType to, DType from);
 
 }  // namespace weft

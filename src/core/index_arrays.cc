@@ -53,7 +53,8 @@ Shape broadcast(const std::vector<Tensor>& indices) {
 inline int64_t checked(int64_t value, int64_t dim, int64_t size) {
   const int64_t result = value < 0 ? value + size : value;
   if (static_cast<uint64_t>(result) >= static_cast<uint64_t>(size))
-    throw_error(ErrorKind::Index, fmt::format("index: {} is out of range for dimension {} of size {}", value, dim, size));
+    throw_error(ErrorKind::Index,
+                fmt::format("index: {} is out of range for dimension {} of size {}", value, dim, size));
   return result;
 }
 

@@ -50,7 +50,8 @@ size_t bytes_of(const Shape& shape, DType dtype) {
   }
   int64_t bytes;
   if (__builtin_mul_overflow(numel(shape), int64_t{itemsize(dtype)}, &bytes)) {
-    throw_error(ErrorKind::Memory, fmt::format("allocate: {}{} does not fit memory", short_name(dtype), str(shape)));
+    throw_error(ErrorKind::Memory,
+                fmt::format("allocate: {}{} does not fit memory", short_name(dtype), str(shape)));
   }
   return static_cast<size_t>(bytes);
 }
@@ -68,9 +69,10 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, Shape shape, Strid
   WEFT_ASSERT(shape.size() == strides.size(), "shape and strides differ in length");
   const auto [low, high] = extent(shape, strides);
   const int64_t available = static_cast<int64_t>(storage->nbytes() / static_cast<size_t>(itemsize(dtype)));
-  WEFT_CHECK(low > high || (offset + low >= 0 && offset + high < available),
-             fmt::format("as_strided: shape {}, strides {}, offset {} reaches elements {} to {} of a storage of {}",
-                         weft::str(shape), weft::str(strides), offset, offset + low, offset + high, available));
+  WEFT_CHECK(
+      low > high || (offset + low >= 0 && offset + high < available),
+      fmt::format("as_strided: shape {}, strides {}, offset {} reaches elements {} to {} of a storage of {}",
+                  weft::str(shape), weft::str(strides), offset, offset + low, offset + high, available));
   impl_ = std::make_shared<TensorImpl>();
   impl_->device = storage->device();
   impl_->storage = std::move(storage);
@@ -112,7 +114,8 @@ void Tensor::specialize_shape() const { impl_->trace->specialize_shape(); }
 
 int64_t Tensor::size(int64_t d) const {
   const int64_t n = dim();
-  WEFT_CHECK_INDEX(d >= -n && d < n, fmt::format("size: dimension {} is out of range for a tensor of {} dimensions", d, n));
+  WEFT_CHECK_INDEX(d >= -n && d < n,
+                   fmt::format("size: dimension {} is out of range for a tensor of {} dimensions", d, n));
   return shape()[static_cast<size_t>(d < 0 ? d + n : d)];
 }
 
@@ -159,7 +162,8 @@ Scalar Tensor::item() const {
 
 double Tensor::at(int64_t flat) const {
   check_not_traced(*this, "at");
-  WEFT_CHECK_INDEX(flat >= 0 && flat < numel(), fmt::format("at: position {} is out of range for {}", flat, describe(*this)));
+  WEFT_CHECK_INDEX(flat >= 0 && flat < numel(),
+                   fmt::format("at: position {} is out of range for {}", flat, describe(*this)));
   int64_t position = 0;
   for (size_t d = impl_->shape.size(); d-- > 0;) {
     position += flat % impl_->shape[d] * impl_->strides[d];
@@ -170,8 +174,9 @@ double Tensor::at(int64_t flat) const {
 
 Tensor Tensor::as_strided(Shape shape, Strides strides, int64_t offset) const {
   check_not_traced(*this, "as_strided");
-  WEFT_CHECK(shape.size() == strides.size(), fmt::format("as_strided: shape {} and strides {} differ in length",
-                                                         weft::str(shape), weft::str(strides)));
+  WEFT_CHECK(shape.size() == strides.size(),
+             fmt::format("as_strided: shape {} and strides {} differ in length", weft::str(shape),
+                         weft::str(strides)));
   return Tensor(impl_->storage, impl_->dtype, std::move(shape), std::move(strides), offset);
 }
 
@@ -196,12 +201,14 @@ void Tensor::copy_from(const Tensor& source) const {
   if (is_traced()) return impl_->trace->assign(*this, source);
   check_not_traced(source, "copy_from");
   const auto fail = [&](const char* rule) {
-    throw_error(ErrorKind::Value, fmt::format("copy_from: {}\n  target: {}   source: {}", rule, describe(*this), describe(source)));
+    throw_error(ErrorKind::Value, fmt::format("copy_from: {}\n  target: {}   source: {}", rule,
+                                              describe(*this), describe(source)));
   };
   if (impl_->storage->read_only()) fail("the target is read-only");
   constexpr int64_t kSmall = 1024;  // elements: less than the general case costs
-  const bool is_plain = dtype() == source.dtype() && impl_->shape == source.impl_->shape && numel() <= kSmall &&
-                        is_contiguous() && source.is_contiguous() && data() && source.data();
+  const bool is_plain = dtype() == source.dtype() && impl_->shape == source.impl_->shape &&
+                        numel() <= kSmall && is_contiguous() && source.is_contiguous() && data() &&
+                        source.data();
   if (is_plain) {
     std::memmove(data(), source.data(), static_cast<size_t>(numel() * itemsize(dtype())));
     return;
@@ -214,7 +221,8 @@ void Tensor::copy_from(const Tensor& source) const {
     if (target < 0 ? size != 1 : size != 1 && size != shape()[static_cast<size_t>(target)]) {
       fail("the source's shape must broadcast to the target's");
     }
-    if (target >= 0 && size != 1) source_strides[static_cast<size_t>(target)] = source.strides()[static_cast<size_t>(d)];
+    if (target >= 0 && size != 1)
+      source_strides[static_cast<size_t>(target)] = source.strides()[static_cast<size_t>(d)];
   }
   if (!data() || !source.data()) {
     if (data() && numel() > 0) fail("a meta tensor has no elements to copy");

@@ -26,7 +26,7 @@ struct CompiledFunction::Impl {
   mutable std::shared_mutex variants_mutex;  // guards `variants`; taken for a moment only
   std::mutex capture_mutex;                  // one trace at a time
   std::vector<std::shared_ptr<const Variant>> variants;
-  DimensionHistory history;                  // under capture_mutex
+  DimensionHistory history;  // under capture_mutex
   std::atomic<bool> warned = false;
 
   std::shared_ptr<const Variant> find(const std::vector<Tensor>& arguments) const {
@@ -44,21 +44,23 @@ struct CompiledFunction::Impl {
     if (auto variant = find(arguments)) return variant;  // another thread was faster
     if (variants.size() >= kMaxVariants) {
       if (!warned.exchange(true)) {
-        log::warning(fmt::format("weft::compile: {} has been specialized {} times, the most there may be; calls that match "
-                                 "none run operator by operator",
-                                 options.name, variants.size()));
+        log::warning(fmt::format(
+            "weft::compile: {} has been specialized {} times, the most there may be; calls that match "
+            "none run operator by operator",
+            options.name, variants.size()));
       }
       return nullptr;
     }
     if (!variants.empty() && log::enabled(log::Channel::Recompiles)) {
-      log::write(log::Channel::Recompiles, fmt::format("{}: specialization {}: the arguments match none of the earlier ones",
-                                                       options.name, variants.size() + 1));
+      log::write(log::Channel::Recompiles,
+                 fmt::format("{}: specialization {}: the arguments match none of the earlier ones",
+                             options.name, variants.size() + 1));
     }
     auto variant = frontend::trace(function, arguments, history, options);
     if (variant->is_user_error) return nullptr;
     if (log::enabled(log::Channel::Guards)) {
-      log::write(log::Channel::Guards, fmt::format("{}: specialization {}\n{}", options.name, variants.size() + 1,
-                                                   variant->guards.str()));
+      log::write(log::Channel::Guards, fmt::format("{}: specialization {}\n{}", options.name,
+                                                   variants.size() + 1, variant->guards.str()));
     }
     const std::unique_lock lock(variants_mutex);
     variants.push_back(variant);
@@ -66,9 +68,11 @@ struct CompiledFunction::Impl {
   }
 };
 
-CompiledFunction::CompiledFunction(Function function, CompileOptions options) : impl_(std::make_unique<Impl>()) {
+CompiledFunction::CompiledFunction(Function function, CompileOptions options)
+    : impl_(std::make_unique<Impl>()) {
   WEFT_CHECK(options.mode == "default" || options.mode == "reduce-overhead" || options.mode == "max-autotune",
-             fmt::format("weft::compile: mode must be default, reduce-overhead or max-autotune, got '{}'", options.mode));
+             fmt::format("weft::compile: mode must be default, reduce-overhead or max-autotune, got '{}'",
+                         options.mode));
   impl_->function = std::move(function);
   impl_->options = std::move(options);
 }
@@ -77,9 +81,10 @@ CompiledFunction::~CompiledFunction() = default;
 
 std::vector<Tensor> CompiledFunction::operator()(const std::vector<Tensor>& arguments) const {
   // Inside another trace this function is a part of that one.
-  const bool plain = ops::current_tracer() || std::any_of(arguments.begin(), arguments.end(), [](const Tensor& tensor) {
-                       return !tensor.defined() || tensor.is_traced();
-                     });
+  const bool plain =
+      ops::current_tracer() || std::any_of(arguments.begin(), arguments.end(), [](const Tensor& tensor) {
+        return !tensor.defined() || tensor.is_traced();
+      });
   static const bool disabled = env::flag("WEFT_DISABLE_COMPILE");
   if (plain || disabled) return impl_->function(arguments);
   std::shared_ptr<const Variant> variant = impl_->find(arguments);

@@ -9,7 +9,8 @@ namespace weft::frontend {
 std::vector<int8_t> stride_steps(const Tensor& tensor) {
   if (tensor.is_contiguous()) return {};
   std::vector<int8_t> steps;
-  for (int64_t stride : tensor.strides()) steps.push_back(stride < 0 ? -1 : stride > 1 ? 2 : static_cast<int8_t>(stride));
+  for (int64_t stride : tensor.strides())
+    steps.push_back(stride < 0 ? -1 : stride > 1 ? 2 : static_cast<int8_t>(stride));
   return steps;
 }
 
@@ -58,7 +59,8 @@ std::string Guards::str() const {
   std::string text;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputGuard& guard = inputs_[i];
-    text += fmt::format("argument {}: {} {}", i, ir::type_text(ops::TensorType{guard.dtype, guard.shape, guard.device}),
+    text += fmt::format("argument {}: {} {}", i,
+                        ir::type_text(ops::TensorType{guard.dtype, guard.shape, guard.device}),
                         guard.steps.empty() ? "contiguous" : "strided");
     text += "\n";
   }

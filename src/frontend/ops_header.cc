@@ -17,7 +17,8 @@ bool is_tensor(const Param& param) { return param.is_tensor(); }
 bool takes_numbers(const ops::OpDef& op) {
   size_t operands = 0;
   for (const Param& param : op.params) operands += is_tensor(param);
-  return operands > 1 && (op.kind == ops::OpKind::Pointwise || op.name == "div" || op.name == "float_power" || op.name == "clip");
+  return operands > 1 && (op.kind == ops::OpKind::Pointwise || op.name == "div" || op.name == "float_power" ||
+                          op.name == "clip");
 }
 
 std::string type_of(const ops::OpDef& op, const Param& param) {
@@ -53,7 +54,8 @@ std::string default_of(const Param& param) {
     return param.type == Type::IntList ? "{}" : "std::nullopt";
   }
   if (const SymShape* list = std::get_if<SymShape>(&value)) return list_text(*list);
-  if (const DType* dtype = std::get_if<DType>(&value)) return fmt::format("*dtype_from_name(\"{}\")", name(*dtype));
+  if (const DType* dtype = std::get_if<DType>(&value))
+    return fmt::format("*dtype_from_name(\"{}\")", name(*dtype));
   return ir::attr_text(value);
 }
 
@@ -87,8 +89,10 @@ std::string arguments(const ops::OpDef& op) {
     } else if (is_tensor(param)) {
       operands += fmt::format("{}{}", operands.empty() ? "" : ", ", param.name);
     } else {
-      const std::string_view convert = param.type == Type::IntList && param.optional ? "optional_list" : "argument";
-      rest += fmt::format("{}{{\"{}\", detail::{}({})}}", rest.empty() ? "" : ", ", param.name, convert, param.name);
+      const std::string_view convert =
+          param.type == Type::IntList && param.optional ? "optional_list" : "argument";
+      rest += fmt::format("{}{{\"{}\", detail::{}({})}}", rest.empty() ? "" : ", ", param.name, convert,
+                          param.name);
     }
   }
   if (!joined.empty() && !operands.empty()) join("{" + operands + "}");
@@ -115,7 +119,8 @@ void add_function(std::string& out, const ops::OpDef& op) {
   out += fmt::format("inline {} {}({}) {{\n  return {};\n}}\n", result, op.name, parameters(op), body);
 }
 
-constexpr std::string_view kHead = R"(// One function per operator, in alphabetical order: written from the operator table when weft is built.
+constexpr std::string_view kHead =
+    R"(// One function per operator, in alphabetical order: written from the operator table when weft is built.
 #pragma once
 
 // clang-format off

@@ -65,8 +65,8 @@ std::vector<Tensor> Variant::run(const std::vector<Tensor>& arguments) const {
 namespace {
 
 // Equal dynamic sizes share a symbol: the guards then say that they stay equal.
-ops::TensorType traced_type(const Tensor& argument, const std::function<bool(size_t)>& is_dynamic, SymEnv& env,
-                            std::map<int64_t, Sym>& symbols) {
+ops::TensorType traced_type(const Tensor& argument, const std::function<bool(size_t)>& is_dynamic,
+                            SymEnv& env, std::map<int64_t, Sym>& symbols) {
   ops::TensorType type{argument.dtype(), {}, argument.device()};
   for (size_t d = 0; d < argument.shape().size(); ++d) {
     const int64_t size = argument.shape()[d];
@@ -105,7 +105,9 @@ void record(Variant& variant, ir::GraphTracer& tracer, const detail::CompiledFun
   for (const ir::WriteBack& write : variant.graph->write_backs) variant.written.push_back(write.input);
 }
 
-std::shared_ptr<codegen::CompiledGraph> compile_graph(const ir::Graph& graph, const std::vector<Tensor>& arguments, bool use_kernels) {
+std::shared_ptr<codegen::CompiledGraph> compile_graph(const ir::Graph& graph,
+                                                      const std::vector<Tensor>& arguments,
+                                                      bool use_kernels) {
   codegen::CompileOptions options;
   options.use_kernels = use_kernels;
   for (const Tensor& argument : arguments) {

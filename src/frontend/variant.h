@@ -38,13 +38,13 @@ struct OutputSource {
 
 struct Variant {
   Guards guards;
-  std::unique_ptr<ir::Graph> graph;  // as traced; owns the symbols of the guards
+  std::unique_ptr<ir::Graph> graph;                  // as traced; owns the symbols of the guards
   std::shared_ptr<codegen::CompiledGraph> compiled;  // null: call the function as it is
   std::string why_plain;
   bool is_user_error = false;  // the function raised a ValueError, TypeError or IndexError: do not keep this
   std::vector<OutputSource> outputs;
   bool gives_graph_outputs = false;  // all of them, and nothing else
-  std::vector<size_t> written;  // arguments that are updated in place
+  std::vector<size_t> written;       // arguments that are updated in place
 
   // False where the graph would not mean what the function does: an updated argument that shares memory with
   // another, or that cannot be written.

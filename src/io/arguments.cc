@@ -32,7 +32,7 @@ std::optional<size_t> position_of(std::string_view text) {
 
 // Arrays by the parts of their names: "table.left" is the part "left" of "table".
 struct Node {
-  std::string name;              // in the file
+  std::string name;               // in the file
   const IValue* value = nullptr;  // null where only its parts have values
   std::map<std::string, Node, std::less<>> parts;
 
@@ -50,7 +50,8 @@ std::string describe(const IValue& value) {
 // Makes the value of one argument.
 class ArgumentReader {
  public:
-  ArgumentReader(const Schema& schema, const SchemaArgument& argument) : schema_(schema), argument_(argument) {}
+  ArgumentReader(const Schema& schema, const SchemaArgument& argument)
+      : schema_(schema), argument_(argument) {}
 
   IValue read(const Node& node, const TypePtr& type) const {
     switch (type->kind()) {
@@ -73,9 +74,9 @@ class ArgumentReader {
 
   [[noreturn]] void fail(const Node& node, const TypePtr& type, std::string_view expected) const {
     const std::string got = node.value ? describe(*node.value) : fmt::format("{} arrays", node.parts.size());
-    throw_error(ErrorKind::Type, fmt::format("{}: argument '{}' ({}): expected {} for {}, got {} in '{}'", method_name(),
-                                             argument_.name, argument_.type->str(), expected, type->str(), got,
-                                             jit::printable(node.name)));
+    throw_error(ErrorKind::Type, fmt::format("{}: argument '{}' ({}): expected {} for {}, got {} in '{}'",
+                                             method_name(), argument_.name, argument_.type->str(), expected,
+                                             type->str(), got, jit::printable(node.name)));
   }
 
  private:
@@ -132,16 +133,19 @@ class ArgumentReader {
   IValue list_of_array(const Node& node, const TypePtr& type) const {
     const TypePtr& element = type->element();
     if (node.value->is_list() && element->is(TypeKind::String)) return *node.value;
-    const bool numbers = element->is(TypeKind::Int) || element->is(TypeKind::Float) || element->is(TypeKind::Bool) ||
-                         element->is(TypeKind::Complex) || element->is(TypeKind::Number);
+    const bool numbers = element->is(TypeKind::Int) || element->is(TypeKind::Float) ||
+                         element->is(TypeKind::Bool) || element->is(TypeKind::Complex) ||
+                         element->is(TypeKind::Number);
     const char* expected = numbers ? "an array of dimension 1" : "arrays numbered from 0";
     if (!node.value->is_tensor()) fail(node, type, expected);
     const Tensor& values = node.value->to_tensor();
     IValue result = IValue::list(element);
     if (values.dim() != 1 || (!numbers && values.numel() > 0)) fail(node, type, expected);
-    if (values.numel() > 0 && !holds(element->kind(), values.dtype())) fail(node, type, fmt::format("values of {}", element->str()));
+    if (values.numel() > 0 && !holds(element->kind(), values.dtype()))
+      fail(node, type, fmt::format("values of {}", element->str()));
     for (int64_t i = 0; i < values.numel(); ++i)
-      result.to_list()->values.push_back(scalar(values.as_strided({}, {}, values.offset() + i * values.strides()[0]), element->kind()));
+      result.to_list()->values.push_back(
+          scalar(values.as_strided({}, {}, values.offset() + i * values.strides()[0]), element->kind()));
     return result;
   }
   IValue tuple(const Node& node, const TypePtr& type) const {
@@ -180,7 +184,8 @@ class ArgumentReader {
 };
 
 Node tree_of(const NamedValues& arrays) {
-  const bool prefixed = std::any_of(arrays.begin(), arrays.end(), [](const auto& item) { return item.first.starts_with(kPrefix); });
+  const bool prefixed = std::any_of(arrays.begin(), arrays.end(),
+                                    [](const auto& item) { return item.first.starts_with(kPrefix); });
   Node root;
   for (const auto& [name, value] : arrays) {
     std::string_view rest = name;
@@ -210,10 +215,12 @@ std::span<const SchemaArgument> given_arguments(const Schema& schema) {
 }
 
 const SchemaArgument* find_argument(std::span<const SchemaArgument> arguments, std::string_view name) {
-  const auto named = std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.name == name; });
+  const auto named =
+      std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.name == name; });
   if (named != arguments.end()) return &*named;
   constexpr std::string_view kNumpyName = "arr_";
-  const std::optional<size_t> position = position_of(name.starts_with(kNumpyName) ? name.substr(kNumpyName.size()) : name);
+  const std::optional<size_t> position =
+      position_of(name.starts_with(kNumpyName) ? name.substr(kNumpyName.size()) : name);
   return position && *position < arguments.size() ? &arguments[*position] : nullptr;
 }
 
@@ -223,24 +230,29 @@ jit::Keywords arguments_of_arrays(const Schema& schema, const NamedValues& array
   const std::span<const SchemaArgument> arguments = given_arguments(schema);
   const auto fail = [&](const std::string& why) {
     std::vector<std::string> expected, given;
-    for (const SchemaArgument& argument : arguments) expected.push_back(fmt::format("{} ({})", argument.name, argument.type->str()));
-    for (const auto& [name, value] : arrays) given.push_back(fmt::format("'{}' ({})", jit::printable(name), describe(value)));
-    throw_error(ErrorKind::Type, fmt::format("{}: {}\n  arguments: {}\n  arrays:    {}",
-                                             schema.name.substr(schema.name.find_last_of(".:") + 1), why,
-                                             expected.empty() ? "none" : fmt::format("{}", fmt::join(expected, ", ")),
-                                             given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", "))));
+    for (const SchemaArgument& argument : arguments)
+      expected.push_back(fmt::format("{} ({})", argument.name, argument.type->str()));
+    for (const auto& [name, value] : arrays)
+      given.push_back(fmt::format("'{}' ({})", jit::printable(name), describe(value)));
+    throw_error(ErrorKind::Type,
+                fmt::format("{}: {}\n  arguments: {}\n  arrays:    {}",
+                            schema.name.substr(schema.name.find_last_of(".:") + 1), why,
+                            expected.empty() ? "none" : fmt::format("{}", fmt::join(expected, ", ")),
+                            given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", "))));
   };
   const Node root = tree_of(arrays);
   std::map<const SchemaArgument*, const Node*> found;
   for (const auto& [name, node] : root.parts) {
     const SchemaArgument* argument = find_argument(arguments, name);
     if (!argument) fail(fmt::format("the array '{}' is no argument", jit::printable(node.name)));
-    if (!found.emplace(argument, &node).second) fail(fmt::format("the argument '{}' is given twice", argument->name));
+    if (!found.emplace(argument, &node).second)
+      fail(fmt::format("the argument '{}' is given twice", argument->name));
   }
   jit::Keywords keywords;
   for (const SchemaArgument& argument : arguments) {
     if (const auto given = found.find(&argument); given != found.end()) {
-      keywords.emplace_back(argument.name, ArgumentReader(schema, argument).read(*given->second, argument.type));
+      keywords.emplace_back(argument.name,
+                            ArgumentReader(schema, argument).read(*given->second, argument.type));
     } else if (!argument.default_value && argument.type->is(TypeKind::Optional)) {
       keywords.emplace_back(argument.name, IValue());
     } else if (!argument.default_value) {
@@ -267,7 +279,8 @@ void add_arrays(const std::string& name, const IValue& value, NamedValues& array
     case IValue::Tag::Dict:
       for (const auto& [key, element] : value.to_dict()->items()) {
         if (!key.is_string() && !key.is_int())
-          throw_error(ErrorKind::Type, fmt::format("{}: a dictionary with keys of type {} has no arrays", name, key.type()->str()));
+          throw_error(ErrorKind::Type, fmt::format("{}: a dictionary with keys of type {} has no arrays",
+                                                   name, key.type()->str()));
         add_arrays(part(key.is_string() ? key.to_string() : key.repr()), element, arrays);
       }
       return;
@@ -276,7 +289,8 @@ void add_arrays(const std::string& name, const IValue& value, NamedValues& array
     case IValue::Tag::Object:
     case IValue::Tag::Future:
     case IValue::Tag::Function:
-      throw_error(ErrorKind::Type, fmt::format("{}: a value of type {} has no array", name, value.type()->str()));
+      throw_error(ErrorKind::Type,
+                  fmt::format("{}: a value of type {} has no array", name, value.type()->str()));
     default: arrays.emplace_back(name, value);
   }
 }

@@ -21,24 +21,28 @@ struct NumpyType {
   DType dtype;
 };
 constexpr NumpyType kTypes[] = {
-    {"b1", DType::Bool}, {"i1", DType::I8},  {"u1", DType::U8},  {"i2", DType::I16}, {"u2", DType::U16},
-    {"i4", DType::I32},  {"u4", DType::U32}, {"i8", DType::I64}, {"u8", DType::U64}, {"f2", DType::F16},
+    {"b1", DType::Bool}, {"i1", DType::I8},  {"u1", DType::U8},  {"i2", DType::I16},   {"u2", DType::U16},
+    {"i4", DType::I32},  {"u4", DType::U32}, {"i8", DType::I64}, {"u8", DType::U64},   {"f2", DType::F16},
     {"f4", DType::F32},  {"f8", DType::F64}, {"c8", DType::C64}, {"c16", DType::C128},
 };
 
 std::optional<DType> dtype_of_name(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const NumpyType& t) { return t.name == name; });
+  const auto* found =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const NumpyType& t) { return t.name == name; });
   return found == std::end(kTypes) ? std::nullopt : std::optional(found->dtype);
 }
 
 std::string name_of_dtype(DType dtype, const std::string& where) {
-  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const NumpyType& t) { return t.dtype == dtype; });
+  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                   [&](const NumpyType& t) { return t.dtype == dtype; });
   if (found == std::end(kTypes))
-    throw_error(ErrorKind::Type, fmt::format("{}: NumPy has no {}: convert it, to float32 for example", where, name(dtype)));
+    throw_error(ErrorKind::Type,
+                fmt::format("{}: NumPy has no {}: convert it, to float32 for example", where, name(dtype)));
   return fmt::format("{}{}", itemsize(dtype) == 1 ? '|' : '<', found->name);
 }
 
-// Number of elements; refuses shapes whose size in bytes does not fit 64 bits, even where another dimension is 0.
+// Number of elements; refuses shapes whose size in bytes does not fit 64 bits, even where another dimension
+// is 0.
 uint64_t count_elements(const Shape& shape, uint64_t itemsize, const std::string& where) {
   int64_t extent = static_cast<int64_t>(std::max<uint64_t>(itemsize, 1));
   for (const int64_t size : shape) {
@@ -48,17 +52,20 @@ uint64_t count_elements(const Shape& shape, uint64_t itemsize, const std::string
   return static_cast<uint64_t>(numel(shape));
 }
 
-void check_length(std::string_view elements, uint64_t count, uint64_t itemsize, const NpyHeader& header, const std::string& where) {
+void check_length(std::string_view elements, uint64_t count, uint64_t itemsize, const NpyHeader& header,
+                  const std::string& where) {
   if (elements.size() == count * itemsize) return;
-  throw_error(ErrorKind::Value, fmt::format("{}: has {} bytes of elements: {} of dtype {} need {}", where, elements.size(),
-                                            str(header.shape), jit::printable(header.dtype), count * itemsize));
+  throw_error(ErrorKind::Value,
+              fmt::format("{}: has {} bytes of elements: {} of dtype {} need {}", where, elements.size(),
+                          str(header.shape), jit::printable(header.dtype), count * itemsize));
 }
 
 void swap_bytes(char* data, size_t size, size_t word) {
   for (size_t at = 0; at < size; at += word) std::reverse(data + at, data + at + word);
 }
 
-Tensor read_tensor(std::string_view elements, DType dtype, bool big_endian, const NpyHeader& header, const std::string& where) {
+Tensor read_tensor(std::string_view elements, DType dtype, bool big_endian, const NpyHeader& header,
+                   const std::string& where) {
   const auto itemsize = static_cast<uint64_t>(weft::itemsize(dtype));
   check_length(elements, count_elements(header.shape, itemsize, where), itemsize, header, where);
   const Shape reversed(header.shape.rbegin(), header.shape.rend());
@@ -69,7 +76,8 @@ Tensor read_tensor(std::string_view elements, DType dtype, bool big_endian, cons
   if (!elements.empty()) std::memcpy(data, elements.data(), elements.size());
   if (big_endian) swap_bytes(data, elements.size(), is_complex(dtype) ? itemsize / 2 : itemsize);
   // A bool of C++ has no other values.
-  if (dtype == DType::Bool) std::transform(data, data + elements.size(), data, [](char byte) { return byte != 0; });
+  if (dtype == DType::Bool)
+    std::transform(data, data + elements.size(), data, [](char byte) { return byte != 0; });
   return Tensor(storage, dtype, header.shape, std::move(strides));
 }
 
@@ -91,19 +99,23 @@ std::string read_string(std::string_view bytes, bool big_endian, const std::stri
 }
 
 // "U12": fixed-width text.
-IValue read_text(std::string_view elements, std::string_view type, bool big_endian, const NpyHeader& header, const std::string& where) {
+IValue read_text(std::string_view elements, std::string_view type, bool big_endian, const NpyHeader& header,
+                 const std::string& where) {
   uint32_t length = 0;
   const auto [stop, error] = std::from_chars(type.data() + 1, type.data() + type.size(), length);
   if (error != std::errc() || stop != type.data() + type.size())
     throw_error(ErrorKind::Value, fmt::format("{}: unknown dtype '{}'", where, jit::printable(header.dtype)));
   if (header.shape.size() > 1)
-    throw_error(ErrorKind::Type, fmt::format("{}: text of shape {}: expected one string or a list", where, str(header.shape)));
+    throw_error(ErrorKind::Type,
+                fmt::format("{}: text of shape {}: expected one string or a list", where, str(header.shape)));
   const uint64_t itemsize = uint64_t{4} * length, count = count_elements(header.shape, itemsize, where);
   check_length(elements, count, itemsize, header, where);
   constexpr uint64_t kMaxStrings = uint64_t{1} << 24;
-  if (count > kMaxStrings) throw_error(ErrorKind::Value, fmt::format("{}: more than {} strings", where, kMaxStrings));
+  if (count > kMaxStrings)
+    throw_error(ErrorKind::Value, fmt::format("{}: more than {} strings", where, kMaxStrings));
   std::vector<std::string> strings;
-  for (uint64_t i = 0; i < count; ++i) strings.push_back(read_string(elements.substr(i * itemsize, itemsize), big_endian, where));
+  for (uint64_t i = 0; i < count; ++i)
+    strings.push_back(read_string(elements.substr(i * itemsize, itemsize), big_endian, where));
   if (header.shape.empty()) return strings.front();
   return strings;
 }
@@ -111,8 +123,8 @@ IValue read_text(std::string_view elements, std::string_view type, bool big_endi
 std::string with_header(std::string_view dtype, const Shape& shape, std::string_view elements) {
   std::string sizes;
   for (const int64_t size : shape) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", size);
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", dtype, sizes,
-                                   shape.size() == 1 ? "," : "");
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", dtype,
+                                   sizes, shape.size() == 1 ? "," : "");
   constexpr size_t kStart = 10;
   const size_t padding = (kAlignment - (kStart + header.size() + 1) % kAlignment) % kAlignment;
   header += std::string(padding, ' ') + "\n";
@@ -124,14 +136,17 @@ std::string with_header(std::string_view dtype, const Shape& shape, std::string_
 }
 
 std::string tensor_bytes(const Tensor& value, const std::string& where) {
-  if (!value.defined()) throw_error(ErrorKind::Type, fmt::format("{}: an undefined tensor has no array", where));
+  if (!value.defined())
+    throw_error(ErrorKind::Type, fmt::format("{}: an undefined tensor has no array", where));
   const Tensor tensor = value.contiguous();
   const auto size = static_cast<size_t>(tensor.numel()) * static_cast<size_t>(itemsize(tensor.dtype()));
-  const std::string_view elements = size == 0 ? std::string_view() : std::string_view(tensor.data_as<const char>(), size);
+  const std::string_view elements =
+      size == 0 ? std::string_view() : std::string_view(tensor.data_as<const char>(), size);
   return with_header(name_of_dtype(tensor.dtype(), where), tensor.shape(), elements);
 }
 
-std::string text_bytes(const std::vector<std::string>& strings, const Shape& shape, const std::string& where) {
+std::string text_bytes(const std::vector<std::string>& strings, const Shape& shape,
+                       const std::string& where) {
   std::vector<std::u32string> decoded;
   size_t length = 1;
   for (const std::string& text : strings) {
@@ -159,11 +174,14 @@ IValue parse_npy(std::string_view bytes, const std::string& where) {
   if (order != '<' && order != '>' && order != '|' && order != '=')
     throw_error(ErrorKind::Value, fmt::format("{}: unknown dtype '{}'", where, jit::printable(header.dtype)));
   type.remove_prefix(1);
-  if (const std::optional<DType> dtype = dtype_of_name(type)) return read_tensor(elements, *dtype, order == '>', header, where);
+  if (const std::optional<DType> dtype = dtype_of_name(type))
+    return read_tensor(elements, *dtype, order == '>', header, where);
   if (type.starts_with('U')) return read_text(elements, type, order == '>', header, where);
   const char* why = type.starts_with('O') ? "Python objects are never unpickled" : "there is no tensor of it";
-  throw_error(ErrorKind::Type, fmt::format("{}: dtype '{}': {}; expected bool, int8 to int64, uint8 to uint64, float16 to "
-                                           "float64, complex64, complex128 or text", where, jit::printable(header.dtype), why));
+  throw_error(ErrorKind::Type,
+              fmt::format("{}: dtype '{}': {}; expected bool, int8 to int64, uint8 to uint64, float16 to "
+                          "float64, complex64, complex128 or text",
+                          where, jit::printable(header.dtype), why));
 }
 
 std::string npy_bytes(const IValue& value, const std::string& where) {

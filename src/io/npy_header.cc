@@ -41,7 +41,8 @@ class HeaderParser {
       if (peek() != '}') expect(',');
     }
     if (peek() != '\0' || position_ != text_.size()) fail("text after the dictionary");
-    if (!has_dtype || !has_order || !has_shape) fail("expected the keys 'descr', 'fortran_order' and 'shape'");
+    if (!has_dtype || !has_order || !has_shape)
+      fail("expected the keys 'descr', 'fortran_order' and 'shape'");
     return header;
   }
 
@@ -73,7 +74,8 @@ class HeaderParser {
   }
   std::string dtype() {
     if (peek() == '[')
-      throw_error(ErrorKind::Type, fmt::format("{}: has a structured dtype: expected one kind of number", where_));
+      throw_error(ErrorKind::Type,
+                  fmt::format("{}: has a structured dtype: expected one kind of number", where_));
     return std::string(quoted());
   }
   bool boolean() {
@@ -114,18 +116,22 @@ class HeaderParser {
 }  // namespace
 
 NpyHeader parse_npy_header(std::string_view bytes, const std::string& where) {
-  const auto fail = [&](const std::string& why) { throw_error(ErrorKind::Value, fmt::format("{}: {}", where, why)); };
+  const auto fail = [&](const std::string& why) {
+    throw_error(ErrorKind::Value, fmt::format("{}: {}", where, why));
+  };
   if (!bytes.starts_with(kMagic)) fail("is no .npy array: it does not begin with \\x93NUMPY");
   if (bytes.size() < kMagic.size() + 2) fail("is truncated in its header");
   const auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<unsigned char>(bytes[at])); };
   const size_t major = byte(6), minor = byte(7);
-  if (major < 1 || major > 3 || minor != 0) fail(fmt::format("has version {}.{}: expected 1.0, 2.0 or 3.0", major, minor));
+  if (major < 1 || major > 3 || minor != 0)
+    fail(fmt::format("has version {}.{}: expected 1.0, 2.0 or 3.0", major, minor));
   const size_t width = major == 1 ? 2 : 4, start = kMagic.size() + 2 + width;
   if (bytes.size() < start) fail("is truncated in its header");
   size_t length = 0;
   for (size_t i = 0; i < width; ++i) length |= byte(kMagic.size() + 2 + i) << (8 * i);
   if (length > bytes.size() - start)
-    fail(fmt::format("is truncated: its header of {} bytes reaches past its end at {}", length, bytes.size()));
+    fail(
+        fmt::format("is truncated: its header of {} bytes reaches past its end at {}", length, bytes.size()));
   NpyHeader header = HeaderParser(bytes.substr(start, length), where).parse();
   header.size = start + length;
   return header;

@@ -23,7 +23,9 @@ std::string array_name(std::string_view name) { return fmt::format("array '{}'",
 
 IValue load_npy(const std::string& path) {
   const std::optional<std::string> bytes = runtime::read_file(path);
-  if (!bytes) throw_error(ErrorKind::Runtime, fmt::format("{}: cannot read: {}", array_name(path), std::strerror(errno)));
+  if (!bytes)
+    throw_error(ErrorKind::Runtime,
+                fmt::format("{}: cannot read: {}", array_name(path), std::strerror(errno)));
   return io::parse_npy(*bytes, array_name(path));
 }
 
@@ -34,7 +36,8 @@ NamedValues load_npz(const std::string& path) {
     const std::string where = fmt::format("archive '{}': {}", path, array_name(entry));
     WEFT_CHECK(entry.ends_with(kSuffix) && entry.size() > kSuffix.size(),
                fmt::format("{}: its name does not end in .npy: is this a .npz file?", where));
-    values.emplace_back(entry.substr(0, entry.size() - kSuffix.size()), io::parse_npy(archive->read(entry), where));
+    values.emplace_back(entry.substr(0, entry.size() - kSuffix.size()),
+                        io::parse_npy(archive->read(entry), where));
   }
   return values;
 }

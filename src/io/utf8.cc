@@ -25,7 +25,11 @@ std::optional<std::u32string> decode_utf8(std::string_view text) {
   std::u32string codes;
   for (size_t at = 0; at < text.size();) {
     const auto first = static_cast<unsigned char>(text[at]);
-    const size_t length = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
+    const size_t length = first < 0x80       ? 1
+                          : first >> 5 == 6  ? 2
+                          : first >> 4 == 14 ? 3
+                          : first >> 3 == 30 ? 4
+                                             : 0;
     if (length == 0 || length > text.size() - at) return std::nullopt;
     uint32_t code = length == 1 ? first : first & (0x7fu >> length);
     for (size_t i = 1; i < length; ++i) {

@@ -23,9 +23,11 @@ class Cloner {
     }
     clone_params(source_.body(), result_->body());
     clone_nodes(source_.body(), result_->body());
-    for (const WriteBack& write : source_.write_backs) result_->add_write_back(write.input, values_.at(write.value));
+    for (const WriteBack& write : source_.write_backs)
+      result_->add_write_back(write.input, values_.at(write.value));
     for (const SymGuard& guard : env.guards()) {
-      result_->env().add_guard({guard.relation, substitute(guard.a, symbols_), substitute(guard.b, symbols_)});
+      result_->env().add_guard(
+          {guard.relation, substitute(guard.a, symbols_), substitute(guard.b, symbols_)});
     }
     result_->next_id_ = source_.next_id_;
     return std::move(result_);

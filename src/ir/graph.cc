@@ -100,8 +100,8 @@ Node* Graph::add_typed_node(Block& block, const OpDef& op, std::vector<Value*> i
   return result;
 }
 
-Node* Graph::add_node(Block& block, const OpDef& op, std::vector<Value*> inputs, Attrs attrs, SourceLocation location,
-                      Node* before) {
+Node* Graph::add_node(Block& block, const OpDef& op, std::vector<Value*> inputs, Attrs attrs,
+                      SourceLocation location, Node* before) {
   std::vector<TensorType> operands;
   operands.reserve(inputs.size());
   for (const Value* value : inputs) operands.push_back(value ? value->tensor() : TensorType{.absent = true});
@@ -114,7 +114,8 @@ Node* Graph::add_node(Block& block, const OpDef& op, std::vector<Value*> inputs,
     if (where.empty()) throw;
     throw error.with_note("at " + where);
   }
-  return add_typed_node(block, op, std::move(inputs), std::move(attrs), std::move(types), std::move(location), before);
+  return add_typed_node(block, op, std::move(inputs), std::move(attrs), std::move(types), std::move(location),
+                        before);
 }
 
 Node* Graph::add_constant(Block& block, Tensor tensor, SourceLocation location, Node* before) {
@@ -130,8 +131,8 @@ Node* Graph::add_constant(Block& block, Tensor tensor, SourceLocation location, 
 }
 
 Node* Graph::add_script_node(Block& block, const ScriptOp& op, std::vector<Value*> inputs,
-                            std::vector<jit::TypePtr> types, std::shared_ptr<const ScriptPayload> payload,
-                            SourceLocation location, Node* before) {
+                             std::vector<jit::TypePtr> types, std::shared_ptr<const ScriptPayload> payload,
+                             SourceLocation location, Node* before) {
   auto node = std::make_unique<Node>();
   node->kind = NodeKind::Script;
   node->script = &op;
@@ -217,7 +218,8 @@ void Graph::drop_operands(Node* node) {
 
 void Graph::erase(Node* node) {
   for (const Value* value : node->outputs) {
-    WEFT_ASSERT(value->uses.empty(), fmt::format("erasing {}, whose output %{} is used", node->kind_name(), value->id));
+    WEFT_ASSERT(value->uses.empty(),
+                fmt::format("erasing {}, whose output %{} is used", node->kind_name(), value->id));
   }
   drop_operands(node);
   for (Value* value : node->outputs) value->def = nullptr;
@@ -234,7 +236,8 @@ bool is_annotation(std::string_view attribute) {
 }
 
 Attrs without_annotations(const Attrs& attrs) {
-  if (std::none_of(attrs.items().begin(), attrs.items().end(), [](auto& item) { return is_annotation(item.first); })) {
+  if (std::none_of(attrs.items().begin(), attrs.items().end(),
+                   [](auto& item) { return is_annotation(item.first); })) {
     return attrs;
   }
   Attrs result;

@@ -29,7 +29,7 @@ struct SourceLocation {
   std::shared_ptr<const std::string> file;
   int line = 0;
   std::shared_ptr<const InlinedCall> inlined = nullptr;  // the call that the node was a part of
-  std::string str() const;  // "kmeans.py:4", "" if unknown
+  std::string str() const;                               // "kmeans.py:4", "" if unknown
 };
 
 // A call whose place the called function's nodes have taken.
@@ -38,8 +38,8 @@ struct InlinedCall {
   SourceLocation location;  // of the call, in the function around
 };
 
-// Tensor: dtype, shape and device are known, as compiled graphs need them. Script: a value of a TorchScript program,
-// whose tensors have any dtype and shape.
+// Tensor: dtype, shape and device are known, as compiled graphs need them. Script: a value of a TorchScript
+// program, whose tensors have any dtype and shape.
 struct Type {
   enum class Kind : uint8_t { Tensor, Script };
   Kind kind = Kind::Tensor;
@@ -48,7 +48,8 @@ struct Type {
   std::string str() const;
 };
 
-// An operator outside the table of tensor operators: "aten::append", "prim::GetAttr". Lives as long as the process.
+// An operator outside the table of tensor operators: "aten::append", "prim::GetAttr". Lives as long as the
+// process.
 struct ScriptOp {
   std::string name;
 };
@@ -98,16 +99,18 @@ struct Node {
   std::vector<Value*> inputs;  // a null entry is an absent optional operand
   std::vector<Value*> outputs;
   Attrs attrs;
-  Tensor constant;  // NodeKind::Constant
-  const ScriptOp* script = nullptr;                // NodeKind::Script
-  std::shared_ptr<const ScriptPayload> payload;    // NodeKind::Script; may be null
+  Tensor constant;                               // NodeKind::Constant
+  const ScriptOp* script = nullptr;              // NodeKind::Script
+  std::shared_ptr<const ScriptPayload> payload;  // NodeKind::Script; may be null
   std::vector<std::unique_ptr<Block>> blocks;
   SourceLocation location;
   Block* parent = nullptr;
   std::list<std::unique_ptr<Node>>::iterator position;
 
   Value* output() const { return outputs.at(0); }
-  bool is(std::string_view op_name) const { return op ? op->name == op_name : script && script->name == op_name; }
+  bool is(std::string_view op_name) const {
+    return op ? op->name == op_name : script && script->name == op_name;
+  }
   std::string_view kind_name() const;  // the operator's name, "constant", "if", "loop"
 };
 
@@ -147,17 +150,19 @@ class Graph {
   Value* add_param(Block& block, Type type, std::string value_name = "");
   // Appends to `block` (or inserts before `before`), infers output types, links uses. Attributes are put in
   // the schema's order and absent ones take their defaults.
-  Node* add_node(Block& block, const OpDef& op, std::vector<Value*> inputs, Attrs attrs, SourceLocation location = {},
-                 Node* before = nullptr);
+  Node* add_node(Block& block, const OpDef& op, std::vector<Value*> inputs, Attrs attrs,
+                 SourceLocation location = {}, Node* before = nullptr);
   // The same with the output types given.
   Node* add_typed_node(Block& block, const OpDef& op, std::vector<Value*> inputs, Attrs attrs,
                        std::vector<TensorType> types, SourceLocation location = {}, Node* before = nullptr);
   // The array is held, not copied: it must not change afterwards.
   Node* add_constant(Block& block, Tensor tensor, SourceLocation location = {}, Node* before = nullptr);
-  Node* add_script_node(Block& block, const ScriptOp& op, std::vector<Value*> inputs, std::vector<jit::TypePtr> types,
+  Node* add_script_node(Block& block, const ScriptOp& op, std::vector<Value*> inputs,
+                        std::vector<jit::TypePtr> types,
                         std::shared_ptr<const ScriptPayload> payload = nullptr, SourceLocation location = {},
                         Node* before = nullptr);
-  // An `if` with two empty blocks or a `loop` with one; parameters, returns and outputs are added by the caller.
+  // An `if` with two empty blocks or a `loop` with one; parameters, returns and outputs are added by the
+  // caller.
   Node* add_control(Block& block, NodeKind kind, std::vector<Value*> inputs, SourceLocation location = {},
                     Node* before = nullptr);
   Value* add_output(Node* node, Type type);
@@ -186,14 +191,16 @@ class Graph {
   friend class Cloner;
 };
 
-// Attributes that passes add to a node beyond its operator's schema. Eager calls and inference do not see them.
+// Attributes that passes add to a node beyond its operator's schema. Eager calls and inference do not see
+// them.
 //   through  on argmin and argmax: a monotone pointwise function f that the operand was stripped of. The node
 //            means argmin(f(x)): codegen compares in x, and applies f where two x are within rounding.
 inline constexpr std::string_view kAnnotations[] = {"through"};
 bool is_annotation(std::string_view attribute);
 Attrs without_annotations(const Attrs& attrs);
 
-// Calls f(node) for every node, those of inner blocks after their owner. f may erase the node it is given, unless that has blocks.
+// Calls f(node) for every node, those of inner blocks after their owner. f may erase the node it is given,
+// unless that has blocks.
 void for_each_node(const Block& block, const std::function<void(Node&)>& f);
 
 // Throws an internal error naming the first rule broken: operands defined before use, uses consistent,

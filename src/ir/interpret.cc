@@ -14,21 +14,23 @@ namespace weft::ir {
 
 std::vector<int64_t> bind_symbols(const Graph& graph, const std::vector<Tensor>& inputs) {
   const auto& params = graph.inputs();
-  WEFT_CHECK(inputs.size() == params.size(), fmt::format("{}: expected {} inputs, got {}", graph.name, params.size(),
-                                                         inputs.size()));
+  WEFT_CHECK(inputs.size() == params.size(),
+             fmt::format("{}: expected {} inputs, got {}", graph.name, params.size(), inputs.size()));
   std::vector<int64_t> values = graph.env().hints();
   std::vector<bool> bound(values.size(), false);
   const auto complain = [&](size_t i, const std::string& rule) {
-    throw_error(ErrorKind::Value, fmt::format("{}: input {} ({}): {}\n  expected {}, got {}", graph.name, i,
-                                              params[i]->name.empty() ? fmt::format("%{}", params[i]->id) : params[i]->name,
-                                              rule, type_text(params[i]->type), describe(inputs[i])));
+    throw_error(ErrorKind::Value,
+                fmt::format("{}: input {} ({}): {}\n  expected {}, got {}", graph.name, i,
+                            params[i]->name.empty() ? fmt::format("%{}", params[i]->id) : params[i]->name,
+                            rule, type_text(params[i]->type), describe(inputs[i])));
   };
   const auto bind = [&](size_t i, int symbol, int64_t value) {
     const auto s = static_cast<size_t>(symbol);
     if (!bound[s]) {
       bound[s] = true;
       values[s] = value;
-      if (graph.env().is_size(symbol) && value < 2) complain(i, fmt::format("size s{} must be at least 2, got {}", s, value));
+      if (graph.env().is_size(symbol) && value < 2)
+        complain(i, fmt::format("size s{} must be at least 2, got {}", s, value));
     } else if (values[s] != value) {
       complain(i, fmt::format("size s{} is {} elsewhere, got {}", s, values[s], value));
     }
@@ -50,7 +52,8 @@ std::vector<int64_t> bind_symbols(const Graph& graph, const std::vector<Tensor>&
     for (size_t d = 0; d < type.shape.size(); ++d) {
       const int64_t expected = type.shape[d].evaluate(values);
       if (expected != inputs[i].shape()[d]) {
-        complain(i, fmt::format("size of dimension {} must be {}, got {}", d, expected, inputs[i].shape()[d]));
+        complain(i,
+                 fmt::format("size of dimension {} must be {}, got {}", d, expected, inputs[i].shape()[d]));
       }
     }
   }
@@ -66,7 +69,8 @@ class Interpreter {
 
   std::vector<Tensor> run() {
     for (const SymGuard& guard : graph_.env().guards()) {
-      WEFT_CHECK(guard.holds(symbols_), fmt::format("{}: guard does not hold: {}", graph_.name, guard_text(guard)));
+      WEFT_CHECK(guard.holds(symbols_),
+                 fmt::format("{}: guard does not hold: {}", graph_.name, guard_text(guard)));
     }
     for (size_t i = 0; i < inputs_.size(); ++i) values_[graph_.inputs()[i]] = inputs_[i];
     std::vector<Tensor> outputs = run_block(graph_.body());
@@ -97,9 +101,11 @@ class Interpreter {
         break;
       case NodeKind::Loop: results = run_loop(node); break;
       case NodeKind::Script:
-        throw_error(ErrorKind::Internal, fmt::format("{}: '{}' is TorchScript's; its interpreter runs it", graph_.name, node.kind_name()));
+        throw_error(ErrorKind::Internal, fmt::format("{}: '{}' is TorchScript's; its interpreter runs it",
+                                                     graph_.name, node.kind_name()));
     }
-    WEFT_ASSERT(results.size() == node.outputs.size(), fmt::format("{} gave {} results", node.kind_name(), results.size()));
+    WEFT_ASSERT(results.size() == node.outputs.size(),
+                fmt::format("{} gave {} results", node.kind_name(), results.size()));
     for (size_t i = 0; i < results.size(); ++i) values_[node.outputs[i]] = results[i];
   }
 

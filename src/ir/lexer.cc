@@ -23,8 +23,8 @@ std::string Token::describe() const {
 }
 
 void syntax_error(const Token& token, const std::string& expected) {
-  throw_error(ErrorKind::Value, fmt::format("graph text:{}:{}: expected {}, got {}", token.line, token.column, expected,
-                                            token.describe()));
+  throw_error(ErrorKind::Value, fmt::format("graph text:{}:{}: expected {}, got {}", token.line, token.column,
+                                            expected, token.describe()));
 }
 
 char Lexer::advance() {
@@ -82,7 +82,9 @@ Token Lexer::next() {
     advance();
     while (at_ < text_.size() && peek() != '\n') token.text += advance();
     const size_t first = token.text.find_first_not_of(' ');
-    token.text = first == std::string::npos ? "" : token.text.substr(first, token.text.find_last_not_of(' ') - first + 1);
+    token.text = first == std::string::npos
+                     ? ""
+                     : token.text.substr(first, token.text.find_last_not_of(' ') - first + 1);
   } else if (c == '%' && is_word(peek(1))) {
     token.kind = TokenKind::Value;
     advance();

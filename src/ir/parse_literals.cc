@@ -146,12 +146,14 @@ Scalar Parser::parse_scalar() {
   }
   const bool negative = token_.is("-");
   if (negative) take();
-  const bool integer = token_.kind == TokenKind::Number && token_.text.find_first_of(".e") == std::string::npos;
+  const bool integer =
+      token_.kind == TokenKind::Number && token_.text.find_first_of(".e") == std::string::npos;
   if (negative) token_.text = "-" + token_.text;
   if (!integer) return parse_double();
   int64_t value = 0;
   const char* end = token_.text.data() + token_.text.size();
-  if (std::from_chars(token_.text.data(), end, value).ptr != end) syntax_error(token_, "an integer of 64 bits");
+  if (std::from_chars(token_.text.data(), end, value).ptr != end)
+    syntax_error(token_, "an integer of 64 bits");
   take();
   return value;
 }
@@ -169,7 +171,8 @@ double Parser::parse_double() {
     value = std::numeric_limits<double>::quiet_NaN();
   } else {
     const bool number = token_.kind == TokenKind::Number;
-    if (!number || std::from_chars(text.data(), text.data() + text.size(), value).ptr != text.data() + text.size()) {
+    if (!number ||
+        std::from_chars(text.data(), text.data() + text.size(), value).ptr != text.data() + text.size()) {
       syntax_error(token_, "a number");
     }
   }
@@ -193,12 +196,14 @@ void Parser::parse_data(const Tensor& tensor) {
       const Token token = token_;
       const int64_t value = expect_int();
       element = static_cast<T>(value);
-      if (static_cast<int64_t>(element) != value) syntax_error(token, fmt::format("a {}", name(tensor.dtype())));
+      if (static_cast<int64_t>(element) != value)
+        syntax_error(token, fmt::format("a {}", name(tensor.dtype())));
     } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
       expect("(");
       const double real = parse_double();
       expect(",");
-      element = T(static_cast<typename T::value_type>(real), static_cast<typename T::value_type>(parse_double()));
+      element =
+          T(static_cast<typename T::value_type>(real), static_cast<typename T::value_type>(parse_double()));
       expect(")");
     } else if constexpr (std::is_same_v<T, double>) {
       element = parse_double();

@@ -87,7 +87,8 @@ void Parser::parse_params(Block& block) {
     if (token_.kind != TokenKind::Value) syntax_error(token_, "a parameter, as in '%x: f32[4]'");
     const Token name = take();
     expect(":");
-    Value* param = graph_->add_param(block, Type{.kind = Type::Kind::Tensor, .tensor = parse_type(), .script = {}});
+    Value* param =
+        graph_->add_param(block, Type{.kind = Type::Kind::Tensor, .tensor = parse_type(), .script = {}});
     if (accept("=")) {
       const Token symbol = take();
       param->symbol = symbol_named(symbol).node()->symbol;
@@ -164,8 +165,10 @@ void Parser::define(const Token& token, Value* value) {
     named_.push_back(value);
     return;
   }
-  const auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value->id);
-  if (error != std::errc{} || end != token.text.data() + token.text.size()) syntax_error(token, "a name or a number after '%'");
+  const auto [end, error] =
+      std::from_chars(token.text.data(), token.text.data() + token.text.size(), value->id);
+  if (error != std::errc{} || end != token.text.data() + token.text.size())
+    syntax_error(token, "a name or a number after '%'");
 }
 
 // Values that go by name get numbers no printed value has.
@@ -200,7 +203,8 @@ std::vector<Value*> Parser::parse_operands() {
 SourceLocation Parser::parse_location(int line) {
   SourceLocation location;
   const size_t colon = comment_.text.rfind(':');
-  if (comment_.kind != TokenKind::Comment || comment_.line != line || colon == std::string::npos) return location;
+  if (comment_.kind != TokenKind::Comment || comment_.line != line || colon == std::string::npos)
+    return location;
   const std::string digits = comment_.text.substr(colon + 1);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), location.line);
   if (error != std::errc{} || end != digits.data() + digits.size()) return {};
@@ -222,7 +226,8 @@ void Parser::parse_node(Block& block) {
     for (const Sym& size : type.shape) shape.push_back(size.constant());
     const Tensor tensor = Tensor::empty(shape, type.dtype, type.device);
     expect("{");
-    if (token_.is_name("large")) syntax_error(token_, "data: the array was too large to print, so the text cannot be parsed");
+    if (token_.is_name("large"))
+      syntax_error(token_, "data: the array was too large to print, so the text cannot be parsed");
     if (token_.kind == TokenKind::Name && token_.text.starts_with("data")) {
       pending_data_[take().text] = tensor;
     } else {
@@ -305,7 +310,8 @@ void Parser::parse_data_table() {
     parse_data(tensor);
     pending_data_.erase(found);
   }
-  if (!pending_data_.empty()) syntax_error(token_, fmt::format("the data of '{}'", pending_data_.begin()->first));
+  if (!pending_data_.empty())
+    syntax_error(token_, fmt::format("the data of '{}'", pending_data_.begin()->first));
 }
 
 std::unique_ptr<Graph> parse_graph(std::string_view text) { return Parser(text).run(); }

@@ -101,33 +101,46 @@ std::string Type::str() const { return type_text(*this); }
 std::string attr_text(const ops::Attr& attr) {
   return std::visit(
       []<class T>(const T& value) -> std::string {
-        if constexpr (std::is_same_v<T, std::monostate>) return "none";
-        else if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
-        else if constexpr (std::is_same_v<T, Sym>) return value.str();
-        else if constexpr (std::is_same_v<T, double>) return double_text(value);
-        else if constexpr (std::is_same_v<T, Scalar>) return scalar_text(value);
-        else if constexpr (std::is_same_v<T, std::string>) return quoted(value);
-        else if constexpr (std::is_same_v<T, DType>) return std::string(short_name(value));
-        else if constexpr (std::is_same_v<T, Device>) return value.str();
-        else return list_text(value);
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return "none";
+        else if constexpr (std::is_same_v<T, bool>)
+          return value ? "true" : "false";
+        else if constexpr (std::is_same_v<T, Sym>)
+          return value.str();
+        else if constexpr (std::is_same_v<T, double>)
+          return double_text(value);
+        else if constexpr (std::is_same_v<T, Scalar>)
+          return scalar_text(value);
+        else if constexpr (std::is_same_v<T, std::string>)
+          return quoted(value);
+        else if constexpr (std::is_same_v<T, DType>)
+          return std::string(short_name(value));
+        else if constexpr (std::is_same_v<T, Device>)
+          return value.str();
+        else
+          return list_text(value);
       },
       attr);
 }
 
 std::string guard_text(const SymGuard& guard) {
   constexpr std::string_view kRelations[] = {"==", "!=", "<", ">="};
-  return fmt::format("{} {} {}", guard.a.str(), kRelations[static_cast<size_t>(guard.relation)], guard.b.str());
+  return fmt::format("{} {} {}", guard.a.str(), kRelations[static_cast<size_t>(guard.relation)],
+                     guard.b.str());
 }
 
 namespace {
 
 template <class T>
 std::string element_text(T value) {
-  if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
-  else if constexpr (std::is_integral_v<T>) return fmt::format("{}", value);
+  if constexpr (std::is_same_v<T, bool>)
+    return value ? "true" : "false";
+  else if constexpr (std::is_integral_v<T>)
+    return fmt::format("{}", value);
   else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
     return fmt::format("({}, {})", double_text(value.real()), double_text(value.imag()));
-  else if constexpr (std::is_same_v<T, double>) return double_text(value);
+  else if constexpr (std::is_same_v<T, double>)
+    return double_text(value);
   else {
     // The shortest text for a float, which the parser's rounding through double reads back exactly.
     std::string text = fmt::format("{}", static_cast<float>(value));

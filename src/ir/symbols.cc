@@ -74,7 +74,8 @@ bool same_bits(double a, double b) { return std::bit_cast<uint64_t>(a) == std::b
 bool same_scalar(const Scalar& a, const Scalar& b) {
   if (a.kind() != b.kind()) return false;
   const std::complex<double> x = a.to_complex(), y = b.to_complex();
-  return a.is_float() || a.is_complex() ? same_bits(x.real(), y.real()) && same_bits(x.imag(), y.imag()) : a == b;
+  return a.is_float() || a.is_complex() ? same_bits(x.real(), y.real()) && same_bits(x.imag(), y.imag())
+                                        : a == b;
 }
 
 }  // namespace
@@ -84,11 +85,16 @@ bool same_attr(const ops::Attr& a, const ops::Attr& b) {
   return std::visit(
       [&]<class T>(const T& x) {
         const T& y = std::get<T>(b);
-        if constexpr (std::is_same_v<T, Sym>) return sym_known_equal(x, y);
-        else if constexpr (std::is_same_v<T, SymShape>) return same_shape(x, y);
-        else if constexpr (std::is_same_v<T, double>) return same_bits(x, y);
-        else if constexpr (std::is_same_v<T, Scalar>) return same_scalar(x, y);
-        else return x == y;
+        if constexpr (std::is_same_v<T, Sym>)
+          return sym_known_equal(x, y);
+        else if constexpr (std::is_same_v<T, SymShape>)
+          return same_shape(x, y);
+        else if constexpr (std::is_same_v<T, double>)
+          return same_bits(x, y);
+        else if constexpr (std::is_same_v<T, Scalar>)
+          return same_scalar(x, y);
+        else
+          return x == y;
       },
       a);
 }

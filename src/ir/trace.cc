@@ -33,7 +33,11 @@ Shape hints(const SymShape& shape) {
 class TracedValue final : public TraceHandle {
  public:
   TracedValue(uint64_t owner, std::shared_ptr<Base> base, std::vector<ViewStep> chain, Value* value)
-      : owner_(owner), base(std::move(base)), chain(std::move(chain)), value(value), generation(this->base->generation),
+      : owner_(owner),
+        base(std::move(base)),
+        chain(std::move(chain)),
+        value(value),
+        generation(this->base->generation),
         type_(value->tensor()) {}
   const TensorType& type() const override { return type_; }
   uint64_t owner() const { return owner_; }
@@ -44,7 +48,7 @@ class TracedValue final : public TraceHandle {
  public:
   std::shared_ptr<Base> base;
   std::vector<ViewStep> chain;
-  Value* value;    // as of `generation`
+  Value* value;  // as of `generation`
   int generation;
 
  private:
@@ -130,9 +134,9 @@ struct GraphTracer::Impl {
   std::unique_ptr<Graph> graph;
   SourceLocation location;
   std::vector<std::shared_ptr<Base>> input_bases;
-  std::map<std::string, Value*> small_constants;          // by dtype, shape and bytes
+  std::map<std::string, Value*> small_constants;  // by dtype, shape and bytes
   std::map<const TensorImpl*, Value*> large_constants;
-  std::vector<Tensor> kept;                               // so that the keys above stay unique
+  std::vector<Tensor> kept;  // so that the keys above stay unique
 };
 
 namespace {
@@ -142,7 +146,8 @@ constexpr int64_t kSmallConstant = 16;
 std::string constant_key(const Tensor& tensor) {
   std::string key = describe(tensor) + "\n";
   const Tensor dense = tensor.contiguous();
-  key.append(static_cast<const char*>(dense.data()), static_cast<size_t>(dense.numel() * itemsize(dense.dtype())));
+  key.append(static_cast<const char*>(dense.data()),
+             static_cast<size_t>(dense.numel() * itemsize(dense.dtype())));
   return key;
 }
 
@@ -170,7 +175,10 @@ Value* GraphTracer::value_of(const Tensor& tensor) { return impl_->value_of(tens
 std::optional<InputView> GraphTracer::input_view(const Tensor& tensor) const {
   const TracedValue& traced = impl_->handle(tensor);
   if (traced.base->input < 0) return std::nullopt;
-  InputView view{static_cast<size_t>(traced.base->input), impl_->as_it_is_now(traced.base), traced.base->generation > 0, {}};
+  InputView view{static_cast<size_t>(traced.base->input),
+                 impl_->as_it_is_now(traced.base),
+                 traced.base->generation > 0,
+                 {}};
   for (const ViewStep& step : traced.chain) view.steps.emplace_back(step.op, step.attrs);
   return view;
 }
@@ -186,7 +194,8 @@ std::optional<BaseView> GraphTracer::base_view(const Tensor& tensor) const {
 
 Tensor GraphTracer::input(TensorType type, std::string name, std::optional<Strides> strides) {
   Value* value = impl_->graph->add_input(std::move(type), std::move(name));
-  return impl_->wrap_input(value, strides ? std::move(*strides) : contiguous_strides(hints(value->tensor().shape)));
+  return impl_->wrap_input(value,
+                           strides ? std::move(*strides) : contiguous_strides(hints(value->tensor().shape)));
 }
 
 namespace {
@@ -212,7 +221,8 @@ std::optional<Strides> strides_of_view(const OpDef& op, const Attrs& attrs, cons
   if (op.name == "expand") {
     const size_t added = shape.size() - from.size();
     Strides expanded(shape.size(), 0);
-    for (size_t d = 0; d < from.size(); ++d) expanded[added + d] = from[d] == shape[added + d] ? strides[d] : 0;
+    for (size_t d = 0; d < from.size(); ++d)
+      expanded[added + d] = from[d] == shape[added + d] ? strides[d] : 0;
     return expanded;
   }
   if (op.name == "slice") {
@@ -258,18 +268,21 @@ std::vector<Tensor> GraphTracer::record(const ops::OpDef& op, const ops::OpArgs&
 }
 
 Tensor GraphTracer::record_part(const ops::OpDef& op, const Tensor& source, Attrs attrs) {
-  const Node* node = impl_->graph->add_node(impl_->graph->body(), op, {impl_->value_of(source)}, std::move(attrs), impl_->location);
+  const Node* node = impl_->graph->add_node(impl_->graph->body(), op, {impl_->value_of(source)},
+                                            std::move(attrs), impl_->location);
   const TracedValue& traced = impl_->handle(source);
   std::vector<ViewStep> chain = traced.chain;
   chain.push_back({&op, node->attrs, traced.type()});
-  Strides strides = ops::part_strides(op.name, source.impl()->strides, traced.type().dtype, node->output()->tensor().dtype);
+  Strides strides =
+      ops::part_strides(op.name, source.impl()->strides, traced.type().dtype, node->output()->tensor().dtype);
   return impl_->wrap(node->output(), traced.base, std::move(chain), std::move(strides));
 }
 
 Tensor GraphTracer::with_strides(const Tensor& tensor, Strides strides) {
   const TracedValue& traced = impl_->handle(tensor);
   if (traced.base->input >= 0 || !traced.chain.empty())
-    return with_strides(record(ops::get_op("cast"), {{tensor}, {{"dtype", tensor.dtype()}}}).at(0), std::move(strides));
+    return with_strides(record(ops::get_op("cast"), {{tensor}, {{"dtype", tensor.dtype()}}}).at(0),
+                        std::move(strides));
   return impl_->wrap(impl_->value_of(tensor), traced.base, {}, std::move(strides));
 }
 
@@ -292,13 +305,15 @@ Value* GraphTracer::Impl::invert(const ViewStep& step, Value* source, Value* upd
     }
     return add("permute", {updated}, {{"dims", inverse}});
   }
-  throw_error(ErrorKind::NotImplemented,
-              fmt::format("an in-place update through '{}' cannot be traced: several elements share memory", name));
+  throw_error(
+      ErrorKind::NotImplemented,
+      fmt::format("an in-place update through '{}' cannot be traced: several elements share memory", name));
 }
 
 void GraphTracer::record_copy(const Tensor& target, const Tensor& source) {
-  WEFT_CHECK(target.is_traced(), fmt::format("in-place update of an array from outside the traced function: {}",
-                                             describe(target)));
+  WEFT_CHECK(
+      target.is_traced(),
+      fmt::format("in-place update of an array from outside the traced function: {}", describe(target)));
   TracedValue& traced = impl_->handle(target);
   Value* updated = impl_->value_of(source);
   const TensorType& type = traced.type();

@@ -38,7 +38,8 @@ class GraphTracer final : public ops::Tracer {
   // A graph input and the traced tensor that stands for it. Strides: C-contiguous unless given.
   Tensor input(TensorType type, std::string name = "", std::optional<Strides> strides = {});
   std::vector<Tensor> record(const ops::OpDef& op, const ops::OpArgs& args) override;
-  // `real`, `imag` or `bitcast` as views of the operand's memory, which NumPy makes of them: updates of either reach the other.
+  // `real`, `imag` or `bitcast` as views of the operand's memory, which NumPy makes of them: updates of
+  // either reach the other.
   Tensor record_part(const ops::OpDef& op, const Tensor& source, Attrs attrs = {});
   void record_copy(const Tensor& target, const Tensor& source) override;
   Tensor with_strides(const Tensor& tensor, Strides strides) override;

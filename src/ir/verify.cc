@@ -88,7 +88,8 @@ class Verifier {
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const Value* output = node.outputs[i];
-      if (output->def != &node || output->index != i) fail(&node, fmt::format("output {} does not know its node", show(output)));
+      if (output->def != &node || output->index != i)
+        fail(&node, fmt::format("output {} does not know its node", show(output)));
       define(&node, output);
     }
   }
@@ -105,7 +106,8 @@ class Verifier {
       }
     }
     for (const auto& [name, attr] : node.attrs.items()) {
-      if (!node.op->find_param(name) && !is_annotation(name)) fail(&node, fmt::format("unknown attribute '{}'", name));
+      if (!node.op->find_param(name) && !is_annotation(name))
+        fail(&node, fmt::format("unknown attribute '{}'", name));
     }
     check_operand_count(node);
     check_inference(node);
@@ -149,7 +151,8 @@ class Verifier {
 
   void check_inference(const Node& node) {
     std::vector<TensorType> operands, types;
-    for (const Value* value : node.inputs) operands.push_back(value ? value->tensor() : TensorType{.absent = true});
+    for (const Value* value : node.inputs)
+      operands.push_back(value ? value->tensor() : TensorType{.absent = true});
     try {
       types = ops::infer(*node.op, operands, without_annotations(node.attrs));
     } catch (const Error& error) {
@@ -174,18 +177,21 @@ class Verifier {
     for (size_t d = 0; same && d < type.shape.size(); ++d) {
       same = type.shape[d].is_constant() && type.shape[d].constant() == node.constant.shape()[d];
     }
-    if (!same) fail(&node, fmt::format("type {} is not the data's, {}", type_text(type), describe(node.constant)));
+    if (!same)
+      fail(&node, fmt::format("type {} is not the data's, {}", type_text(type), describe(node.constant)));
   }
 
   void check_scalar(const Node& node, size_t operand, DType dtype, std::string_view what) {
-    if (operand >= node.inputs.size() || !node.inputs[operand]) fail(&node, fmt::format("{} is absent", what));
+    if (operand >= node.inputs.size() || !node.inputs[operand])
+      fail(&node, fmt::format("{} is absent", what));
     check_scalar_value(&node, node.inputs[operand], dtype, what);
   }
 
   void check_scalar_value(const Node* node, const Value* value, DType dtype, std::string_view what) {
     if (value->type.kind == Type::Kind::Script) {
       const jit::TypeKind wanted = dtype == DType::Bool ? jit::TypeKind::Bool : jit::TypeKind::Int;
-      if (!value->type.script->is(wanted)) fail(node, fmt::format("{} has type {}", what, type_text(value->type)));
+      if (!value->type.script->is(wanted))
+        fail(node, fmt::format("{} has type {}", what, type_text(value->type)));
       return;
     }
     if (value->tensor().dtype != dtype || !value->tensor().shape.empty()) {
@@ -195,15 +201,18 @@ class Verifier {
 
   // `a` may be of a subtype.
   void check_same(const Node& node, const Value* a, const Value* b, const std::string& what) {
-    if (a->type.kind != b->type.kind) fail(&node, fmt::format("{}: {} is of another kind than {}", what, show(a), show(b)));
+    if (a->type.kind != b->type.kind)
+      fail(&node, fmt::format("{}: {} is of another kind than {}", what, show(a), show(b)));
     if (a->type.kind == Type::Kind::Script) {
       if (!a->type.script->is_subtype_of(*b->type.script)) {
-        fail(&node, fmt::format("{}: {} has type {}, expected {}", what, show(a), type_text(a->type), type_text(b->type)));
+        fail(&node, fmt::format("{}: {} has type {}, expected {}", what, show(a), type_text(a->type),
+                                type_text(b->type)));
       }
       return;
     }
     if (!same_type(a->tensor(), b->tensor())) {
-      fail(&node, fmt::format("{}: {} has type {}, expected {}", what, show(a), type_text(a->type), type_text(b->type)));
+      fail(&node, fmt::format("{}: {} has type {}, expected {}", what, show(a), type_text(a->type),
+                              type_text(b->type)));
     }
   }
 
@@ -215,9 +224,11 @@ class Verifier {
       if (!block->params.empty()) fail(&node, "a branch has no parameters");
       check_block(*block);
       if (block->returns.size() != node.outputs.size()) {
-        fail(&node, fmt::format("a branch yields {} values, expected {}", block->returns.size(), node.outputs.size()));
+        fail(&node, fmt::format("a branch yields {} values, expected {}", block->returns.size(),
+                                node.outputs.size()));
       }
-      for (size_t i = 0; i < node.outputs.size(); ++i) check_same(node, block->returns[i], node.outputs[i], "yielded value");
+      for (size_t i = 0; i < node.outputs.size(); ++i)
+        check_same(node, block->returns[i], node.outputs[i], "yielded value");
     }
   }
 
@@ -248,12 +259,13 @@ class Verifier {
 
   void check_write_back(size_t i) {
     const WriteBack& write = graph_.write_backs[i];
-    if (write.input >= graph_.inputs().size()) fail(nullptr, fmt::format("write-back to input {}, which does not exist", write.input));
+    if (write.input >= graph_.inputs().size())
+      fail(nullptr, fmt::format("write-back to input {}, which does not exist", write.input));
     use(nullptr, write.value, Use{nullptr, nullptr, i});
     const Value* input = graph_.inputs()[write.input];
     if (!same_type(write.value->tensor(), input->tensor())) {
-      fail(nullptr, fmt::format("write-back of {} to {}: type {}, expected {}", show(write.value), show(input),
-                                type_text(write.value->type), type_text(input->type)));
+      fail(nullptr, fmt::format("write-back of {} to {}: type {}, expected {}", show(write.value),
+                                show(input), type_text(write.value->type), type_text(input->type)));
     }
   }
 
@@ -263,8 +275,8 @@ class Verifier {
                         return std::count(value->uses.begin(), value->uses.end(), use) == 1;
                       });
     if (!same) {
-      fail(value->def, fmt::format("the use list of {} has {} entries, expected {} that agree with the graph", show(value),
-                                   value->uses.size(), expected.size()));
+      fail(value->def, fmt::format("the use list of {} has {} entries, expected {} that agree with the graph",
+                                   show(value), value->uses.size(), expected.size()));
     }
   }
 

@@ -14,7 +14,9 @@ struct Candidate {
   int64_t rank;
   int64_t position;  // of the left symbol
   int64_t left, right, merged;
-  bool operator>(const Candidate& other) const { return std::tie(rank, position) > std::tie(other.rank, other.position); }
+  bool operator>(const Candidate& other) const {
+    return std::tie(rank, position) > std::tie(other.rank, other.position);
+  }
 };
 
 }  // namespace
@@ -27,7 +29,8 @@ std::vector<int64_t> merge_pairs(std::vector<int64_t> ids, const FindMerge& find
   const auto consider = [&](int64_t position) {
     if (position < 0 || symbols[position].next < 0) return;
     const int64_t left = symbols[position].id, right = symbols[symbols[position].next].id;
-    if (const BpeMerge* merge = find_merge(left, right)) candidates.push({merge->rank, position, left, right, merge->id});
+    if (const BpeMerge* merge = find_merge(left, right))
+      candidates.push({merge->rank, position, left, right, merge->id});
   };
   for (int64_t i = 0; i + 1 < count; ++i) consider(i);
   constexpr int64_t kGone = -1;

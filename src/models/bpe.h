@@ -32,7 +32,9 @@ class MergeTable {
   size_t size() const { return merges_.size(); }
 
  private:
-  static uint64_t key(int64_t left, int64_t right) { return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right); }
+  static uint64_t key(int64_t left, int64_t right) {
+    return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
+  }
   std::unordered_map<uint64_t, BpeMerge> merges_;
 };
 

@@ -39,7 +39,8 @@ void bracketed(Builder& builder, const std::vector<ChatMessage>& messages, bool 
   std::string system;
   size_t first = 0;
   if (!messages.empty() && messages[0].role == "system") {
-    system = is_llama2 ? fmt::format("<<SYS>>\n{}\n<</SYS>>\n\n", messages[0].content) : messages[0].content + "\n\n";
+    system = is_llama2 ? fmt::format("<<SYS>>\n{}\n<</SYS>>\n\n", messages[0].content)
+                       : messages[0].content + "\n\n";
     first = 1;
   }
   if (!is_llama2) builder.bos();
@@ -47,7 +48,8 @@ void bracketed(Builder& builder, const std::vector<ChatMessage>& messages, bool 
   for (size_t i = first; i < messages.size(); ++i) {
     const bool is_user = (i - first) % 2 == 0;
     WEFT_CHECK(messages[i].role == (is_user ? "user" : "assistant"),
-               fmt::format("chat: message {} must be of the {}, it is of '{}'", i, is_user ? "user" : "assistant", messages[i].role));
+               fmt::format("chat: message {} must be of the {}, it is of '{}'", i,
+                           is_user ? "user" : "assistant", messages[i].role));
     const std::string content = is_llama2 ? trimmed(messages[i].content) : messages[i].content;
     if (is_user) {
       question = fmt::format("[INST] {}{} [/INST]", i == first ? system : "", content);
@@ -67,7 +69,8 @@ void headed(Builder& builder, const std::vector<ChatMessage>& messages, bool is_
     if (is_llama3) builder.token("<|end_header_id|>");
     builder.text(is_llama3 ? "\n\n" : "\n");
   };
-  if (is_llama3) builder.bos();
+  if (is_llama3)
+    builder.bos();
   else if (messages.empty() || messages[0].role != "system") {
     header("system");
     builder.text("You are a helpful assistant.");
@@ -75,8 +78,9 @@ void headed(Builder& builder, const std::vector<ChatMessage>& messages, bool is_
     builder.text("\n");
   }
   for (const ChatMessage& message : messages) {
-    WEFT_CHECK(message.role == "system" || message.role == "user" || message.role == "assistant",
-               fmt::format("chat: unknown role '{}'; the roles are system, user and assistant", message.role));
+    WEFT_CHECK(
+        message.role == "system" || message.role == "user" || message.role == "assistant",
+        fmt::format("chat: unknown role '{}'; the roles are system, user and assistant", message.role));
     header(message.role);
     builder.text(is_llama3 ? trimmed(message.content) : message.content);
     builder.token(is_llama3 ? "<|eot_id|>" : "<|im_end|>");
@@ -95,9 +99,12 @@ ChatTemplate chat_template_for(const Tokenizer& tokenizer, std::string_view mode
 }
 
 ChatTemplate chat_template_from_name(std::string_view name) {
-  for (const ChatTemplate chat : {ChatTemplate::None, ChatTemplate::Llama2, ChatTemplate::Llama3, ChatTemplate::Mistral, ChatTemplate::ChatML})
+  for (const ChatTemplate chat : {ChatTemplate::None, ChatTemplate::Llama2, ChatTemplate::Llama3,
+                                  ChatTemplate::Mistral, ChatTemplate::ChatML})
     if (name == models::name(chat)) return chat;
-  throw_error(ErrorKind::Value, fmt::format("unknown chat template '{}'; they are llama2, llama3, mistral, chatml and none", name));
+  throw_error(
+      ErrorKind::Value,
+      fmt::format("unknown chat template '{}'; they are llama2, llama3, mistral, chatml and none", name));
 }
 
 const char* name(ChatTemplate chat) {
@@ -111,7 +118,8 @@ const char* name(ChatTemplate chat) {
   return "none";
 }
 
-std::vector<int64_t> encode_chat(const Tokenizer& tokenizer, ChatTemplate chat, const std::vector<ChatMessage>& messages) {
+std::vector<int64_t> encode_chat(const Tokenizer& tokenizer, ChatTemplate chat,
+                                 const std::vector<ChatMessage>& messages) {
   Builder builder(tokenizer);
   switch (chat) {
     case ChatTemplate::None:

@@ -21,7 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 void check_shape(const std::string& file, const std::string& name, const Shape& got, const Shape& expected) {
-  WEFT_CHECK(got == expected, fmt::format("'{}': tensor '{}' has shape {}, the configuration expects {}", file, name, str(got), str(expected)));
+  WEFT_CHECK(got == expected, fmt::format("'{}': tensor '{}' has shape {}, the configuration expects {}",
+                                          file, name, str(got), str(expected)));
 }
 
 [[noreturn]] void missing(const std::string& folder, const std::string& name) {
@@ -29,32 +30,39 @@ void check_shape(const std::string& file, const std::string& name, const Shape& 
 }
 
 // Files named by an index: "weight_map" from tensor to file.
-std::set<std::string> shards_of(const std::string& folder, const std::string& index_path, std::map<std::string, std::string>& file_of) {
+std::set<std::string> shards_of(const std::string& folder, const std::string& index_path,
+                                std::map<std::string, std::string>& file_of) {
   const Json index = read_json(index_path);
   WEFT_CHECK(index.is_object() && index.contains("weight_map") && index["weight_map"].is_object(),
              fmt::format("'{}': no 'weight_map'", index_path));
   std::set<std::string> files;
   for (const auto& [tensor, file] : index["weight_map"].items()) {
-    WEFT_CHECK(file.is_string() && !file.get_ref<const std::string&>().empty(), fmt::format("'{}': the file of '{}' is not a text", index_path, tensor));
+    WEFT_CHECK(file.is_string() && !file.get_ref<const std::string&>().empty(),
+               fmt::format("'{}': the file of '{}' is not a text", index_path, tensor));
     const std::string name = file.get<std::string>();
-    WEFT_CHECK(fs::path(name).filename() == fs::path(name), fmt::format("'{}': shard '{}' is not in the same folder", index_path, name));
+    WEFT_CHECK(fs::path(name).filename() == fs::path(name),
+               fmt::format("'{}': shard '{}' is not in the same folder", index_path, name));
     file_of[tensor] = name;
     files.insert(name);
   }
   for (const std::string& file : files)
-    WEFT_CHECK(fs::exists(fs::path(folder) / file), fmt::format("'{}': the shard '{}' is missing", folder, file));
+    WEFT_CHECK(fs::exists(fs::path(folder) / file),
+               fmt::format("'{}': the shard '{}' is missing", folder, file));
   return files;
 }
 
-void check_index(const std::string& folder, const std::string& tensor, const std::string& file, bool is_there) {
-  WEFT_CHECK(is_there, fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder, file, tensor));
+void check_index(const std::string& folder, const std::string& tensor, const std::string& file,
+                 bool is_there) {
+  WEFT_CHECK(is_there,
+             fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder, file, tensor));
 }
 
 class SafetensorsCheckpoint : public Checkpoint {
  public:
   SafetensorsCheckpoint(const std::string& folder, const LlamaConfig& config) : folder_(folder) {
     config_ = config;
-    const fs::path single = fs::path(folder) / "model.safetensors", index = fs::path(folder) / "model.safetensors.index.json";
+    const fs::path single = fs::path(folder) / "model.safetensors",
+                   index = fs::path(folder) / "model.safetensors.index.json";
     if (fs::exists(index)) {
       std::map<std::string, std::string> file_of;
       std::map<std::string, std::shared_ptr<SafetensorsFile>> files;
@@ -78,7 +86,9 @@ class SafetensorsCheckpoint : public Checkpoint {
     check_shape(file_of(name), name, found->second->shape(name), shape);
     return found->second->tensor(name);
   }
-  std::string file_of(const std::string& name) const override { return has(name) ? file_of_.at(name)->path() : folder_; }
+  std::string file_of(const std::string& name) const override {
+    return has(name) ? file_of_.at(name)->path() : folder_;
+  }
   std::vector<std::string> names() const override {
     std::vector<std::string> result;
     for (const auto& item : file_of_) result.push_back(item.first);
@@ -94,7 +104,8 @@ class SafetensorsCheckpoint : public Checkpoint {
 class TorchCheckpoint : public Checkpoint {
  public:
   // `file_of`: where the index says that each tensor is; empty where there is none.
-  TorchCheckpoint(std::string folder, const LlamaConfig& config, const std::vector<std::string>& files, const std::map<std::string, std::string>& file_of = {})
+  TorchCheckpoint(std::string folder, const LlamaConfig& config, const std::vector<std::string>& files,
+                  const std::map<std::string, std::string>& file_of = {})
       : folder_(std::move(folder)) {
     config_ = config;
     std::map<std::string, std::set<std::string>> held;
@@ -120,18 +131,23 @@ class TorchCheckpoint : public Checkpoint {
     const std::vector<Tensor>& parts = found->second;
     if (parts[0].shape() == shape) {
       for (const Tensor& part : parts)
-        WEFT_CHECK(is_same(part, parts[0]), fmt::format("'{}': tensor '{}' is whole in {} shards, and not the same in all", folder_, name, parts.size()));
+        WEFT_CHECK(is_same(part, parts[0]),
+                   fmt::format("'{}': tensor '{}' is whole in {} shards, and not the same in all", folder_,
+                               name, parts.size()));
       return parts[0];
     }
     for (size_t dim = 0; dim < shape.size() && parts[0].shape().size() == shape.size(); ++dim) {
       Shape whole = parts[0].shape();
       whole[dim] *= static_cast<int64_t>(parts.size());
-      const bool equal = std::all_of(parts.begin(), parts.end(), [&](const Tensor& part) { return part.shape() == parts[0].shape(); });
+      const bool equal = std::all_of(parts.begin(), parts.end(),
+                                     [&](const Tensor& part) { return part.shape() == parts[0].shape(); });
       if (whole == shape && equal) return concatenate(parts, static_cast<int64_t>(dim));
     }
     const bool is_cut = parts.size() > 1;
-    throw_error(ErrorKind::Value, fmt::format("'{}': tensor '{}' has shape {}{}, the configuration expects {}", file_of(name), name, str(parts.back().shape()),
-                                              is_cut ? fmt::format(" as the last of {} parts", parts.size()) : "", str(shape)));
+    throw_error(ErrorKind::Value,
+                fmt::format("'{}': tensor '{}' has shape {}{}, the configuration expects {}", file_of(name),
+                            name, str(parts.back().shape()),
+                            is_cut ? fmt::format(" as the last of {} parts", parts.size()) : "", str(shape)));
   }
   std::string file_of(const std::string& name) const override {
     const auto found = files_.find(name);
@@ -155,7 +171,8 @@ class TorchCheckpoint : public Checkpoint {
     if (found == parts_.end()) missing(folder_, "tok_embeddings.weight");
     const Shape& shape = found->second[0].shape();
     if (config_.vocab_size <= 0 && shape.size() == 2)
-      config_.vocab_size = shape[0] * (shape[1] == config_.hidden_size ? static_cast<int64_t>(found->second.size()) : 1);
+      config_.vocab_size =
+          shape[0] * (shape[1] == config_.hidden_size ? static_cast<int64_t>(found->second.size()) : 1);
     config_.tie_word_embeddings = !parts_.contains("lm_head.weight");
     config_.check();
   }
@@ -165,7 +182,8 @@ class TorchCheckpoint : public Checkpoint {
     if (a.impl() == b.impl()) return true;
     if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
     const Tensor x = a.contiguous(), y = b.contiguous();
-    return x.numel() == 0 || std::memcmp(x.data(), y.data(), static_cast<size_t>(x.numel() * itemsize(x.dtype()))) == 0;
+    return x.numel() == 0 ||
+           std::memcmp(x.data(), y.data(), static_cast<size_t>(x.numel() * itemsize(x.dtype()))) == 0;
   }
 
   std::string folder_;
@@ -175,20 +193,22 @@ class TorchCheckpoint : public Checkpoint {
 
 // Meta's name to Hugging Face's.
 std::string renamed(const std::string& name) {
-  static const std::map<std::string, std::string> whole = {{"tok_embeddings.weight", "model.embed_tokens.weight"},
-                                                           {"norm.weight", "model.norm.weight"},
-                                                           {"output.weight", "lm_head.weight"}};
+  static const std::map<std::string, std::string> whole = {
+      {"tok_embeddings.weight", "model.embed_tokens.weight"},
+      {"norm.weight", "model.norm.weight"},
+      {"output.weight", "lm_head.weight"}};
   static const std::map<std::string, std::string> of_layer = {
-      {"attention.wq.", "self_attn.q_proj."},      {"attention.wk.", "self_attn.k_proj."},
-      {"attention.wv.", "self_attn.v_proj."},      {"attention.wo.", "self_attn.o_proj."},
-      {"feed_forward.w1.", "mlp.gate_proj."},      {"feed_forward.w3.", "mlp.up_proj."},
-      {"feed_forward.w2.", "mlp.down_proj."},      {"attention_norm.", "input_layernorm."},
+      {"attention.wq.", "self_attn.q_proj."},    {"attention.wk.", "self_attn.k_proj."},
+      {"attention.wv.", "self_attn.v_proj."},    {"attention.wo.", "self_attn.o_proj."},
+      {"feed_forward.w1.", "mlp.gate_proj."},    {"feed_forward.w3.", "mlp.up_proj."},
+      {"feed_forward.w2.", "mlp.down_proj."},    {"attention_norm.", "input_layernorm."},
       {"ffn_norm.", "post_attention_layernorm."}};
   if (const auto found = whole.find(name); found != whole.end()) return found->second;
   const size_t number = std::strlen("layers."), end = name.find('.', number);
   if (!name.starts_with("layers.") || end == std::string::npos) return name;
   for (const auto& [from, to] : of_layer)
-    if (name.compare(end + 1, from.size(), from) == 0) return fmt::format("model.{}{}{}", name.substr(0, end + 1), to, name.substr(end + 1 + from.size()));
+    if (name.compare(end + 1, from.size(), from) == 0)
+      return fmt::format("model.{}{}{}", name.substr(0, end + 1), to, name.substr(end + 1 + from.size()));
   return name;
 }
 
@@ -210,7 +230,8 @@ std::vector<std::string> consolidated_files(const std::string& folder) {
 std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder) {
   const fs::path root = folder;
   std::error_code ignored;
-  if (!fs::is_directory(root, ignored)) throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
+  if (!fs::is_directory(root, ignored))
+    throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
   if (fs::exists(root / "config.json")) {
     const LlamaConfig config = read_config_json(root / "config.json");
     if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json"))
@@ -218,7 +239,8 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder) {
     if (fs::exists(root / "pytorch_model.bin.index.json")) {
       std::map<std::string, std::string> file_of;
       const std::set<std::string> files = shards_of(folder, root / "pytorch_model.bin.index.json", file_of);
-      return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>(files.begin(), files.end()), file_of);
+      return std::make_unique<TorchCheckpoint>(folder, config,
+                                               std::vector<std::string>(files.begin(), files.end()), file_of);
     }
     if (fs::exists(root / "pytorch_model.bin"))
       return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>{"pytorch_model.bin"});
@@ -226,16 +248,19 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder) {
   if (fs::exists(root / "params.json")) {
     const std::vector<std::string> files = consolidated_files(folder);
     if (!files.empty()) {
-      auto checkpoint = std::make_unique<TorchCheckpoint>(folder, read_params_json(root / "params.json"), files);
+      auto checkpoint =
+          std::make_unique<TorchCheckpoint>(folder, read_params_json(root / "params.json"), files);
       checkpoint->rename(renamed);
       checkpoint->set_vocab_size();
       return checkpoint;
     }
   }
-  throw_error(ErrorKind::Runtime,
-              fmt::format("'{}': no model here; looked for config.json with model.safetensors, model.safetensors.index.json, "
-                          "pytorch_model.bin or pytorch_model.bin.index.json, and for params.json with consolidated.00.pth",
-                          folder));
+  throw_error(
+      ErrorKind::Runtime,
+      fmt::format(
+          "'{}': no model here; looked for config.json with model.safetensors, model.safetensors.index.json, "
+          "pytorch_model.bin or pytorch_model.bin.index.json, and for params.json with consolidated.00.pth",
+          folder));
 }
 
 }  // namespace weft::models

@@ -12,9 +12,9 @@ namespace weft::models {
 
 class Checkpoint {
  public:
-  // Hugging Face folders (model.safetensors, its shards with model.safetensors.index.json, pytorch_model.bin and its
-  // shards) with config.json, and Meta folders (consolidated.*.pth) with params.json. RuntimeError for a folder that
-  // is none of them, naming what was looked for; ValueError for shards that are missing.
+  // Hugging Face folders (model.safetensors, its shards with model.safetensors.index.json, pytorch_model.bin
+  // and its shards) with config.json, and Meta folders (consolidated.*.pth) with params.json. RuntimeError
+  // for a folder that is none of them, naming what was looked for; ValueError for shards that are missing.
   static std::unique_ptr<Checkpoint> open(const std::string& folder);
   virtual ~Checkpoint() = default;
 

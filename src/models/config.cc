@@ -60,7 +60,8 @@ void read_rope_scaling(const Fields& fields, LlamaConfig& config) {
   const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
   if (type == "default") return;
   WEFT_CHECK(type == "linear" || type == "llama3",
-             fmt::format("'{}': rope_scaling of type '{}' is not supported; weft has linear and llama3", fields.path(), type));
+             fmt::format("'{}': rope_scaling of type '{}' is not supported; weft has linear and llama3",
+                         fields.path(), type));
   config.rope_factor = scaling.real("factor");
   config.rope_scaling = type == "linear" ? RopeScaling::Linear : RopeScaling::Llama3;
   if (config.rope_scaling == RopeScaling::Linear) return;
@@ -73,13 +74,15 @@ std::vector<int64_t> token_ids(const Fields& fields, const char* key) {
   if (!fields.has(key)) return {};
   const Json& value = fields.get(key);
   const auto one = [&](const Json& id) {
-    WEFT_CHECK(id.is_number_integer(), fmt::format("'{}': '{}' must be token ids, got {}", fields.path(), key, value.dump()));
+    WEFT_CHECK(id.is_number_integer(),
+               fmt::format("'{}': '{}' must be token ids, got {}", fields.path(), key, value.dump()));
     return id.get<int64_t>();
   };
   std::vector<int64_t> ids;
   if (value.is_array())
     for (const Json& id : value) ids.push_back(one(id));
-  else ids.push_back(one(value));
+  else
+    ids.push_back(one(value));
   return ids;
 }
 
@@ -103,12 +106,17 @@ void LlamaConfig::check() const {
                                                 {"max_position_embeddings", max_position_embeddings}};
   constexpr int64_t kMost = int64_t{1} << 24;
   for (const auto& [name, value] : sizes)
-    WEFT_CHECK(value > 0 && value <= kMost, fmt::format("model configuration: {} must be between 1 and {}, got {}", name, kMost, value));
-  WEFT_CHECK(num_heads % num_kv_heads == 0,
-             fmt::format("model configuration: num_attention_heads {} is not a multiple of num_key_value_heads {}", num_heads, num_kv_heads));
+    WEFT_CHECK(value > 0 && value <= kMost,
+               fmt::format("model configuration: {} must be between 1 and {}, got {}", name, kMost, value));
+  WEFT_CHECK(
+      num_heads % num_kv_heads == 0,
+      fmt::format("model configuration: num_attention_heads {} is not a multiple of num_key_value_heads {}",
+                  num_heads, num_kv_heads));
   WEFT_CHECK(head_dim % 2 == 0, fmt::format("model configuration: head_dim must be even, got {}", head_dim));
-  WEFT_CHECK(rms_norm_eps > 0 && rope_theta > 0 && rope_factor > 0, "model configuration: rms_norm_eps, rope_theta and the rope factor must be positive");
-  WEFT_CHECK(!sliding_window || *sliding_window > 0, fmt::format("model configuration: sliding_window must be positive, got {}", *sliding_window));
+  WEFT_CHECK(rms_norm_eps > 0 && rope_theta > 0 && rope_factor > 0,
+             "model configuration: rms_norm_eps, rope_theta and the rope factor must be positive");
+  WEFT_CHECK(!sliding_window || *sliding_window > 0,
+             fmt::format("model configuration: sliding_window must be positive, got {}", *sliding_window));
 }
 
 LlamaConfig read_config_json(const std::string& path) {
@@ -117,7 +125,8 @@ LlamaConfig read_config_json(const std::string& path) {
   LlamaConfig config;
   config.model_type = fields.text("model_type", "llama");
   WEFT_CHECK(config.model_type == "llama" || config.model_type == "mistral" || config.model_type == "qwen2",
-             fmt::format("'{}': architecture '{}' is not supported; weft has llama, mistral and qwen2", path, config.model_type));
+             fmt::format("'{}': architecture '{}' is not supported; weft has llama, mistral and qwen2", path,
+                         config.model_type));
   const std::string activation = fields.text("hidden_act", "silu");
   WEFT_CHECK(activation == "silu", fmt::format("'{}': hidden_act must be silu, got {}", path, activation));
   config.vocab_size = fields.integer("vocab_size");
@@ -126,7 +135,8 @@ LlamaConfig read_config_json(const std::string& path) {
   config.num_layers = fields.integer("num_hidden_layers");
   config.num_heads = fields.integer("num_attention_heads");
   config.num_kv_heads = fields.integer("num_key_value_heads", config.num_heads);
-  WEFT_CHECK(config.num_heads > 0, fmt::format("'{}': num_attention_heads must be positive, got {}", path, config.num_heads));
+  WEFT_CHECK(config.num_heads > 0,
+             fmt::format("'{}': num_attention_heads must be positive, got {}", path, config.num_heads));
   config.head_dim = fields.integer("head_dim", config.hidden_size / config.num_heads);
   config.max_position_embeddings = fields.integer("max_position_embeddings", 2048);
   config.rms_norm_eps = fields.real("rms_norm_eps", 1e-6);
@@ -158,13 +168,16 @@ LlamaConfig read_params_json(const std::string& path) {
   config.rope_theta = fields.real("rope_theta", 10000.0);
   config.max_position_embeddings = fields.integer("max_seq_len", 2048);
   WEFT_CHECK(config.num_heads > 0 && config.hidden_size > 0 && config.hidden_size < (1 << 24),
-             fmt::format("'{}': dim and n_heads must be positive, got {} and {}", path, config.hidden_size, config.num_heads));
+             fmt::format("'{}': dim and n_heads must be positive, got {} and {}", path, config.hidden_size,
+                         config.num_heads));
   config.head_dim = config.hidden_size / config.num_heads;
   const int64_t multiple = fields.integer("multiple_of", 256);
   WEFT_CHECK(multiple > 0, fmt::format("'{}': multiple_of must be positive, got {}", path, multiple));
-  // source: Meta's FeedForward, hidden = multiple_of * ceil(int(ffn_dim_multiplier * int(2 * 4 dim / 3)) / multiple_of).
+  // source: Meta's FeedForward, hidden = multiple_of * ceil(int(ffn_dim_multiplier * int(2 * 4 dim / 3)) /
+  // multiple_of).
   int64_t hidden = 2 * (4 * config.hidden_size) / 3;
-  if (fields.has("ffn_dim_multiplier")) hidden = static_cast<int64_t>(fields.real("ffn_dim_multiplier") * static_cast<double>(hidden));
+  if (fields.has("ffn_dim_multiplier"))
+    hidden = static_cast<int64_t>(fields.real("ffn_dim_multiplier") * static_cast<double>(hidden));
   config.intermediate_size = fields.integer("hidden_dim", multiple * ((hidden + multiple - 1) / multiple));
   if (fields.boolean("use_scaled_rope", false)) {
     config.rope_scaling = RopeScaling::Llama3;
@@ -195,7 +208,8 @@ LlamaConfig named_config(const std::string& name) {
   if (found == rows.end()) {
     std::vector<std::string> names;
     for (const auto& row : rows) names.push_back(row.first);
-    throw_error(ErrorKind::Value, fmt::format("unknown model shape '{}'; the shapes are {}", name, fmt::join(names, ", ")));
+    throw_error(ErrorKind::Value,
+                fmt::format("unknown model shape '{}'; the shapes are {}", name, fmt::join(names, ", ")));
   }
   const Row& row = found->second;
   LlamaConfig config;
@@ -210,7 +224,8 @@ LlamaConfig named_config(const std::string& name) {
   config.max_position_embeddings = row.positions;
   config.rope_theta = row.theta;
   config.qkv_bias = config.model_type == "qwen2";
-  config.tie_word_embeddings = name == "llama-1b" || name == "llama-3b" || name == "qwen2-0.5b" || name == "tiny";
+  config.tie_word_embeddings =
+      name == "llama-1b" || name == "llama-3b" || name == "qwen2-0.5b" || name == "tiny";
   if (name == "mistral-7b") config.sliding_window = 4096;
   config.check();
   return config;

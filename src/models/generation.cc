@@ -12,12 +12,14 @@ namespace weft::models {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
-constexpr int64_t kMaxSpeculation = 7;   // one pass over the weights serves up to 8 tokens
-constexpr int64_t kProbeTokens = 8;      // plain tokens that say what speculation has to beat
-constexpr int64_t kJudgedTokens = 24;    // speculative tokens between two judgements, or
-constexpr int64_t kJudgedRounds = 12;    // so many rounds, where few are kept
+constexpr int64_t kMaxSpeculation = 7;  // one pass over the weights serves up to 8 tokens
+constexpr int64_t kProbeTokens = 8;     // plain tokens that say what speculation has to beat
+constexpr int64_t kJudgedTokens = 24;   // speculative tokens between two judgements, or
+constexpr int64_t kJudgedRounds = 12;   // so many rounds, where few are kept
 constexpr int64_t kPrefillBlock = 512;
 
 std::span<const float> row_of(const Tensor& logits, int64_t row) {
@@ -26,7 +28,8 @@ std::span<const float> row_of(const Tensor& logits, int64_t row) {
 }
 
 // Feeds `tokens` in blocks; the logits of the last, or nothing where it was cancelled between two.
-std::optional<Tensor> feed(const Llama& model, std::span<const int64_t> tokens, KVCache& cache, const std::function<bool()>& is_cancelled = nullptr) {
+std::optional<Tensor> feed(const Llama& model, std::span<const int64_t> tokens, KVCache& cache,
+                           const std::function<bool()>& is_cancelled = nullptr) {
   while (static_cast<int64_t>(tokens.size()) > kPrefillBlock) {
     model.forward(tokens.first(kPrefillBlock), cache);
     tokens = tokens.subspan(kPrefillBlock);
@@ -40,7 +43,8 @@ void reserve(const Llama& model, KVCache& cache, int64_t capacity) {
   if (!cache.keys.empty() && cache.capacity >= capacity) return;
   KVCache larger = model.make_cache(std::min(model.max_positions(), std::max(capacity, 2 * cache.capacity)));
   for (size_t i = 0; i < cache.keys.size(); ++i)
-    for (const auto& [from, to] : {std::pair{&cache.keys[i], &larger.keys[i]}, std::pair{&cache.values[i], &larger.values[i]}})
+    for (const auto& [from, to] :
+         {std::pair{&cache.keys[i], &larger.keys[i]}, std::pair{&cache.values[i], &larger.values[i]}})
       slice(*to, 1, 0, cache.length).copy_from(slice(*from, 1, 0, cache.length));
   larger.length = cache.length;
   cache = std::move(larger);
@@ -66,20 +70,28 @@ const char* name(FinishReason reason) {
   return "";
 }
 
-Generation::Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt, GenerationOptions options)
-    : model_(std::move(model)), options_(std::move(options)), sampler_(options_.sampling), tokens_(std::move(prompt)) {
+Generation::Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt,
+                       GenerationOptions options)
+    : model_(std::move(model)),
+      options_(std::move(options)),
+      sampler_(options_.sampling),
+      tokens_(std::move(prompt)) {
   WEFT_CHECK(!tokens_.empty(), "generate: the prompt has no tokens");
-  WEFT_CHECK(options_.max_new_tokens >= 0, fmt::format("generate: max_new_tokens must be at least 0, got {}", options_.max_new_tokens));
+  WEFT_CHECK(options_.max_new_tokens >= 0,
+             fmt::format("generate: max_new_tokens must be at least 0, got {}", options_.max_new_tokens));
   const int64_t positions = model_->max_positions(), length = static_cast<int64_t>(tokens_.size());
-  WEFT_CHECK(length < positions || (length == positions && options_.max_new_tokens == 0),
-             fmt::format("generate: the prompt has {} tokens, the model's context {} leaves no room for new ones", length, positions));
+  WEFT_CHECK(
+      length < positions || (length == positions && options_.max_new_tokens == 0),
+      fmt::format("generate: the prompt has {} tokens, the model's context {} leaves no room for new ones",
+                  length, positions));
   if (options_.draft || options_.prompt_lookup)
     WEFT_CHECK(options_.speculate_k >= 1 && options_.speculate_k <= kMaxSpeculation,
-               fmt::format("generate: speculate_k must be between 1 and {}, got {}", kMaxSpeculation, options_.speculate_k));
+               fmt::format("generate: speculate_k must be between 1 and {}, got {}", kMaxSpeculation,
+                           options_.speculate_k));
   if (options_.draft)
     WEFT_CHECK(options_.draft->config().vocab_size == model_->config().vocab_size,
-               fmt::format("generate: the draft model has a vocabulary of {}, the model one of {}", options_.draft->config().vocab_size,
-                           model_->config().vocab_size));
+               fmt::format("generate: the draft model has a vocabulary of {}, the model one of {}",
+                           options_.draft->config().vocab_size, model_->config().vocab_size));
   if (options_.eos_token_ids.empty()) options_.eos_token_ids = model_->config().eos_token_ids;
   begin_context();
   stats_.prompt_tokens = length;
@@ -100,11 +112,14 @@ void Generation::begin_context() {
   context_->model = model_;
   context_->draft = options_.draft;
   std::vector<int64_t>& held = context_->tokens;
-  const auto same = std::mismatch(tokens_.begin(), tokens_.end() - 1, held.begin(), held.end()).first - tokens_.begin();  // one is left to compute
+  const auto same = std::mismatch(tokens_.begin(), tokens_.end() - 1, held.begin(), held.end()).first -
+                    tokens_.begin();  // one is left to compute
   held.resize(static_cast<size_t>(same));
   stats_.kept_tokens = same;
   const int64_t positions = model_->max_positions();
-  const int64_t capacity = std::min(positions, static_cast<int64_t>(tokens_.size()) + std::min(positions, options_.max_new_tokens) + kMaxSpeculation + 1);
+  const int64_t capacity =
+      std::min(positions, static_cast<int64_t>(tokens_.size()) +
+                              std::min(positions, options_.max_new_tokens) + kMaxSpeculation + 1);
   context_->cache.length = same;
   reserve(*model_, context_->cache, capacity);
   if (!options_.draft) return;
@@ -116,8 +131,11 @@ void Generation::begin_context() {
 void Generation::note_context() {
   std::vector<int64_t>& held = context_->tokens;
   const auto length = static_cast<size_t>(context_->cache.length);
-  if (length > held.size()) held.insert(held.end(), tokens_.begin() + static_cast<ptrdiff_t>(held.size()), tokens_.begin() + static_cast<ptrdiff_t>(length));
-  else held.resize(length);
+  if (length > held.size())
+    held.insert(held.end(), tokens_.begin() + static_cast<ptrdiff_t>(held.size()),
+                tokens_.begin() + static_cast<ptrdiff_t>(length));
+  else
+    held.resize(length);
 }
 
 std::optional<int64_t> Generation::finish(FinishReason reason) {
@@ -133,7 +151,8 @@ bool Generation::is_end(int64_t token) const {
 std::optional<int64_t> Generation::next() {
   const std::scoped_lock lock(context_->mutex);
   if (stats_.finish_reason != FinishReason::None) return std::nullopt;
-  WEFT_CHECK(generation_number_ == context_->generations, "generate: another text was begun in the same context; this one cannot go on");
+  WEFT_CHECK(generation_number_ == context_->generations,
+             "generate: another text was begun in the same context; this one cannot go on");
   if (returned_ >= options_.max_new_tokens) return finish(FinishReason::Length);
   if (ready_.empty()) {
     const auto start = Clock::now();
@@ -144,8 +163,10 @@ std::optional<int64_t> Generation::next() {
       if (!is_done) return finish(FinishReason::Cancelled);
     } else {
       if (context_->cache.length >= model_->max_positions()) return finish(FinishReason::ContextFull);
-      if (wants_speculation()) speculative_round();
-      else plain_step();
+      if (wants_speculation())
+        speculative_round();
+      else
+        plain_step();
       stats_.decode_seconds += seconds_since(start);
       stats_.decode_tokens += static_cast<int64_t>(tokens_.size() - before);
     }
@@ -160,7 +181,8 @@ std::optional<int64_t> Generation::next() {
 
 bool Generation::prefill() {
   KVCache& cache = context_->cache;
-  const std::optional<Tensor> logits = feed(*model_, std::span(tokens_).subspan(static_cast<size_t>(cache.length)), cache, options_.is_cancelled);
+  const std::optional<Tensor> logits = feed(
+      *model_, std::span(tokens_).subspan(static_cast<size_t>(cache.length)), cache, options_.is_cancelled);
   note_context();
   if (!logits) return false;
   is_prefilled_ = true;
@@ -185,13 +207,18 @@ void Generation::plain_step() {
 bool Generation::wants_speculation() const {
   if ((!options_.draft && !options_.prompt_lookup) || stats_.speculation_stopped) return false;
   if (options_.adaptive_speculation && plain_tokens_ < kProbeTokens) return false;
-  const int64_t room = std::min(context_->cache.capacity - context_->cache.length, options_.max_new_tokens - returned_);
-  if (options_.draft && context_->draft_cache.capacity < static_cast<int64_t>(tokens_.size()) + options_.speculate_k) return false;
+  const int64_t room =
+      std::min(context_->cache.capacity - context_->cache.length, options_.max_new_tokens - returned_);
+  if (options_.draft &&
+      context_->draft_cache.capacity < static_cast<int64_t>(tokens_.size()) + options_.speculate_k)
+    return false;
   return room > options_.speculate_k + 1;
 }
 
 void Generation::judge_speculation() {
-  if (!options_.adaptive_speculation || (speculative_tokens_ < kJudgedTokens && speculative_rounds_ < kJudgedRounds)) return;
+  if (!options_.adaptive_speculation ||
+      (speculative_tokens_ < kJudgedTokens && speculative_rounds_ < kJudgedRounds))
+    return;
   stats_.plain_seconds_per_token = plain_seconds_ / static_cast<double>(plain_tokens_);
   stats_.speculative_seconds_per_token = speculative_seconds_ / static_cast<double>(speculative_tokens_);
   stats_.speculation_stopped = stats_.speculative_seconds_per_token > stats_.plain_seconds_per_token;
@@ -211,22 +238,25 @@ std::vector<int64_t> Generation::look_up() const {
   return {};
 }
 
-// The draft's tokens, and the distributions they were drawn from (none for looked-up tokens, which are certain).
+// The draft's tokens, and the distributions they were drawn from (none for looked-up tokens, which are
+// certain).
 std::vector<int64_t> Generation::propose(std::vector<std::vector<float>>& distributions) {
   if (!options_.draft) return look_up();
   std::vector<int64_t> history = tokens_, proposed;
   for (int64_t i = 0; i < options_.speculate_k; ++i) {
     KVCache& cache = context_->draft_cache;
-    const Tensor logits = *feed(*options_.draft, std::span(history).subspan(static_cast<size_t>(cache.length)), cache);
+    const Tensor logits =
+        *feed(*options_.draft, std::span(history).subspan(static_cast<size_t>(cache.length)), cache);
     distributions.push_back(sampler_.probabilities(row_of(logits, 0), history));
-    proposed.push_back(sampler_.options().is_greedy() ? argmax(distributions.back()) : sampler_.draw(distributions.back()));
+    proposed.push_back(sampler_.options().is_greedy() ? argmax(distributions.back())
+                                                      : sampler_.draw(distributions.back()));
     history.push_back(proposed.back());
   }
   return proposed;
 }
 
-// source: Leviathan et al. 2023, algorithm 1: a proposed token is kept with probability min(1, p / q), and replaced by one
-// drawn from max(0, p - q) otherwise, so that what comes out is distributed as p.
+// source: Leviathan et al. 2023, algorithm 1: a proposed token is kept with probability min(1, p / q), and
+// replaced by one drawn from max(0, p - q) otherwise, so that what comes out is distributed as p.
 void Generation::speculative_round() {
   const auto start = Clock::now();
   std::vector<std::vector<float>> drafts;
@@ -239,20 +269,25 @@ void Generation::speculative_round() {
   const Tensor logits = model_->forward(fed, cache, true);
   size_t accepted = 0;
   while (true) {
-    std::vector<float> target = sampler_.probabilities(row_of(logits, static_cast<int64_t>(accepted)), tokens_);
+    std::vector<float> target =
+        sampler_.probabilities(row_of(logits, static_cast<int64_t>(accepted)), tokens_);
     int64_t token = 0;
     bool is_kept = false;
     if (accepted < proposed.size()) {
       token = proposed[accepted];
-      const float p = target[static_cast<size_t>(token)], q = drafts.empty() ? 1.0f : drafts[accepted][static_cast<size_t>(token)];
+      const float p = target[static_cast<size_t>(token)],
+                  q = drafts.empty() ? 1.0f : drafts[accepted][static_cast<size_t>(token)];
       is_kept = p >= q || sampler_.uniform() * q < p;
       if (!is_kept) {
         float total = 0;
         for (size_t i = 0; i < target.size(); ++i) {
-          const float own = drafts.empty() ? (static_cast<int64_t>(i) == token ? 1.0f : 0.0f) : drafts[accepted][i];
+          const float own =
+              drafts.empty() ? (static_cast<int64_t>(i) == token ? 1.0f : 0.0f) : drafts[accepted][i];
           total += target[i] = std::max(0.0f, target[i] - own);
         }
-        if (total <= 0) target = sampler_.probabilities(row_of(logits, static_cast<int64_t>(accepted)), tokens_);  // rounding
+        if (total <= 0)
+          target =
+              sampler_.probabilities(row_of(logits, static_cast<int64_t>(accepted)), tokens_);  // rounding
       }
     }
     if (!is_kept) token = sampler_.options().is_greedy() ? argmax(target) : sampler_.draw(target);
@@ -275,12 +310,14 @@ void Generation::speculative_round() {
   judge_speculation();
 }
 
-TextGeneration::TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer, std::vector<int64_t> prompt,
-                               GenerationOptions options, std::vector<std::string> stop)
-    : generation_(model, std::move(prompt), [&] {
-        if (options.eos_token_ids.empty()) options.eos_token_ids = ends_of(*model, *tokenizer);
-        return std::move(options);
-      }()),
+TextGeneration::TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer,
+                               std::vector<int64_t> prompt, GenerationOptions options,
+                               std::vector<std::string> stop)
+    : generation_(model, std::move(prompt),
+                  [&] {
+                    if (options.eos_token_ids.empty()) options.eos_token_ids = ends_of(*model, *tokenizer);
+                    return std::move(options);
+                  }()),
       decoder_(tokenizer, generation_.tokens().size() == 1 && tokenizer->bos_id() == generation_.tokens()[0]),
       stop_(std::move(stop)) {
   for (const std::string& text : stop_) WEFT_CHECK(!text.empty(), "generate: a stop string is empty");

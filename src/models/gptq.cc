@@ -44,10 +44,15 @@ Tensor inverse_factor(const Tensor& moments) {
 // Some rows of a matrix, column after column.
 class RowBlock {
  public:
-  RowBlock(const Tensor& weight, int64_t first) : k_(weight.size(1)), first_(first), count_(std::min(kRows, weight.size(0) - first)), columns_(static_cast<size_t>(k_)) {
+  RowBlock(const Tensor& weight, int64_t first)
+      : k_(weight.size(1)),
+        first_(first),
+        count_(std::min(kRows, weight.size(0) - first)),
+        columns_(static_cast<size_t>(k_)) {
     const float* w = weight.data_as<float>() + first * k_;
     for (int64_t r = 0; r < count_; ++r)
-      for (int64_t i = 0; i < k_; ++i) columns_[static_cast<size_t>(i)][static_cast<size_t>(r)] = w[r * k_ + i];
+      for (int64_t i = 0; i < k_; ++i)
+        columns_[static_cast<size_t>(i)][static_cast<size_t>(r)] = w[r * k_ + i];
   }
 
   void quantize(const Tensor& factor, int64_t group, const LinearWeight& out) {
@@ -83,7 +88,8 @@ class RowBlock {
     std::vector<kernels::Int4Range> ranges;
     std::vector<float> row(static_cast<size_t>(end - begin));
     for (int64_t r = 0; r < count_; ++r) {
-      for (int64_t i = begin; i < end; ++i) row[static_cast<size_t>(i - begin)] = columns_[static_cast<size_t>(i)][static_cast<size_t>(r)];
+      for (int64_t i = begin; i < end; ++i)
+        row[static_cast<size_t>(i - begin)] = columns_[static_cast<size_t>(i)][static_cast<size_t>(r)];
       ranges.emplace_back(row.data(), end - begin);
     }
     return ranges;
@@ -109,15 +115,22 @@ class OneLayerWeights : public LlamaWeights {
   }
   LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias) override {
     LinearWeight weight = source_.linear(own(name), out, in, bias);
-    if (const auto found = quantized_.find(own(name)); found != quantized_.end()) weight.weight = dequantize(found->second.weight);
+    if (const auto found = quantized_.find(own(name)); found != quantized_.end())
+      weight.weight = dequantize(found->second.weight);
     return weight;
   }
-  Tensor embedding(const std::string&, int64_t rows, int64_t columns) override { return Tensor::full({rows, columns}, 0.0, DType::F32); }
-  LinearWeight tied_head(const std::string&, int64_t rows, int64_t columns) override { return {.weight = embedding("", rows, columns)}; }
+  Tensor embedding(const std::string&, int64_t rows, int64_t columns) override {
+    return Tensor::full({rows, columns}, 0.0, DType::F32);
+  }
+  LinearWeight tied_head(const std::string&, int64_t rows, int64_t columns) override {
+    return {.weight = embedding("", rows, columns)};
+  }
 
  private:
   static constexpr std::string_view kFirst = "model.layers.0.";
-  std::string own(const std::string& name) const { return fmt::format("model.layers.{}.{}", layer_, name.substr(kFirst.size())); }
+  std::string own(const std::string& name) const {
+    return fmt::format("model.layers.{}.{}", layer_, name.substr(kFirst.size()));
+  }
 
   LlamaWeights& source_;
   int64_t layer_;
@@ -128,41 +141,59 @@ struct Product {
   const char* name;
   const char* input;  // as Llama's observers are told
 };
-constexpr Product kProducts[] = {{"self_attn.q_proj", "qkv"},   {"self_attn.k_proj", "qkv"},  {"self_attn.v_proj", "qkv"}, {"self_attn.o_proj", "output"},
-                                 {"mlp.gate_proj", "gate_up"}, {"mlp.up_proj", "gate_up"}, {"mlp.down_proj", "down"}};
+constexpr Product kProducts[] = {{"self_attn.q_proj", "qkv"},  {"self_attn.k_proj", "qkv"},
+                                 {"self_attn.v_proj", "qkv"},  {"self_attn.o_proj", "output"},
+                                 {"mlp.gate_proj", "gate_up"}, {"mlp.up_proj", "gate_up"},
+                                 {"mlp.down_proj", "down"}};
 
 }  // namespace
 
 LinearWeight quantize_gptq(const Tensor& weight, const Tensor& moments, const QuantizationScheme& scheme) {
-  WEFT_CHECK(scheme.kind == QuantizationScheme::Kind::Int4, fmt::format("GPTQ is for int4 schemes, got '{}'", scheme.name()));
+  WEFT_CHECK(scheme.kind == QuantizationScheme::Kind::Int4,
+             fmt::format("GPTQ is for int4 schemes, got '{}'", scheme.name()));
   const Tensor dense = weight.to(DType::F32).contiguous();
-  WEFT_CHECK(dense.dim() == 2 && dense.size(1) % 2 == 0 && moments.shape() == (Shape{dense.size(1), dense.size(1)}) && moments.dtype() == DType::F64,
-             fmt::format("GPTQ: expected a weight [out, in] with an even in, and float64 moments [in, in], got {} and {}", describe(weight), describe(moments)));
-  WEFT_CHECK(std::all_of(dense.data_as<float>(), dense.data_as<float>() + dense.numel(), [](float x) { return std::isfinite(x); }),
+  WEFT_CHECK(
+      dense.dim() == 2 && dense.size(1) % 2 == 0 &&
+          moments.shape() == (Shape{dense.size(1), dense.size(1)}) && moments.dtype() == DType::F64,
+      fmt::format(
+          "GPTQ: expected a weight [out, in] with an even in, and float64 moments [in, in], got {} and {}",
+          describe(weight), describe(moments)));
+  WEFT_CHECK(std::all_of(dense.data_as<float>(), dense.data_as<float>() + dense.numel(),
+                         [](float x) { return std::isfinite(x); }),
              "GPTQ: expected finite weights, got infinity or NaN");
-  const int64_t n = dense.size(0), k = dense.size(1), groups = (k + scheme.group_size - 1) / scheme.group_size;
-  const LinearWeight result{.weight = Tensor::empty({n, k / 2}, DType::U8), .scales = Tensor::empty({groups, n, 2}, DType::BF16), .group_size = scheme.group_size};
+  const int64_t n = dense.size(0), k = dense.size(1),
+                groups = (k + scheme.group_size - 1) / scheme.group_size;
+  const LinearWeight result{.weight = Tensor::empty({n, k / 2}, DType::U8),
+                            .scales = Tensor::empty({groups, n, 2}, DType::BF16),
+                            .group_size = scheme.group_size};
   const Tensor factor = inverse_factor(moments.contiguous());
   parallel_for(0, (n + kRows - 1) / kRows, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) RowBlock(dense, block * kRows).quantize(factor, scheme.group_size, result);
+    for (int64_t block = begin; block < end; ++block)
+      RowBlock(dense, block * kRows).quantize(factor, scheme.group_size, result);
   });
   return result;
 }
 
-Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationScheme& scheme, const std::vector<std::vector<int64_t>>& sequences)
+Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationScheme& scheme,
+           const std::vector<std::vector<int64_t>>& sequences)
     : checkpoint_(std::move(checkpoint)), scheme_(scheme), config_(checkpoint_->config()) {
-  WEFT_CHECK(scheme.kind == QuantizationScheme::Kind::Int4, fmt::format("GPTQ is for int4 schemes, got '{}'", scheme.name()));
+  WEFT_CHECK(scheme.kind == QuantizationScheme::Kind::Int4,
+             fmt::format("GPTQ is for int4 schemes, got '{}'", scheme.name()));
   LlamaOptions options = float32_options();
   weights_ = checkpoint_weights(checkpoint_, options);
-  const Tensor table = weights_->embedding("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size);
+  const Tensor table =
+      weights_->embedding("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size);
   for (const std::vector<int64_t>& ids : sequences) {
     if (ids.empty()) continue;
     for (const int64_t id : ids)
-      WEFT_CHECK_INDEX(id >= 0 && id < config_.vocab_size, fmt::format("GPTQ: token id {} is outside the vocabulary of {}", id, config_.vocab_size));
+      WEFT_CHECK_INDEX(
+          id >= 0 && id < config_.vocab_size,
+          fmt::format("GPTQ: token id {} is outside the vocabulary of {}", id, config_.vocab_size));
     const int64_t count = static_cast<int64_t>(ids.size());
     const Tensor x = Tensor::empty({count, config_.hidden_size}, DType::F32);
     for (int64_t i = 0; i < count; ++i)
-      std::copy_n(table.data_as<float>() + ids[static_cast<size_t>(i)] * config_.hidden_size, config_.hidden_size, x.data_as<float>() + i * config_.hidden_size);
+      std::copy_n(table.data_as<float>() + ids[static_cast<size_t>(i)] * config_.hidden_size,
+                  config_.hidden_size, x.data_as<float>() + i * config_.hidden_size);
     hidden_.push_back(x);
     longest_ = std::max(longest_, count);
   }
@@ -184,7 +215,9 @@ std::shared_ptr<const Llama> Gptq::one_layer(const std::map<std::string, GptqWei
 GptqWeight Gptq::quantized(const Tensor& weight, const Tensor& moments) const {
   const LinearWeight result = quantize_gptq(weight, moments, scheme_);
   const double all = output_energy(weight, moments);
-  return {result, all > 0 ? std::sqrt(std::max(0.0, output_energy(weight - dequantize(result), moments)) / all) : 0.0};
+  return {result, all > 0
+                      ? std::sqrt(std::max(0.0, output_energy(weight - dequantize(result), moments)) / all)
+                      : 0.0};
 }
 
 std::map<std::string, GptqWeight> Gptq::next_layer() {
@@ -195,11 +228,18 @@ std::map<std::string, GptqWeight> Gptq::next_layer() {
     return model.run_layer(0, x, cache, true, observe);
   };
   const std::shared_ptr<const Llama> exact = one_layer({});
-  for (const Tensor& x : hidden_) run(*exact, x, [&](const char* products, const Tensor& input) { add_moments(moments[products], input); });
-  const int64_t hidden = config_.hidden_size, heads = config_.num_heads * config_.head_dim, kv = config_.num_kv_heads * config_.head_dim;
+  for (const Tensor& x : hidden_)
+    run(*exact, x, [&](const char* products, const Tensor& input) { add_moments(moments[products], input); });
+  const int64_t hidden = config_.hidden_size, heads = config_.num_heads * config_.head_dim,
+                kv = config_.num_kv_heads * config_.head_dim;
   const std::map<std::string, std::pair<int64_t, int64_t>> sizes = {
-      {"self_attn.q_proj", {heads, hidden}}, {"self_attn.k_proj", {kv, hidden}}, {"self_attn.v_proj", {kv, hidden}}, {"self_attn.o_proj", {hidden, heads}},
-      {"mlp.gate_proj", {config_.intermediate_size, hidden}}, {"mlp.up_proj", {config_.intermediate_size, hidden}}, {"mlp.down_proj", {hidden, config_.intermediate_size}}};
+      {"self_attn.q_proj", {heads, hidden}},
+      {"self_attn.k_proj", {kv, hidden}},
+      {"self_attn.v_proj", {kv, hidden}},
+      {"self_attn.o_proj", {hidden, heads}},
+      {"mlp.gate_proj", {config_.intermediate_size, hidden}},
+      {"mlp.up_proj", {config_.intermediate_size, hidden}},
+      {"mlp.down_proj", {hidden, config_.intermediate_size}}};
   std::map<std::string, GptqWeight> result;
   for (const Product& product : kProducts) {
     const std::string name = fmt::format("model.layers.{}.{}", layer_, product.name);
@@ -216,9 +256,12 @@ GptqWeight Gptq::head() {
   WEFT_CHECK(layer_ == config_.num_layers, "GPTQ: the head comes after all layers");
   const Tensor norm = weights_->vector("model.norm.weight", config_.hidden_size);
   Tensor moments;
-  for (const Tensor& x : hidden_) add_moments(moments, rms_norm(x, {config_.hidden_size}, norm, config_.rms_norm_eps));
-  const LinearWeight weight = config_.tie_word_embeddings ? weights_->tied_head("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size)
-                                                          : weights_->linear("lm_head", config_.vocab_size, config_.hidden_size);
+  for (const Tensor& x : hidden_)
+    add_moments(moments, rms_norm(x, {config_.hidden_size}, norm, config_.rms_norm_eps));
+  const LinearWeight weight =
+      config_.tie_word_embeddings
+          ? weights_->tied_head("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size)
+          : weights_->linear("lm_head", config_.vocab_size, config_.hidden_size);
   return quantized(weight.weight, moments);
 }
 

@@ -1,5 +1,6 @@
-// GPTQ: int4 weights whose rounding errors are made up for by the columns after them, as the model's own inputs want it.
-// source: Frantar et al. 2022, "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers".
+// GPTQ: int4 weights whose rounding errors are made up for by the columns after them, as the model's own
+// inputs want it. source: Frantar et al. 2022, "GPTQ: Accurate Post-Training Quantization for Generative
+// Pre-trained Transformers".
 #pragma once
 
 #include <map>
@@ -12,8 +13,8 @@
 
 namespace weft::models {
 
-// quantize() of an int4 scheme, for inputs x of which `moments` is the sum of x^T x, float64 [in, in]. ValueError for
-// another scheme, an odd `in`, or numbers that are not finite.
+// quantize() of an int4 scheme, for inputs x of which `moments` is the sum of x^T x, float64 [in, in].
+// ValueError for another scheme, an odd `in`, or numbers that are not finite.
 LinearWeight quantize_gptq(const Tensor& weight, const Tensor& moments, const QuantizationScheme& scheme);
 
 struct GptqWeight {
@@ -24,8 +25,10 @@ struct GptqWeight {
 // Quantizes a checkpoint layer after layer, each for the inputs that the quantized layers before give it.
 class Gptq {
  public:
-  // `sequences`: token ids to calibrate with. ValueError where there are none, or one is outside the vocabulary.
-  Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationScheme& scheme, const std::vector<std::vector<int64_t>>& sequences);
+  // `sequences`: token ids to calibrate with. ValueError where there are none, or one is outside the
+  // vocabulary.
+  Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationScheme& scheme,
+       const std::vector<std::vector<int64_t>>& sequences);
   ~Gptq();
   // The linear layers of the next layer, by name without ".weight": as often as there are layers.
   std::map<std::string, GptqWeight> next_layer();

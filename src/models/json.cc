@@ -1,11 +1,11 @@
 #include "models/json.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
 #include <set>
-#include <sys/stat.h>
 #include <vector>
 
 #include "runtime/files.h"
@@ -49,7 +49,8 @@ Json read_json(const std::string& path) {
   if (!S_ISREG(status.st_mode) || status.st_size > kMaxBytes)
     throw_error(ErrorKind::Runtime, fmt::format("'{}': not a JSON file of less than 1 GB", path));
   const std::optional<std::string> text = runtime::read_file(path);
-  if (!text) throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read: {}", path, std::strerror(errno)));
+  if (!text)
+    throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read: {}", path, std::strerror(errno)));
   return parse_json(*text, fmt::format("'{}'", path));
 }
 

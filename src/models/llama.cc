@@ -32,7 +32,8 @@ InputPrecision parse_precision(const std::string& name) {
   if (name == "float32") return InputPrecision::Float32;
   if (name == "int16") return InputPrecision::Int16;
   if (name == "int8") return InputPrecision::Int8;
-  throw_error(ErrorKind::Value, fmt::format("activations must be auto, float32, int16 or int8, got '{}'", name));
+  throw_error(ErrorKind::Value,
+              fmt::format("activations must be auto, float32, int16 or int8, got '{}'", name));
 }
 
 }  // namespace
@@ -43,12 +44,15 @@ Tensor rope_table(const LlamaConfig& config, int64_t positions) {
   float* out = table.data_as<float>();
   std::vector<float> frequencies;
   for (int64_t i = 0; i < half; ++i) {
-    double frequency = 1.0 / std::pow(config.rope_theta, 2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim));
+    double frequency = 1.0 / std::pow(config.rope_theta,
+                                      2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim));
     if (config.rope_scaling == RopeScaling::Linear) frequency /= config.rope_factor;
     if (config.rope_scaling == RopeScaling::Llama3) {
-      const double original = static_cast<double>(config.rope_original_positions), wavelength = 2 * std::numbers::pi / frequency;
+      const double original = static_cast<double>(config.rope_original_positions),
+                   wavelength = 2 * std::numbers::pi / frequency;
       const double low = config.rope_low_freq_factor, high = config.rope_high_freq_factor;
-      if (wavelength > original / low) frequency /= config.rope_factor;
+      if (wavelength > original / low)
+        frequency /= config.rope_factor;
       else if (wavelength > original / high) {
         const double smooth = (original / wavelength - low) / (high - low);
         frequency = (1 - smooth) * frequency / config.rope_factor + smooth * frequency;
@@ -66,12 +70,16 @@ Tensor rope_table(const LlamaConfig& config, int64_t positions) {
   return table;
 }
 
-Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights) : config_(std::move(config)), options_(std::move(options)) {
+Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights)
+    : config_(std::move(config)), options_(std::move(options)) {
   config_.check();
-  WEFT_CHECK(options_.max_positions >= 0, fmt::format("max_positions must be at least 0, got {}", options_.max_positions));
+  WEFT_CHECK(options_.max_positions >= 0,
+             fmt::format("max_positions must be at least 0, got {}", options_.max_positions));
   WEFT_CHECK(options_.max_positions <= config_.max_position_embeddings,
-             fmt::format("max_positions {} is more than the model's {}", options_.max_positions, config_.max_position_embeddings));
-  if (options_.max_positions == 0) options_.max_positions = std::min(config_.max_position_embeddings, kMostPositionsByDefault);
+             fmt::format("max_positions {} is more than the model's {}", options_.max_positions,
+                         config_.max_position_embeddings));
+  if (options_.max_positions == 0)
+    options_.max_positions = std::min(config_.max_position_embeddings, kMostPositionsByDefault);
   precision_ = parse_precision(options_.activations);
   const int64_t steps = config_.num_layers + 1;
   for (int64_t i = 0; i < config_.num_layers; ++i) {
@@ -80,20 +88,25 @@ Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights) : 
     layer.attention_norm = weights.vector(prefix + "input_layernorm.weight", config_.hidden_size);
     layer.mlp_norm = weights.vector(prefix + "post_attention_layernorm.weight", config_.hidden_size);
     const int64_t heads = config_.num_heads * config_.head_dim, kv = config_.num_kv_heads * config_.head_dim;
-    layer.qkv = PackedLinear(std::vector{weights.linear(prefix + "self_attn.q_proj", heads, config_.hidden_size, config_.qkv_bias),
-                                         weights.linear(prefix + "self_attn.k_proj", kv, config_.hidden_size, config_.qkv_bias),
-                                         weights.linear(prefix + "self_attn.v_proj", kv, config_.hidden_size, config_.qkv_bias)});
+    layer.qkv = PackedLinear(
+        std::vector{weights.linear(prefix + "self_attn.q_proj", heads, config_.hidden_size, config_.qkv_bias),
+                    weights.linear(prefix + "self_attn.k_proj", kv, config_.hidden_size, config_.qkv_bias),
+                    weights.linear(prefix + "self_attn.v_proj", kv, config_.hidden_size, config_.qkv_bias)});
     layer.output = PackedLinear(weights.linear(prefix + "self_attn.o_proj", config_.hidden_size, heads));
-    layer.gate_up = PackedLinear::gated(weights.linear(prefix + "mlp.gate_proj", config_.intermediate_size, config_.hidden_size),
-                                        weights.linear(prefix + "mlp.up_proj", config_.intermediate_size, config_.hidden_size));
-    layer.down = PackedLinear(weights.linear(prefix + "mlp.down_proj", config_.hidden_size, config_.intermediate_size));
+    layer.gate_up = PackedLinear::gated(
+        weights.linear(prefix + "mlp.gate_proj", config_.intermediate_size, config_.hidden_size),
+        weights.linear(prefix + "mlp.up_proj", config_.intermediate_size, config_.hidden_size));
+    layer.down = PackedLinear(
+        weights.linear(prefix + "mlp.down_proj", config_.hidden_size, config_.intermediate_size));
     layers_.push_back(std::move(layer));
     if (options_.progress) options_.progress(i + 1, steps);
   }
   norm_ = weights.vector("model.norm.weight", config_.hidden_size);
   embedding_ = weights.embedding("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size);
-  lm_head_ = PackedLinear(config_.tie_word_embeddings ? weights.tied_head("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size)
-                                                      : weights.linear("lm_head", config_.vocab_size, config_.hidden_size));
+  lm_head_ = PackedLinear(
+      config_.tie_word_embeddings
+          ? weights.tied_head("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size)
+          : weights.linear("lm_head", config_.vocab_size, config_.hidden_size));
   rope_ = rope_table(config_, options_.max_positions);
   if (options_.progress) options_.progress(steps, steps);
   options_.progress = nullptr;  // what it refers to may be gone when loading is over
@@ -104,13 +117,15 @@ Llama::~Llama() = default;
 int64_t Llama::bytes_per_token() const {
   int64_t bytes = lm_head_.weight_bytes();
   for (const Layer& layer : layers_)
-    bytes += layer.qkv.weight_bytes() + layer.output.weight_bytes() + layer.gate_up.weight_bytes() + layer.down.weight_bytes();
+    bytes += layer.qkv.weight_bytes() + layer.output.weight_bytes() + layer.gate_up.weight_bytes() +
+             layer.down.weight_bytes();
   return bytes;
 }
 
 KVCache Llama::make_cache(int64_t capacity) const {
-  WEFT_CHECK(capacity >= 0 && capacity <= options_.max_positions,
-             fmt::format("cache: capacity must be between 0 and {}, got {}", options_.max_positions, capacity));
+  WEFT_CHECK(
+      capacity >= 0 && capacity <= options_.max_positions,
+      fmt::format("cache: capacity must be between 0 and {}, got {}", options_.max_positions, capacity));
   KVCache cache;
   cache.capacity = capacity == 0 ? options_.max_positions : capacity;
   const DType dtype = *dtype_from_name(options_.cache_dtype);
@@ -124,15 +139,19 @@ Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_
   return forward(tokens, cache, all_logits, options_.execution);
 }
 
-Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, Execution execution) const {
+Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits,
+                      Execution execution) const {
   WEFT_CHECK(!tokens.empty(), "forward: no tokens");
   const int64_t count = static_cast<int64_t>(tokens.size());
   check_cache(cache, count, execution);
   for (const int64_t token : tokens)
-    WEFT_CHECK_INDEX(token >= 0 && token < config_.vocab_size, fmt::format("forward: token id {} is outside the vocabulary of {}", token, config_.vocab_size));
+    WEFT_CHECK_INDEX(
+        token >= 0 && token < config_.vocab_size,
+        fmt::format("forward: token id {} is outside the vocabulary of {}", token, config_.vocab_size));
   Tensor logits;
   if (execution == Execution::Compiled) {
-    if (!cache.plan || !cache.plan->fits(*this, cache)) cache.plan = std::make_shared<LlamaPlan>(shared_from_this(), cache);
+    if (!cache.plan || !cache.plan->fits(*this, cache))
+      cache.plan = std::make_shared<LlamaPlan>(shared_from_this(), cache);
     logits = cache.plan->run(*this, tokens, cache.length, all_logits);
   } else {
     logits = forward_functions(tokens, cache, all_logits, execution == Execution::Static);
@@ -143,24 +162,34 @@ Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_
 
 void Llama::check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const {
   WEFT_CHECK(cache.keys.size() == layers_.size() && cache.values.size() == layers_.size(),
-             fmt::format("forward: the cache has keys of {} layers and values of {}, the model has {}", cache.keys.size(), cache.values.size(), layers_.size()));
+             fmt::format("forward: the cache has keys of {} layers and values of {}, the model has {}",
+                         cache.keys.size(), cache.values.size(), layers_.size()));
   WEFT_CHECK(cache.length >= 0 && new_tokens <= cache.capacity - cache.length,
-             fmt::format("forward: {} tokens after {} do not fit into a cache of {}", new_tokens, cache.length, cache.capacity));
+             fmt::format("forward: {} tokens after {} do not fit into a cache of {}", new_tokens,
+                         cache.length, cache.capacity));
   WEFT_CHECK(cache.length + new_tokens <= options_.max_positions,
-             fmt::format("forward: {} tokens after {} are more than the model's {} positions", new_tokens, cache.length, options_.max_positions));
+             fmt::format("forward: {} tokens after {} are more than the model's {} positions", new_tokens,
+                         cache.length, options_.max_positions));
   const bool grows = execution == Execution::Eager;
   for (const auto& [what, tensors] : {std::pair{"keys", &cache.keys}, std::pair{"values", &cache.values}})
     for (size_t i = 0; i < tensors->size(); ++i) {
       const Tensor& tensor = (*tensors)[i];
       WEFT_CHECK(tensor.defined(), fmt::format("forward: the cache has no {} of layer {}", what, i));
-      const bool has_sizes = tensor.dim() == 3 && tensor.size(0) == config_.num_kv_heads && tensor.size(2) == config_.head_dim;
-      WEFT_CHECK(has_sizes && (grows ? tensor.size(1) >= cache.length : tensor.size(1) == cache.capacity && tensor.is_contiguous()),
-                 fmt::format("forward: the cache's {} of layer {} are {}, expected a contiguous [{}, {}, {}]: [key-value heads, capacity, head dimension]; "
-                             "it is another model's, or eager execution has grown it",
-                             what, i, describe(tensor), config_.num_kv_heads, cache.capacity, config_.head_dim));
+      const bool has_sizes =
+          tensor.dim() == 3 && tensor.size(0) == config_.num_kv_heads && tensor.size(2) == config_.head_dim;
+      WEFT_CHECK(
+          has_sizes && (grows ? tensor.size(1) >= cache.length
+                              : tensor.size(1) == cache.capacity && tensor.is_contiguous()),
+          fmt::format("forward: the cache's {} of layer {} are {}, expected a contiguous [{}, {}, {}]: "
+                      "[key-value heads, capacity, head dimension]; "
+                      "it is another model's, or eager execution has grown it",
+                      what, i, describe(tensor), config_.num_kv_heads, cache.capacity, config_.head_dim));
       const DType dtype = tensor.dtype();
-      WEFT_CHECK_TYPE(dtype == cache.keys[0].dtype() && (dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16),
-                      fmt::format("forward: the cache's {} of layer {} are {}, expected one of float32, float16 and bfloat16 for all", what, i, name(dtype)));
+      WEFT_CHECK_TYPE(dtype == cache.keys[0].dtype() &&
+                          (dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16),
+                      fmt::format("forward: the cache's {} of layer {} are {}, expected one of float32, "
+                                  "float16 and bfloat16 for all",
+                                  what, i, name(dtype)));
     }
 }
 
@@ -172,61 +201,76 @@ void Llama::embed(std::span<const int64_t> tokens, float* out) const {
   }
 }
 
-Tensor Llama::forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, bool static_cache) const {
-  Tensor x = Tensor::empty({static_cast<int64_t>(tokens.size()), config_.hidden_size}, DType::F32);  // [tokens, hidden]
+Tensor Llama::forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits,
+                                bool static_cache) const {
+  Tensor x = Tensor::empty({static_cast<int64_t>(tokens.size()), config_.hidden_size},
+                           DType::F32);  // [tokens, hidden]
   embed(tokens, x.data_as<float>());
   for (size_t i = 0; i < layers_.size(); ++i) x = run_layer(i, x, cache, static_cache);
-  if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));                                  // [1, hidden]
-  return lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps), {.precision = precision_});  // [tokens or 1, vocab]
+  if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));  // [1, hidden]
+  return lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps),
+                  {.precision = precision_});  // [tokens or 1, vocab]
 }
 
-Tensor Llama::run_layer(size_t i, const Tensor& x, KVCache& cache, bool static_cache, const Observer& observe) const {
+Tensor Llama::run_layer(size_t i, const Tensor& x, KVCache& cache, bool static_cache,
+                        const Observer& observe) const {
   const Layer& layer = layers_[i];
   const auto tell = [&](const char* products, const Tensor& input) {
     if (observe) observe(products, input);
   };
   Tensor normed = rms_norm(x, {config_.hidden_size}, layer.attention_norm, config_.rms_norm_eps);
   tell("qkv", normed);
-  const Tensor qkv = layer.qkv(normed, {.precision = precision_});                               // [tokens, (heads + 2 kv_heads) head_dim]
-  const Tensor attended = static_cache ? attention_with_kv_cache(qkv, cache.keys[i], cache.values[i], Tensor::scalar(cache.length, DType::I64), rope_,
-                                                                 std::nullopt, config_.sliding_window, config_.rope_interleaved)
-                                       : attend_growing(qkv, cache, i);                          // [tokens, heads head_dim]
+  const Tensor qkv = layer.qkv(normed, {.precision = precision_});  // [tokens, (heads + 2 kv_heads) head_dim]
+  const Tensor attended =
+      static_cache ? attention_with_kv_cache(qkv, cache.keys[i], cache.values[i],
+                                             Tensor::scalar(cache.length, DType::I64), rope_, std::nullopt,
+                                             config_.sliding_window, config_.rope_interleaved)
+                   : attend_growing(qkv, cache, i);  // [tokens, heads head_dim]
   tell("output", attended);
-  const Tensor added = layer.output(attended, {.residual = &x, .precision = precision_});        // [tokens, hidden]
+  const Tensor added = layer.output(attended, {.residual = &x, .precision = precision_});  // [tokens, hidden]
   normed = rms_norm(added, {config_.hidden_size}, layer.mlp_norm, config_.rms_norm_eps);
   tell("gate_up", normed);
-  const Tensor gated = layer.gate_up(normed, {.activation = LinearActivation::Silu, .precision = precision_});  // [tokens, intermediate]
+  const Tensor gated = layer.gate_up(
+      normed, {.activation = LinearActivation::Silu, .precision = precision_});  // [tokens, intermediate]
   tell("down", gated);
-  return layer.down(gated, {.residual = &added, .precision = precision_});                       // [tokens, hidden]
+  return layer.down(gated, {.residual = &added, .precision = precision_});  // [tokens, hidden]
 }
 
-// Keys and values grow by concatenation, and every mask is made anew: attention written with plain tensor functions.
+// Keys and values grow by concatenation, and every mask is made anew: attention written with plain tensor
+// functions.
 Tensor Llama::attend_growing(const Tensor& qkv, KVCache& cache, size_t i) const {
-  const int64_t tokens = qkv.size(0), heads = config_.num_heads, kv_heads = config_.num_kv_heads, dim = config_.head_dim, half = dim / 2;
+  const int64_t tokens = qkv.size(0), heads = config_.num_heads, kv_heads = config_.num_kv_heads,
+                dim = config_.head_dim, half = dim / 2;
   const int64_t past = cache.length, total = past + tokens;
   const Tensor split = reshape(qkv, {tokens, heads + 2 * kv_heads, dim});
-  const Tensor angles = slice(rope_, 0, past, total);                                          // [tokens, head_dim / 2, 2]
+  const Tensor angles = slice(rope_, 0, past, total);  // [tokens, head_dim / 2, 2]
   const Tensor cosine = unsqueeze(select(angles, 2, 0), 1), sine = unsqueeze(select(angles, 2, 1), 1);
-  const auto rotate = [&](const Tensor& x) {                                                   // [tokens, n, head_dim]
+  const auto rotate = [&](const Tensor& x) {  // [tokens, n, head_dim]
     const int64_t n = x.size(1);
-    const Tensor pairs = config_.rope_interleaved ? reshape(x, {tokens, n, half, 2}) : transpose(reshape(x, {tokens, n, 2, half}), 2, 3);
-    const Tensor a = select(pairs, 3, 0), b = select(pairs, 3, 1);                             // [tokens, n, head_dim / 2]
+    const Tensor pairs = config_.rope_interleaved ? reshape(x, {tokens, n, half, 2})
+                                                  : transpose(reshape(x, {tokens, n, 2, half}), 2, 3);
+    const Tensor a = select(pairs, 3, 0), b = select(pairs, 3, 1);  // [tokens, n, head_dim / 2]
     const Tensor turned_a = a * cosine - b * sine, turned_b = b * cosine + a * sine;
     const Tensor joined = stack({turned_a, turned_b}, config_.rope_interleaved ? 3 : 2);
-    return transpose(reshape(joined, {tokens, n, dim}), 0, 1);                                 // [n, tokens, head_dim]
+    return transpose(reshape(joined, {tokens, n, dim}), 0, 1);  // [n, tokens, head_dim]
   };
   const Tensor query = rotate(slice(split, 1, 0, heads));
   const auto grown = [&](Tensor& kept, const Tensor& fresh) {
     kept = past == 0 ? fresh.contiguous() : concatenate({slice(kept, 1, 0, past), fresh}, 1);
-    return kept;                                                                               // [kv_heads, total, head_dim]
+    return kept;  // [kv_heads, total, head_dim]
   };
   const DType dtype = cache.keys[i].dtype();
-  const Tensor keys = grown(cache.keys[i], rotate(slice(split, 1, heads, heads + kv_heads)).to(dtype)).to(DType::F32);
-  const Tensor values = grown(cache.values[i], transpose(slice(split, 1, heads + kv_heads, heads + 2 * kv_heads), 0, 1).to(dtype)).to(DType::F32);
+  const Tensor keys =
+      grown(cache.keys[i], rotate(slice(split, 1, heads, heads + kv_heads)).to(dtype)).to(DType::F32);
+  const Tensor values =
+      grown(cache.values[i],
+            transpose(slice(split, 1, heads + kv_heads, heads + 2 * kv_heads), 0, 1).to(dtype))
+          .to(DType::F32);
   const Tensor row = unsqueeze(arange(past, total), 1), column = arange(0, total);
-  Tensor mask = row >= column;                                                                 // [tokens, total]
+  Tensor mask = row >= column;  // [tokens, total]
   if (config_.sliding_window) mask = logical_and(mask, row - column < *config_.sliding_window);
-  const Tensor attended = scaled_dot_product_attention(query, keys, values, mask, 0.0, false, std::nullopt, true);
+  const Tensor attended =
+      scaled_dot_product_attention(query, keys, values, mask, 0.0, false, std::nullopt, true);
   return reshape(transpose(attended, 0, 1), {tokens, heads * dim});
 }
 

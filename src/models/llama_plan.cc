@@ -27,38 +27,60 @@ LlamaPlan::~LlamaPlan() = default;
 bool LlamaPlan::fits(const Llama& model, const KVCache& cache) const {
   // A model that is gone may have left its address to another.
   if (model_.lock().get() != &model || cache.capacity != capacity_) return false;
-  const auto is_same = [](const Tensor& a, const Tensor& b) { return a.impl() == b.impl() || (a.data() == b.data() && a.dtype() == b.dtype()); };
+  const auto is_same = [](const Tensor& a, const Tensor& b) {
+    return a.impl() == b.impl() || (a.data() == b.data() && a.dtype() == b.dtype());
+  };
   return std::equal(keys_.begin(), keys_.end(), cache.keys.begin(), cache.keys.end(), is_same) &&
          std::equal(values_.begin(), values_.end(), cache.values.begin(), cache.values.end(), is_same);
 }
 
 std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_t tokens, bool all_logits) {
   const LlamaConfig& config = model.config_;
-  const auto buffer = [&](int64_t rows, int64_t columns) { return Tensor::empty({rows, columns}, DType::F32); };
+  const auto buffer = [&](int64_t rows, int64_t columns) {
+    return Tensor::empty({rows, columns}, DType::F32);
+  };
   const int64_t hidden = config.hidden_size, heads = config.num_heads * config.head_dim;
-  auto step = std::make_unique<Step>(Step{.tokens = tokens, .all_logits = all_logits, .x = {}, .logits = {}, .calls = {}});
+  auto step = std::make_unique<Step>(
+      Step{.tokens = tokens, .all_logits = all_logits, .x = {}, .logits = {}, .calls = {}});
   auto& calls = step->calls;
-  const Tensor x = step->x = buffer(tokens, hidden), normed = buffer(tokens, hidden), attended = buffer(tokens, heads);
-  const Tensor qkv = buffer(tokens, heads + 2 * config.num_kv_heads * config.head_dim), gated = buffer(tokens, config.intermediate_size);
+  const Tensor x = step->x = buffer(tokens, hidden), normed = buffer(tokens, hidden),
+               attended = buffer(tokens, heads);
+  const Tensor qkv = buffer(tokens, heads + 2 * config.num_kv_heads * config.head_dim),
+               gated = buffer(tokens, config.intermediate_size);
   const auto norm = [&](const Tensor& from, const Tensor& weight, const Tensor& to) {
-    calls.push_back([=, eps = config.rms_norm_eps, hidden = hidden] { kernels::normalize_rows(from, hidden, false, eps, weight, Tensor(), to); });
+    calls.push_back([=, eps = config.rms_norm_eps, hidden = hidden] {
+      kernels::normalize_rows(from, hidden, false, eps, weight, Tensor(), to);
+    });
   };
   enum class Then { Nothing, Add, Gate };
   const auto product = [&](const PackedLinear& weights, const Tensor& from, const Tensor& to, Then then) {
     const LinearActivation activation = then == Then::Gate ? LinearActivation::Silu : LinearActivation::None;
-    calls.push_back([=, &weights, precision = model.precision_] { weights.forward(from, to, {.activation = activation, .residual = then == Then::Add ? &to : nullptr, .precision = precision}); });
+    calls.push_back([=, &weights, precision = model.precision_] {
+      weights.forward(
+          from, to,
+          {.activation = activation, .residual = then == Then::Add ? &to : nullptr, .precision = precision});
+    });
   };
   for (size_t i = 0; i < model.layers_.size(); ++i) {
     const Llama::Layer& layer = model.layers_[i];
     norm(x, layer.attention_norm, normed);
     product(layer.qkv, normed, qkv, Then::Nothing);
-    kernels::CachedAttention attention{.qkv = qkv.data_as<float>(), .rope = model.rope_.data_as<float>(), .key_cache = keys_[i].data(),
-                                       .value_cache = values_[i].data(), .dtype = keys_[i].dtype(), .tokens = tokens,
-                                       .heads = config.num_heads, .kv_heads = config.num_kv_heads, .head_dim = config.head_dim,
-                                       .capacity = capacity_, .position = 0,
-                                       .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))),
-                                       .sliding_window = config.sliding_window, .rope_interleaved = config.rope_interleaved,
-                                       .output = attended.data_as<float>()};
+    kernels::CachedAttention attention{
+        .qkv = qkv.data_as<float>(),
+        .rope = model.rope_.data_as<float>(),
+        .key_cache = keys_[i].data(),
+        .value_cache = values_[i].data(),
+        .dtype = keys_[i].dtype(),
+        .tokens = tokens,
+        .heads = config.num_heads,
+        .kv_heads = config.num_kv_heads,
+        .head_dim = config.head_dim,
+        .capacity = capacity_,
+        .position = 0,
+        .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))),
+        .sliding_window = config.sliding_window,
+        .rope_interleaved = config.rope_interleaved,
+        .output = attended.data_as<float>()};
     calls.push_back([this, attention]() mutable {
       attention.position = position_;
       kernels::attention_with_kv_cache(attention);
@@ -69,7 +91,8 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_
     product(layer.down, gated, x, Then::Add);
   }
   const int64_t rows = all_logits ? tokens : 1;
-  const Tensor last = x.as_strided({rows, hidden}, {hidden, 1}, (tokens - rows) * hidden), final_normed = buffer(rows, hidden);
+  const Tensor last = x.as_strided({rows, hidden}, {hidden, 1}, (tokens - rows) * hidden),
+               final_normed = buffer(rows, hidden);
   step->logits = buffer(rows, config.vocab_size);
   norm(last, model.norm_, final_normed);
   product(model.lm_head_, final_normed, step->logits, Then::Nothing);
@@ -77,7 +100,9 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_
 }
 
 const LlamaPlan::Step& LlamaPlan::step_for(const Llama& model, int64_t tokens, bool all_logits) {
-  auto found = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->tokens == tokens && step->all_logits == all_logits; });
+  auto found = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) {
+    return step->tokens == tokens && step->all_logits == all_logits;
+  });
   if (found == steps_.end()) {
     if (steps_.size() == kMostSteps) steps_.erase(steps_.begin());
     steps_.push_back(make_step(model, tokens, all_logits));
@@ -87,7 +112,8 @@ const LlamaPlan::Step& LlamaPlan::step_for(const Llama& model, int64_t tokens, b
   return *steps_.back();
 }
 
-Tensor LlamaPlan::run(const Llama& model, std::span<const int64_t> tokens, int64_t position, bool all_logits) {
+Tensor LlamaPlan::run(const Llama& model, std::span<const int64_t> tokens, int64_t position,
+                      bool all_logits) {
   const Step& step = step_for(model, static_cast<int64_t>(tokens.size()), all_logits);
   model.embed(tokens, step.x.data_as<float>());
   position_ = position;

@@ -1,5 +1,5 @@
-// A model's step as a list of kernel calls over memory that is planned once: nothing is looked up or allocated from
-// token to token.
+// A model's step as a list of kernel calls over memory that is planned once: nothing is looked up or
+// allocated from token to token.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ class LlamaPlan {
   std::weak_ptr<const Llama> model_;
   std::vector<Tensor> keys_, values_;
   int64_t capacity_;
-  int64_t position_ = 0;  // what the calls read
+  int64_t position_ = 0;                      // what the calls read
   std::vector<std::unique_ptr<Step>> steps_;  // the last used one last
 };
 

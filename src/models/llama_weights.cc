@@ -29,19 +29,27 @@ void complete(LlamaOptions& options, const std::string& own_dtype) {
 class CheckpointWeights : public LlamaWeights {
  public:
   CheckpointWeights(std::shared_ptr<const Checkpoint> checkpoint, const LlamaOptions& options)
-      : checkpoint_(std::move(checkpoint)), dtype_(weight_dtype(options.dtype)), scheme_(QuantizationScheme::parse(options.quantize)) {}
+      : checkpoint_(std::move(checkpoint)),
+        dtype_(weight_dtype(options.dtype)),
+        scheme_(QuantizationScheme::parse(options.quantize)) {}
 
-  Tensor vector(const std::string& name, int64_t size) override { return floating(name, {size}).to(DType::F32).contiguous(); }
+  Tensor vector(const std::string& name, int64_t size) override {
+    return floating(name, {size}).to(DType::F32).contiguous();
+  }
   LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias) override {
-    LinearWeight weight = checkpoint_->has(name + ".scales") ? quantized(name, out, in) : converted(floating(name + ".weight", {out, in}));
-    if (bias && checkpoint_->has(name + ".bias")) weight.bias = floating(name + ".bias", {out}).to(DType::F32);
+    LinearWeight weight = checkpoint_->has(name + ".scales")
+                              ? quantized(name, out, in)
+                              : converted(floating(name + ".weight", {out, in}));
+    if (bias && checkpoint_->has(name + ".bias"))
+      weight.bias = floating(name + ".bias", {out}).to(DType::F32);
     return weight;
   }
   Tensor embedding(const std::string& name, int64_t rows, int64_t columns) override {
     return floating(name, {rows, columns}).to(dtype_).contiguous();
   }
   LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns) override {
-    return checkpoint_->has("lm_head.scales") ? quantized("lm_head", rows, columns) : converted(floating(name, {rows, columns}));
+    return checkpoint_->has("lm_head.scales") ? quantized("lm_head", rows, columns)
+                                              : converted(floating(name, {rows, columns}));
   }
 
  private:
@@ -57,7 +65,8 @@ class CheckpointWeights : public LlamaWeights {
     return tensor;
   }
   std::string wrong_dtype(const std::string& name, const Tensor& tensor, std::string_view expected) const {
-    return fmt::format("'{}': tensor '{}' is {}, expected {}", checkpoint_->file_of(name), name, weft::name(tensor.dtype()), expected);
+    return fmt::format("'{}': tensor '{}' is {}, expected {}", checkpoint_->file_of(name), name,
+                       weft::name(tensor.dtype()), expected);
   }
   LinearWeight converted(const Tensor& tensor) const {
     if (scheme_.kind != QuantizationScheme::Kind::None) return quantize(tensor, scheme_);
@@ -65,10 +74,13 @@ class CheckpointWeights : public LlamaWeights {
   }
   LinearWeight quantized(const std::string& name, int64_t out, int64_t in) const {
     const QuantizationScheme scheme = QuantizationScheme::parse(checkpoint_->quantization());
-    WEFT_CHECK(scheme.kind != QuantizationScheme::Kind::None && (scheme_.kind == QuantizationScheme::Kind::None || scheme_.name() == scheme.name()),
-               fmt::format("'{}': the weights are quantized as '{}', and '{}' was asked for", checkpoint_->file_of(name + ".weight"), scheme.name(), scheme_.name()));
+    WEFT_CHECK(scheme.kind != QuantizationScheme::Kind::None &&
+                   (scheme_.kind == QuantizationScheme::Kind::None || scheme_.name() == scheme.name()),
+               fmt::format("'{}': the weights are quantized as '{}', and '{}' was asked for",
+                           checkpoint_->file_of(name + ".weight"), scheme.name(), scheme_.name()));
     if (scheme.kind == QuantizationScheme::Kind::Int8)
-      return {.weight = stored(name + ".weight", {out, in}, DType::I8), .scales = stored(name + ".scales", {out}, DType::F32)};
+      return {.weight = stored(name + ".weight", {out, in}, DType::I8),
+              .scales = stored(name + ".scales", {out}, DType::F32)};
     const int64_t groups = (in + scheme.group_size - 1) / scheme.group_size;
     return {.weight = stored(name + ".weight", {out, in / 2}, DType::U8),
             .scales = stored(name + ".scales", {groups, out, 2}, DType::BF16),
@@ -84,19 +96,26 @@ class CheckpointWeights : public LlamaWeights {
 class RandomWeights : public LlamaWeights {
  public:
   RandomWeights(const LlamaOptions& options, uint64_t seed)
-      : state_(seed), dtype_(weight_dtype(options.dtype)), scheme_(QuantizationScheme::parse(options.quantize)) {}
+      : state_(seed),
+        dtype_(weight_dtype(options.dtype)),
+        scheme_(QuantizationScheme::parse(options.quantize)) {}
 
   Tensor vector(const std::string&, int64_t size) override { return Tensor::full({size}, 1.0, DType::F32); }
   LinearWeight linear(const std::string&, int64_t out, int64_t in, bool bias) override {
     LinearWeight weight;
-    if (scheme_.kind == QuantizationScheme::Kind::None) weight = {.weight = uniform(out, in, dtype_)};
-    else weight = quantize(uniform(out, in, DType::BF16), scheme_);
+    if (scheme_.kind == QuantizationScheme::Kind::None)
+      weight = {.weight = uniform(out, in, dtype_)};
+    else
+      weight = quantize(uniform(out, in, DType::BF16), scheme_);
     if (bias) weight.bias = Tensor::full({out}, 0.0, DType::F32);
     return weight;
   }
-  Tensor embedding(const std::string&, int64_t rows, int64_t columns) override { return embedding_ = uniform(rows, columns, dtype_); }
+  Tensor embedding(const std::string&, int64_t rows, int64_t columns) override {
+    return embedding_ = uniform(rows, columns, dtype_);
+  }
   LinearWeight tied_head(const std::string&, int64_t, int64_t) override {
-    return scheme_.kind == QuantizationScheme::Kind::None ? LinearWeight{.weight = embedding_} : quantize(embedding_, scheme_);
+    return scheme_.kind == QuantizationScheme::Kind::None ? LinearWeight{.weight = embedding_}
+                                                          : quantize(embedding_, scheme_);
   }
 
  private:
@@ -107,7 +126,8 @@ class RandomWeights : public LlamaWeights {
     const auto fill = [&]<class T>(T* out) {
       parallel_for(0, rows, 16, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
-          uint32_t x = static_cast<uint32_t>((stream ^ static_cast<uint64_t>(row) * 0xD1342543DE82EF95u) >> 16) | 1u;
+          uint32_t x =
+              static_cast<uint32_t>((stream ^ static_cast<uint64_t>(row) * 0xD1342543DE82EF95u) >> 16) | 1u;
           for (int64_t i = 0; i < columns; ++i) {
             x ^= x << 13, x ^= x >> 17, x ^= x << 5;  // Marsaglia 2003
             out[row * columns + i] = T(static_cast<float>(static_cast<int32_t>(x)) * (scale * 0x1p-31f));
@@ -115,9 +135,12 @@ class RandomWeights : public LlamaWeights {
         }
       });
     };
-    if (dtype == DType::F32) fill(result.data_as<float>());
-    else if (dtype == DType::F16) fill(result.data_as<Half>());
-    else fill(result.data_as<BFloat16>());
+    if (dtype == DType::F32)
+      fill(result.data_as<float>());
+    else if (dtype == DType::F16)
+      fill(result.data_as<Half>());
+    else
+      fill(result.data_as<BFloat16>());
     return result;
   }
 
@@ -139,7 +162,11 @@ QuantizationScheme QuantizationScheme::parse(const std::string& name) {
   if (name == "int8") return {Kind::Int8, 0};
   for (const int64_t group : {32, 64, 128, 256})
     if (name == fmt::format("int4-g{}", group)) return {Kind::Int4, group};
-  throw_error(ErrorKind::Value, fmt::format("unknown quantization scheme '{}'; they are int8, int4-g32, int4-g64, int4-g128 and int4-g256", name));
+  throw_error(
+      ErrorKind::Value,
+      fmt::format(
+          "unknown quantization scheme '{}'; they are int8, int4-g32, int4-g64, int4-g128 and int4-g256",
+          name));
 }
 
 LinearWeight quantize(const Tensor& floating, const QuantizationScheme& scheme) {
@@ -158,7 +185,8 @@ Tensor dequantize(const LinearWeight& weight) {
   return dequantize_int4(weight.weight, weight.scales, weight.group_size);
 }
 
-std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint, LlamaOptions& options) {
+std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint,
+                                                 LlamaOptions& options) {
   std::string own = checkpoint->config().torch_dtype;
   if (own != "bfloat16" && own != "float16") own = "float32";
   if (options.quantize.empty() || options.quantize == "none") options.quantize = checkpoint->quantization();
@@ -178,7 +206,8 @@ std::shared_ptr<const Llama> Llama::from_pretrained(const std::string& folder, c
   return std::shared_ptr<const Llama>(new Llama(checkpoint->config(), completed, *weights));
 }
 
-std::shared_ptr<const Llama> Llama::random(const LlamaConfig& config, const LlamaOptions& options, uint64_t seed) {
+std::shared_ptr<const Llama> Llama::random(const LlamaConfig& config, const LlamaOptions& options,
+                                           uint64_t seed) {
   LlamaOptions completed = options;
   const std::unique_ptr<LlamaWeights> weights = random_weights(completed, seed);
   return std::shared_ptr<const Llama>(new Llama(config, completed, *weights));

@@ -14,7 +14,8 @@ struct QuantizationScheme {
   enum class Kind : uint8_t { None, Int8, Int4 } kind = Kind::None;
   int64_t group_size = 0;  // int4
   std::string name() const;
-  // "" and "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256"; ValueError with the list for another.
+  // "" and "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256"; ValueError with the list for
+  // another.
   static QuantizationScheme parse(const std::string& name);
 };
 
@@ -35,7 +36,8 @@ class LlamaWeights {
 };
 
 // `options` gets what was left to the checkpoint: its dtype and the cache's.
-std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint, LlamaOptions& options);
+std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint,
+                                                 LlamaOptions& options);
 std::unique_ptr<LlamaWeights> random_weights(LlamaOptions& options, uint64_t seed);
 
 }  // namespace weft::models

@@ -33,13 +33,15 @@ struct Regex::Impl {
 };
 
 Regex::Regex(const std::string& pattern) : impl_(std::make_unique<Impl>()) {
-  WEFT_CHECK(pattern.size() <= kMaxPattern, fmt::format("regular expression of {} bytes is too long", pattern.size()));
+  WEFT_CHECK(pattern.size() <= kMaxPattern,
+             fmt::format("regular expression of {} bytes is too long", pattern.size()));
   int error = 0;
   PCRE2_SIZE position = 0;
   impl_->pattern = pattern;
   impl_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &position, nullptr);
-  WEFT_CHECK(impl_->code != nullptr, fmt::format("regular expression '{}': {} at {}", pattern, error_text(error), position));
+  WEFT_CHECK(impl_->code != nullptr,
+             fmt::format("regular expression '{}': {} at {}", pattern, error_text(error), position));
   pcre2_jit_compile(impl_->code, PCRE2_JIT_COMPLETE);  // where the machine allows it
   impl_->context = pcre2_match_context_create(nullptr);
   pcre2_set_match_limit(impl_->context, kMatchLimit);
@@ -54,8 +56,8 @@ void Regex::for_each_match(std::string_view text, const std::function<void(size_
       pcre2_match_data_create_from_pattern(impl_->code, nullptr), pcre2_match_data_free);
   uint32_t checked = 0;  // the text is known to be UTF-8 after the first match
   for (size_t position = 0; position < text.size();) {
-    const int count = pcre2_match(impl_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), position,
-                                  checked | PCRE2_NOTEMPTY, data.get(), impl_->context);
+    const int count = pcre2_match(impl_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                                  position, checked | PCRE2_NOTEMPTY, data.get(), impl_->context);
     if (count == PCRE2_ERROR_NOMATCH) return;
     WEFT_CHECK(count >= 0, fmt::format("regular expression '{}': {}", impl_->pattern, error_text(count)));
     checked = PCRE2_NO_UTF_CHECK;

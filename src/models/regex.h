@@ -17,7 +17,8 @@ class Regex {
   Regex& operator=(Regex&&) noexcept;
 
   // Each match, left to right. `text` is UTF-8. ValueError where the pattern takes too many steps.
-  void for_each_match(std::string_view text, const std::function<void(size_t begin, size_t end)>& visit) const;
+  void for_each_match(std::string_view text,
+                      const std::function<void(size_t begin, size_t end)>& visit) const;
 
  private:
   struct Impl;

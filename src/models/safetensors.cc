@@ -41,8 +41,11 @@ constexpr std::array<DTypeName, 14> kDTypes = {{{"BOOL", DType::Bool},
 // What is wrong with one tensor of a file.
 class Problem {
  public:
-  Problem(const std::string& path, const std::string& tensor) : where_(fmt::format("safetensors file '{}': tensor '{}'", path, tensor)) {}
-  [[noreturn]] void operator()(const std::string& why) const { throw_error(ErrorKind::Value, fmt::format("{}: {}", where_, why)); }
+  Problem(const std::string& path, const std::string& tensor)
+      : where_(fmt::format("safetensors file '{}': tensor '{}'", path, tensor)) {}
+  [[noreturn]] void operator()(const std::string& why) const {
+    throw_error(ErrorKind::Value, fmt::format("{}: {}", where_, why));
+  }
 
  private:
   std::string where_;
@@ -77,26 +80,31 @@ uint64_t bytes_of(const std::vector<uint64_t>& shape, DType dtype, uint64_t limi
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::string& path) : SafetensorsFile(path, runtime::map_file(path, "safetensors file")) {}
+SafetensorsFile::SafetensorsFile(const std::string& path)
+    : SafetensorsFile(path, runtime::map_file(path, "safetensors file")) {}
 
 SafetensorsFile SafetensorsFile::from_bytes(std::string bytes, const std::string& name) {
   const auto owned = std::make_shared<std::string>(std::move(bytes));
   return SafetensorsFile(name, Storage::wrap(owned->data(), owned->size(), [owned] {}));
 }
 
-SafetensorsFile::SafetensorsFile(std::string path, std::shared_ptr<Storage> file) : path_(std::move(path)), file_(std::move(file)) {
+SafetensorsFile::SafetensorsFile(std::string path, std::shared_ptr<Storage> file)
+    : path_(std::move(path)), file_(std::move(file)) {
   const auto fail = [&](const std::string& why) {
     throw_error(ErrorKind::Value, fmt::format("safetensors file '{}': {}", path_, why));
   };
   const char* bytes = static_cast<const char*>(file_->data());
-  if (file_->nbytes() < kLengthBytes) fail(fmt::format("{} bytes, too short for the header's length", file_->nbytes()));
+  if (file_->nbytes() < kLengthBytes)
+    fail(fmt::format("{} bytes, too short for the header's length", file_->nbytes()));
   uint64_t header_bytes = 0;
   std::memcpy(&header_bytes, bytes, kLengthBytes);
-  if (header_bytes > kMaxHeaderBytes) fail(fmt::format("the header is said to have {} bytes, more than 100 MB", header_bytes));
+  if (header_bytes > kMaxHeaderBytes)
+    fail(fmt::format("the header is said to have {} bytes, more than 100 MB", header_bytes));
   if (header_bytes > file_->nbytes() - kLengthBytes)
     fail(fmt::format("the header is said to have {} bytes, the file has {}", header_bytes, file_->nbytes()));
   const size_t begin = kLengthBytes + header_bytes, available = file_->nbytes() - begin;
-  const Json header = models::parse_json({bytes + kLengthBytes, header_bytes}, fmt::format("safetensors file '{}'", path_));
+  const Json header =
+      models::parse_json({bytes + kLengthBytes, header_bytes}, fmt::format("safetensors file '{}'", path_));
   if (!header.is_object()) fail("the header is not a JSON object");
 
   std::vector<std::pair<std::pair<uint64_t, uint64_t>, const std::string*>> ranges;
@@ -110,15 +118,18 @@ SafetensorsFile::SafetensorsFile(std::string path, std::shared_ptr<Storage> file
     const Problem problem(path_, name);
     if (!value.is_object()) problem("its description is not a JSON object");
     const DType dtype = element_type(value, problem);
-    const std::vector<uint64_t> shape = numbers_of(value, "shape", problem), offsets = numbers_of(value, "data_offsets", problem);
+    const std::vector<uint64_t> shape = numbers_of(value, "shape", problem),
+                                offsets = numbers_of(value, "data_offsets", problem);
     if (offsets.size() != 2 || offsets[0] > offsets[1]) problem("data_offsets is not [begin, end]");
     if (offsets[1] > available)
-      problem(fmt::format("data_offsets [{}, {}] end outside the file, which has {} bytes of data", offsets[0], offsets[1], available));
+      problem(fmt::format("data_offsets [{}, {}] end outside the file, which has {} bytes of data",
+                          offsets[0], offsets[1], available));
     const uint64_t expected = bytes_of(shape, dtype, available, problem);
     if (offsets[1] - offsets[0] != expected)
-      problem(fmt::format("{} [{}] takes {} bytes, data_offsets [{}, {}] hold {}", weft::name(dtype), fmt::join(shape, ", "),
-                          expected, offsets[0], offsets[1], offsets[1] - offsets[0]));
-    const auto inserted = entries_.emplace(name, Entry{dtype, Shape(shape.begin(), shape.end()), begin + offsets[0], begin + offsets[1]});
+      problem(fmt::format("{} [{}] takes {} bytes, data_offsets [{}, {}] hold {}", weft::name(dtype),
+                          fmt::join(shape, ", "), expected, offsets[0], offsets[1], offsets[1] - offsets[0]));
+    const auto inserted = entries_.emplace(
+        name, Entry{dtype, Shape(shape.begin(), shape.end()), begin + offsets[0], begin + offsets[1]});
     if (expected > 0) ranges.push_back({{offsets[0], offsets[1]}, &inserted.first->first});
   }
   std::sort(ranges.begin(), ranges.end());
@@ -143,7 +154,8 @@ Tensor SafetensorsFile::tensor(const std::string& name) const {
   const Entry& found = entry(name);
   const size_t item = static_cast<size_t>(itemsize(found.dtype));
   if (found.begin % item == 0)
-    return Tensor(file_, found.dtype, found.shape, contiguous_strides(found.shape), static_cast<int64_t>(found.begin / item));
+    return Tensor(file_, found.dtype, found.shape, contiguous_strides(found.shape),
+                  static_cast<int64_t>(found.begin / item));
   Tensor copy = Tensor::empty(found.shape, found.dtype);
   if (found.end > found.begin)
     std::memcpy(copy.data(), static_cast<const char*>(file_->data()) + found.begin, found.end - found.begin);
@@ -164,11 +176,14 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   uint64_t offset = 0;
   for (const auto* item : order) {
     const Tensor& tensor = item->second;
-    const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeName& d) { return d.dtype == tensor.dtype(); });
-    WEFT_CHECK_TYPE(known != kDTypes.end(), fmt::format("save_safetensors: '{}' is {}, which the format does not have",
-                                                        item->first, name(tensor.dtype())));
+    const auto known = std::find_if(kDTypes.begin(), kDTypes.end(),
+                                    [&](const DTypeName& d) { return d.dtype == tensor.dtype(); });
+    WEFT_CHECK_TYPE(known != kDTypes.end(),
+                    fmt::format("save_safetensors: '{}' is {}, which the format does not have", item->first,
+                                name(tensor.dtype())));
     const uint64_t bytes = static_cast<uint64_t>(tensor.numel() * itemsize(tensor.dtype()));
-    header[item->first] = {{"dtype", known->name}, {"shape", tensor.shape()}, {"data_offsets", {offset, offset + bytes}}};
+    header[item->first] = {
+        {"dtype", known->name}, {"shape", tensor.shape()}, {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
   std::string text;
@@ -184,7 +199,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   file.write(text);
   for (const auto* item : order) {
     const Tensor dense = item->second.contiguous();
-    if (dense.numel() > 0) file.write(dense.data(), static_cast<size_t>(dense.numel() * itemsize(dense.dtype())));
+    if (dense.numel() > 0)
+      file.write(dense.data(), static_cast<size_t>(dense.numel() * itemsize(dense.dtype())));
   }
   file.commit();
 }

@@ -13,7 +13,8 @@
 namespace weft::models {
 
 void SamplingOptions::check() const {
-  WEFT_CHECK(temperature >= 0 && std::isfinite(temperature), fmt::format("temperature must be at least 0, got {}", temperature));
+  WEFT_CHECK(temperature >= 0 && std::isfinite(temperature),
+             fmt::format("temperature must be at least 0, got {}", temperature));
   WEFT_CHECK(top_k >= 0, fmt::format("top_k must be at least 0, got {}", top_k));
   WEFT_CHECK(top_p > 0 && top_p <= 1, fmt::format("top_p must be above 0 and at most 1, got {}", top_p));
   WEFT_CHECK(min_p >= 0 && min_p <= 1, fmt::format("min_p must be between 0 and 1, got {}", min_p));
@@ -21,7 +22,9 @@ void SamplingOptions::check() const {
              fmt::format("repetition_penalty must be positive, got {}", repetition_penalty));
 }
 
-Sampler::Sampler(const SamplingOptions& options) : options_(options), engine_(options.seed) { options_.check(); }
+Sampler::Sampler(const SamplingOptions& options) : options_(options), engine_(options.seed) {
+  options_.check();
+}
 
 int64_t argmax(std::span<const float> logits) {
   float largest = -std::numeric_limits<float>::infinity();
@@ -31,7 +34,8 @@ int64_t argmax(std::span<const float> logits) {
       largest = logits[i];
       best = static_cast<int64_t>(i);
     }
-  WEFT_CHECK(best >= 0, "sampling: the logits are all NaN; the weights are damaged or the arithmetic overflowed");
+  WEFT_CHECK(best >= 0,
+             "sampling: the logits are all NaN; the weights are damaged or the arithmetic overflowed");
   return best;
 }
 
@@ -44,7 +48,8 @@ void penalize(std::vector<float>& logits, std::span<const int64_t> history, floa
   }
 }
 
-// Zero for all but the most likely tokens that together have `top_p`; tokens of one probability in order of their ids.
+// Zero for all but the most likely tokens that together have `top_p`; tokens of one probability in order of
+// their ids.
 void keep_top_p(std::vector<float>& probabilities, double top_p) {
   std::vector<int64_t> order;
   for (size_t i = 0; i < probabilities.size(); ++i)
@@ -59,7 +64,8 @@ void keep_top_p(std::vector<float>& probabilities, double top_p) {
   for (size_t sorted = 0; kept < order.size() && (kept == 0 || sum < top_p * total); ++kept) {
     if (kept == sorted) {  // sorted in growing parts: few tokens are needed
       const size_t end = std::min(order.size(), std::max<size_t>(64, 4 * sorted));
-      std::partial_sort(order.begin() + static_cast<ptrdiff_t>(sorted), order.begin() + static_cast<ptrdiff_t>(end), order.end(), more_likely);
+      std::partial_sort(order.begin() + static_cast<ptrdiff_t>(sorted),
+                        order.begin() + static_cast<ptrdiff_t>(end), order.end(), more_likely);
       sorted = end;
     }
     sum += probabilities[static_cast<size_t>(order[kept])];
@@ -69,9 +75,11 @@ void keep_top_p(std::vector<float>& probabilities, double top_p) {
 
 }  // namespace
 
-std::vector<float> Sampler::probabilities(std::span<const float> logits, std::span<const int64_t> history) const {
+std::vector<float> Sampler::probabilities(std::span<const float> logits,
+                                          std::span<const int64_t> history) const {
   std::vector<float> scores(logits.begin(), logits.end());
-  if (options_.repetition_penalty != 1.0) penalize(scores, history, static_cast<float>(options_.repetition_penalty));
+  if (options_.repetition_penalty != 1.0)
+    penalize(scores, history, static_cast<float>(options_.repetition_penalty));
   const int64_t best = argmax(scores);
   if (options_.is_greedy()) {
     std::fill(scores.begin(), scores.end(), 0.0f);
@@ -84,8 +92,10 @@ std::vector<float> Sampler::probabilities(std::span<const float> logits, std::sp
     std::nth_element(sorted.begin(), sorted.begin() + options_.top_k - 1, sorted.end(), std::greater<>());
     threshold = sorted[static_cast<size_t>(options_.top_k - 1)];
   }
-  const float largest = scores[static_cast<size_t>(best)], inverse = static_cast<float>(1.0 / options_.temperature);
-  for (float& score : scores) score = score >= threshold ? std::exp((score - largest) * inverse) : 0.0f;  // NaN: 0
+  const float largest = scores[static_cast<size_t>(best)],
+              inverse = static_cast<float>(1.0 / options_.temperature);
+  for (float& score : scores)
+    score = score >= threshold ? std::exp((score - largest) * inverse) : 0.0f;  // NaN: 0
   if (options_.top_p < 1.0) keep_top_p(scores, options_.top_p);
   if (options_.min_p > 0.0)
     for (float& score : scores)

@@ -80,8 +80,8 @@ class Fields {
   const Failure& failure_;
 };
 
-// Rules as a double-array trie of bytes, whose leaves are places in a text of results, each ended by a zero. source: the
-// units of darts-clone.
+// Rules as a double-array trie of bytes, whose leaves are places in a text of results, each ended by a zero.
+// source: the units of darts-clone.
 class RuleCheck {
  public:
   RuleCheck(std::string_view table, const Failure& failure) : failure_(failure) {
@@ -89,18 +89,22 @@ class RuleCheck {
     failure.check(table.size() > sizeof(trie_bytes), "normalization rules without a table");
     std::memcpy(&trie_bytes, table.data(), sizeof(trie_bytes));
     table.remove_prefix(sizeof(trie_bytes));
-    failure.check(trie_bytes < table.size() && trie_bytes % sizeof(uint32_t) == 0, "the table of normalization rules is larger than what holds it");
+    failure.check(trie_bytes < table.size() && trie_bytes % sizeof(uint32_t) == 0,
+                  "the table of normalization rules is larger than what holds it");
     units_.resize(trie_bytes / sizeof(uint32_t));
     if (!units_.empty()) std::memcpy(units_.data(), table.data(), trie_bytes);
     results_ = table.substr(trie_bytes);
-    failure.check(!units_.empty() && results_.back() == '\0', "the results of normalization rules do not end");
-    failure.check(matches_from(offset(units_[0]), 0) <= kMaxRuleMatches, "too many normalization rules begin alike");
+    failure.check(!units_.empty() && results_.back() == '\0',
+                  "the results of normalization rules do not end");
+    failure.check(matches_from(offset(units_[0]), 0) <= kMaxRuleMatches,
+                  "too many normalization rules begin alike");
   }
 
  private:
   static size_t offset(uint32_t unit) { return static_cast<size_t>(unit >> 10) << ((unit & (1u << 9)) >> 6); }
 
-  // The most rules that match one after the other on a way down from the node whose children are at `base` ^ byte.
+  // The most rules that match one after the other on a way down from the node whose children are at `base` ^
+  // byte.
   size_t matches_from(size_t base, int depth) {
     failure_.check(depth < kMaxRuleBytes, "a normalization rule without an end");
     if (const auto found = known_.find(base); found != known_.end()) {
@@ -116,7 +120,8 @@ class RuleCheck {
       const size_t next = (base ^ byte) ^ offset(unit);
       const bool is_match = (unit >> 8 & 1) != 0;
       if (is_match)
-        failure_.check(next < units_.size() && (units_[next] & 0x7FFFFFFF) < results_.size(), "a normalization rule's result is outside their table");
+        failure_.check(next < units_.size() && (units_[next] & 0x7FFFFFFF) < results_.size(),
+                       "a normalization rule's result is outside their table");
       most = std::max(most, is_match + matches_from(next, depth + 1));
     }
     known_[base] = most;
@@ -150,8 +155,8 @@ size_t longest_chain(const std::set<std::string_view>& texts) {
 }  // namespace
 
 void check_sentencepiece(std::string_view bytes, const std::string& name) {
-  constexpr uint64_t kPieces = 1, kNormalizer = 3, kDenormalizer = 5;             // of the model
-  constexpr uint64_t kPiece = 1, kType = 3, kUserDefined = 4;                     // of a piece
+  constexpr uint64_t kPieces = 1, kNormalizer = 3, kDenormalizer = 5;  // of the model
+  constexpr uint64_t kPiece = 1, kType = 3, kUserDefined = 4;          // of a piece
   const Failure failure(name);
   std::set<std::string_view> pieces, user_defined;
   for (Fields field(bytes, failure); field.next();) {
@@ -163,7 +168,8 @@ void check_sentencepiece(std::string_view bytes, const std::string& name) {
       if (part.is_text(kPiece)) piece = part.text;
       if (part.number == kType && part.wire == 0) type = part.value;
     }
-    failure.check(!piece.empty() && piece.find('\0') == std::string_view::npos, "a piece is empty or has a zero byte");
+    failure.check(!piece.empty() && piece.find('\0') == std::string_view::npos,
+                  "a piece is empty or has a zero byte");
     failure.check(pieces.insert(piece).second, fmt::format("the piece '{}' is there twice", piece));
     if (type == kUserDefined) user_defined.insert(piece);
   }

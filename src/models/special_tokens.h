@@ -22,10 +22,11 @@ struct SpecialToken {
 class SpecialTokens {
  public:
   void add(const std::string& text, const SpecialToken& token);
-  // Parts of the text in order: (its bytes, no id) and (bytes of the token, id). Of tokens that begin at one place the
-  // longest counts, and one that may not stand there is text. `special`: those marked special too.
+  // Parts of the text in order: (its bytes, no id) and (bytes of the token, id). Of tokens that begin at one
+  // place the longest counts, and one that may not stand there is text. `special`: those marked special too.
   // source: Hugging Face tokenizers, AddedVocabulary.
-  std::vector<std::pair<std::string_view, std::optional<int64_t>>> split(std::string_view text, bool special) const;
+  std::vector<std::pair<std::string_view, std::optional<int64_t>>> split(std::string_view text,
+                                                                         bool special) const;
   std::optional<int64_t> find(std::string_view text) const;
   bool is_special(int64_t id) const;
 

@@ -19,24 +19,33 @@ namespace fs = std::filesystem;
 
 std::string read(const std::string& path) {
   const std::optional<std::string> text = runtime::read_file(path);
-  if (!text) throw_error(ErrorKind::Runtime, fmt::format("tokenizer '{}': cannot be read: {}", path, std::strerror(errno)));
+  if (!text)
+    throw_error(ErrorKind::Runtime,
+                fmt::format("tokenizer '{}': cannot be read: {}", path, std::strerror(errno)));
   return *text;
 }
 
 // tiktoken's files have lines of base64, a space and a number.
 bool is_tiktoken(const std::string& bytes) {
   const size_t line = bytes.find('\n'), space = bytes.find(' ');
-  if (space == std::string::npos || space == 0 || space > 1024 || (line != std::string::npos && line < space)) return false;
-  const auto is_base64 = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/' || c == '='; };
-  return std::all_of(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(space), is_base64) && space + 1 < bytes.size() &&
-         std::isdigit(static_cast<unsigned char>(bytes[space + 1]));
+  if (space == std::string::npos || space == 0 || space > 1024 || (line != std::string::npos && line < space))
+    return false;
+  const auto is_base64 = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/' || c == '=';
+  };
+  return std::all_of(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(space), is_base64) &&
+         space + 1 < bytes.size() && std::isdigit(static_cast<unsigned char>(bytes[space + 1]));
 }
 
 }  // namespace
 
-std::shared_ptr<Tokenizer> open_sentencepiece(const std::string& path) { return parse_sentencepiece(read(path), path); }
+std::shared_ptr<Tokenizer> open_sentencepiece(const std::string& path) {
+  return parse_sentencepiece(read(path), path);
+}
 std::shared_ptr<Tokenizer> open_tiktoken(const std::string& path) { return parse_tiktoken(read(path), path); }
-std::shared_ptr<Tokenizer> open_tokenizer_json(const std::string& path) { return parse_tokenizer_json(read(path), path); }
+std::shared_ptr<Tokenizer> open_tokenizer_json(const std::string& path) {
+  return parse_tokenizer_json(read(path), path);
+}
 
 std::shared_ptr<Tokenizer> Tokenizer::open(const std::string& folder_or_file) {
   fs::path path = folder_or_file;
@@ -49,7 +58,9 @@ std::shared_ptr<Tokenizer> Tokenizer::open(const std::string& folder_or_file) {
         break;
       }
     if (path == folder)
-      throw_error(ErrorKind::Runtime, fmt::format("'{}': no tokenizer here; looked for tokenizer.json and tokenizer.model", folder_or_file));
+      throw_error(ErrorKind::Runtime,
+                  fmt::format("'{}': no tokenizer here; looked for tokenizer.json and tokenizer.model",
+                              folder_or_file));
   }
   if (path.extension() == ".json") return open_tokenizer_json(path);
   const std::string bytes = read(path);

@@ -27,7 +27,8 @@ class JsonTokenizer : public Tokenizer {
     read_added(json);
     pre_tokenize_ = make_pre_tokenizer(part("pre_tokenizer"), name_);
     is_byte_level_ = has_step(part("pre_tokenizer"), "ByteLevel") || has_step(part("decoder"), "ByteLevel");
-    strips_ = !is_byte_level_ && (has_step(part("decoder"), "Strip") || has_step(part("decoder"), "Metaspace"));
+    strips_ =
+        !is_byte_level_ && (has_step(part("decoder"), "Strip") || has_step(part("decoder"), "Metaspace"));
     read_post_processor(part("post_processor"));
     find_ends();
   }
@@ -40,7 +41,8 @@ class JsonTokenizer : public Tokenizer {
     if (add_bos) ids = prefix_;
     bool is_first = true;
     const auto add_part = [&](std::string_view part, std::optional<int64_t> id) {
-      if (id) ids.push_back(*id);
+      if (id)
+        ids.push_back(*id);
       else
         for (const std::string& word : pre_tokenize_(std::string(part), is_first)) encode_word(word, ids);
       is_first = false;
@@ -51,13 +53,15 @@ class JsonTokenizer : public Tokenizer {
         continue;
       }
       const std::string normal = normalize_(std::string(part));
-      for (const auto& [normal_part, normal_id] : normalized_.split(normal, special)) add_part(normal_part, normal_id);
+      for (const auto& [normal_part, normal_id] : normalized_.split(normal, special))
+        add_part(normal_part, normal_id);
     }
     return ids;
   }
 
   std::string token_bytes(int64_t id) const override {
-    WEFT_CHECK_INDEX(id >= 0 && id < vocab_size(), fmt::format("token id {} is outside the vocabulary of {}", id, vocab_size()));
+    WEFT_CHECK_INDEX(id >= 0 && id < vocab_size(),
+                     fmt::format("token id {} is outside the vocabulary of {}", id, vocab_size()));
     std::string token = tokens_[static_cast<size_t>(id)];
     if (added_.contains(id)) return token;
     if (is_byte_level_) return letters_to_bytes(token);
@@ -72,13 +76,17 @@ class JsonTokenizer : public Tokenizer {
     const auto found = ids_.find(std::string(token));
     return found == ids_.end() ? std::nullopt : std::optional(found->second);
   }
-  bool is_special(int64_t id) const override { return as_written_.is_special(id) || normalized_.is_special(id); }
+  bool is_special(int64_t id) const override {
+    return as_written_.is_special(id) || normalized_.is_special(id);
+  }
   bool strips_first_space() const override { return strips_; }
   std::optional<int64_t> bos_id() const override { return bos_; }
   std::vector<int64_t> eos_ids() const override { return eos_; }
 
  private:
-  void check(bool condition, const std::string& why) const { WEFT_CHECK(condition, fmt::format("tokenizer '{}': {}", name_, why)); }
+  void check(bool condition, const std::string& why) const {
+    WEFT_CHECK(condition, fmt::format("tokenizer '{}': {}", name_, why));
+  }
 
   static int hex(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -92,17 +100,20 @@ class JsonTokenizer : public Tokenizer {
           fmt::format("the id of '{}' is {}", token, id.dump()));
     const size_t position = static_cast<size_t>(id.get<int64_t>());
     // Ids have few gaps: a huge one is a mistake, not a reason to take its size in memory.
-    check(position < 2 * ids_.size() + (1 << 20), fmt::format("the id {} of '{}' is far outside the vocabulary", position, token));
+    check(position < 2 * ids_.size() + (1 << 20),
+          fmt::format("the id {} of '{}' is far outside the vocabulary", position, token));
     if (position >= tokens_.size()) tokens_.resize(position + 1);
     tokens_[position] = token;
     ids_[token] = static_cast<int64_t>(position);
   }
 
   void read_model(const Json& model) {
-    const std::string type = model.contains("type") && model["type"].is_string() ? model["type"].get<std::string>() : "BPE";
+    const std::string type =
+        model.contains("type") && model["type"].is_string() ? model["type"].get<std::string>() : "BPE";
     check(type == "BPE", fmt::format("the model '{}' is not supported; weft has BPE", type));
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
-      check(!model.contains(key) || model[key].is_null() || model[key] == "", fmt::format("'{}' is not supported", key));
+      check(!model.contains(key) || model[key].is_null() || model[key] == "",
+            fmt::format("'{}' is not supported", key));
     check(model.contains("vocab") && model["vocab"].is_object(), "the model has no 'vocab'");
     ids_.reserve(model["vocab"].size());
     for (const auto& [token, id] : model["vocab"].items()) ids_[token] = 0;
@@ -110,10 +121,13 @@ class JsonTokenizer : public Tokenizer {
     check(model.contains("merges") && model["merges"].is_array(), "the model has no 'merges'");
     int64_t rank = 0;
     for (const Json& merge : model["merges"]) read_merge(merge, rank++);
-    const auto is_set = [&](const char* key) { return model.contains(key) && model[key].is_boolean() && model[key].get<bool>(); };
+    const auto is_set = [&](const char* key) {
+      return model.contains(key) && model[key].is_boolean() && model[key].get<bool>();
+    };
     byte_fallback_ = is_set("byte_fallback");
     ignore_merges_ = is_set("ignore_merges");
-    if (model.contains("unk_token") && model["unk_token"].is_string()) unknown_ = token_id(model["unk_token"].get<std::string>());
+    if (model.contains("unk_token") && model["unk_token"].is_string())
+      unknown_ = token_id(model["unk_token"].get<std::string>());
     if (!byte_fallback_) return;
     for (int byte = 0; byte < 256; ++byte) {
       const auto found = ids_.find(fmt::format("<0x{:02X}>", byte));
@@ -131,13 +145,15 @@ class JsonTokenizer : public Tokenizer {
       left = text.substr(0, space);
       right = text.substr(space + 1);
     } else {
-      check(merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string(), fmt::format("merge {} is not a pair", rank));
+      check(merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string(),
+            fmt::format("merge {} is not a pair", rank));
       left = merge[0].get<std::string>();
       right = merge[1].get<std::string>();
     }
     const auto id = [&](const std::string& token) {
       const auto found = ids_.find(token);
-      check(found != ids_.end(), fmt::format("merge {} names '{}', which the vocabulary does not have", rank, token));
+      check(found != ids_.end(),
+            fmt::format("merge {} names '{}', which the vocabulary does not have", rank, token));
       return found->second;
     };
     const int64_t left_id = id(left), right_id = id(right);
@@ -148,15 +164,24 @@ class JsonTokenizer : public Tokenizer {
     if (!json.contains("added_tokens")) return;
     check(json["added_tokens"].is_array(), "'added_tokens' is not a list");
     for (const Json& token : json["added_tokens"]) {
-      check(token.is_object() && token.contains("content") && token["content"].is_string() && token.contains("id"), "an added token has no content or id");
+      check(token.is_object() && token.contains("content") && token["content"].is_string() &&
+                token.contains("id"),
+            "an added token has no content or id");
       const std::string content = token["content"].get<std::string>();
       set_token(content, token["id"]);
-      const auto is_set = [&](const char* key) { return token.contains(key) && token[key].is_boolean() && token[key].get<bool>(); };
-      const SpecialToken added = {.id = token["id"].get<int64_t>(), .is_special = is_set("special"), .is_single_word = is_set("single_word"),
-                                  .takes_left = is_set("lstrip"), .takes_right = is_set("rstrip")};
+      const auto is_set = [&](const char* key) {
+        return token.contains(key) && token[key].is_boolean() && token[key].get<bool>();
+      };
+      const SpecialToken added = {.id = token["id"].get<int64_t>(),
+                                  .is_special = is_set("special"),
+                                  .is_single_word = is_set("single_word"),
+                                  .takes_left = is_set("lstrip"),
+                                  .takes_right = is_set("rstrip")};
       added_.insert(added.id);
-      if (is_set("normalized")) normalized_.add(normalize_(content), added);
-      else as_written_.add(content, added);
+      if (is_set("normalized"))
+        normalized_.add(normalize_(content), added);
+      else
+        as_written_.add(content, added);
     }
   }
 
@@ -168,7 +193,8 @@ class JsonTokenizer : public Tokenizer {
     check(processor.is_object() && processor.contains("type"), "the post-processor has no type");
     const std::string type = processor["type"].is_string() ? processor["type"].get<std::string>() : "";
     if (type == "Sequence") {
-      check(processor.contains("processors") && processor["processors"].is_array(), "a Sequence without 'processors'");
+      check(processor.contains("processors") && processor["processors"].is_array(),
+            "a Sequence without 'processors'");
       for (const Json& step : processor["processors"]) read_post_processor(step);
       return;
     }
@@ -177,10 +203,13 @@ class JsonTokenizer : public Tokenizer {
     check(processor.contains("single") && processor["single"].is_array(), "a template without 'single'");
     for (const Json& part : processor["single"]) {
       if (!part.is_object() || !part.contains("SpecialToken")) break;
-      check(part["SpecialToken"].is_object() && part["SpecialToken"].contains("id") && part["SpecialToken"]["id"].is_string(), "a template's token has no id");
+      check(part["SpecialToken"].is_object() && part["SpecialToken"].contains("id") &&
+                part["SpecialToken"]["id"].is_string(),
+            "a template's token has no id");
       const std::string token = part["SpecialToken"]["id"].get<std::string>();
       const auto id = token_id(token);
-      check(id.has_value(), fmt::format("the template names '{}', which the vocabulary does not have", token));
+      check(id.has_value(),
+            fmt::format("the template names '{}', which the vocabulary does not have", token));
       prefix_.push_back(*id);
     }
   }
@@ -189,7 +218,8 @@ class JsonTokenizer : public Tokenizer {
     if (!prefix_.empty()) bos_ = prefix_[0];
     for (const char* token : {"<s>", "<|begin_of_text|>"})
       if (!bos_) bos_ = token_id(token);
-    for (const char* token : {"</s>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|endoftext|>"})
+    for (const char* token :
+         {"</s>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|endoftext|>"})
       if (const auto id = token_id(token); id && added_.contains(*id)) eos_.push_back(*id);
   }
 
@@ -202,7 +232,11 @@ class JsonTokenizer : public Tokenizer {
     std::vector<int64_t> symbols;
     for (size_t i = 0; i < word.size();) {
       const uint8_t first = static_cast<uint8_t>(word[i]);
-      const size_t length = std::min<size_t>(first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4, word.size() - i);
+      const size_t length = std::min<size_t>(first < 0x80   ? 1
+                                             : first < 0xE0 ? 2
+                                             : first < 0xF0 ? 3
+                                                            : 4,
+                                             word.size() - i);
       add_character(word.substr(i, length), symbols);
       i += length;
     }

@@ -14,9 +14,11 @@ class SentencePieceTokenizer : public Tokenizer {
   SentencePieceTokenizer(const std::string& bytes, const std::string& name) {
     check_sentencepiece(bytes, name);
     const auto status = processor_.LoadFromSerializedProto(bytes);
-    WEFT_CHECK(status.ok(), fmt::format("tokenizer '{}': not a SentencePiece model: {}", name, status.ToString()));
+    WEFT_CHECK(status.ok(),
+               fmt::format("tokenizer '{}': not a SentencePiece model: {}", name, status.ToString()));
     std::vector<int> probe;
-    strips_ = processor_.Encode("a", &probe).ok() && !probe.empty() && processor_.IdToPiece(probe[0]).starts_with(kMetaspace);
+    strips_ = processor_.Encode("a", &probe).ok() && !probe.empty() &&
+              processor_.IdToPiece(probe[0]).starts_with(kMetaspace);
   }
 
   int64_t vocab_size() const override { return processor_.GetPieceSize(); }
@@ -31,10 +33,12 @@ class SentencePieceTokenizer : public Tokenizer {
     return ids;
   }
   std::string token_bytes(int64_t id) const override {
-    WEFT_CHECK_INDEX(id >= 0 && id < vocab_size(), fmt::format("token id {} is outside the vocabulary of {}", id, vocab_size()));
+    WEFT_CHECK_INDEX(id >= 0 && id < vocab_size(),
+                     fmt::format("token id {} is outside the vocabulary of {}", id, vocab_size()));
     const int piece = static_cast<int>(id);
     std::string text = processor_.IdToPiece(piece);
-    if (processor_.IsByte(piece)) return std::string(1, static_cast<char>(std::stoi(text.substr(3, 2), nullptr, 16)));
+    if (processor_.IsByte(piece))
+      return std::string(1, static_cast<char>(std::stoi(text.substr(3, 2), nullptr, 16)));
     if (is_special(id)) return "";
     return replace_all(std::move(text), kMetaspace, " ");
   }

@@ -18,10 +18,17 @@ constexpr size_t kMaxTokens = 1 << 22;
 // source: Meta's Llama 3 tokenizer.
 constexpr const char* kLlama3Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::array<const char*, 11> kLlama3Special = {
-    "<|begin_of_text|>",   "<|end_of_text|>",   "<|reserved_special_token_0|>", "<|reserved_special_token_1|>",
-    "<|finetune_right_pad_id|>", "<|step_id|>", "<|start_header_id|>",          "<|end_header_id|>",
-    "<|eom_id|>",          "<|eot_id|>",        "<|python_tag|>"};
+constexpr std::array<const char*, 11> kLlama3Special = {"<|begin_of_text|>",
+                                                        "<|end_of_text|>",
+                                                        "<|reserved_special_token_0|>",
+                                                        "<|reserved_special_token_1|>",
+                                                        "<|finetune_right_pad_id|>",
+                                                        "<|step_id|>",
+                                                        "<|start_header_id|>",
+                                                        "<|end_header_id|>",
+                                                        "<|eom_id|>",
+                                                        "<|eot_id|>",
+                                                        "<|python_tag|>"};
 constexpr int64_t kNumSpecial = 256;
 
 std::string from_base64(std::string_view text, const std::string& where) {
@@ -31,11 +38,16 @@ std::string from_base64(std::string_view text, const std::string& where) {
   size_t padding = 0;
   for (const char c : text) {
     int value = -1;
-    if (c >= 'A' && c <= 'Z') value = c - 'A';
-    else if (c >= 'a' && c <= 'z') value = c - 'a' + 26;
-    else if (c >= '0' && c <= '9') value = c - '0' + 52;
-    else if (c == '+') value = 62;
-    else if (c == '/') value = 63;
+    if (c >= 'A' && c <= 'Z')
+      value = c - 'A';
+    else if (c >= 'a' && c <= 'z')
+      value = c - 'a' + 26;
+    else if (c >= '0' && c <= '9')
+      value = c - '0' + 52;
+    else if (c == '+')
+      value = 62;
+    else if (c == '/')
+      value = 63;
     if (c == '=') {
       ++padding;
       continue;
@@ -75,13 +87,18 @@ class TiktokenTokenizer : public Tokenizer {
     std::vector<int64_t> ids;
     if (add_bos) ids.push_back(*bos_id());
     for (const auto& [part, id] : special_.split(text, special)) {
-      if (id) ids.push_back(*id);
-      else pattern_.for_each_match(part, [&, part = part](size_t begin, size_t end) { encode_word(part.substr(begin, end - begin), ids); });
+      if (id)
+        ids.push_back(*id);
+      else
+        pattern_.for_each_match(part, [&, part = part](size_t begin, size_t end) {
+          encode_word(part.substr(begin, end - begin), ids);
+        });
     }
     return ids;
   }
   std::string token_bytes(int64_t id) const override {
-    WEFT_CHECK_INDEX(id >= 0 && id < vocab_size(), fmt::format("token id {} is outside the vocabulary of {}", id, vocab_size()));
+    WEFT_CHECK_INDEX(id >= 0 && id < vocab_size(),
+                     fmt::format("token id {} is outside the vocabulary of {}", id, vocab_size()));
     return id < static_cast<int64_t>(tokens_.size()) ? tokens_[static_cast<size_t>(id)] : "";
   }
   std::optional<int64_t> token_id(std::string_view token) const override {
@@ -102,10 +119,12 @@ class TiktokenTokenizer : public Tokenizer {
     int64_t rank = 0;
     for (const char c : line.substr(space + 1)) {
       if (c == '\r') continue;
-      WEFT_CHECK(c >= '0' && c <= '9' && rank < static_cast<int64_t>(kMaxTokens), fmt::format("{}: the rank is not a number below {}", where, kMaxTokens));
+      WEFT_CHECK(c >= '0' && c <= '9' && rank < static_cast<int64_t>(kMaxTokens),
+                 fmt::format("{}: the rank is not a number below {}", where, kMaxTokens));
       rank = rank * 10 + (c - '0');
     }
-    WEFT_CHECK(rank == static_cast<int64_t>(tokens_.size()), fmt::format("{}: rank {} comes where {} was expected", where, rank, tokens_.size()));
+    WEFT_CHECK(rank == static_cast<int64_t>(tokens_.size()),
+               fmt::format("{}: rank {} comes where {} was expected", where, rank, tokens_.size()));
     tokens_.push_back(from_base64(line.substr(0, space), where));
     WEFT_CHECK(ranks_.emplace(tokens_.back(), rank).second, fmt::format("{}: the same token twice", where));
   }
@@ -113,7 +132,8 @@ class TiktokenTokenizer : public Tokenizer {
     const int64_t first = static_cast<int64_t>(tokens_.size());
     int64_t id = first;
     for (const char* text : kLlama3Special) special_.add(text, {.id = id++});
-    for (int64_t reserved = 2; id < first + kNumSpecial; ++reserved) special_.add(fmt::format("<|reserved_special_token_{}|>", reserved), {.id = id++});
+    for (int64_t reserved = 2; id < first + kNumSpecial; ++reserved)
+      special_.add(fmt::format("<|reserved_special_token_{}|>", reserved), {.id = id++});
   }
   void encode_word(std::string_view word, std::vector<int64_t>& ids) const {
     if (const auto found = ranks_.find(std::string(word)); found != ranks_.end()) {
@@ -124,7 +144,8 @@ class TiktokenTokenizer : public Tokenizer {
     for (const char c : word) symbols.push_back(bytes_[static_cast<uint8_t>(c)]);
     BpeMerge merge{};
     const auto find = [&](int64_t left, int64_t right) -> const BpeMerge* {
-      const auto found = ranks_.find(tokens_[static_cast<size_t>(left)] + tokens_[static_cast<size_t>(right)]);
+      const auto found =
+          ranks_.find(tokens_[static_cast<size_t>(left)] + tokens_[static_cast<size_t>(right)]);
       if (found == ranks_.end()) return nullptr;
       merge = {found->second, found->second};
       return &merge;

@@ -6,9 +6,9 @@ namespace weft::models {
 namespace {
 
 struct Character {
-  size_t length = 0;      // bytes of it, of the invalid part otherwise
+  size_t length = 0;  // bytes of it, of the invalid part otherwise
   bool is_valid = false;
-  bool is_cut = false;    // valid so far, and the text ends
+  bool is_cut = false;  // valid so far, and the text ends
 };
 
 // source: table 3-7 of the Unicode standard, well-formed UTF-8 byte sequences.
@@ -53,8 +53,10 @@ std::string replace_invalid_utf8(std::string_view bytes) {
   std::string result;
   for (size_t position = 0; position < bytes.size();) {
     const Character character = character_at(bytes, position);
-    if (character.is_valid) result.append(bytes.substr(position, character.length));
-    else result += "\xEF\xBF\xBD";
+    if (character.is_valid)
+      result.append(bytes.substr(position, character.length));
+    else
+      result += "\xEF\xBF\xBD";
     position += character.length;
   }
   return result;

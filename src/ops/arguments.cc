@@ -55,8 +55,9 @@ std::vector<int64_t> normalize_dims(std::string_view op, std::vector<int64_t> di
   return dims;
 }
 
-const OpDef& define_composite(const char* name, const char* schema, const char* doc, const char* numpy, CompositeFn body,
-                       std::vector<std::string> aliases, std::vector<std::string> methods) {
+const OpDef& define_composite(const char* name, const char* schema, const char* doc, const char* numpy,
+                              CompositeFn body, std::vector<std::string> aliases,
+                              std::vector<std::string> methods) {
   return register_op({.name = name,
                       .schema = schema,
                       .kind = OpKind::Composite,

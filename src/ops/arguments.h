@@ -26,7 +26,8 @@ Device device_arg(const Attrs& attrs);
 std::vector<int64_t> normalize_dims(std::string_view op, std::vector<int64_t> dims, int64_t ndim);
 
 // Registers an operator that is written over others.
-const OpDef& define_composite(const char* name, const char* schema, const char* doc, const char* numpy, CompositeFn body,
-                       std::vector<std::string> aliases = {}, std::vector<std::string> methods = {});
+const OpDef& define_composite(const char* name, const char* schema, const char* doc, const char* numpy,
+                              CompositeFn body, std::vector<std::string> aliases = {},
+                              std::vector<std::string> methods = {});
 
 }  // namespace weft::ops

@@ -1,4 +1,6 @@
 // scaled_dot_product_attention.
+#include "kernels/cpu/attention.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/attention.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 
@@ -22,10 +23,12 @@ SymShape leading(const SymShape& shape, size_t trailing) {
 void check_dtypes(const OpDef& op, Types operands) {
   for (size_t i = 0; i < 3; ++i) {
     WEFT_CHECK_TYPE(is_floating(operands[i].dtype) && operands[i].dtype == operands[0].dtype,
-                    fmt::format("{}: query, key and value must have one floating dtype{}", op.name, describe_operands(op, operands)));
+                    fmt::format("{}: query, key and value must have one floating dtype{}", op.name,
+                                describe_operands(op, operands)));
   }
-  WEFT_CHECK_TYPE(operands[3].absent || operands[3].dtype == DType::Bool || is_floating(operands[3].dtype),
-                  fmt::format("{}: attn_mask must be bool or floating{}", op.name, describe_operands(op, operands)));
+  WEFT_CHECK_TYPE(
+      operands[3].absent || operands[3].dtype == DType::Bool || is_floating(operands[3].dtype),
+      fmt::format("{}: attn_mask must be bool or floating{}", op.name, describe_operands(op, operands)));
 }
 
 // The leading dimensions of the result; with enable_gqa, keys and values have a divisor of the query's heads.
@@ -33,14 +36,17 @@ SymShape infer_batch(const OpDef& op, Types operands, bool grouped) {
   std::vector<SymShape> batches;
   for (size_t i = 0; i < 3; ++i) batches.push_back(leading(operands[i].shape, 2));
   if (grouped) {
-    WEFT_CHECK(std::all_of(batches.begin(), batches.end(), [](const SymShape& batch) { return !batch.empty(); }),
-               fmt::format("{}: enable_gqa needs a dimension of heads{}", op.name, describe_operands(op, operands)));
+    WEFT_CHECK(
+        std::all_of(batches.begin(), batches.end(), [](const SymShape& batch) { return !batch.empty(); }),
+        fmt::format("{}: enable_gqa needs a dimension of heads{}", op.name, describe_operands(op, operands)));
     const Sym heads = batches[0].back();
     for (size_t i = 1; i < 3; ++i) {
       const Sym own = batches[i].back();
-      WEFT_CHECK(sym_ne(own, Sym(0)) && sym_eq(floor_mod(heads, own), Sym(0)),
-                 fmt::format("{}: the heads of {} must divide the query's: expected a divisor of {}, got {}{}", op.name,
-                             i == 1 ? "key" : "value", heads.str(), own.str(), describe_operands(op, operands)));
+      WEFT_CHECK(
+          sym_ne(own, Sym(0)) && sym_eq(floor_mod(heads, own), Sym(0)),
+          fmt::format("{}: the heads of {} must divide the query's: expected a divisor of {}, got {}{}",
+                      op.name, i == 1 ? "key" : "value", heads.str(), own.str(),
+                      describe_operands(op, operands)));
       batches[i].back() = heads;
     }
   }
@@ -50,19 +56,23 @@ SymShape infer_batch(const OpDef& op, Types operands, bool grouped) {
 std::vector<TensorType> infer_attention(const OpDef& op, Types operands, const Attrs& attrs) {
   check_dtypes(op, operands);
   for (size_t i = 0; i < 3; ++i) {
-    WEFT_CHECK(operands[i].shape.size() >= 2, fmt::format("{}: query, key and value must have at least 2 dimensions{}", op.name,
-                                                          describe_operands(op, operands)));
+    WEFT_CHECK(operands[i].shape.size() >= 2,
+               fmt::format("{}: query, key and value must have at least 2 dimensions{}", op.name,
+                           describe_operands(op, operands)));
   }
   const SymShape &query = operands[0].shape, &key = operands[1].shape, &value = operands[2].shape;
-  WEFT_CHECK(sym_eq(query.back(), key.back()), fmt::format("{}: query and key must have one last size: expected {}, got {}{}", op.name,
-                                                           query.back().str(), key.back().str(), describe_operands(op, operands)));
+  WEFT_CHECK(sym_eq(query.back(), key.back()),
+             fmt::format("{}: query and key must have one last size: expected {}, got {}{}", op.name,
+                         query.back().str(), key.back().str(), describe_operands(op, operands)));
   const Sym queries = query[query.size() - 2], keys = key[key.size() - 2];
   WEFT_CHECK(sym_eq(keys, value[value.size() - 2]),
-             fmt::format("{}: key and value must have as many rows: expected {}, got {}{}", op.name, keys.str(),
-                         value[value.size() - 2].str(), describe_operands(op, operands)));
-  TensorType result{operands[0].dtype, infer_batch(op, operands, attrs.get_bool("enable_gqa")), operands[0].device};
+             fmt::format("{}: key and value must have as many rows: expected {}, got {}{}", op.name,
+                         keys.str(), value[value.size() - 2].str(), describe_operands(op, operands)));
+  TensorType result{operands[0].dtype, infer_batch(op, operands, attrs.get_bool("enable_gqa")),
+                    operands[0].device};
   if (!operands[3].absent) {
-    WEFT_CHECK(!attrs.get_bool("is_causal"), fmt::format("{}: give attn_mask or is_causal, not both", op.name));
+    WEFT_CHECK(!attrs.get_bool("is_causal"),
+               fmt::format("{}: give attn_mask or is_causal, not both", op.name));
     SymShape scores = result.shape;
     scores.insert(scores.end(), {queries, keys});
     const SymShape& mask = operands[3].shape;
@@ -71,24 +81,28 @@ std::vector<TensorType> infer_attention(const OpDef& op, Types operands, const A
       const Sym size = mask[mask.size() - 1 - d];
       fits = sym_eq(size, Sym(1)) || sym_eq(size, scores[scores.size() - 1 - d]);
     }
-    WEFT_CHECK(fits, fmt::format("{}: attn_mask must broadcast to the scores' shape {}{}", op.name, weft::str(scores),
-                                 describe_operands(op, operands)));
+    WEFT_CHECK(fits, fmt::format("{}: attn_mask must broadcast to the scores' shape {}{}", op.name,
+                                 weft::str(scores), describe_operands(op, operands)));
   }
-  WEFT_CHECK(float_arg(attrs, "dropout_p") >= 0 && float_arg(attrs, "dropout_p") <= 1,
-             fmt::format("{}: dropout_p must be between 0 and 1, got {}", op.name, float_arg(attrs, "dropout_p")));
+  WEFT_CHECK(
+      float_arg(attrs, "dropout_p") >= 0 && float_arg(attrs, "dropout_p") <= 1,
+      fmt::format("{}: dropout_p must be between 0 and 1, got {}", op.name, float_arg(attrs, "dropout_p")));
   if (float_arg(attrs, "dropout_p") > 0) {
-    throw_error(ErrorKind::NotImplemented, fmt::format("{}: dropout (dropout_p={}) is not supported: weft runs inference", op.name,
-                                                       float_arg(attrs, "dropout_p")));
+    throw_error(ErrorKind::NotImplemented,
+                fmt::format("{}: dropout (dropout_p={}) is not supported: weft runs inference", op.name,
+                            float_arg(attrs, "dropout_p")));
   }
   result.shape.insert(result.shape.end(), {queries, value.back()});
   return {result};
 }
 
 double scale_of(const Attrs& attrs, int64_t head_dim) {
-  return attrs.is_none("scale") ? 1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(head_dim, 1))) : float_arg(attrs, "scale");
+  return attrs.is_none("scale") ? 1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(head_dim, 1)))
+                                : float_arg(attrs, "scale");
 }
 
-// ---- the formula ---------------------------------------------------------------------------------------------
+// ---- the formula
+// ---------------------------------------------------------------------------------------------
 Tensor repeat_heads(const Tensor& x, const Sym& heads) {
   SymShape shape = sym_shape(x);
   const size_t at = shape.size() - 3;
@@ -110,15 +124,19 @@ std::vector<Tensor> math_attention(const OpDef& op, const OpArgs& args) {
   Tensor key = args.tensors[1], value = args.tensors[2];
   const Tensor& mask = args.tensors[3];
   std::vector<TensorType> types;
-  for (const Tensor& tensor : args.tensors) types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
+  for (const Tensor& tensor : args.tensors)
+    types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
   infer_attention(op, types, args.attrs);
   if (args.attrs.get_bool("enable_gqa")) {
     const Sym heads = types[0].shape[types[0].shape.size() - 3];
     key = repeat_heads(key, heads), value = repeat_heads(value, heads);
   }
   const double scale = scale_of(args.attrs, sym_specialize(types[0].shape.back()));
-  Tensor scores = call1("matmul", {build::mul(query, Scalar(scale)), build::transpose(key, key.dim() - 2, key.dim() - 1)});
-  if (mask.defined()) scores = mask.dtype() == DType::Bool ? cut_out(scores, mask) : build::add(scores, build::cast(mask, scores.dtype()));
+  Tensor scores = call1(
+      "matmul", {build::mul(query, Scalar(scale)), build::transpose(key, key.dim() - 2, key.dim() - 1)});
+  if (mask.defined())
+    scores = mask.dtype() == DType::Bool ? cut_out(scores, mask)
+                                         : build::add(scores, build::cast(mask, scores.dtype()));
   if (args.attrs.get_bool("is_causal")) {
     const SymShape shape = sym_shape(scores);
     const Tensor row = build::iota(shape[shape.size() - 2], Scalar(0), Scalar(1), DType::I64);
@@ -133,8 +151,9 @@ std::vector<Tensor> math_attention(const OpDef& op, const OpArgs& args) {
   return {call1("matmul", {weights, value}), weights};
 }
 
-// ---- the kernel ----------------------------------------------------------------------------------------------
-// `x` with dense rows.
+// ---- the kernel
+// ---------------------------------------------------------------------------------------------- `x` with
+// dense rows.
 Tensor dense_rows(const Tensor& x) { return x.size(-1) <= 1 || x.strides().back() == 1 ? x : x.contiguous(); }
 
 // Where each head's part of an operand begins. Heads are in C order of `batch`.
@@ -160,7 +179,9 @@ std::vector<void*> head_starts(const Tensor& x, size_t trailing, const Shape& ba
 int64_t row_stride(const Tensor& x) { return x.strides()[x.strides().size() - 2]; }
 
 // How many of the query's heads share one of `x`.
-int64_t group_size(const Tensor& x, const Shape& batch, bool grouped) { return grouped ? batch.back() / x.size(-3) : 1; }
+int64_t group_size(const Tensor& x, const Shape& batch, bool grouped) {
+  return grouped ? batch.back() / x.size(-3) : 1;
+}
 
 void set_mask(Tensor& mask, kernels::AttentionShape& shape) {
   shape.mask = mask.dtype() == DType::Bool ? kernels::AttentionMask::Bool : kernels::AttentionMask::Additive;
@@ -172,53 +193,73 @@ void set_mask(Tensor& mask, kernels::AttentionShape& shape) {
 
 std::vector<Tensor> eager_attention(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   if (operands[0].dtype() == DType::F64) {
-    return {call(get_op("_scaled_dot_product_attention_math"), OpArgs{{operands.begin(), operands.end()}, attrs})[0]};
+    return {call(get_op("_scaled_dot_product_attention_math"),
+                 OpArgs{{operands.begin(), operands.end()}, attrs})[0]};
   }
   std::vector<TensorType> types;
-  for (const Tensor& tensor : operands) types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
+  for (const Tensor& tensor : operands)
+    types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
   const TensorType type = infer_attention(op, types, attrs)[0];
   Shape result_shape;
   for (const Sym& size : type.shape) result_shape.push_back(size.constant());
-  const Tensor query = dense_rows(operands[0]), key = dense_rows(operands[1]), value = dense_rows(operands[2]);
+  const Tensor query = dense_rows(operands[0]), key = dense_rows(operands[1]),
+               value = dense_rows(operands[2]);
   const Tensor output = Tensor::empty(result_shape, query.dtype());
   const Shape batch(result_shape.begin(), result_shape.end() - 2);
   const bool grouped = attrs.get_bool("enable_gqa");
 
-  kernels::AttentionShape shape{.dtype = query.dtype(), .queries = query.size(-2), .keys = key.size(-2), .head_dim = query.size(-1),
-                                .value_dim = value.size(-1), .query_stride = row_stride(query), .key_stride = row_stride(key),
-                                .value_stride = row_stride(value), .output_stride = value.size(-1),
-                                .scale = static_cast<float>(scale_of(attrs, query.size(-1))), .causal = attrs.get_bool("is_causal")};
+  kernels::AttentionShape shape{.dtype = query.dtype(),
+                                .queries = query.size(-2),
+                                .keys = key.size(-2),
+                                .head_dim = query.size(-1),
+                                .value_dim = value.size(-1),
+                                .query_stride = row_stride(query),
+                                .key_stride = row_stride(key),
+                                .value_stride = row_stride(value),
+                                .output_stride = value.size(-1),
+                                .scale = static_cast<float>(scale_of(attrs, query.size(-1))),
+                                .causal = attrs.get_bool("is_causal")};
   Tensor mask = operands[3];
   if (mask.defined()) set_mask(mask, shape);
-  const std::vector<void*> queries = head_starts(query, 2, batch, 1), outputs = head_starts(output, 2, batch, 1);
+  const std::vector<void*> queries = head_starts(query, 2, batch, 1),
+                           outputs = head_starts(output, 2, batch, 1);
   const std::vector<void*> keys = head_starts(key, 2, batch, group_size(key, batch, grouped));
   const std::vector<void*> values = head_starts(value, 2, batch, group_size(value, batch, grouped));
-  const std::vector<void*> masks = mask.defined() ? head_starts(mask, 2, batch, 1) : std::vector<void*>(queries.size());
+  const std::vector<void*> masks =
+      mask.defined() ? head_starts(mask, 2, batch, 1) : std::vector<void*>(queries.size());
   std::vector<kernels::AttentionHead> heads;
-  for (size_t i = 0; i < queries.size(); ++i) heads.push_back({queries[i], keys[i], values[i], masks[i], outputs[i]});
+  for (size_t i = 0; i < queries.size(); ++i)
+    heads.push_back({queries[i], keys[i], values[i], masks[i], outputs[i]});
   kernels::attention(shape, heads);
   return {output};
 }
 
-#define WEFT_ATTENTION_PARAMETERS                                                                           \
-  "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, " \
+#define WEFT_ATTENTION_PARAMETERS                                                               \
+  "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool " \
+  "is_causal=False, *, "                                                                        \
   "float? scale=None, bool enable_gqa=False)"
 
 [[maybe_unused]] const OpDef* const kOps[] = {
     &register_op({.name = "scaled_dot_product_attention",
                   .schema = WEFT_ATTENTION_PARAMETERS " -> Tensor",
-                  .doc = "softmax(scale * query @ key^T + mask) @ value: query [*, L, E], key [*, S, E], value [*, S, V] give [*, L, V]. The\n"
-                         "scores are never all in memory. attn_mask broadcasts to [*, L, S]: bool, true takes part; or floating, added.\n"
-                         "is_causal: query i sees keys 0 to i. scale: 1 / sqrt(E). enable_gqa: key and value have fewer heads (dimension -3),\n"
-                         "each shared by consecutive heads of the query. A query that sees no key gives zeros, as in PyTorch since 2.5.\n"
-                         "dtype:  floating; float16 and bfloat16 compute in float32. error: that of the sums, in float32 2e-6 of the largest |value|\n"
-                         "for scores below 10. raises: ValueError, TypeError; NotImplementedError for dropout.\n"
-                         "source: Dao et al. 2022 (FlashAttention), Milakov and Gimelshein 2018.",
+                  .doc =
+                      "softmax(scale * query @ key^T + mask) @ value: query [*, L, E], key [*, S, E], value "
+                      "[*, S, V] give [*, L, V]. The\n"
+                      "scores are never all in memory. attn_mask broadcasts to [*, L, S]: bool, true takes "
+                      "part; or floating, added.\n"
+                      "is_causal: query i sees keys 0 to i. scale: 1 / sqrt(E). enable_gqa: key and value "
+                      "have fewer heads (dimension -3),\n"
+                      "each shared by consecutive heads of the query. A query that sees no key gives zeros, "
+                      "as in PyTorch since 2.5.\n"
+                      "dtype:  floating; float16 and bfloat16 compute in float32. error: that of the sums, "
+                      "in float32 2e-6 of the largest |value|\n"
+                      "for scores below 10. raises: ValueError, TypeError; NotImplementedError for dropout.\n"
+                      "source: Dao et al. 2022 (FlashAttention), Milakov and Gimelshein 2018.",
                   .infer = infer_attention,
                   .eager = eager_attention}),
     &define_composite("_scaled_dot_product_attention_math", WEFT_ATTENTION_PARAMETERS " -> (Tensor, Tensor)",
-                      "scaled_dot_product_attention by its formula: (result, weights [*, L, S]).", "", math_attention,
-                      {"scaled_dot_product_attention_math"}),
+                      "scaled_dot_product_attention by its formula: (result, weights [*, L, S]).", "",
+                      math_attention, {"scaled_dot_product_attention_math"}),
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ std::string TensorType::str() const {
 std::string str(const Attr& attr) { return std::visit(AttrPrinter{}, attr); }
 
 const Attr* Attrs::find(std::string_view name) const {
-  const auto found = std::find_if(items_.begin(), items_.end(), [&](const auto& item) { return item.first == name; });
+  const auto found =
+      std::find_if(items_.begin(), items_.end(), [&](const auto& item) { return item.first == name; });
   return found == items_.end() ? nullptr : &found->second;
 }
 

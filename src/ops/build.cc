@@ -30,7 +30,8 @@ Tensor expand(const Tensor& x, const SymShape& shape) {
 }
 
 Tensor slice(const Tensor& x, int64_t dim, const SliceRange& range) {
-  return call1("slice", {x}, {{"dim", Sym(dim)}, {"start", range.start}, {"stop", range.stop}, {"step", Sym(range.step)}});
+  return call1("slice", {x},
+               {{"dim", Sym(dim)}, {"start", range.start}, {"stop", range.stop}, {"step", Sym(range.step)}});
 }
 
 Tensor slice(const Tensor& x, int64_t dim, std::optional<Sym> start, std::optional<Sym> stop, int64_t step) {
@@ -72,10 +73,13 @@ Tensor full(const SymShape& shape, Scalar value, DType dtype, Device device) {
 }
 
 Tensor iota(Sym size, Scalar start, Scalar step, DType dtype, Device device) {
-  return call1("iota", {}, {{"size", size}, {"start", start}, {"step", step}, {"dtype", dtype}, {"device", device}});
+  return call1("iota", {},
+               {{"size", size}, {"start", start}, {"step", step}, {"dtype", dtype}, {"device", device}});
 }
 
-Tensor join(const std::vector<Tensor>& tensors, int64_t dim) { return call1("join", tensors, {{"dim", Sym(dim)}}); }
+Tensor join(const std::vector<Tensor>& tensors, int64_t dim) {
+  return call1("join", tensors, {{"dim", Sym(dim)}});
+}
 
 Tensor add(const Operand& a, const Operand& b, Promotion rules) { return invoke("add", {a, b}, rules); }
 Tensor sub(const Operand& a, const Operand& b, Promotion rules) { return invoke("sub", {a, b}, rules); }

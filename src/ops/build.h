@@ -14,12 +14,13 @@ Tensor reshape(const Tensor& x, const SymShape& shape);
 Tensor expand(const Tensor& x, const SymShape& shape);
 Tensor slice(const Tensor& x, int64_t dim, const SliceRange& range);
 // x[..., start:stop:step, ...], with NumPy's treatment of negative and absent ends.
-Tensor slice(const Tensor& x, int64_t dim, std::optional<Sym> start, std::optional<Sym> stop, int64_t step = 1);
+Tensor slice(const Tensor& x, int64_t dim, std::optional<Sym> start, std::optional<Sym> stop,
+             int64_t step = 1);
 Tensor select(const Tensor& x, int64_t dim, Sym index);
 Tensor unsqueeze(const Tensor& x, int64_t dim);  // dim in [0, x.dim()]
 Tensor squeeze(const Tensor& x, int64_t dim);    // the dimension must have size 1
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1);
-Tensor cast(const Tensor& x, DType dtype);       // x itself when it has that dtype
+Tensor cast(const Tensor& x, DType dtype);  // x itself when it has that dtype
 
 Tensor full(const SymShape& shape, Scalar value, DType dtype, Device device = {});
 Tensor iota(Sym size, Scalar start, Scalar step, DType dtype, Device device = {});  // start + i * step

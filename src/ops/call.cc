@@ -16,7 +16,8 @@ void complete_attributes(const OpDef& op, Attrs& attrs) {
   for (const Param& param : op.params) {
     if (param.is_tensor()) continue;
     if (attrs.find(param.name) != nullptr) continue;
-    WEFT_CHECK_TYPE(param.has_default, fmt::format("{}: missing argument '{}'\n  {}{}", op.name, param.name, op.name, op.schema));
+    WEFT_CHECK_TYPE(param.has_default, fmt::format("{}: missing argument '{}'\n  {}{}", op.name, param.name,
+                                                   op.name, op.schema));
     attrs.set(param.name, param.default_value);
   }
 }
@@ -58,8 +59,8 @@ void check_devices(const OpDef& op, std::span<const Tensor> tensors, std::span<c
     if (!tensor.defined() || tensor.is_traced()) continue;
     if (first == nullptr) first = &tensor;
     WEFT_CHECK(tensor.device() == first->device(),
-               fmt::format("{}: operands must be on one device: expected {}, got {}{}", op.name, first->device().str(),
-                           tensor.device().str(), describe_operands(op, types)));
+               fmt::format("{}: operands must be on one device: expected {}, got {}{}", op.name,
+                           first->device().str(), tensor.device().str(), describe_operands(op, types)));
   }
 }
 
@@ -100,12 +101,15 @@ TensorType type_of(const Tensor& tensor) {
 std::string describe_operands(const OpDef& op, std::span<const TensorType> operands) {
   std::string text = "\n ";
   size_t index = 0, fixed = 0;
-  for (const Param& param : op.params) fixed += static_cast<size_t>(std::max<int64_t>(param.num_operands(), 0));
+  for (const Param& param : op.params)
+    fixed += static_cast<size_t>(std::max<int64_t>(param.num_operands(), 0));
   for (const Param& param : op.params) {
     if (!param.is_tensor()) continue;
-    const size_t count = param.num_operands() < 0 ? operands.size() - fixed : static_cast<size_t>(param.num_operands());
+    const size_t count =
+        param.num_operands() < 0 ? operands.size() - fixed : static_cast<size_t>(param.num_operands());
     for (size_t i = 0; i < count && index < operands.size(); ++i, ++index) {
-      const std::string label = param.type == Param::Type::TensorList ? fmt::format("{}[{}]", param.name, i) : param.name;
+      const std::string label =
+          param.type == Param::Type::TensorList ? fmt::format("{}[{}]", param.name, i) : param.name;
       text += fmt::format(" {}: {} {}  ", label, operands[index].str(), operands[index].device.str());
     }
   }

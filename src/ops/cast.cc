@@ -17,7 +17,8 @@ const OpDef& kCast = register_op({
     .name = "cast",
     .schema = "(Tensor x, dtype dtype) -> Tensor",
     .kind = OpKind::Pointwise,
-    .doc = "The same values in another dtype. Floating to integer truncates (undefined when out of range); complex\n"
+    .doc = "The same values in another dtype. Floating to integer truncates (undefined when out of range); "
+           "complex\n"
            "to real drops the imaginary part; anything to bool: whether it differs from zero.",
     .numpy = "x.astype(dtype)",
     .aliases = {"astype"},
@@ -25,9 +26,8 @@ const OpDef& kCast = register_op({
     .eager = [](const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) -> std::vector<Tensor> {
       return {operands[0].to(attrs.get<DType>("dtype"))};
     },
-    .semantics = [](std::span<const scalar::Expr> operands, const Attrs& attrs) {
-      return scalar::cast(attrs.get<DType>("dtype"), operands[0]);
-    },
+    .semantics = [](std::span<const scalar::Expr> operands,
+                    const Attrs& attrs) { return scalar::cast(attrs.get<DType>("dtype"), operands[0]); },
 });
 
 }  // namespace

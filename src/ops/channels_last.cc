@@ -1,6 +1,6 @@
-// Operators that passes put in the place of others: images as [batch, height, width, channels], so that a pixel's
-// channels are one vector, and what follows a convolution or a linear layer done in the same pass over memory.
-// The public operators have PyTorch's layout; these are reached through compiled graphs.
+// Operators that passes put in the place of others: images as [batch, height, width, channels], so that a
+// pixel's channels are one vector, and what follows a convolution or a linear layer done in the same pass
+// over memory. The public operators have PyTorch's layout; these are reached through compiled graphs.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,9 +16,12 @@ namespace {
 using kernels::Activation;
 
 constexpr std::pair<std::string_view, Activation> kActivations[] = {
-    {"none", Activation::None},           {"relu", Activation::Relu},
-    {"relu6", Activation::Relu6},         {"hardswish", Activation::HardSwish},
-    {"hardsigmoid", Activation::HardSigmoid}, {"silu", Activation::Silu},
+    {"none", Activation::None},
+    {"relu", Activation::Relu},
+    {"relu6", Activation::Relu6},
+    {"hardswish", Activation::HardSwish},
+    {"hardsigmoid", Activation::HardSigmoid},
+    {"silu", Activation::Silu},
 };
 
 Activation activation_arg(const OpDef& op, const Attrs& attrs) {
@@ -38,24 +41,27 @@ constexpr std::array<size_t, 4> kToFirst{0, 3, 1, 2}, kToLast{0, 2, 3, 1};
 
 void check_image(const OpDef& op, std::span<const TensorType> operands) {
   WEFT_CHECK(operands[0].shape.size() == 4 && operands[0].dtype == DType::F32,
-             fmt::format("{}: expected input f32[batch, height, width, channels]{}", op.name, describe_operands(op, operands)));
+             fmt::format("{}: expected input f32[batch, height, width, channels]{}", op.name,
+                         describe_operands(op, operands)));
 }
 
 void check_residual(const OpDef& op, std::span<const TensorType> operands, const TensorType& result) {
   if (operands[3].absent) return;
   bool same = operands[3].dtype == result.dtype && operands[3].shape.size() == result.shape.size();
-  for (size_t d = 0; same && d < result.shape.size(); ++d) same = sym_eq(operands[3].shape[d], result.shape[d]);
+  for (size_t d = 0; same && d < result.shape.size(); ++d)
+    same = sym_eq(operands[3].shape[d], result.shape[d]);
   WEFT_CHECK(same, fmt::format("{}: expected residual of the result's shape {}{}", op.name, str(result.shape),
                                describe_operands(op, operands)));
 }
 
 // ---- convolution -----------------------------------------------------------------------------------------
-std::vector<TensorType> infer_conv(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_conv(const OpDef& op, std::span<const TensorType> operands,
+                                   const Attrs& attrs) {
   check_image(op, operands);
   const TensorType first = permuted(operands[0], kToFirst);
   const std::vector<TensorType> types{first, operands[1], operands[2]};
-  const Attrs plain{{"stride", attrs.at("stride")},     {"padding", attrs.at("padding")},
-                    {"dilation", attrs.at("dilation")}, {"transposed", false},
+  const Attrs plain{{"stride", attrs.at("stride")},       {"padding", attrs.at("padding")},
+                    {"dilation", attrs.at("dilation")},   {"transposed", false},
                     {"output_padding", SymShape{Sym(0)}}, {"groups", attrs.at("groups")}};
   const TensorType result = permuted(infer(get_op("convolution"), types, plain)[0], kToLast);
   check_residual(op, operands, result);
@@ -68,7 +74,8 @@ std::array<int64_t, 2> pair_arg(const Attrs& attrs, std::string_view name) {
   return {values[0], values.size() > 1 ? values[1] : values[0]};
 }
 
-std::shared_ptr<const kernels::PackedConv> pack(const OpDef& op, const Tensor& weight, const Tensor& bias, const Attrs& attrs) {
+std::shared_ptr<const kernels::PackedConv> pack(const OpDef& op, const Tensor& weight, const Tensor& bias,
+                                                const Attrs& attrs) {
   kernels::ConvParams params;
   const int64_t groups = int_arg(attrs, "groups");
   params.in_channels = weight.shape()[1] * groups;
@@ -91,15 +98,20 @@ int64_t total_padding(const std::vector<int64_t>& padding, size_t d) {
 }
 
 // A fifth operand is where the result goes: some of the channels of a wider image.
-std::vector<Tensor> run_conv(const kernels::PackedConv& conv, const std::vector<int64_t>& padding, std::span<const Tensor> operands) {
+std::vector<Tensor> run_conv(const kernels::PackedConv& conv, const std::vector<int64_t>& padding,
+                             std::span<const Tensor> operands) {
   const Tensor x = operands[0].contiguous();
   const Tensor residual = operands[3].defined() ? operands[3].contiguous() : Tensor();
   const kernels::ConvParams& p = conv.params();
   std::array<int64_t, 2> size;
   for (size_t d = 0; d < 2; ++d) {
-    size[d] = (x.shape()[d + 1] + total_padding(padding, d) - p.dilation[d] * (p.kernel[d] - 1) - 1) / p.stride[d] + 1;
+    size[d] =
+        (x.shape()[d + 1] + total_padding(padding, d) - p.dilation[d] * (p.kernel[d] - 1) - 1) / p.stride[d] +
+        1;
   }
-  Tensor y = operands.size() > 4 ? operands[4] : Tensor::empty({x.shape()[0], size[0], size[1], p.out_channels}, DType::F32);
+  Tensor y = operands.size() > 4
+                 ? operands[4]
+                 : Tensor::empty({x.shape()[0], size[0], size[1], p.out_channels}, DType::F32);
   kernels::ConvImages images;
   images.x = x.data_as<float>();
   images.batch = x.shape()[0];
@@ -130,11 +142,15 @@ PreparedFn prepare_conv(const OpDef& op, std::span<const Tensor> constants, cons
 }
 
 // ---- linear ----------------------------------------------------------------------------------------------
-std::vector<TensorType> infer_linear(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_linear(const OpDef& op, std::span<const TensorType> operands,
+                                     const Attrs& attrs) {
   const TensorType &x = operands[0], &weight = operands[1], &bias = operands[2];
-  const bool dtypes = x.dtype == DType::F32 && weight.dtype == DType::F32 && (bias.absent || bias.dtype == DType::F32);
-  WEFT_CHECK(dtypes && !x.shape.empty() && weight.shape.size() == 2 && sym_eq(x.shape.back(), weight.shape[1]),
-             fmt::format("{}: expected f32 input [..., k] and weight [n, k]{}", op.name, describe_operands(op, operands)));
+  const bool dtypes =
+      x.dtype == DType::F32 && weight.dtype == DType::F32 && (bias.absent || bias.dtype == DType::F32);
+  WEFT_CHECK(
+      dtypes && !x.shape.empty() && weight.shape.size() == 2 && sym_eq(x.shape.back(), weight.shape[1]),
+      fmt::format("{}: expected f32 input [..., k] and weight [n, k]{}", op.name,
+                  describe_operands(op, operands)));
   WEFT_CHECK(bias.absent || (bias.shape.size() == 1 && sym_eq(bias.shape[0], weight.shape[0])),
              fmt::format("{}: expected bias [n]{}", op.name, describe_operands(op, operands)));
   TensorType result = x;
@@ -144,14 +160,16 @@ std::vector<TensorType> infer_linear(const OpDef& op, std::span<const TensorType
   return {result};
 }
 
-std::shared_ptr<const kernels::PackedLinear> pack_linear(const OpDef& op, const Tensor& weight, const Tensor& bias, const Attrs& attrs) {
+std::shared_ptr<const kernels::PackedLinear> pack_linear(const OpDef& op, const Tensor& weight,
+                                                         const Tensor& bias, const Attrs& attrs) {
   const Tensor dense_weight = weight.contiguous(), dense_bias = bias.defined() ? bias.contiguous() : Tensor();
-  return std::make_shared<kernels::PackedLinear>(weight.shape()[1], weight.shape()[0], dense_weight.data_as<float>(),
-                                                 bias.defined() ? dense_bias.data_as<float>() : nullptr,
-                                                 activation_arg(op, attrs));
+  return std::make_shared<kernels::PackedLinear>(
+      weight.shape()[1], weight.shape()[0], dense_weight.data_as<float>(),
+      bias.defined() ? dense_bias.data_as<float>() : nullptr, activation_arg(op, attrs));
 }
 
-std::vector<Tensor> run_linear(const kernels::PackedLinear& linear, int64_t out, std::span<const Tensor> operands) {
+std::vector<Tensor> run_linear(const kernels::PackedLinear& linear, int64_t out,
+                               std::span<const Tensor> operands) {
   const Tensor x = operands[0].contiguous();
   const Tensor residual = operands[3].defined() ? operands[3].contiguous() : Tensor();
   Shape shape = x.shape();
@@ -171,7 +189,8 @@ std::vector<Tensor> eager_linear(const OpDef& op, std::span<const Tensor> operan
 
 PreparedFn prepare_linear(const OpDef& op, std::span<const Tensor> constants, const Attrs& attrs) {
   if (!constants[1].defined()) return nullptr;
-  return [&op, attrs, has_bias = constants[2].defined(), linear = pack_linear(op, constants[1], constants[2], attrs),
+  return [&op, attrs, has_bias = constants[2].defined(),
+          linear = pack_linear(op, constants[1], constants[2], attrs),
           out = constants[1].shape()[0]](std::span<const Tensor> operands) {
     if (operands[2].defined() != has_bias) return eager_linear(op, operands, attrs);
     return run_linear(*linear, out, operands);
@@ -179,16 +198,19 @@ PreparedFn prepare_linear(const OpDef& op, std::span<const Tensor> constants, co
 }
 
 [[maybe_unused]] const OpDef* const kChannelsLast[] = {
-    &register_op({.name = "conv2d_channels_last",
-                  .schema = "(Tensor input, Tensor weight, Tensor? bias=None, Tensor? residual=None, int[] stride=1, "
-                            "int[] padding=0, int[] dilation=1, int groups=1, str activation='none') -> Tensor",
-                  .dtypes = dtype_bit(DType::F32),
-                  .doc = "activation(conv2d(input, weight, bias) + residual) of input f32[batch, height, width, channels], "
-                         "weight f32[out, in / groups, kernel height, kernel width]; the result is channels-last, too. "
-                         "activation: none, relu, relu6, hardswish, hardsigmoid, silu.",
-                  .infer = infer_conv,
-                  .eager = eager_conv,
-                  .prepare = prepare_conv}),
+    &register_op(
+        {.name = "conv2d_channels_last",
+         .schema = "(Tensor input, Tensor weight, Tensor? bias=None, Tensor? residual=None, int[] stride=1, "
+                   "int[] padding=0, int[] dilation=1, int groups=1, str activation='none') -> Tensor",
+         .dtypes = dtype_bit(DType::F32),
+         .doc =
+             "activation(conv2d(input, weight, bias) + residual) of input f32[batch, height, width, "
+             "channels], "
+             "weight f32[out, in / groups, kernel height, kernel width]; the result is channels-last, too. "
+             "activation: none, relu, relu6, hardswish, hardsigmoid, silu.",
+         .infer = infer_conv,
+         .eager = eager_conv,
+         .prepare = prepare_conv}),
     &register_op({.name = "linear_fused",
                   .schema = "(Tensor input, Tensor weight, Tensor? bias=None, Tensor? residual=None, "
                             "str activation='none') -> Tensor",

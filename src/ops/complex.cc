@@ -14,8 +14,8 @@ std::vector<TensorType> infer_complex(const OpDef& op, std::span<const TensorTyp
   const TensorType &re = operands[0], &im = operands[1];
   const bool fits = re.dtype == im.dtype && (re.dtype == DType::F32 || re.dtype == DType::F64) &&
                     re.shape.size() == im.shape.size() && str(re.shape) == str(im.shape);
-  WEFT_CHECK(fits, fmt::format("{}: expected two tensors of float32, or of float64, with one shape{}", op.name,
-                               describe_operands(op, operands)));
+  WEFT_CHECK(fits, fmt::format("{}: expected two tensors of float32, or of float64, with one shape{}",
+                               op.name, describe_operands(op, operands)));
   return {TensorType{re.dtype == DType::F32 ? DType::C64 : DType::C128, re.shape, re.device}};
 }
 
@@ -29,9 +29,11 @@ std::vector<Tensor> eager_complex(const OpDef&, std::span<const Tensor> operands
   const bool single = real.dtype() == DType::F32;
   Tensor result = Tensor::empty(real.shape(), single ? DType::C64 : DType::C128);
   if (single)
-    join_parts(real.data_as<float>(), imag.data_as<float>(), real.numel(), result.data_as<std::complex<float>>());
+    join_parts(real.data_as<float>(), imag.data_as<float>(), real.numel(),
+               result.data_as<std::complex<float>>());
   else
-    join_parts(real.data_as<double>(), imag.data_as<double>(), real.numel(), result.data_as<std::complex<double>>());
+    join_parts(real.data_as<double>(), imag.data_as<double>(), real.numel(),
+               result.data_as<std::complex<double>>());
   return {result};
 }
 

@@ -34,8 +34,8 @@ Operand size_operand(const Sym& size) {
   return call1("size_scalar", {}, {{"value", size}});
 }
 
-const OpDef& composite(std::string name, std::string schema, std::string doc, std::string numpy, CompositeFn body,
-                       std::vector<std::string> aliases, bool promotes) {
+const OpDef& composite(std::string name, std::string schema, std::string doc, std::string numpy,
+                       CompositeFn body, std::vector<std::string> aliases, bool promotes) {
   OpDef def;
   def.name = std::move(name);
   def.schema = std::move(schema);
@@ -56,7 +56,8 @@ std::vector<Tensor> divide(const OpDef& op, const OpArgs& args) {
   if (args.attrs.is_none("rounding_mode")) return {compose("true_divide", {x, y})};
   const std::string mode = args.attrs.get<std::string>("rounding_mode");
   if (mode == "floor") return {compose("floor_divide", {x, y})};
-  WEFT_CHECK(mode == "trunc", fmt::format("{}: rounding_mode: expected None, 'trunc' or 'floor', got '{}'", op.name, mode));
+  WEFT_CHECK(mode == "trunc",
+             fmt::format("{}: rounding_mode: expected None, 'trunc' or 'floor', got '{}'", op.name, mode));
   if (is_integral(x.dtype())) return {compose("trunc_divide", {x, y})};
   return {compose("trunc", {compose("true_divide", {x, y})})};
 }
@@ -99,8 +100,9 @@ std::vector<Tensor> gelu(const OpDef& op, const OpArgs& args) {
 std::pair<double, double> finite_range(DType dtype) {
   const double largest = dtype == DType::F16    ? 65504.0
                          : dtype == DType::BF16 ? 0x1.FEp127
-                         : real_dtype(dtype) == DType::F32 ? static_cast<double>(std::numeric_limits<float>::max())
-                                                           : std::numeric_limits<double>::max();
+                         : real_dtype(dtype) == DType::F32
+                             ? static_cast<double>(std::numeric_limits<float>::max())
+                             : std::numeric_limits<double>::max();
   return {-largest, largest};
 }
 
@@ -119,24 +121,30 @@ std::vector<Tensor> nan_to_num(const OpDef&, const OpArgs& args) {
 
 [[maybe_unused]] const OpDef* const kComposites[] = {
     &composite("div", "(Tensor x, Tensor y, *, str? rounding_mode=None) -> Tensor",
-               "x / y; rounded toward zero for rounding_mode='trunc', down for 'floor' (then integers stay integers).",
+               "x / y; rounded toward zero for rounding_mode='trunc', down for 'floor' (then integers stay "
+               "integers).",
                "numpy.true_divide(x, y)", divide, {"divide"}, true),
     &composite("reciprocal", "(Tensor x) -> Tensor",
-               "1 / x. Integers: floating under PyTorch's rules, truncated under NumPy's.", "1 / x", reciprocal, {}, true),
+               "1 / x. Integers: floating under PyTorch's rules, truncated under NumPy's.", "1 / x",
+               reciprocal, {}, true),
     &composite("sign", "(Tensor x) -> Tensor",
-               "-1, 0 or 1; x / |x| for complex x != 0. NaN: 0 under PyTorch's rules, NaN under NumPy's. TypeError for bool.",
+               "-1, 0 or 1; x / |x| for complex x != 0. NaN: 0 under PyTorch's rules, NaN under NumPy's. "
+               "TypeError for bool.",
                "numpy.sign(x)", sign, {"sgn"}, true),
-    &composite("float_power", "(Tensor x, Tensor y) -> Tensor", "x**y in float64 or complex128. error: 1 ULP.",
-               "numpy.float_power(x, y)", float_power, {}, true),
+    &composite("float_power", "(Tensor x, Tensor y) -> Tensor",
+               "x**y in float64 or complex128. error: 1 ULP.", "numpy.float_power(x, y)", float_power, {},
+               true),
     &composite("clip", "(Tensor x, Tensor? min=None, Tensor? max=None) -> Tensor",
                "minimum(maximum(x, min), max): max where min > max. ValueError if both are None.",
                "numpy.minimum(numpy.maximum(x, min), max)", clip, {"clamp"}, true),
-    &composite("gelu", "(Tensor x, *, str approximate='none') -> Tensor",
-               "x * Phi(x), Phi the normal distribution function; approximate='tanh': its tanh approximation.\n"
-               "source: Hendrycks and Gimpel 2016.",
-               "x * 0.5 * numpy.vectorize(math.erfc)(-x / numpy.sqrt(2))", gelu, {}, true),
+    &composite(
+        "gelu", "(Tensor x, *, str approximate='none') -> Tensor",
+        "x * Phi(x), Phi the normal distribution function; approximate='tanh': its tanh approximation.\n"
+        "source: Hendrycks and Gimpel 2016.",
+        "x * 0.5 * numpy.vectorize(math.erfc)(-x / numpy.sqrt(2))", gelu, {}, true),
     &composite("nan_to_num", "(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor",
-               "x with NaN replaced by nan and infinities by posinf and neginf (None: the dtype's largest and lowest).",
+               "x with NaN replaced by nan and infinities by posinf and neginf (None: the dtype's largest "
+               "and lowest).",
                "numpy.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)", nan_to_num, {}, true),
     &composite("divmod", "(Tensor x, Tensor y) -> (Tensor, Tensor)", "(floor_divide(x, y), remainder(x, y)).",
                "numpy.divmod(x, y)",
@@ -145,13 +153,16 @@ std::vector<Tensor> nan_to_num(const OpDef&, const OpArgs& args) {
                  return {compose("floor_divide", {args.tensors[0], args.tensors[1]}),
                          compose("remainder", {args.tensors[0], args.tensors[1]})};
                }),
-    &composite("modf", "(Tensor x) -> (Tensor, Tensor)", "(fraction, integral part), both with x's sign.", "numpy.modf(x)",
+    &composite("modf", "(Tensor x) -> (Tensor, Tensor)", "(fraction, integral part), both with x's sign.",
+               "numpy.modf(x)",
                [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> {
                  const Compose compose{args.rules};
                  const Tensor x = compose("fabs", {args.tensors[0]}), whole = compose("trunc", {x});
                  // An infinity has the fraction 0; both parts take the sign of x.
-                 const Tensor fraction = compose("where", {compose("isinf", {x}), Scalar(0.0), compose("sub", {x, whole})});
-                 return {compose("copysign", {fraction, args.tensors[0]}), compose("copysign", {whole, args.tensors[0]})};
+                 const Tensor fraction =
+                     compose("where", {compose("isinf", {x}), Scalar(0.0), compose("sub", {x, whole})});
+                 return {compose("copysign", {fraction, args.tensors[0]}),
+                         compose("copysign", {whole, args.tensors[0]})};
                }),
 };
 

@@ -33,15 +33,18 @@ Shape constants(const SymShape& shape) {
 
 void check_sizes(const OpDef& op, const SymShape& shape) {
   for (const Sym& size : shape) {
-    WEFT_CHECK(sym_ge(size, Sym(0)), fmt::format("{}: sizes must not be negative: got {}", op.name, weft::str(shape)));
+    WEFT_CHECK(sym_ge(size, Sym(0)),
+               fmt::format("{}: sizes must not be negative: got {}", op.name, weft::str(shape)));
   }
 }
 
-// ---- primitives --------------------------------------------------------------------------------------------
+// ---- primitives
+// --------------------------------------------------------------------------------------------
 std::vector<TensorType> infer_full(const OpDef& op, std::span<const TensorType>, const Attrs& attrs) {
   const SymShape shape = list_arg(attrs, "shape");
   check_sizes(op, shape);
-  const DType dtype = dtype_arg(attrs).value_or(dtype_of_scalar(scalar_arg(attrs, "value"), Promotion::Torch));
+  const DType dtype =
+      dtype_arg(attrs).value_or(dtype_of_scalar(scalar_arg(attrs, "value"), Promotion::Torch));
   return {{dtype, shape, device_arg(attrs)}};
 }
 
@@ -55,7 +58,9 @@ std::vector<TensorType> infer_iota(const OpDef& op, std::span<const TensorType>,
   const SymShape shape = {sym_arg(attrs, "size")};
   check_sizes(op, shape);
   const DType dtype = attrs.get<DType>("dtype");
-  WEFT_CHECK_TYPE(dtype != DType::Bool, fmt::format("{}: dtype not supported: expected integer, floating or complex, got bool", op.name));
+  WEFT_CHECK_TYPE(
+      dtype != DType::Bool,
+      fmt::format("{}: dtype not supported: expected integer, floating or complex, got bool", op.name));
   return {{dtype, shape, device_arg(attrs)}};
 }
 
@@ -67,7 +72,8 @@ void fill_iota(Tensor& result, Scalar start, Scalar step) {
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
     const U first = static_cast<U>(start.to_int()), width = static_cast<U>(step.to_int());
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<U>(first + static_cast<U>(i) * width));
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = static_cast<T>(static_cast<U>(first + static_cast<U>(i) * width));
   } else if constexpr (std::is_floating_point_v<T>) {
     const T first = static_cast<T>(start.to_double()), width = static_cast<T>(step.to_double());
     for (int64_t i = 0; i < n; ++i) out[i] = first + static_cast<T>(i) * width;
@@ -86,15 +92,17 @@ Tensors eager_iota(const OpDef& op, std::span<const Tensor>, const Attrs& attrs)
   Tensor result = Tensor::empty(constants(type.shape), type.dtype, type.device);
   if (!result.data()) return {result};
   visit_dtype(type.dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (!std::is_same_v<T, bool>) fill_iota<T>(result, scalar_arg(attrs, "start"), scalar_arg(attrs, "step"));
+    if constexpr (!std::is_same_v<T, bool>)
+      fill_iota<T>(result, scalar_arg(attrs, "start"), scalar_arg(attrs, "step"));
   });
   return {result};
 }
 
-// ---- composites --------------------------------------------------------------------------------------------
+// ---- composites
+// --------------------------------------------------------------------------------------------
 Tensors filled(const OpArgs& args, Scalar value) {
-  return {build::full(list_arg(args.attrs, "shape"), value, dtype_arg(args.attrs).value_or(default_float(args.rules)),
-                      device_arg(args.attrs))};
+  return {build::full(list_arg(args.attrs, "shape"), value,
+                      dtype_arg(args.attrs).value_or(default_float(args.rules)), device_arg(args.attrs))};
 }
 
 Tensors filled_like(const OpArgs& args, Scalar value) {
@@ -136,7 +144,8 @@ Tensors arange(const OpDef& op, const OpArgs& args) {
   const Attrs& attrs = args.attrs;
   const bool only_stop = attrs.is_none("stop");
   const Attr zero = Sym(0);
-  const Attr &start = only_stop ? zero : attrs.at("start"), &stop = only_stop ? attrs.at("start") : attrs.at("stop");
+  const Attr &start = only_stop ? zero : attrs.at("start"),
+             &stop = only_stop ? attrs.at("start") : attrs.at("stop");
   const Attr& step = attrs.at("step");
   const Device device = device_arg(attrs);
   const bool integers = is_integer(start) && is_integer(stop) && is_integer(step);
@@ -147,7 +156,9 @@ Tensors arange(const OpDef& op, const OpArgs& args) {
     WEFT_CHECK(width != 0, fmt::format("{}: step must not be zero", op.name));
     const Sym distance = width > 0 ? last - first : first - last;
     const int64_t size = std::abs(width);
-    Sym count = sym_le(distance, Sym(0)) ? Sym(0) : size == 1 ? distance : floor_div(distance + Sym(size - 1), Sym(size));
+    Sym count = sym_le(distance, Sym(0)) ? Sym(0)
+                : size == 1              ? distance
+                                         : floor_div(distance + Sym(size - 1), Sym(size));
     return {build::iota(count, Scalar(sym_specialize(first)), Scalar(width), dtype, device)};
   }
   const auto number = [&](const Attr& attr) {
@@ -158,11 +169,13 @@ Tensors arange(const OpDef& op, const OpArgs& args) {
   const double first = number(start), last = number(stop), width = number(step);
   WEFT_CHECK(width != 0, fmt::format("{}: step must not be zero", op.name));
   const double count = std::ceil((last - first) / width);
-  WEFT_CHECK(std::isfinite(count) && count < 0x1p62, fmt::format("{}: the number of elements is not finite: got start {}, stop {}, step {}",
-                                                                 op.name, first, last, width));
+  WEFT_CHECK(std::isfinite(count) && count < 0x1p62,
+             fmt::format("{}: the number of elements is not finite: got start {}, stop {}, step {}", op.name,
+                         first, last, width));
   // NumPy's step is the difference of the first two elements, with their rounding.
   const double delta = args.rules == Promotion::NumPy ? (first + width) - first : width;
-  return {build::iota(Sym(static_cast<int64_t>(std::max(count, 0.0))), Scalar(first), Scalar(delta), dtype, device)};
+  return {build::iota(Sym(static_cast<int64_t>(std::max(count, 0.0))), Scalar(first), Scalar(delta), dtype,
+                      device)};
 }
 
 // PyTorch counts from both ends; NumPy from the start, and sets the last element.
@@ -175,9 +188,11 @@ Tensor linspace(const OpArgs& args, double start, double stop, int64_t count, DT
   const Tensor forward = build::iota(Sym(count), Scalar(start), Scalar(step), compute, device);
   if (!endpoint) return forward;
   if (args.rules == Promotion::NumPy) {
-    return invoke("where", {invoke("eq", {position, Scalar(count - 1)}), Tensor::scalar(stop, compute), forward});
+    return invoke("where",
+                  {invoke("eq", {position, Scalar(count - 1)}), Tensor::scalar(stop, compute), forward});
   }
-  const Tensor backward = build::iota(Sym(count), Scalar(stop - step * static_cast<double>(count - 1)), Scalar(step), compute, device);
+  const Tensor backward = build::iota(Sym(count), Scalar(stop - step * static_cast<double>(count - 1)),
+                                      Scalar(step), compute, device);
   return invoke("where", {invoke("lt", {position, Scalar(count / 2)}), forward, backward});
 }
 
@@ -204,7 +219,8 @@ Tensors eye(const OpDef&, const OpArgs& args) {
   const Sym rows = sym_arg(args.attrs, "n"), columns = optional_sym_arg(args.attrs, "m").value_or(rows);
   const auto [row, column] = positions(rows, columns, device_arg(args.attrs));
   const Tensor shifted = build::add(row, Scalar(int_arg(args.attrs, "k")));
-  return {build::cast(invoke("eq", {shifted, column}), dtype_arg(args.attrs).value_or(default_float(args.rules)))};
+  return {build::cast(invoke("eq", {shifted, column}),
+                      dtype_arg(args.attrs).value_or(default_float(args.rules)))};
 }
 
 Tensor lower_mask(Sym rows, Sym columns, int64_t diagonal, Device device) {
@@ -223,7 +239,8 @@ Tensors triangle(const OpDef& op, const OpArgs& args, bool lower) {
   WEFT_CHECK(x.dim() >= 2, fmt::format("{}: expected at least 2 dimensions, got {}", op.name, describe(x)));
   const SymShape shape = sym_shape(x);
   const int64_t diagonal = int_arg(args.attrs, "diagonal");
-  const Tensor mask = lower_mask(shape[shape.size() - 2], shape.back(), lower ? diagonal : diagonal - 1, x.device());
+  const Tensor mask =
+      lower_mask(shape[shape.size() - 2], shape.back(), lower ? diagonal : diagonal - 1, x.device());
   const Tensor zero = build::full({}, Scalar(0), x.dtype(), x.device());
   return {lower ? call1("where", {mask, x, zero}) : call1("where", {mask, zero, x})};
 }
@@ -231,7 +248,8 @@ Tensors triangle(const OpDef& op, const OpArgs& args, bool lower) {
 Tensors diag(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   const int64_t k = int_arg(args.attrs, "diagonal");
-  WEFT_CHECK(x.dim() == 1 || x.dim() == 2, fmt::format("{}: expected 1 or 2 dimensions, got {}", op.name, describe(x)));
+  WEFT_CHECK(x.dim() == 1 || x.dim() == 2,
+             fmt::format("{}: expected 1 or 2 dimensions, got {}", op.name, describe(x)));
   const Attrs attrs = {{"offset", Sym(k)}, {"dim1", Sym(0)}, {"dim2", Sym(1)}};
   if (x.dim() == 2) return {call1("diagonal", {x}, attrs)};
   const Sym size = sym_shape(x)[0] + Sym(std::abs(k));
@@ -240,12 +258,14 @@ Tensors diag(const OpDef& op, const OpArgs& args) {
 
 Tensors meshgrid(const OpDef& op, const OpArgs& args) {
   const std::string indexing = args.attrs.get<std::string>("indexing");
-  WEFT_CHECK(indexing == "ij" || indexing == "xy", fmt::format("{}: indexing must be 'ij' or 'xy', got '{}'", op.name, indexing));
+  WEFT_CHECK(indexing == "ij" || indexing == "xy",
+             fmt::format("{}: indexing must be 'ij' or 'xy', got '{}'", op.name, indexing));
   const size_t n = args.tensors.size();
   const bool swap = indexing == "xy" && n >= 2;
   SymShape shape;
   for (const Tensor& x : args.tensors) {
-    WEFT_CHECK(x.dim() <= 1, fmt::format("{}: expected tensors of at most 1 dimension, got {}", op.name, describe(x)));
+    WEFT_CHECK(x.dim() <= 1,
+               fmt::format("{}: expected tensors of at most 1 dimension, got {}", op.name, describe(x)));
     shape.push_back(x.dim() == 0 ? Sym(1) : sym_shape(x)[0]);
   }
   if (swap) std::swap(shape[0], shape[1]);
@@ -274,59 +294,82 @@ Tensors vander(const OpDef& op, const OpArgs& args) {
     &register_op({.name = "full",
                   .schema = "(int[] shape, Scalar value, " WEFT_PLACE ") -> Tensor",
                   .kind = OpKind::Creation,
-                  .doc = "An array with the same value everywhere. dtype: by default bool, int64, float32 or complex64 after the value.",
+                  .doc = "An array with the same value everywhere. dtype: by default bool, int64, float32 or "
+                         "complex64 after the value.",
                   .numpy = "numpy.full(shape, value, dtype)",
                   .infer = infer_full,
                   .eager = eager_full}),
-    &register_op({.name = "iota",
-                  .schema = "(int size, Scalar start, Scalar step, dtype dtype, device? device=None) -> Tensor",
-                  .kind = OpKind::Creation,
-                  .doc = "start + i * step, computed in dtype (float16 and bfloat16: in float32).",
-                  .infer = infer_iota,
-                  .eager = eager_iota}),
-    &define_composite("zeros", "(int[] shape, " WEFT_PLACE ") -> Tensor", "An array of zeros; float32 by default (NumPy's rules: float64).",
-               "numpy.zeros(shape, dtype)", [](const OpDef&, const OpArgs& args) { return filled(args, Scalar(0)); }),
-    &define_composite("ones", "(int[] shape, " WEFT_PLACE ") -> Tensor", "An array of ones; float32 by default (NumPy's rules: float64).",
-               "numpy.ones(shape, dtype)", [](const OpDef&, const OpArgs& args) { return filled(args, Scalar(1)); }),
-    &define_composite("empty", "(int[] shape, " WEFT_PLACE ") -> Tensor",
-               "An array with arbitrary contents (in graphs: zeros); float32 by default (NumPy's rules: float64).", "", empty),
-    &define_composite("zeros_like", "(Tensor x, " WEFT_PLACE ") -> Tensor", "Zeros of x's shape, and dtype and device unless given.",
-               "numpy.zeros_like(x, dtype)", [](const OpDef&, const OpArgs& args) { return filled_like(args, Scalar(0)); }),
-    &define_composite("ones_like", "(Tensor x, " WEFT_PLACE ") -> Tensor", "Ones of x's shape, and dtype and device unless given.",
-               "numpy.ones_like(x, dtype)", [](const OpDef&, const OpArgs& args) { return filled_like(args, Scalar(1)); }),
-    &define_composite("full_like", "(Tensor x, Scalar value, " WEFT_PLACE ") -> Tensor",
-               "One value in x's shape, and dtype and device unless given.", "numpy.full_like(x, value, dtype)",
-               [](const OpDef&, const OpArgs& args) { return filled_like(args, scalar_arg(args.attrs, "value")); }),
-    &define_composite("empty_like", "(Tensor x, " WEFT_PLACE ") -> Tensor", "Arbitrary contents in x's shape, and dtype and device unless given.",
-               "", empty_like),
-    &define_composite("arange", "(Scalar start, Scalar? stop=None, Scalar step=1, " WEFT_PLACE ") -> Tensor",
-               "start, start + step, … up to but not including stop; arange(n) counts from 0 to n - 1.\n"
-               "dtype: int64 for integers, else float32 (NumPy's rules: float64). ValueError for step 0.",
-               "numpy.arange(start, stop, step, dtype)", arange),
-    &define_composite("linspace", "(Scalar start, Scalar end, int steps=50, *, bool endpoint=True, dtype? dtype=None, device? device=None) -> Tensor",
-               "`steps` numbers from start to end, evenly spaced; `endpoint` says whether end is the last of them.",
-               "numpy.linspace(start, end, steps, endpoint, dtype=dtype)",
-               [](const OpDef& op, const OpArgs& args) -> Tensors { return {linspace_op(op, args, false)}; }),
-    &define_composite("logspace", "(Scalar start, Scalar end, int steps=50, float base=10.0, " WEFT_PLACE ") -> Tensor",
-               "base ** linspace(start, end, steps).", "numpy.logspace(start, end, steps, base=base, dtype=dtype)",
-               [](const OpDef& op, const OpArgs& args) -> Tensors { return {linspace_op(op, args, true)}; }),
-    &define_composite("eye", "(int n, int? m=None, int k=0, " WEFT_PLACE ") -> Tensor", "n x m (None: n) with ones on diagonal k, zeros elsewhere.",
-               "numpy.eye(n, m, k, dtype)", eye),
-    &define_composite("tri", "(int n, int? m=None, int k=0, " WEFT_PLACE ") -> Tensor", "n x m (None: n) with ones on and below diagonal k.",
-               "numpy.tri(n, m, k, dtype)", tri),
-    &define_composite("tril", "(Tensor x, int diagonal=0) -> Tensor", "x with zeros above the diagonal, in the last two dimensions.",
-               "numpy.tril(x, diagonal)", [](const OpDef& op, const OpArgs& args) { return triangle(op, args, true); }, {}, {""}),
-    &define_composite("triu", "(Tensor x, int diagonal=0) -> Tensor", "x with zeros below the diagonal, in the last two dimensions.",
-               "numpy.triu(x, diagonal)", [](const OpDef& op, const OpArgs& args) { return triangle(op, args, false); }, {}, {""}),
+    &register_op(
+        {.name = "iota",
+         .schema = "(int size, Scalar start, Scalar step, dtype dtype, device? device=None) -> Tensor",
+         .kind = OpKind::Creation,
+         .doc = "start + i * step, computed in dtype (float16 and bfloat16: in float32).",
+         .infer = infer_iota,
+         .eager = eager_iota}),
+    &define_composite("zeros", "(int[] shape, " WEFT_PLACE ") -> Tensor",
+                      "An array of zeros; float32 by default (NumPy's rules: float64).",
+                      "numpy.zeros(shape, dtype)",
+                      [](const OpDef&, const OpArgs& args) { return filled(args, Scalar(0)); }),
+    &define_composite("ones", "(int[] shape, " WEFT_PLACE ") -> Tensor",
+                      "An array of ones; float32 by default (NumPy's rules: float64).",
+                      "numpy.ones(shape, dtype)",
+                      [](const OpDef&, const OpArgs& args) { return filled(args, Scalar(1)); }),
+    &define_composite(
+        "empty", "(int[] shape, " WEFT_PLACE ") -> Tensor",
+        "An array with arbitrary contents (in graphs: zeros); float32 by default (NumPy's rules: float64).",
+        "", empty),
+    &define_composite("zeros_like", "(Tensor x, " WEFT_PLACE ") -> Tensor",
+                      "Zeros of x's shape, and dtype and device unless given.", "numpy.zeros_like(x, dtype)",
+                      [](const OpDef&, const OpArgs& args) { return filled_like(args, Scalar(0)); }),
+    &define_composite("ones_like", "(Tensor x, " WEFT_PLACE ") -> Tensor",
+                      "Ones of x's shape, and dtype and device unless given.", "numpy.ones_like(x, dtype)",
+                      [](const OpDef&, const OpArgs& args) { return filled_like(args, Scalar(1)); }),
+    &define_composite(
+        "full_like", "(Tensor x, Scalar value, " WEFT_PLACE ") -> Tensor",
+        "One value in x's shape, and dtype and device unless given.", "numpy.full_like(x, value, dtype)",
+        [](const OpDef&, const OpArgs& args) { return filled_like(args, scalar_arg(args.attrs, "value")); }),
+    &define_composite("empty_like", "(Tensor x, " WEFT_PLACE ") -> Tensor",
+                      "Arbitrary contents in x's shape, and dtype and device unless given.", "", empty_like),
+    &define_composite(
+        "arange", "(Scalar start, Scalar? stop=None, Scalar step=1, " WEFT_PLACE ") -> Tensor",
+        "start, start + step, … up to but not including stop; arange(n) counts from 0 to n - 1.\n"
+        "dtype: int64 for integers, else float32 (NumPy's rules: float64). ValueError for step 0.",
+        "numpy.arange(start, stop, step, dtype)", arange),
+    &define_composite(
+        "linspace",
+        "(Scalar start, Scalar end, int steps=50, *, bool endpoint=True, dtype? dtype=None, device? "
+        "device=None) -> Tensor",
+        "`steps` numbers from start to end, evenly spaced; `endpoint` says whether end is the last of them.",
+        "numpy.linspace(start, end, steps, endpoint, dtype=dtype)",
+        [](const OpDef& op, const OpArgs& args) -> Tensors { return {linspace_op(op, args, false)}; }),
+    &define_composite(
+        "logspace", "(Scalar start, Scalar end, int steps=50, float base=10.0, " WEFT_PLACE ") -> Tensor",
+        "base ** linspace(start, end, steps).", "numpy.logspace(start, end, steps, base=base, dtype=dtype)",
+        [](const OpDef& op, const OpArgs& args) -> Tensors { return {linspace_op(op, args, true)}; }),
+    &define_composite("eye", "(int n, int? m=None, int k=0, " WEFT_PLACE ") -> Tensor",
+                      "n x m (None: n) with ones on diagonal k, zeros elsewhere.",
+                      "numpy.eye(n, m, k, dtype)", eye),
+    &define_composite("tri", "(int n, int? m=None, int k=0, " WEFT_PLACE ") -> Tensor",
+                      "n x m (None: n) with ones on and below diagonal k.", "numpy.tri(n, m, k, dtype)", tri),
+    &define_composite("tril", "(Tensor x, int diagonal=0) -> Tensor",
+                      "x with zeros above the diagonal, in the last two dimensions.",
+                      "numpy.tril(x, diagonal)",
+                      [](const OpDef& op, const OpArgs& args) { return triangle(op, args, true); }, {}, {""}),
+    &define_composite(
+        "triu", "(Tensor x, int diagonal=0) -> Tensor",
+        "x with zeros below the diagonal, in the last two dimensions.", "numpy.triu(x, diagonal)",
+        [](const OpDef& op, const OpArgs& args) { return triangle(op, args, false); }, {}, {""}),
     &define_composite("diag", "(Tensor x, int diagonal=0) -> Tensor",
-               "The diagonal of a matrix (a view); of a vector, the matrix with it on that diagonal.", "numpy.diag(x, diagonal)", diag, {},
-               {""}),
+                      "The diagonal of a matrix (a view); of a vector, the matrix with it on that diagonal.",
+                      "numpy.diag(x, diagonal)", diag, {}, {""}),
     &define_composite("meshgrid", "(Tensor[] tensors, *, str indexing='xy') -> Tensor[]",
-               "Coordinate arrays of the grid spanned by vectors, as views. indexing 'xy': the first two dimensions exchanged.",
-               "numpy.meshgrid(*tensors, indexing=indexing)", meshgrid),
+                      "Coordinate arrays of the grid spanned by vectors, as views. indexing 'xy': the first "
+                      "two dimensions exchanged.",
+                      "numpy.meshgrid(*tensors, indexing=indexing)", meshgrid),
     &define_composite("vander", "(Tensor x, int? N=None, bool increasing=False) -> Tensor",
-               "Powers of x's elements, one per column (N of them; None: as many as rows), falling unless increasing.",
-               "numpy.vander(x, N, increasing)", vander),
+                      "Powers of x's elements, one per column (N of them; None: as many as rows), falling "
+                      "unless increasing.",
+                      "numpy.vander(x, N, increasing)", vander),
 };
 
 #undef WEFT_PLACE

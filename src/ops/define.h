@@ -18,24 +18,26 @@
 namespace weft::ops {
 
 // The functions lambdas are written in.
-using scalar::Number;
 using scalar::Expr;
+using scalar::Number;
 
 struct Options {
   std::string doc = {};
-  std::string numpy = {};            // reference; "" = numpy.<name>(operands)
+  std::string numpy = {};  // reference; "" = numpy.<name>(operands)
   ErrorBound error = {};
-  double low = -3, high = 3;    // sample domain
+  double low = -3, high = 3;  // sample domain
   std::vector<std::string> aliases = {};
-  std::string params = "";      // further parameters: ", float negative_slope=0.01"
+  std::string params = "";  // further parameters: ", float negative_slope=0.01"
   bool numpy_bool_is_int8 = false;
 };
 
 // A parameter's value in the dtype of `like`.
 template <class T>
 Number<T> param_like(const Params& p, size_t index, Number<T>) {
-  if constexpr (scalar::is_int_v<T>) return Number<T>(static_cast<T>(p.integer(index)));
-  else return Number<T>(scalar::convert<T>(p.real(index)));
+  if constexpr (scalar::is_int_v<T>)
+    return Number<T>(static_cast<T>(p.integer(index)));
+  else
+    return Number<T>(scalar::convert<T>(p.real(index)));
 }
 inline Expr param_like(const Params& p, size_t index, const Expr& like) {
   return is_integral(like.dtype()) ? Expr::constant(Scalar(p.integer(index)), like.dtype())
@@ -52,8 +54,10 @@ const OpDef& register_pointwise(const char* name, const char* operands, DTypeRul
 
 template <class F, class... Operands>
 auto apply(const F& f, const Params& params, Operands... operands) {
-  if constexpr (std::is_invocable_v<F, Operands..., const Params&>) return f(operands..., params);
-  else return f(operands...);
+  if constexpr (std::is_invocable_v<F, Operands..., const Params&>)
+    return f(operands..., params);
+  else
+    return f(operands...);
 }
 
 template <class F, class... T>
@@ -71,17 +75,22 @@ void loop(void* out, const void* const* operands, int64_t count, const Params& g
 // N operands of type T; with a condition, the first is a bool.
 template <class F, class T, size_t N, bool kCondition>
 constexpr LoopFunction select_loop() {
-  if constexpr (kCondition) return &loop<F, bool, T, T>;
-  else if constexpr (N == 1) return &loop<F, T>;
-  else if constexpr (N == 2) return &loop<F, T, T>;
-  else return &loop<F, T, T, T>;
+  if constexpr (kCondition)
+    return &loop<F, bool, T, T>;
+  else if constexpr (N == 1)
+    return &loop<F, T>;
+  else if constexpr (N == 2)
+    return &loop<F, T, T>;
+  else
+    return &loop<F, T, T, T>;
 }
 
 template <DTypeSet kTypes, class F, size_t N, bool kCondition>
 constexpr LoopTable make_loops() {
   LoopTable table{};
-#define WEFT_LOOP(NAME, TYPE)                                                                                 \
-  if constexpr (DType::NAME != DType::F16 && DType::NAME != DType::BF16 && (kTypes & dtype_bit(DType::NAME))) \
+#define WEFT_LOOP(NAME, TYPE)                                              \
+  if constexpr (DType::NAME != DType::F16 && DType::NAME != DType::BF16 && \
+                (kTypes & dtype_bit(DType::NAME)))                         \
     table[static_cast<size_t>(DType::NAME)] = select_loop<F, TYPE, N, kCondition>();
   WEFT_FOR_EACH_DTYPE(WEFT_LOOP)
 #undef WEFT_LOOP

@@ -1,5 +1,5 @@
-// Operators that change what an operand holds. All others are functions of their operands' contents, and may be
-// dropped, merged and moved freely.
+// Operators that change what an operand holds. All others are functions of their operands' contents, and may
+// be dropped, merged and moved freely.
 #pragma once
 
 #include <span>
@@ -17,7 +17,8 @@ std::span<const size_t> written_operands(const OpDef& op);
 inline bool has_side_effects(const OpDef& op) { return !written_operands(op).empty(); }
 // What raises for some values is computed even where nobody takes the result: NumPy raises there.
 inline bool refuses_by_value(const OpDef& op) {
-  for (const std::string_view name : {"require", "inv", "solve", "cholesky", "gather", "gather_nd", "scatter_nd"})
+  for (const std::string_view name :
+       {"require", "inv", "solve", "cholesky", "gather", "gather_nd", "scatter_nd"})
     if (op.name == name) return true;
   return false;
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstring>
 
-
 #include "core/copy.h"
 #include "weft/error.h"
 
@@ -26,7 +25,8 @@ struct Word128 {
   uint64_t low, high;
 };
 
-void copy_run(std::byte* target, const std::byte* source, int64_t stride, int64_t count, int64_t element_size) {
+void copy_run(std::byte* target, const std::byte* source, int64_t stride, int64_t count,
+              int64_t element_size) {
   if (stride == element_size) {
     std::memcpy(target, source, static_cast<size_t>(count * element_size));
     return;
@@ -55,8 +55,8 @@ std::vector<int64_t> broadcast_strides(const Tensor& tensor, std::span<const int
   return strides;
 }
 
-ElementReader::ElementReader(const Tensor& tensor, std::span<const int64_t> shape, std::span<const int64_t> strides,
-                             DType as)
+ElementReader::ElementReader(const Tensor& tensor, std::span<const int64_t> shape,
+                             std::span<const int64_t> strides, DType as)
     : base_(static_cast<const std::byte*>(tensor.data())),
       dtype_(tensor.dtype()),
       as_(as),

@@ -9,7 +9,7 @@
 
 namespace weft::ops {
 
-inline constexpr int64_t kBlock = 512;          // elements per block; scratch buffers stay in the first-level cache
+inline constexpr int64_t kBlock = 512;  // elements per block; scratch buffers stay in the first-level cache
 inline constexpr int64_t kMaxElementSize = 16;  // bytes, complex128
 
 struct alignas(64) BlockBuffer {
@@ -24,7 +24,8 @@ void convert_block(DType to, void* target, DType from, const void* source, int64
 class ElementReader {
  public:
   // `strides` in elements, aligned with `shape`. Blocks come in dtype `as` (converted if need be).
-  ElementReader(const Tensor& tensor, std::span<const int64_t> shape, std::span<const int64_t> strides, DType as);
+  ElementReader(const Tensor& tensor, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                DType as);
   // `tensor` broadcast to `shape`.
   static ElementReader broadcast(const Tensor& tensor, std::span<const int64_t> shape, DType as);
 

@@ -1,9 +1,10 @@
 // Discrete Fourier transforms along one dimension; those along several are made of these.
+#include "kernels/cpu/fft.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "kernels/cpu/fft.h"
 #include "ops/arguments.h"
 
 namespace weft::ops {
@@ -20,8 +21,8 @@ std::vector<TensorType> result_type(const OpDef& op, std::span<const TensorType>
   const TensorType& x = operands[0];
   WEFT_CHECK_TYPE((complex_operand ? kComplex : kTransformed) & dtype_bit(x.dtype),
                   fmt::format("{}: expected {}, got {}{}", op.name,
-                              complex_operand ? "complex64 or complex128" : "float32 or float64", name(x.dtype),
-                              describe_operands(op, operands)));
+                              complex_operand ? "complex64 or complex128" : "float32 or float64",
+                              name(x.dtype), describe_operands(op, operands)));
   WEFT_CHECK(!x.shape.empty(), fmt::format("{}: expected at least one dimension, got {}{}", op.name, x.str(),
                                            describe_operands(op, operands)));
   const int64_t dim = normalize_dim(op.name, int_arg(attrs, "dim"), static_cast<int64_t>(x.shape.size()));
@@ -35,15 +36,18 @@ std::vector<TensorType> result_type(const OpDef& op, std::span<const TensorType>
   return {TensorType{dtype, shape, x.device}};
 }
 
-std::vector<TensorType> infer_complex(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_complex(const OpDef& op, std::span<const TensorType> operands,
+                                      const Attrs& attrs) {
   return result_type(op, operands, attrs, true, operands[0].dtype, sym_arg(attrs, "n"));
 }
-std::vector<TensorType> infer_real(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_real(const OpDef& op, std::span<const TensorType> operands,
+                                   const Attrs& attrs) {
   const Sym n = sym_arg(attrs, "n");
   const Sym size = attrs.get_bool("onesided") ? floor_div(n, 2) + 1 : n;
   return result_type(op, operands, attrs, false, complex_of(operands[0].dtype), size);
 }
-std::vector<TensorType> infer_to_real(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_to_real(const OpDef& op, std::span<const TensorType> operands,
+                                      const Attrs& attrs) {
   return result_type(op, operands, attrs, true, real_of(operands[0].dtype), sym_arg(attrs, "n"));
 }
 
@@ -56,7 +60,8 @@ T scale_of(int64_t norm, int64_t n) {
 
 // transform(shape, in, out, scale) on the elements as real numbers, float or double.
 template <class F>
-std::vector<Tensor> transformed(const OpDef& op, const Tensor& operand, const Attrs& attrs, InferFn infer, F&& transform) {
+std::vector<Tensor> transformed(const OpDef& op, const Tensor& operand, const Attrs& attrs, InferFn infer,
+                                F&& transform) {
   const Tensor x = operand.contiguous();
   const std::vector<TensorType> types{type_of(x)};
   const TensorType type = infer(op, types, attrs)[0];
@@ -81,49 +86,55 @@ std::vector<Tensor> transformed(const OpDef& op, const Tensor& operand, const At
 
 std::vector<Tensor> eager_complex(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const bool inverse = attrs.get_bool("inverse");
-  return transformed(op, operands[0], attrs, infer_complex, [&]<class T>(const auto& shape, const T* in, T* out, T scale) {
-    kernels::fft_complex(shape, in, out, inverse, scale);
-  });
+  return transformed(op, operands[0], attrs, infer_complex,
+                     [&]<class T>(const auto& shape, const T* in, T* out, T scale) {
+                       kernels::fft_complex(shape, in, out, inverse, scale);
+                     });
 }
 std::vector<Tensor> eager_real(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  return transformed(op, operands[0], attrs, infer_real, []<class T>(const auto& shape, const T* in, T* out, T scale) {
-    kernels::fft_real(shape, in, out, scale);
-  });
+  return transformed(op, operands[0], attrs, infer_real,
+                     []<class T>(const auto& shape, const T* in, T* out, T scale) {
+                       kernels::fft_real(shape, in, out, scale);
+                     });
 }
 std::vector<Tensor> eager_to_real(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  return transformed(op, operands[0], attrs, infer_to_real, []<class T>(const auto& shape, const T* in, T* out, T scale) {
-    kernels::fft_to_real(shape, in, out, scale);
-  });
+  return transformed(op, operands[0], attrs, infer_to_real,
+                     []<class T>(const auto& shape, const T* in, T* out, T scale) {
+                       kernels::fft_to_real(shape, in, out, scale);
+                     });
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &register_op({.name = "fft_c2c",
-                  .schema = "(Tensor x, int n, int dim=-1, int norm=0, bool inverse=False) -> Tensor",
-                  .dtypes = kComplex,
-                  .doc = "The discrete Fourier transform of n points along `dim`: y[k] = n^(-norm/2) * sum of x[j] * "
-                         "exp(-2 pi i j k / n);\n"
-                         "with `inverse`, exp(+2 pi i j k / n). x is cut to n elements, or continued by zeros.\n"
-                         "dtype: complex. error: root mean square at most (1 + log2(n)) * eps times that "
-                         "of y. raises: ValueError unless n >= 1.\n"
-                         "source: Stockham's algorithm for prime factors up to 47, Bluestein's for others.",
-                  .infer = infer_complex,
-                  .eager = eager_complex}),
-    &register_op({.name = "fft_r2c",
-                  .schema = "(Tensor x, int n, int dim=-1, int norm=0, bool onesided=True) -> Tensor",
-                  .dtypes = kTransformed,
-                  .doc = "fft_c2c of real numbers: the frequencies 0 to n // 2, or all n of them unless `onesided`.\n"
-                         "dtype: float32 gives complex64, float64 complex128. raises: ValueError unless n >= 1.",
-                  .infer = infer_real,
-                  .eager = eager_real}),
-    &register_op({.name = "fft_c2r",
-                  .schema = "(Tensor x, int n, int dim=-1, int norm=0) -> Tensor",
-                  .dtypes = kComplex,
-                  .doc = "The n real numbers of which x has the frequencies 0 to n // 2: the inverse fft_c2c of x and "
-                         "its conjugates.\n"
-                         "Imaginary parts of frequency 0, and n / 2 for even n, are not read.\n"
-                         "dtype: complex64 gives float32, complex128 float64. raises: ValueError unless n >= 1.",
-                  .infer = infer_to_real,
-                  .eager = eager_to_real}),
+    &register_op(
+        {.name = "fft_c2c",
+         .schema = "(Tensor x, int n, int dim=-1, int norm=0, bool inverse=False) -> Tensor",
+         .dtypes = kComplex,
+         .doc = "The discrete Fourier transform of n points along `dim`: y[k] = n^(-norm/2) * sum of x[j] * "
+                "exp(-2 pi i j k / n);\n"
+                "with `inverse`, exp(+2 pi i j k / n). x is cut to n elements, or continued by zeros.\n"
+                "dtype: complex. error: root mean square at most (1 + log2(n)) * eps times that "
+                "of y. raises: ValueError unless n >= 1.\n"
+                "source: Stockham's algorithm for prime factors up to 47, Bluestein's for others.",
+         .infer = infer_complex,
+         .eager = eager_complex}),
+    &register_op(
+        {.name = "fft_r2c",
+         .schema = "(Tensor x, int n, int dim=-1, int norm=0, bool onesided=True) -> Tensor",
+         .dtypes = kTransformed,
+         .doc = "fft_c2c of real numbers: the frequencies 0 to n // 2, or all n of them unless `onesided`.\n"
+                "dtype: float32 gives complex64, float64 complex128. raises: ValueError unless n >= 1.",
+         .infer = infer_real,
+         .eager = eager_real}),
+    &register_op(
+        {.name = "fft_c2r",
+         .schema = "(Tensor x, int n, int dim=-1, int norm=0) -> Tensor",
+         .dtypes = kComplex,
+         .doc = "The n real numbers of which x has the frequencies 0 to n // 2: the inverse fft_c2c of x and "
+                "its conjugates.\n"
+                "Imaginary parts of frequency 0, and n / 2 for even n, are not read.\n"
+                "dtype: complex64 gives float32, complex128 float64. raises: ValueError unless n >= 1.",
+         .infer = infer_to_real,
+         .eager = eager_to_real}),
 };
 
 }  // namespace

@@ -46,15 +46,18 @@ struct Blocks {
 
 void check_count(const OpDef& op, std::span<const TensorType> operands, const Sym& rows, const Sym& columns) {
   WEFT_CHECK(sym_ge(rows, Sym(1)) && sym_ge(columns, Sym(1)),
-             fmt::format("{}: the image is smaller than one block: {} x {} blocks{}", op.name, rows.str(), columns.str(), describe_operands(op, operands)));
+             fmt::format("{}: the image is smaller than one block: {} x {} blocks{}", op.name, rows.str(),
+                         columns.str(), describe_operands(op, operands)));
 }
 
-std::vector<TensorType> infer_im2col(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_im2col(const OpDef& op, std::span<const TensorType> operands,
+                                     const Attrs& attrs) {
   check_planes(op, operands, 2);
   const Blocks blocks(op, attrs);
   TensorType result = operands[0];
   const size_t channel = result.shape.size() - 3;
-  const Sym rows = blocks.count(result.shape[channel + 1], 0), columns = blocks.count(result.shape[channel + 2], 1);
+  const Sym rows = blocks.count(result.shape[channel + 1], 0),
+            columns = blocks.count(result.shape[channel + 2], 1);
   check_count(op, operands, rows, columns);
   result.shape.pop_back();
   result.shape[channel] = result.shape[channel] * Sym(blocks.area());
@@ -69,7 +72,8 @@ void copy_taps(const Blocks& blocks, const T* row, int64_t width, int64_t tap, i
   std::fill(target, target + first, T{});
   const T* source = row + blocks.at(first, tap, 1);
   const int64_t stride = blocks.stride[1];
-  if (stride == 1) std::copy(source, source + (last - first), target + first);
+  if (stride == 1)
+    std::copy(source, source + (last - first), target + first);
   else
     for (int64_t i = first; i < last; ++i) target[i] = source[(i - first) * stride];
   std::fill(target + last, target + count, T{});
@@ -81,41 +85,50 @@ Tensors eager_im2col(const OpDef& op, std::span<const Tensor> operands, const At
   const std::vector<TensorType> types{type_of(x)};
   const Tensor result = Tensor::empty(known_shape(infer_im2col(op, types, attrs)[0].shape), x.dtype());
   const int64_t height = x.size(-2), width = x.size(-1), planes = x.numel() / (height * width);
-  const int64_t rows = blocks.count(Sym(height), 0).constant(), columns = blocks.count(Sym(width), 1).constant();
+  const int64_t rows = blocks.count(Sym(height), 0).constant(),
+                columns = blocks.count(Sym(width), 1).constant();
   kernels::visit_width(itemsize(x.dtype()), [&]<class T>(std::type_identity<T>) {
     const int64_t taps = blocks.area();
-    parallel_for(0, planes * taps, std::max<int64_t>(1, 16 * 1024 / (rows * columns)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t plane = i / taps, tap_row = i % taps / blocks.kernel[1], tap = i % blocks.kernel[1];
-        const T* image = static_cast<const T*>(x.data()) + plane * height * width;
-        T* target = static_cast<T*>(result.data()) + i * rows * columns;
-        for (int64_t r = 0; r < rows; ++r, target += columns) {
-          const int64_t at = blocks.at(r, tap_row, 0);
-          if (at < 0 || at >= height) std::fill(target, target + columns, T{});
-          else copy_taps(blocks, image + at * width, width, tap, columns, target);
-        }
-      }
-    });
+    parallel_for(0, planes * taps, std::max<int64_t>(1, 16 * 1024 / (rows * columns)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t plane = i / taps, tap_row = i % taps / blocks.kernel[1],
+                                   tap = i % blocks.kernel[1];
+                     const T* image = static_cast<const T*>(x.data()) + plane * height * width;
+                     T* target = static_cast<T*>(result.data()) + i * rows * columns;
+                     for (int64_t r = 0; r < rows; ++r, target += columns) {
+                       const int64_t at = blocks.at(r, tap_row, 0);
+                       if (at < 0 || at >= height)
+                         std::fill(target, target + columns, T{});
+                       else
+                         copy_taps(blocks, image + at * width, width, tap, columns, target);
+                     }
+                   }
+                 });
   });
   return {result};
 }
 
-std::vector<TensorType> infer_col2im(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_col2im(const OpDef& op, std::span<const TensorType> operands,
+                                     const Attrs& attrs) {
   check_dtype(op, operands);
   const Blocks blocks(op, attrs);
   TensorType result = operands[0];
   WEFT_CHECK(result.shape.size() == 2 || result.shape.size() == 3,
-             fmt::format("{}: expected columns [C * kernel, blocks] or [N, C * kernel, blocks]{}", op.name, describe_operands(op, operands)));
+             fmt::format("{}: expected columns [C * kernel, blocks] or [N, C * kernel, blocks]{}", op.name,
+                         describe_operands(op, operands)));
   const SymShape size = spatial_sizes(op, attrs, "output_size", 2);
   const Sym rows = blocks.count(size[0], 0), columns = blocks.count(size[1], 1), area(blocks.area());
   check_count(op, operands, rows, columns);
   const size_t channel = result.shape.size() - 2;
-  WEFT_CHECK(sym_eq(floor_mod(result.shape[channel], area), Sym(0)),
-             fmt::format("{}: dimension {} must be divisible by the {} elements of a block, got {}{}", op.name, channel, area.str(),
-                         result.shape[channel].str(), describe_operands(op, operands)));
+  WEFT_CHECK(
+      sym_eq(floor_mod(result.shape[channel], area), Sym(0)),
+      fmt::format("{}: dimension {} must be divisible by the {} elements of a block, got {}{}", op.name,
+                  channel, area.str(), result.shape[channel].str(), describe_operands(op, operands)));
   WEFT_CHECK(sym_eq(result.shape[channel + 1], rows * columns),
-             fmt::format("{}: output_size {} has {} x {} blocks: expected {} columns, got {}{}", op.name, weft::str(size), rows.str(),
-                         columns.str(), (rows * columns).str(), result.shape[channel + 1].str(), describe_operands(op, operands)));
+             fmt::format("{}: output_size {} has {} x {} blocks: expected {} columns, got {}{}", op.name,
+                         weft::str(size), rows.str(), columns.str(), (rows * columns).str(),
+                         result.shape[channel + 1].str(), describe_operands(op, operands)));
   result.shape[channel] = floor_div(result.shape[channel], area);
   result.shape[channel + 1] = size[0];
   result.shape.push_back(size[1]);
@@ -124,7 +137,8 @@ std::vector<TensorType> infer_col2im(const OpDef& op, std::span<const TensorType
 
 template <class T>
 void add_plane(const Blocks& blocks, const T* source, int64_t height, int64_t width, T* image) {
-  const int64_t rows = blocks.count(Sym(height), 0).constant(), columns = blocks.count(Sym(width), 1).constant();
+  const int64_t rows = blocks.count(Sym(height), 0).constant(),
+                columns = blocks.count(Sym(width), 1).constant();
   std::fill(image, image + height * width, T(0));
   for (int64_t tap_row = 0; tap_row < blocks.kernel[0]; ++tap_row) {
     for (int64_t tap = 0; tap < blocks.kernel[1]; ++tap) {
@@ -144,32 +158,42 @@ Tensors eager_col2im(const OpDef& op, std::span<const Tensor> operands, const At
   const std::vector<TensorType> types{type_of(operands[0])};
   const Shape shape = known_shape(infer_col2im(op, types, attrs)[0].shape);
   return {run_in_compute_dtype(operands[0], shape, [&](const Tensor& x, const Tensor& result) {
-    const int64_t height = result.size(-2), width = result.size(-1), area = height * width, count = result.numel() / std::max<int64_t>(1, area);
+    const int64_t height = result.size(-2), width = result.size(-1), area = height * width,
+                  count = result.numel() / std::max<int64_t>(1, area);
     if (count == 0) return;
     const auto run = [&]<class T>(std::type_identity<T>) {
-      parallel_for(0, count, std::max<int64_t>(1, 16 * 1024 / (area * blocks.area())), [&](int64_t begin, int64_t end) {
-        for (int64_t plane = begin; plane < end; ++plane)
-          add_plane(blocks, x.data_as<T>() + plane * (x.numel() / count), height, width, result.data_as<T>() + plane * area);
-      });
+      parallel_for(0, count, std::max<int64_t>(1, 16 * 1024 / (area * blocks.area())),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t plane = begin; plane < end; ++plane)
+                       add_plane(blocks, x.data_as<T>() + plane * (x.numel() / count), height, width,
+                                 result.data_as<T>() + plane * area);
+                   });
     };
-    if (result.dtype() == DType::F32) run(std::type_identity<float>{});
-    else run(std::type_identity<double>{});
+    if (result.dtype() == DType::F32)
+      run(std::type_identity<float>{});
+    else
+      run(std::type_identity<double>{});
   })};
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
     &register_op({.name = "im2col",
-                  .schema = "(Tensor input, int[] kernel_size, int[] dilation=[1], int[] padding=[0], int[] stride=[1]) -> Tensor",
-                  .doc = "Sliding blocks of input[…, C, H, W] as columns […, C * kernel, blocks], zeros outside: torch.nn.functional.unfold.",
+                  .schema = "(Tensor input, int[] kernel_size, int[] dilation=[1], int[] padding=[0], int[] "
+                            "stride=[1]) -> Tensor",
+                  .doc = "Sliding blocks of input[…, C, H, W] as columns […, C * kernel, blocks], zeros "
+                         "outside: torch.nn.functional.unfold.",
                   .infer = infer_im2col,
                   .eager = eager_im2col}),
-    &register_op({.name = "col2im",
-                  .schema = "(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=[1], int[] padding=[0], int[] stride=[1]) -> Tensor",
-                  .dtypes = kFloats,
-                  .doc = "Columns […, C * kernel, blocks] added up where their blocks lie in […, C, *output_size]: torch.nn.functional.fold.\n"
-                         "dtype:  floating. raises: ValueError when the number of blocks is not that of output_size.",
-                  .infer = infer_col2im,
-                  .eager = eager_col2im}),
+    &register_op(
+        {.name = "col2im",
+         .schema = "(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=[1], int[] "
+                   "padding=[0], int[] stride=[1]) -> Tensor",
+         .dtypes = kFloats,
+         .doc = "Columns […, C * kernel, blocks] added up where their blocks lie in […, C, *output_size]: "
+                "torch.nn.functional.fold.\n"
+                "dtype:  floating. raises: ValueError when the number of blocks is not that of output_size.",
+         .infer = infer_col2im,
+         .eager = eager_col2im}),
 };
 
 }  // namespace

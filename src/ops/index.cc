@@ -18,29 +18,33 @@ void check_not_traced(const OpDef& op, const Tensors& tensors) {
   for (const Tensor& x : tensors) {
     const bool is_meta = !x.is_traced() && x.device().type == DeviceType::Meta;
     if (!x.is_traced() && !is_meta) continue;
-    throw_error(ErrorKind::NotImplemented, fmt::format("{}: the number of results depends on the elements, which {}", op.name,
-                                                       is_meta ? "a meta tensor does not have" : "are not known while tracing"));
+    throw_error(ErrorKind::NotImplemented,
+                fmt::format("{}: the number of results depends on the elements, which {}", op.name,
+                            is_meta ? "a meta tensor does not have" : "are not known while tracing"));
   }
 }
 
 Tensor to_index(const OpDef& op, const Tensor& index) {
-  WEFT_CHECK_INDEX(is_integral(index.dtype()), fmt::format("{}: arrays used as indices must be of integer (or boolean) type, got {}",
-                                                           op.name, describe(index)));
+  WEFT_CHECK_INDEX(is_integral(index.dtype()),
+                   fmt::format("{}: arrays used as indices must be of integer (or boolean) type, got {}",
+                               op.name, describe(index)));
   return build::cast(index, DType::I64);
 }
 
-// ---- primitives --------------------------------------------------------------------------------------------
+// ---- primitives
+// --------------------------------------------------------------------------------------------
 SymShape indexed_shape(const OpDef& op, const TensorType& x, std::span<const TensorType> indices,
                        std::span<const TensorType> operands) {
   WEFT_CHECK_INDEX(indices.size() <= x.shape.size(),
-                   fmt::format("too many indices for array: array is {}-dimensional, but {} were indexed{}", x.shape.size(),
-                               indices.size(), describe_operands(op, operands)));
+                   fmt::format("too many indices for array: array is {}-dimensional, but {} were indexed{}",
+                               x.shape.size(), indices.size(), describe_operands(op, operands)));
   std::vector<bool> present(x.shape.size(), false);
   std::vector<SymShape> shapes;
   for (size_t d = 0; d < indices.size(); ++d) {
     if (indices[d].absent) continue;
-    WEFT_CHECK_TYPE(indices[d].dtype == DType::I64, fmt::format("{}: indices must be int64, got {}{}", op.name,
-                                                                name(indices[d].dtype), describe_operands(op, operands)));
+    WEFT_CHECK_TYPE(indices[d].dtype == DType::I64,
+                    fmt::format("{}: indices must be int64, got {}{}", op.name, name(indices[d].dtype),
+                                describe_operands(op, operands)));
     present[d] = true;
     shapes.push_back(indices[d].shape);
   }
@@ -52,16 +56,19 @@ SymShape indexed_shape(const OpDef& op, const TensorType& x, std::span<const Ten
   return result;
 }
 
-void check_same_shape(const OpDef& op, std::span<const TensorType> operands, const SymShape& expected, const SymShape& got,
-                      const char* what) {
-  WEFT_CHECK(expected.size() == got.size() && std::equal(expected.begin(), expected.end(), got.begin(), sym_eq),
-             fmt::format("{}: expected {} of shape {}, got {}{}", op.name, what, weft::str(expected), weft::str(got),
-                         describe_operands(op, operands)));
+void check_same_shape(const OpDef& op, std::span<const TensorType> operands, const SymShape& expected,
+                      const SymShape& got, const char* what) {
+  WEFT_CHECK(
+      expected.size() == got.size() && std::equal(expected.begin(), expected.end(), got.begin(), sym_eq),
+      fmt::format("{}: expected {} of shape {}, got {}{}", op.name, what, weft::str(expected), weft::str(got),
+                  describe_operands(op, operands)));
 }
 
-void check_same_dtype(const OpDef& op, std::span<const TensorType> operands, const TensorType& x, const TensorType& other) {
-  WEFT_CHECK_TYPE(x.dtype == other.dtype, fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name,
-                                                      name(x.dtype), name(other.dtype), describe_operands(op, operands)));
+void check_same_dtype(const OpDef& op, std::span<const TensorType> operands, const TensorType& x,
+                      const TensorType& other) {
+  WEFT_CHECK_TYPE(x.dtype == other.dtype,
+                  fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name,
+                              name(x.dtype), name(other.dtype), describe_operands(op, operands)));
 }
 
 std::vector<TensorType> infer_gather_nd(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
@@ -70,18 +77,20 @@ std::vector<TensorType> infer_gather_nd(const OpDef& op, std::span<const TensorT
   return {result};
 }
 
-std::vector<TensorType> infer_scatter_nd(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+std::vector<TensorType> infer_scatter_nd(const OpDef& op, std::span<const TensorType> operands,
+                                         const Attrs&) {
   check_same_dtype(op, operands, operands[0], operands[1]);
-  check_same_shape(op, operands, indexed_shape(op, operands[0], operands.subspan(2), operands), operands[1].shape, "values");
+  check_same_shape(op, operands, indexed_shape(op, operands[0], operands.subspan(2), operands),
+                   operands[1].shape, "values");
   return {operands[0]};
 }
 
 // index has x's number of dimensions and is no larger, except along dim.
-size_t check_gather(const OpDef& op, std::span<const TensorType> operands, const TensorType& index, const SymShape& bound,
-                    int64_t dim, bool skip_dim) {
+size_t check_gather(const OpDef& op, std::span<const TensorType> operands, const TensorType& index,
+                    const SymShape& bound, int64_t dim, bool skip_dim) {
   const TensorType& x = operands[0];
-  WEFT_CHECK_TYPE(index.dtype == DType::I64,
-                  fmt::format("{}: index must be int64, got {}{}", op.name, name(index.dtype), describe_operands(op, operands)));
+  WEFT_CHECK_TYPE(index.dtype == DType::I64, fmt::format("{}: index must be int64, got {}{}", op.name,
+                                                         name(index.dtype), describe_operands(op, operands)));
   const size_t axis = static_cast<size_t>(normalize_dim(op.name, dim, static_cast<int64_t>(x.shape.size())));
   bool fits = index.shape.size() == bound.size();
   for (size_t d = 0; fits && d < bound.size(); ++d) {
@@ -92,25 +101,30 @@ size_t check_gather(const OpDef& op, std::span<const TensorType> operands, const
   return axis;
 }
 
-std::vector<TensorType> infer_gather(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_gather(const OpDef& op, std::span<const TensorType> operands,
+                                     const Attrs& attrs) {
   check_gather(op, operands, operands[1], operands[0].shape, int_arg(attrs, "dim"), true);
   return {{operands[0].dtype, operands[1].shape, operands[0].device}};
 }
 
-std::vector<TensorType> infer_scatter(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_scatter(const OpDef& op, std::span<const TensorType> operands,
+                                      const Attrs& attrs) {
   check_same_dtype(op, operands, operands[0], operands[2]);
   check_gather(op, operands, operands[1], operands[0].shape, int_arg(attrs, "dim"), true);
   check_gather(op, operands, operands[1], operands[2].shape, int_arg(attrs, "dim"), false);
   return {operands[0]};
 }
 
-Tensors eager_scatter(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs, bool accumulate) {
+Tensors eager_scatter(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs,
+                      bool accumulate) {
   const Tensor& x = operands[0];
-  return {kernels::scatter(x, normalize_dim(op.name, int_arg(attrs, "dim"), x.dim()), operands[1], operands[2], accumulate)};
+  return {kernels::scatter(x, normalize_dim(op.name, int_arg(attrs, "dim"), x.dim()), operands[1],
+                           operands[2], accumulate)};
 }
 
-// ---- advanced indexing -------------------------------------------------------------------------------------
-// Masks become the indices of their true elements, one array per dimension of the mask.
+// ---- advanced indexing
+// ------------------------------------------------------------------------------------- Masks become the
+// indices of their true elements, one array per dimension of the mask.
 Tensors expand_masks(const OpDef& op, const Tensor& x, std::span<const Tensor> given) {
   Tensors indices;
   for (const Tensor& index : given) {
@@ -122,14 +136,17 @@ Tensors expand_masks(const OpDef& op, const Tensor& x, std::span<const Tensor> g
     for (int64_t d = 0; d < index.dim(); ++d) {
       const size_t axis = indices.size() + static_cast<size_t>(d);
       const int64_t expected = axis < x.impl()->shape.size() ? x.impl()->shape[axis] : 0;
-      WEFT_CHECK_INDEX(index.shape()[static_cast<size_t>(d)] == expected,
-                       fmt::format("boolean index did not match indexed array along axis {}; size of axis is {} but size of "
-                                   "corresponding boolean axis is {}",
-                                   axis, expected, index.shape()[static_cast<size_t>(d)]));
+      WEFT_CHECK_INDEX(
+          index.shape()[static_cast<size_t>(d)] == expected,
+          fmt::format(
+              "boolean index did not match indexed array along axis {}; size of axis is {} but size of "
+              "corresponding boolean axis is {}",
+              axis, expected, index.shape()[static_cast<size_t>(d)]));
     }
     const Tensor positions = kernels::nonzero(index);
     for (int64_t d = 0; d < index.dim(); ++d) indices.push_back(build::select(positions, 1, Sym(d)));
-    if (index.dim() == 0) throw_error(ErrorKind::NotImplemented, fmt::format("{}: a 0-d boolean index", op.name));
+    if (index.dim() == 0)
+      throw_error(ErrorKind::NotImplemented, fmt::format("{}: a 0-d boolean index", op.name));
   }
   return indices;
 }
@@ -158,7 +175,8 @@ std::optional<Tensor> masked_fill(const Tensor& base, const Tensor& values, std:
   for (size_t d = 0; d < shape.size(); ++d) {
     if (!sym_eq(shape[d], target[static_cast<size_t>(lead) + d])) return std::nullopt;
   }
-  return call1("where", {build::reshape(mask, aligned), build::cast(build::reshape(values, {}), base.dtype()), base});
+  return call1("where",
+               {build::reshape(mask, aligned), build::cast(build::reshape(values, {}), base.dtype()), base});
 }
 
 // base, values in the shape of base[indices], and the indices.
@@ -179,18 +197,23 @@ Tensors put_operands(const OpDef& op, const OpArgs& args) {
 Tensors index_put(const OpDef& op, const OpArgs& args) {
   const bool accumulate = args.attrs.get_bool("accumulate");
   if (!accumulate) {
-    if (const auto filled = masked_fill(args.tensors[0], args.tensors[1], std::span(args.tensors).subspan(2))) return {*filled};
+    if (const auto filled = masked_fill(args.tensors[0], args.tensors[1], std::span(args.tensors).subspan(2)))
+      return {*filled};
   }
   return {call1("scatter_nd", put_operands(op, args), {{"accumulate", accumulate}})};
 }
 
 Tensors index_extreme(const OpDef& op, const OpArgs& args) {
-  WEFT_CHECK_TYPE(!is_complex(args.tensors[0].dtype()), fmt::format("{}: complex numbers have no order", op.name));
+  WEFT_CHECK_TYPE(!is_complex(args.tensors[0].dtype()),
+                  fmt::format("{}: complex numbers have no order", op.name));
   return {call1("scatter_nd_extreme", put_operands(op, args), {{"largest", args.attrs.get_bool("largest")}})};
 }
 
-// ---- along one dimension -----------------------------------------------------------------------------------
-int64_t dim_of(const OpDef& op, const OpArgs& args) { return normalize_dim(op.name, int_arg(args.attrs, "dim"), args.tensors[0].dim()); }
+// ---- along one dimension
+// -----------------------------------------------------------------------------------
+int64_t dim_of(const OpDef& op, const OpArgs& args) {
+  return normalize_dim(op.name, int_arg(args.attrs, "dim"), args.tensors[0].dim());
+}
 
 // [undefined…, index]: index along one dimension only.
 Tensors along(const Tensor& x, int64_t dim, const Tensor& index) {
@@ -202,26 +225,34 @@ Tensors along(const Tensor& x, int64_t dim, const Tensor& index) {
 
 Tensors index_select(const OpDef& op, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &index = args.tensors[1];
-  WEFT_CHECK(index.dim() <= 1, fmt::format("{}: expected an index of at most 1 dimension, got {}", op.name, describe(index)));
-  const Tensor positions = build::reshape(to_index(op, index), {index.dim() == 0 ? Sym(1) : sym_shape(index)[0]});
-  if (x.dim() == 0) return {build::squeeze(call1("gather_nd", along(build::reshape(x, {Sym(1)}), 0, positions)), 0)};
+  WEFT_CHECK(index.dim() <= 1,
+             fmt::format("{}: expected an index of at most 1 dimension, got {}", op.name, describe(index)));
+  const Tensor positions =
+      build::reshape(to_index(op, index), {index.dim() == 0 ? Sym(1) : sym_shape(index)[0]});
+  if (x.dim() == 0)
+    return {build::squeeze(call1("gather_nd", along(build::reshape(x, {Sym(1)}), 0, positions)), 0)};
   return {call1("gather_nd", along(x, dim_of(op, args), positions))};
 }
 
 Tensors take(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   const Tensor positions = to_index(op, args.tensors[1]);
-  if (args.attrs.is_none("dim")) return {call1("gather_nd", {build::reshape(x, {product(sym_shape(x))}), positions})};
+  if (args.attrs.is_none("dim"))
+    return {call1("gather_nd", {build::reshape(x, {product(sym_shape(x))}), positions})};
   return {call1("gather_nd", along(x, dim_of(op, args), positions))};
 }
 
 Tensors take_along_dim(const OpDef& op, const OpArgs& args) {
   Tensor x = args.tensors[0], index = to_index(op, args.tensors[1]);
   if (args.attrs.is_none("dim")) {
-    return {call1("gather", {build::reshape(x, {product(sym_shape(x))}), build::reshape(index, {product(sym_shape(index))})},
-                  {{"dim", Sym(0)}})};
+    return {call1(
+        "gather",
+        {build::reshape(x, {product(sym_shape(x))}), build::reshape(index, {product(sym_shape(index))})},
+        {{"dim", Sym(0)}})};
   }
-  WEFT_CHECK(x.dim() == index.dim(), fmt::format("{}: x and index must have as many dimensions: got {} and {}", op.name, x.dim(), index.dim()));
+  WEFT_CHECK(x.dim() == index.dim(),
+             fmt::format("{}: x and index must have as many dimensions: got {} and {}", op.name, x.dim(),
+                         index.dim()));
   const size_t dim = static_cast<size_t>(dim_of(op, args));
   SymShape x_shape = sym_shape(x), index_shape = sym_shape(index);
   const Sym x_size = x_shape[dim], index_size = index_shape[dim];
@@ -229,7 +260,8 @@ Tensors take_along_dim(const OpDef& op, const OpArgs& args) {
   const SymShape shapes[] = {x_shape, index_shape};
   x_shape = index_shape = broadcast_shapes(op.name, shapes);
   x_shape[dim] = x_size, index_shape[dim] = index_size;
-  return {call1("gather", {build::expand(x, x_shape), build::expand(index, index_shape)}, {{"dim", Sym(static_cast<int64_t>(dim))}})};
+  return {call1("gather", {build::expand(x, x_shape), build::expand(index, index_shape)},
+                {{"dim", Sym(static_cast<int64_t>(dim))}})};
 }
 
 Tensors index_update(const OpDef& op, const OpArgs& args, bool accumulate) {
@@ -250,11 +282,13 @@ Tensors index_fill(const OpDef& op, const OpArgs& args) {
   return call(get_op("index_put"), {std::move(put), {{"accumulate", false}}});
 }
 
-// ---- masks -------------------------------------------------------------------------------------------------
+// ---- masks
+// -------------------------------------------------------------------------------------------------
 Tensors masked_select(const OpDef& op, const OpArgs& args) {
   const SymShape shapes[] = {sym_shape(args.tensors[0]), sym_shape(args.tensors[1])};
   const SymShape shape = broadcast_shapes(op.name, shapes);
-  WEFT_CHECK_TYPE(args.tensors[1].dtype() == DType::Bool, fmt::format("{}: expected a bool mask, got {}", op.name, describe(args.tensors[1])));
+  WEFT_CHECK_TYPE(args.tensors[1].dtype() == DType::Bool,
+                  fmt::format("{}: expected a bool mask, got {}", op.name, describe(args.tensors[1])));
   const Tensor x = build::expand(args.tensors[0], shape), mask = build::expand(args.tensors[1], shape);
   if (x.is_traced() && x.dim() > 0) return {call1("index", {x, mask})};
   check_not_traced(op, args.tensors);
@@ -263,7 +297,8 @@ Tensors masked_select(const OpDef& op, const OpArgs& args) {
 
 Tensors masked_fill_op(const OpDef&, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
-  return {call1("where", {build::cast(args.tensors[1], DType::Bool), build::full({}, scalar_arg(args.attrs, "value"), x.dtype(), x.device()), x})};
+  return {call1("where", {build::cast(args.tensors[1], DType::Bool),
+                          build::full({}, scalar_arg(args.attrs, "value"), x.dtype(), x.device()), x})};
 }
 
 Tensors nonzero(const OpDef& op, const OpArgs& args) {
@@ -271,23 +306,28 @@ Tensors nonzero(const OpDef& op, const OpArgs& args) {
   return {kernels::nonzero(args.tensors[0])};
 }
 
-// ---- repetition --------------------------------------------------------------------------------------------
+// ---- repetition
+// --------------------------------------------------------------------------------------------
 Tensors repeat_interleave(const OpDef& op, const OpArgs& args) {
   Tensor x = args.tensors[0];
   const Tensor& repeats = args.tensors[1];
   check_not_traced(op, {repeats});
   WEFT_CHECK_TYPE(is_integral(repeats.dtype()) && repeats.dim() <= 1,
-                  fmt::format("{}: repeats must be integers with at most 1 dimension, got {}", op.name, describe(repeats)));
+                  fmt::format("{}: repeats must be integers with at most 1 dimension, got {}", op.name,
+                              describe(repeats)));
   if (args.attrs.is_none("dim")) x = build::reshape(x, {product(sym_shape(x))});
-  const int64_t dim = args.attrs.is_none("dim") ? 0 : normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
+  const int64_t dim =
+      args.attrs.is_none("dim") ? 0 : normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
   const int64_t size = sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
   WEFT_CHECK(repeats.numel() == 1 || repeats.numel() == size,
-             fmt::format("{}: expected one count, or one for each of {} elements, got {}", op.name, size, repeats.numel()));
+             fmt::format("{}: expected one count, or one for each of {} elements, got {}", op.name, size,
+                         repeats.numel()));
   std::vector<int64_t> positions;
   const Tensor counts = repeats.to(DType::I64).contiguous();
   for (int64_t i = 0; i < size; ++i) {
     const int64_t count = counts.data_as<int64_t>()[counts.numel() == 1 ? 0 : i];
-    WEFT_CHECK(count >= 0, fmt::format("{}: repeats may not contain negative values, got {}", op.name, count));
+    WEFT_CHECK(count >= 0,
+               fmt::format("{}: repeats may not contain negative values, got {}", op.name, count));
     positions.insert(positions.end(), static_cast<size_t>(count), i);
   }
   return {call1("gather_nd", along(x, dim, Tensor::of<int64_t>(positions)))};
@@ -313,99 +353,124 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
 [[maybe_unused]] const OpDef* const kOps[] = {
     &register_op({.name = "gather_nd",
                   .schema = "(Tensor x, Tensor[] indices) -> Tensor",
-                  .doc = "x at int64 index arrays, one per leading dimension (None: the whole dimension), broadcast together. Their\n"
+                  .doc = "x at int64 index arrays, one per leading dimension (None: the whole dimension), "
+                         "broadcast together. Their\n"
                          "dimensions replace the indexed ones where these are adjacent, else come first.",
                   .infer = infer_gather_nd,
                   .eager = [](const OpDef&, std::span<const Tensor> operands, const Attrs&) -> Tensors {
                     return {weft::index_get(operands[0], Tensors(operands.begin() + 1, operands.end()))};
                   }}),
-    &register_op({.name = "scatter_nd",
-                  .schema = "(Tensor base, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor",
-                  .doc = "base with the elements that gather_nd(base, indices) reads replaced by values, or increased by them. Of\n"
-                         "several values for one element the last one stays.",
-                  .infer = infer_scatter_nd,
-                  .eager = [](const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
-                    const Tensors indices(operands.begin() + 2, operands.end());
-                    if (attrs.get_bool("accumulate")) return {kernels::index_accumulate(operands[0], indices, operands[1])};
-                    const Tensor result = operands[0].clone();
-                    weft::index_set(result, indices, operands[1]);
-                    return {result};
-                  }}),
+    &register_op(
+        {.name = "scatter_nd",
+         .schema = "(Tensor base, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor",
+         .doc = "base with the elements that gather_nd(base, indices) reads replaced by values, or increased "
+                "by them. Of\n"
+                "several values for one element the last one stays.",
+         .infer = infer_scatter_nd,
+         .eager = [](const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
+           const Tensors indices(operands.begin() + 2, operands.end());
+           if (attrs.get_bool("accumulate"))
+             return {kernels::index_accumulate(operands[0], indices, operands[1])};
+           const Tensor result = operands[0].clone();
+           weft::index_set(result, indices, operands[1]);
+           return {result};
+         }}),
     &register_op({.name = "scatter_nd_extreme",
                   .schema = "(Tensor base, Tensor values, Tensor[] indices, *, bool largest=False) -> Tensor",
-                  .doc = "base with the elements that gather_nd(base, indices) reads replaced by the least (greatest) of them and of the\n"
+                  .doc = "base with the elements that gather_nd(base, indices) reads replaced by the least "
+                         "(greatest) of them and of the\n"
                          "values for them; NaN where one is NaN.",
                   .infer = infer_scatter_nd,
                   .eager = [](const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
-                    const auto how = attrs.get_bool("largest") ? kernels::Combine::Maximum : kernels::Combine::Minimum;
-                    return {kernels::index_accumulate(operands[0], Tensors(operands.begin() + 2, operands.end()), operands[1], how)};
+                    const auto how =
+                        attrs.get_bool("largest") ? kernels::Combine::Maximum : kernels::Combine::Minimum;
+                    return {kernels::index_accumulate(
+                        operands[0], Tensors(operands.begin() + 2, operands.end()), operands[1], how)};
                   }}),
-    &register_op({.name = "gather",
-                  .schema = "(Tensor x, int dim, Tensor index) -> Tensor",
-                  .doc = "result[i] = x[j], j = i but j[dim] = index[i]. Negative indices count from the end; IndexError when out\n"
-                         "of range.",
-                  .numpy = "numpy.take_along_axis(x, index, dim)",
-                  .methods = {""},
-                  .infer = infer_gather,
-                  .eager = [](const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
-                    const Tensor& x = operands[0];
-                    return {kernels::gather(x, normalize_dim(op.name, int_arg(attrs, "dim"), x.dim()), operands[1])};
-                  }}),
+    &register_op(
+        {.name = "gather",
+         .schema = "(Tensor x, int dim, Tensor index) -> Tensor",
+         .doc = "result[i] = x[j], j = i but j[dim] = index[i]. Negative indices count from the end; "
+                "IndexError when out\n"
+                "of range.",
+         .numpy = "numpy.take_along_axis(x, index, dim)",
+         .methods = {""},
+         .infer = infer_gather,
+         .eager = [](const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
+           const Tensor& x = operands[0];
+           return {kernels::gather(x, normalize_dim(op.name, int_arg(attrs, "dim"), x.dim()), operands[1])};
+         }}),
     &register_op({.name = "scatter",
                   .schema = "(Tensor x, int dim, Tensor index, Tensor src) -> Tensor",
-                  .doc = "x with result[j] = src[i] for every i of index's shape, j = i but j[dim] = index[i]. Of several values for\n"
+                  .doc = "x with result[j] = src[i] for every i of index's shape, j = i but j[dim] = "
+                         "index[i]. Of several values for\n"
                          "one element the last one stays.",
                   .methods = {""},
                   .infer = infer_scatter,
-                  .eager = [](const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-                    return eager_scatter(op, operands, attrs, false);
-                  }}),
-    &register_op({.name = "scatter_add",
-                  .schema = "(Tensor x, int dim, Tensor index, Tensor src) -> Tensor",
-                  .doc = "x with result[j] += src[i] for every i of index's shape, j = i but j[dim] = index[i].",
-                  .methods = {""},
-                  .infer = infer_scatter,
-                  .eager = [](const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-                    return eager_scatter(op, operands, attrs, true);
-                  }}),
+                  .eager = [](const OpDef& op, std::span<const Tensor> operands,
+                              const Attrs& attrs) { return eager_scatter(op, operands, attrs, false); }}),
+    &register_op(
+        {.name = "scatter_add",
+         .schema = "(Tensor x, int dim, Tensor index, Tensor src) -> Tensor",
+         .doc = "x with result[j] += src[i] for every i of index's shape, j = i but j[dim] = index[i].",
+         .methods = {""},
+         .infer = infer_scatter,
+         .eager = [](const OpDef& op, std::span<const Tensor> operands,
+                     const Attrs& attrs) { return eager_scatter(op, operands, attrs, true); }}),
     &define_composite("index", "(Tensor x, Tensor[] indices) -> Tensor",
-                      "x[indices], as NumPy: integer arrays, bool masks (which count as the indices of their true elements), and\n"
+                      "x[indices], as NumPy: integer arrays, bool masks (which count as the indices of their "
+                      "true elements), and\n"
                       "None for a whole dimension.",
                       "", index),
-    &define_composite("index_put", "(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor",
-                      "x with x[indices] replaced by values (or increased by them), which are broadcast and converted.", "", index_put),
-    &define_composite("index_extreme", "(Tensor x, Tensor values, Tensor[] indices, *, bool largest=False) -> Tensor",
-                      "x with every x[indices] replaced by the least (greatest) of it and of all values for it, which are broadcast and\n"
+    &define_composite(
+        "index_put", "(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor",
+        "x with x[indices] replaced by values (or increased by them), which are broadcast and converted.", "",
+        index_put),
+    &define_composite("index_extreme",
+                      "(Tensor x, Tensor values, Tensor[] indices, *, bool largest=False) -> Tensor",
+                      "x with every x[indices] replaced by the least (greatest) of it and of all values for "
+                      "it, which are broadcast and\n"
                       "converted; NaN where one is NaN.",
                       "", index_extreme),
     &define_composite("index_select", "(Tensor x, int dim, Tensor index) -> Tensor",
-                      "x at indices along a dimension. Indices below zero count from the end; IndexError when out of range.", "numpy.take(x, index, dim)", index_select, {}, {""}),
+                      "x at indices along a dimension. Indices below zero count from the end; IndexError "
+                      "when out of range.",
+                      "numpy.take(x, index, dim)", index_select, {}, {""}),
     &define_composite("take", "(Tensor x, Tensor index, int? dim=None) -> Tensor",
-                      "x at indices along a dimension (None: of all elements in C order). Indices below zero count from the end;\n"
+                      "x at indices along a dimension (None: of all elements in C order). Indices below zero "
+                      "count from the end;\n"
                       "IndexError when out of range.",
                       "numpy.take(x, index, dim)", take, {}, {""}),
-    &define_composite("take_along_dim", "(Tensor x, Tensor index, int? dim=None) -> Tensor",
-                      "gather, with x and index broadcast in the other dimensions (None: of all elements in C order).",
-                      "numpy.take_along_axis(x, index, dim)", take_along_dim, {"take_along_axis"}, {""}),
-    &define_composite("index_add", "(Tensor x, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-                      "x with alpha * source added at indices along a dimension.", "",
-                      [](const OpDef& op, const OpArgs& args) { return index_update(op, args, true); }, {}, {""}),
+    &define_composite(
+        "take_along_dim", "(Tensor x, Tensor index, int? dim=None) -> Tensor",
+        "gather, with x and index broadcast in the other dimensions (None: of all elements in C order).",
+        "numpy.take_along_axis(x, index, dim)", take_along_dim, {"take_along_axis"}, {""}),
+    &define_composite(
+        "index_add", "(Tensor x, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+        "x with alpha * source added at indices along a dimension.", "",
+        [](const OpDef& op, const OpArgs& args) { return index_update(op, args, true); }, {}, {""}),
     &define_composite("index_copy", "(Tensor x, int dim, Tensor index, Tensor source) -> Tensor",
                       "x with source written at indices along a dimension.", "",
-                      [](const OpDef& op, const OpArgs& args) { return index_update(op, args, false); }, {}, {""}),
+                      [](const OpDef& op, const OpArgs& args) { return index_update(op, args, false); }, {},
+                      {""}),
     &define_composite("index_fill", "(Tensor x, int dim, Tensor index, Scalar value) -> Tensor",
                       "x with one value at indices along a dimension.", "", index_fill, {}, {""}),
     &define_composite("masked_select", "(Tensor x, Tensor mask) -> Tensor",
-                      "The elements of x where mask holds (both broadcast), as one dimension in C order.", "x[mask]", masked_select, {}, {""}),
-    &define_composite("masked_fill", "(Tensor x, Tensor mask, Scalar value) -> Tensor", "value where mask holds, else x.",
-                      "numpy.where(mask, value, x)", masked_fill_op, {}, {""}),
-    &define_composite("nonzero", "(Tensor x) -> Tensor", "[n, x.dim()] int64: indices of the elements that differ from zero, in C order.",
+                      "The elements of x where mask holds (both broadcast), as one dimension in C order.",
+                      "x[mask]", masked_select, {}, {""}),
+    &define_composite("masked_fill", "(Tensor x, Tensor mask, Scalar value) -> Tensor",
+                      "value where mask holds, else x.", "numpy.where(mask, value, x)", masked_fill_op, {},
+                      {""}),
+    &define_composite("nonzero", "(Tensor x) -> Tensor",
+                      "[n, x.dim()] int64: indices of the elements that differ from zero, in C order.",
                       "numpy.argwhere(x)", nonzero, {"argwhere"}, {"", "argwhere"}),
     &define_composite("repeat_interleave", "(Tensor x, Tensor repeats, int? dim=None) -> Tensor",
-                      "Every element along a dimension repeated as often as `repeats` says (None: of all elements in C order).",
+                      "Every element along a dimension repeated as often as `repeats` says (None: of all "
+                      "elements in C order).",
                       "numpy.repeat(x, repeats, dim)", repeat_interleave, {}, {""}),
     &define_composite("one_hot", "(Tensor x, int num_classes=-1) -> Tensor",
-                      "[*x.shape, num_classes] int64: 1 at the class number, 0 elsewhere. -1: one more than the largest number.",
+                      "[*x.shape, num_classes] int64: 1 at the class number, 0 elsewhere. -1: one more than "
+                      "the largest number.",
                       "numpy.eye(num_classes, dtype='int64')[x]", one_hot),
 };
 

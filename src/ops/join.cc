@@ -11,25 +11,33 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// ---- the primitive -----------------------------------------------------------------------------------------
-std::vector<TensorType> infer_join(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+// ---- the primitive
+// -----------------------------------------------------------------------------------------
+std::vector<TensorType> infer_join(const OpDef& op, std::span<const TensorType> operands,
+                                   const Attrs& attrs) {
   WEFT_CHECK(!operands.empty(), fmt::format("{}: expected at least one tensor, got none", op.name));
   TensorType result = operands[0];
-  WEFT_CHECK(!result.shape.empty(), fmt::format("concatenate: zero-dimensional arrays cannot be concatenated{}",
-                                                describe_operands(op, operands)));
-  const size_t dim = static_cast<size_t>(normalize_dim("concatenate", int_arg(attrs, "dim"), static_cast<int64_t>(result.shape.size())));
+  WEFT_CHECK(!result.shape.empty(),
+             fmt::format("concatenate: zero-dimensional arrays cannot be concatenated{}",
+                         describe_operands(op, operands)));
+  const size_t dim = static_cast<size_t>(
+      normalize_dim("concatenate", int_arg(attrs, "dim"), static_cast<int64_t>(result.shape.size())));
   for (size_t i = 1; i < operands.size(); ++i) {
     const TensorType& x = operands[i];
-    WEFT_CHECK_TYPE(x.dtype == result.dtype, fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name,
-                                                         name(result.dtype), name(x.dtype), describe_operands(op, operands)));
-    WEFT_CHECK(x.shape.size() == result.shape.size(),
-               fmt::format("concatenate: all tensors must have the same number of dimensions: expected {}, got {}{}",
-                           result.shape.size(), x.shape.size(), describe_operands(op, operands)));
+    WEFT_CHECK_TYPE(x.dtype == result.dtype,
+                    fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name,
+                                name(result.dtype), name(x.dtype), describe_operands(op, operands)));
+    WEFT_CHECK(
+        x.shape.size() == result.shape.size(),
+        fmt::format("concatenate: all tensors must have the same number of dimensions: expected {}, got {}{}",
+                    result.shape.size(), x.shape.size(), describe_operands(op, operands)));
     for (size_t d = 0; d < x.shape.size(); ++d) {
       if (d == dim) continue;
-      WEFT_CHECK(sym_eq(x.shape[d], result.shape[d]),
-                 fmt::format("concatenate: sizes must match except in dimension {}: expected size {} in dimension {}, got {}{}", dim,
-                             result.shape[d].str(), d, x.shape[d].str(), describe_operands(op, operands)));
+      WEFT_CHECK(
+          sym_eq(x.shape[d], result.shape[d]),
+          fmt::format("concatenate: sizes must match except in dimension {}: expected size {} in dimension "
+                      "{}, got {}{}",
+                      dim, result.shape[d].str(), d, x.shape[d].str(), describe_operands(op, operands)));
     }
     result.shape[dim] = result.shape[dim] + x.shape[dim];
   }
@@ -45,7 +53,8 @@ Tensors eager_join(const OpDef& op, std::span<const Tensor> operands, const Attr
   int64_t position = 0;
   for (const Tensor& x : operands) {
     if (x.numel() > 0) {
-      Tensor(result.storage(), result.dtype(), x.shape(), result.strides(), result.offset() + position * result.strides()[dim])
+      Tensor(result.storage(), result.dtype(), x.shape(), result.strides(),
+             result.offset() + position * result.strides()[dim])
           .copy_from(x);
     }
     position += x.shape()[dim];
@@ -53,12 +62,15 @@ Tensors eager_join(const OpDef& op, std::span<const Tensor> operands, const Attr
   return {result};
 }
 
-// ---- joining -----------------------------------------------------------------------------------------------
+// ---- joining
+// -----------------------------------------------------------------------------------------------
 void check_some(const OpDef& op, const OpArgs& args) {
   WEFT_CHECK(!args.tensors.empty(), fmt::format("{}: expected at least one tensor, got none", op.name));
 }
 
-Tensor join(const Tensors& tensors, int64_t dim, Promotion rules) { return build::join(build::promote(tensors, rules), dim); }
+Tensor join(const Tensors& tensors, int64_t dim, Promotion rules) {
+  return build::join(build::promote(tensors, rules), dim);
+}
 
 Tensors concatenate(const OpDef& op, const OpArgs& args) {
   check_some(op, args);
@@ -86,7 +98,8 @@ Tensors stack(const OpDef& op, const OpArgs& args) {
   for (const Tensor& x : args.tensors) {
     const SymShape shape = sym_shape(x);
     WEFT_CHECK(shape.size() == first.size() && std::equal(shape.begin(), shape.end(), first.begin(), sym_eq),
-               fmt::format("{}: all tensors must have the same shape: expected {}, got {}", op.name, weft::str(first), weft::str(shape)));
+               fmt::format("{}: all tensors must have the same shape: expected {}, got {}", op.name,
+                           weft::str(first), weft::str(shape)));
     tensors.push_back(build::unsqueeze(x, dim));
   }
   return {join(tensors, dim, args.rules)};
@@ -113,7 +126,8 @@ Tensors column_stack(const OpDef& op, const OpArgs& args) {
   return {join(tensors, 1, args.rules)};
 }
 
-// ---- splitting ---------------------------------------------------------------------------------------------
+// ---- splitting
+// ---------------------------------------------------------------------------------------------
 int64_t split_dim(const OpDef& op, const Tensor& x, int64_t dim) {
   WEFT_CHECK(x.dim() > 0, fmt::format("{}: a 0-d tensor cannot be split", op.name));
   return normalize_dim(op.name, dim, x.dim());
@@ -129,7 +143,9 @@ Tensors pieces(const Tensor& x, int64_t dim, const std::vector<int64_t>& sizes) 
   return results;
 }
 
-int64_t known_size(const Tensor& x, int64_t dim) { return sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]); }
+int64_t known_size(const Tensor& x, int64_t dim) {
+  return sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
+}
 
 std::vector<int64_t> sizes_of(int64_t total, int64_t each) {
   std::vector<int64_t> sizes;
@@ -144,7 +160,8 @@ Tensors split(const OpDef& op, const OpArgs& args) {
   const int64_t dim = split_dim(op, x, int_arg(args.attrs, "dim")), total = known_size(x, dim);
   const std::vector<int64_t> given = int_list_arg(args.attrs, "split_size");
   if (std::holds_alternative<Sym>(args.attrs.at("split_size"))) {
-    WEFT_CHECK(given[0] > 0 || (given[0] == 0 && total == 0), fmt::format("{}: split_size must be positive, got {}", op.name, given[0]));
+    WEFT_CHECK(given[0] > 0 || (given[0] == 0 && total == 0),
+               fmt::format("{}: split_size must be positive, got {}", op.name, given[0]));
     return pieces(x, dim, total == 0 ? std::vector<int64_t>{0} : sizes_of(total, given[0]));
   }
   int64_t sum = 0;
@@ -152,7 +169,8 @@ Tensors split(const OpDef& op, const OpArgs& args) {
     WEFT_CHECK(size >= 0, fmt::format("{}: sizes must not be negative, got {}", op.name, weft::str(given)));
     sum += size;
   }
-  WEFT_CHECK(sum == total, fmt::format("{}: sizes must add up to dimension {}'s size {}: got {}", op.name, dim, total, weft::str(given)));
+  WEFT_CHECK(sum == total, fmt::format("{}: sizes must add up to dimension {}'s size {}: got {}", op.name,
+                                       dim, total, weft::str(given)));
   return pieces(x, dim, given);
 }
 
@@ -172,7 +190,8 @@ Tensors sections(const OpDef& op, const Tensor& x, int64_t dim, const Attr& wher
     const int64_t count = sym_specialize(*number);
     WEFT_CHECK(count > 0, fmt::format("{}: number sections must be larger than 0, got {}", op.name, count));
     WEFT_CHECK(!equal || total % count == 0,
-               fmt::format("{}: array split does not result in an equal division: size {} into {} sections", op.name, total, count));
+               fmt::format("{}: array split does not result in an equal division: size {} into {} sections",
+                           op.name, total, count));
     std::vector<int64_t> sizes(static_cast<size_t>(count), total / count);
     for (int64_t i = 0; i < total % count; ++i) ++sizes[static_cast<size_t>(i)];
     return pieces(x, dim, sizes);
@@ -189,12 +208,14 @@ Tensors sections(const OpDef& op, const Tensor& x, int64_t dim, const Attr& wher
 
 Tensors sections_op(const OpDef& op, const OpArgs& args, bool equal) {
   const Tensor& x = args.tensors[0];
-  return sections(op, x, split_dim(op, x, int_arg(args.attrs, "dim")), args.attrs.at("indices_or_sections"), equal);
+  return sections(op, x, split_dim(op, x, int_arg(args.attrs, "dim")), args.attrs.at("indices_or_sections"),
+                  equal);
 }
 
 Tensors fixed_sections(const OpDef& op, const OpArgs& args, int64_t dim, int64_t ndim) {
   const Tensor& x = args.tensors[0];
-  WEFT_CHECK(x.dim() >= ndim, fmt::format("{}: expected at least {} dimensions, got {}", op.name, ndim, describe(x)));
+  WEFT_CHECK(x.dim() >= ndim,
+             fmt::format("{}: expected at least {} dimensions, got {}", op.name, ndim, describe(x)));
   return sections(op, x, x.dim() == 1 ? 0 : dim, args.attrs.at("indices_or_sections"), true);
 }
 
@@ -207,53 +228,67 @@ Tensors unbind(const OpDef& op, const OpArgs& args) {
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &register_op({.name = "join",
-                  .schema = "(Tensor[] tensors, int dim=0) -> Tensor",
-                  .doc = "Tensors of one dtype, one after another along a dimension; the other sizes are equal.",
-                  .infer = infer_join,
-                  .eager = eager_join}),
-    &define_composite("concatenate", "(Tensor[] tensors, int? dim=0) -> Tensor",
-               "Tensors one after another along a dimension (None: flattened), in their promoted dtype.\n"
-               "raises: ValueError when other sizes differ.",
-               "numpy.concatenate(tensors, dim)", concatenate, {"cat", "concat"}),
-    &define_composite("stack", "(Tensor[] tensors, int dim=0) -> Tensor", "Tensors of one shape along a new dimension.",
-               "numpy.stack(tensors, dim)", stack),
-    &define_composite("hstack", "(Tensor[] tensors) -> Tensor", "Joined along dimension 1, vectors along dimension 0.", "numpy.hstack(tensors)",
-               hstack),
-    &define_composite("vstack", "(Tensor[] tensors) -> Tensor", "Joined along dimension 0, each with at least 2 dimensions.",
-               "numpy.vstack(tensors)",
-               [](const OpDef& op, const OpArgs& args) -> Tensors {
-                 check_some(op, args);
-                 return {join(of_rank(args, "atleast_2d"), 0, args.rules)};
-               },
-               {"row_stack"}),
-    &define_composite("dstack", "(Tensor[] tensors) -> Tensor", "Joined along dimension 2, each with at least 3 dimensions.",
-               "numpy.dstack(tensors)",
-               [](const OpDef& op, const OpArgs& args) -> Tensors {
-                 check_some(op, args);
-                 return {join(of_rank(args, "atleast_3d"), 2, args.rules)};
-               }),
-    &define_composite("column_stack", "(Tensor[] tensors) -> Tensor", "Vectors as the columns of a matrix; matrices side by side.",
-               "numpy.column_stack(tensors)", column_stack),
-    &define_composite("split", "(Tensor x, int|int[] split_size, int dim=0) -> Tensor[]",
-               "Views of pieces along a dimension: of one size (the last may be smaller), or of the sizes listed.", "", split, {}, {""}),
-    &define_composite("chunk", "(Tensor x, int chunks, int dim=0) -> Tensor[]", "Views of at most `chunks` pieces of equal size, the last smaller.",
-               "", chunk, {}, {""}),
-    &define_composite("array_split", "(Tensor x, int|int[] indices_or_sections, int dim=0) -> Tensor[]",
-               "Views of a number of sections (sizes differ by at most one), or cut at the positions listed.",
-               "numpy.array_split(x, indices_or_sections, dim)",
-               [](const OpDef& op, const OpArgs& args) { return sections_op(op, args, false); }, {"tensor_split"}, {"tensor_split"}),
+    &register_op(
+        {.name = "join",
+         .schema = "(Tensor[] tensors, int dim=0) -> Tensor",
+         .doc = "Tensors of one dtype, one after another along a dimension; the other sizes are equal.",
+         .infer = infer_join,
+         .eager = eager_join}),
+    &define_composite(
+        "concatenate", "(Tensor[] tensors, int? dim=0) -> Tensor",
+        "Tensors one after another along a dimension (None: flattened), in their promoted dtype.\n"
+        "raises: ValueError when other sizes differ.",
+        "numpy.concatenate(tensors, dim)", concatenate, {"cat", "concat"}),
+    &define_composite("stack", "(Tensor[] tensors, int dim=0) -> Tensor",
+                      "Tensors of one shape along a new dimension.", "numpy.stack(tensors, dim)", stack),
+    &define_composite("hstack", "(Tensor[] tensors) -> Tensor",
+                      "Joined along dimension 1, vectors along dimension 0.", "numpy.hstack(tensors)",
+                      hstack),
+    &define_composite("vstack", "(Tensor[] tensors) -> Tensor",
+                      "Joined along dimension 0, each with at least 2 dimensions.", "numpy.vstack(tensors)",
+                      [](const OpDef& op, const OpArgs& args) -> Tensors {
+                        check_some(op, args);
+                        return {join(of_rank(args, "atleast_2d"), 0, args.rules)};
+                      },
+                      {"row_stack"}),
+    &define_composite("dstack", "(Tensor[] tensors) -> Tensor",
+                      "Joined along dimension 2, each with at least 3 dimensions.", "numpy.dstack(tensors)",
+                      [](const OpDef& op, const OpArgs& args) -> Tensors {
+                        check_some(op, args);
+                        return {join(of_rank(args, "atleast_3d"), 2, args.rules)};
+                      }),
+    &define_composite("column_stack", "(Tensor[] tensors) -> Tensor",
+                      "Vectors as the columns of a matrix; matrices side by side.",
+                      "numpy.column_stack(tensors)", column_stack),
+    &define_composite(
+        "split", "(Tensor x, int|int[] split_size, int dim=0) -> Tensor[]",
+        "Views of pieces along a dimension: of one size (the last may be smaller), or of the sizes listed.",
+        "", split, {}, {""}),
+    &define_composite("chunk", "(Tensor x, int chunks, int dim=0) -> Tensor[]",
+                      "Views of at most `chunks` pieces of equal size, the last smaller.", "", chunk, {},
+                      {""}),
+    &define_composite(
+        "array_split", "(Tensor x, int|int[] indices_or_sections, int dim=0) -> Tensor[]",
+        "Views of a number of sections (sizes differ by at most one), or cut at the positions listed.",
+        "numpy.array_split(x, indices_or_sections, dim)",
+        [](const OpDef& op, const OpArgs& args) { return sections_op(op, args, false); }, {"tensor_split"},
+        {"tensor_split"}),
     &define_composite("split_sections", "(Tensor x, int|int[] indices_or_sections, int dim=0) -> Tensor[]",
-               "NumPy's split: as array_split, but ValueError when the sections would differ in size.",
-               "numpy.split(x, indices_or_sections, dim)", [](const OpDef& op, const OpArgs& args) { return sections_op(op, args, true); }),
-    &define_composite("hsplit", "(Tensor x, int|int[] indices_or_sections) -> Tensor[]", "split_sections along dimension 1 (of a vector: 0).",
-               "numpy.hsplit(x, indices_or_sections)", [](const OpDef& op, const OpArgs& args) { return fixed_sections(op, args, 1, 1); }),
-    &define_composite("vsplit", "(Tensor x, int|int[] indices_or_sections) -> Tensor[]", "split_sections along dimension 0.",
-               "numpy.vsplit(x, indices_or_sections)", [](const OpDef& op, const OpArgs& args) { return fixed_sections(op, args, 0, 2); }),
-    &define_composite("dsplit", "(Tensor x, int|int[] indices_or_sections) -> Tensor[]", "split_sections along dimension 2.",
-               "numpy.dsplit(x, indices_or_sections)", [](const OpDef& op, const OpArgs& args) { return fixed_sections(op, args, 2, 3); }),
-    &define_composite("unbind", "(Tensor x, int dim=0) -> Tensor[]", "Views of x at every index of a dimension, which is dropped.", "", unbind, {},
-               {""}),
+                      "NumPy's split: as array_split, but ValueError when the sections would differ in size.",
+                      "numpy.split(x, indices_or_sections, dim)",
+                      [](const OpDef& op, const OpArgs& args) { return sections_op(op, args, true); }),
+    &define_composite("hsplit", "(Tensor x, int|int[] indices_or_sections) -> Tensor[]",
+                      "split_sections along dimension 1 (of a vector: 0).",
+                      "numpy.hsplit(x, indices_or_sections)",
+                      [](const OpDef& op, const OpArgs& args) { return fixed_sections(op, args, 1, 1); }),
+    &define_composite("vsplit", "(Tensor x, int|int[] indices_or_sections) -> Tensor[]",
+                      "split_sections along dimension 0.", "numpy.vsplit(x, indices_or_sections)",
+                      [](const OpDef& op, const OpArgs& args) { return fixed_sections(op, args, 0, 2); }),
+    &define_composite("dsplit", "(Tensor x, int|int[] indices_or_sections) -> Tensor[]",
+                      "split_sections along dimension 2.", "numpy.dsplit(x, indices_or_sections)",
+                      [](const OpDef& op, const OpArgs& args) { return fixed_sections(op, args, 2, 3); }),
+    &define_composite("unbind", "(Tensor x, int dim=0) -> Tensor[]",
+                      "Views of x at every index of a dimension, which is dropped.", "", unbind, {}, {""}),
 };
 
 }  // namespace

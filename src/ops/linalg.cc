@@ -20,8 +20,8 @@ void check_matrices(const OpDef& op, std::span<const TensorType> operands, bool 
                               describe_operands(op, operands)));
   const size_t ndim = x.shape.size();
   WEFT_CHECK(ndim >= 2 && (!square || sym_eq(x.shape[ndim - 1], x.shape[ndim - 2])),
-             fmt::format("{}: expected {}, got {}{}", op.name, square ? "square matrices" : "matrices", x.str(),
-                         describe_operands(op, operands)));
+             fmt::format("{}: expected {}, got {}{}", op.name, square ? "square matrices" : "matrices",
+                         x.str(), describe_operands(op, operands)));
 }
 
 TensorType stack_type(const TensorType& x, DType dtype, std::initializer_list<Sym> sizes) {
@@ -48,7 +48,8 @@ std::vector<TensorType> infer_det(const OpDef& op, std::span<const TensorType> o
 }
 std::vector<TensorType> infer_slogdet(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_matrices(op, operands, true);
-  return {stack_type(operands[0], operands[0].dtype, {}), stack_type(operands[0], real_part_of(operands[0].dtype), {})};
+  return {stack_type(operands[0], operands[0].dtype, {}),
+          stack_type(operands[0], real_part_of(operands[0].dtype), {})};
 }
 
 // `b` is a stack of matrices, or of vectors where it has one dimension less than `a`.
@@ -69,8 +70,9 @@ std::vector<TensorType> infer_solve(const OpDef& op, std::span<const TensorType>
 }
 
 [[noreturn]] void singular(const OpDef& op, int info) {
-  throw_error(ErrorKind::Runtime,
-              fmt::format("{}: Singular matrix: the diagonal element {} of its LU factor is zero", op.name, info));
+  throw_error(
+      ErrorKind::Runtime,
+      fmt::format("{}: Singular matrix: the diagonal element {} of its LU factor is zero", op.name, info));
 }
 
 // The determinant as a number of absolute value 1, or 0, and the logarithm of its absolute value.
@@ -133,7 +135,8 @@ std::vector<Tensor> eager_solve(const OpDef& op, std::span<const Tensor> operand
   Tensor result = empty_of(type);
   if (result.numel() == 0) return {result};
   const bool vector = operands[1].dim() == 1;
-  const Sym n = type.shape[type.shape.size() - (vector ? 1 : 2)], columns = vector ? Sym(1) : type.shape.back();
+  const Sym n = type.shape[type.shape.size() - (vector ? 1 : 2)],
+            columns = vector ? Sym(1) : type.shape.back();
   // Both operands with the result's batch dimensions.
   SymShape a_shape(type.shape.begin(), type.shape.end() - (vector ? 1 : 2)), b_shape = a_shape;
   a_shape.insert(a_shape.end(), {n, n});
@@ -163,9 +166,10 @@ std::vector<Tensor> eager_cholesky(const OpDef& op, std::span<const Tensor> oper
       std::vector<T> a = stack.read(index);
       const int n = stack.rows();
       if (const int info = Lapack<T>::cholesky_lower(n, a.data()); info > 0) {
-        throw_error(ErrorKind::Runtime,
-                    fmt::format("{}: the matrix is not positive definite: its leading minor of order {} is not", op.name,
-                                info));
+        throw_error(
+            ErrorKind::Runtime,
+            fmt::format("{}: the matrix is not positive definite: its leading minor of order {} is not",
+                        op.name, info));
       }
       for (int j = 1; j < n; ++j) std::fill_n(a.begin() + static_cast<int64_t>(j) * n, j, T(0));
       write_matrix(result, index, a.data(), n);
@@ -184,48 +188,54 @@ std::vector<Tensor> inverse(const OpDef& op, const OpArgs& args) {
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &register_op({.name = "det",
-                  .schema = "(Tensor x) -> Tensor",
-                  .dtypes = kLapack,
-                  .doc = "Determinants of x[*B, n, n]: [*B]. dtype: float32, float64, complex. error: n^3 * eps relative "
-                         "to the product of\n"
-                         "the row norms. source: LU factorization (LAPACK getrf), as the exponential of slogdet.",
-                  .numpy = "numpy.linalg.det(x)",
-                  .methods = {""},
-                  .infer = infer_det,
-                  .eager = eager_det}),
-    &register_op({.name = "slogdet",
-                  .schema = "(Tensor x) -> (Tensor, Tensor)",
-                  .dtypes = kLapack,
-                  .doc = "Determinants of x[*B, n, n] as signs (for complex x, numbers of absolute value 1) and logarithms "
-                         "of absolute\n"
-                         "values, both [*B]: 0 and -inf for a singular matrix. dtype: float32, float64, complex; the "
-                         "logarithm is real.\n"
-                         "source: LU factorization (LAPACK getrf).",
-                  .numpy = "numpy.linalg.slogdet(x)",
-                  .infer = infer_slogdet,
-                  .eager = eager_slogdet}),
-    &register_op({.name = "solve",
-                  .schema = "(Tensor a, Tensor b) -> Tensor",
-                  .dtypes = kLapack,
-                  .doc = "x with a[*B, n, n] @ x = b[*B, n, m], or b[n]. dtype: float32, float64, complex.\n"
-                         "raises: RuntimeError for a singular matrix. source: LU factorization (LAPACK getrf, getrs).",
-                  .numpy = "numpy.linalg.solve(a, b)",
-                  .infer = infer_solve,
-                  .eager = eager_solve}),
+    &register_op(
+        {.name = "det",
+         .schema = "(Tensor x) -> Tensor",
+         .dtypes = kLapack,
+         .doc =
+             "Determinants of x[*B, n, n]: [*B]. dtype: float32, float64, complex. error: n^3 * eps relative "
+             "to the product of\n"
+             "the row norms. source: LU factorization (LAPACK getrf), as the exponential of slogdet.",
+         .numpy = "numpy.linalg.det(x)",
+         .methods = {""},
+         .infer = infer_det,
+         .eager = eager_det}),
+    &register_op(
+        {.name = "slogdet",
+         .schema = "(Tensor x) -> (Tensor, Tensor)",
+         .dtypes = kLapack,
+         .doc = "Determinants of x[*B, n, n] as signs (for complex x, numbers of absolute value 1) and "
+                "logarithms "
+                "of absolute\n"
+                "values, both [*B]: 0 and -inf for a singular matrix. dtype: float32, float64, complex; the "
+                "logarithm is real.\n"
+                "source: LU factorization (LAPACK getrf).",
+         .numpy = "numpy.linalg.slogdet(x)",
+         .infer = infer_slogdet,
+         .eager = eager_slogdet}),
+    &register_op(
+        {.name = "solve",
+         .schema = "(Tensor a, Tensor b) -> Tensor",
+         .dtypes = kLapack,
+         .doc = "x with a[*B, n, n] @ x = b[*B, n, m], or b[n]. dtype: float32, float64, complex.\n"
+                "raises: RuntimeError for a singular matrix. source: LU factorization (LAPACK getrf, getrs).",
+         .numpy = "numpy.linalg.solve(a, b)",
+         .infer = infer_solve,
+         .eager = eager_solve}),
     &register_op({.name = "cholesky",
                   .schema = "(Tensor x) -> Tensor",
                   .dtypes = kLapack,
                   .doc = "Lower triangular L[*B, n, n] with L @ L^H = x, of which the lower half is read.\n"
-                         "dtype: float32, float64, complex. raises: RuntimeError unless positive definite. source: LAPACK "
+                         "dtype: float32, float64, complex. raises: RuntimeError unless positive definite. "
+                         "source: LAPACK "
                          "potrf.",
                   .numpy = "numpy.linalg.cholesky(x)",
                   .infer = infer_square,
                   .eager = eager_cholesky}),
-    &define_composite(
-        "inv", "(Tensor x) -> Tensor",
-        "Inverses of x[*B, n, n]. dtype: float32, float64, complex. raises: RuntimeError for a singular matrix.",
-        "numpy.linalg.inv(x)", inverse, {}, {""}),
+    &define_composite("inv", "(Tensor x) -> Tensor",
+                      "Inverses of x[*B, n, n]. dtype: float32, float64, complex. raises: RuntimeError for a "
+                      "singular matrix.",
+                      "numpy.linalg.inv(x)", inverse, {}, {""}),
 };
 
 }  // namespace

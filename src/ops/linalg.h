@@ -13,8 +13,12 @@
 namespace weft::ops {
 
 inline constexpr DTypeSet kLapack = dtype_bit(DType::F32) | dtype_bit(DType::F64) | kComplex;
-inline DType real_part_of(DType d) { return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d; }
-inline DType complex_dtype_of(DType d) { return d == DType::F32 ? DType::C64 : d == DType::F64 ? DType::C128 : d; }
+inline DType real_part_of(DType d) {
+  return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d;
+}
+inline DType complex_dtype_of(DType d) {
+  return d == DType::F32 ? DType::C64 : d == DType::F64 ? DType::C128 : d;
+}
 
 // That the first operand is a stack of matrices of a dtype that LAPACK has.
 void check_matrices(const OpDef& op, std::span<const TensorType> operands, bool square);
@@ -91,7 +95,8 @@ void write_matrix(Tensor& result, int64_t index, const T* from, int64_t leading)
   for (int64_t i0 = 0; i0 < rows; i0 += kBlock)
     for (int64_t j0 = 0; j0 < columns; j0 += kBlock)
       for (int64_t i = i0; i < std::min(rows, i0 + kBlock); ++i)
-        for (int64_t j = j0; j < std::min(columns, j0 + kBlock); ++j) to[i * columns + j] = from[j * leading + i];
+        for (int64_t j = j0; j < std::min(columns, j0 + kBlock); ++j)
+          to[i * columns + j] = from[j * leading + i];
 }
 
 }  // namespace weft::ops

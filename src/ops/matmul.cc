@@ -203,15 +203,17 @@ bool is_simple_linear(const Tensor& x, const Tensor& weight, const Tensor& bias)
   const auto simple = [&](const Tensor& t) {
     return !t.is_traced() && t.device().type == DeviceType::CPU && t.dtype() == x.dtype();
   };
-  return (x.dtype() == DType::F32 || x.dtype() == DType::F64) && simple(x) && simple(weight) && x.dim() > 0 && weight.dim() == 2 &&
-         x.size(-1) == weight.size(1) && x.size(-1) > 0 && x.is_contiguous() &&
-         (!bias.defined() || (simple(bias) && bias.dim() == 1 && bias.size(0) == weight.size(0) && bias.is_contiguous()));
+  return (x.dtype() == DType::F32 || x.dtype() == DType::F64) && simple(x) && simple(weight) && x.dim() > 0 &&
+         weight.dim() == 2 && x.size(-1) == weight.size(1) && x.size(-1) > 0 && x.is_contiguous() &&
+         (!bias.defined() ||
+          (simple(bias) && bias.dim() == 1 && bias.size(0) == weight.size(0) && bias.is_contiguous()));
 }
 
 template <class T>
 void linear_rows(const Tensor& x, const Tensor& weight, const Tensor& bias, T* result) {
   const int64_t k = weight.size(1), n = weight.size(0), m = x.numel() / k;
-  kernels::matrix_product<T>(m, n, k, {x.data_as<T>(), k, 1}, {weight.data_as<T>(), weight.strides()[1], weight.strides()[0]}, result);
+  kernels::matrix_product<T>(m, n, k, {x.data_as<T>(), k, 1},
+                             {weight.data_as<T>(), weight.strides()[1], weight.strides()[0]}, result);
   if (!bias.defined()) return;
   const T* added = bias.data_as<T>();
   parallel_for(0, m, std::max<int64_t>(1, (1 << 15) / n), [=](int64_t begin, int64_t end) {
@@ -226,8 +228,10 @@ Tensor linear_now(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   shape.back() = weight.size(0);
   Tensor result = Tensor::empty(shape, x.dtype());
   if (result.numel() == 0) return result;
-  if (x.dtype() == DType::F32) linear_rows(x, weight, bias, result.data_as<float>());
-  else linear_rows(x, weight, bias, result.data_as<double>());
+  if (x.dtype() == DType::F32)
+    linear_rows(x, weight, bias, result.data_as<float>());
+  else
+    linear_rows(x, weight, bias, result.data_as<double>());
   return result;
 }
 
@@ -376,7 +380,8 @@ std::vector<Tensor> matrix_power(const OpDef& op, const OpArgs& args) {
                       "dtype:  any, the same for both. Integers wrap; bool: or of ands; float16 and bfloat16 "
                       "add in float32.\n"
                       "error:  k * eps * sum(|x||y|). raises: ValueError where the inner dimensions differ.\n"
-                      "source: NumPy's matmul; float32 products are weft's own, float64 and complex ones OpenBLAS's gemm.",
+                      "source: NumPy's matmul; float32 products are weft's own, float64 and complex ones "
+                      "OpenBLAS's gemm.",
                   .numpy = "numpy.matmul(x, y)",
                   .methods = {""},
                   .infer = infer_matmul,

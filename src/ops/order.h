@@ -16,7 +16,7 @@ struct Order {
 };
 
 template <class T>
-requires std::is_floating_point_v<T>
+  requires std::is_floating_point_v<T>
 struct Order<T> {
   static bool less(T a, T b) { return a < b || (b != b && a == a); }
 };

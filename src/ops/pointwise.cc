@@ -61,13 +61,13 @@ std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorT
   for (size_t i = 0; i < operands.size(); ++i) {
     const DType wanted = i == 0 && op.name == "where" ? DType::Bool : compute;
     WEFT_CHECK_TYPE(operands[i].dtype == wanted,
-                    fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name, name(wanted),
-                                name(operands[i].dtype), describe_operands(op, operands)));
+                    fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name,
+                                name(wanted), name(operands[i].dtype), describe_operands(op, operands)));
     shapes.push_back(operands[i].shape);
   }
   WEFT_CHECK_TYPE(op.dtypes & dtype_bit(compute),
-                  fmt::format("{}: dtype not supported: expected {}, got {}{}", op.name, str(op.dtypes), name(compute),
-                              describe_operands(op, operands)));
+                  fmt::format("{}: dtype not supported: expected {}, got {}{}", op.name, str(op.dtypes),
+                              name(compute), describe_operands(op, operands)));
   DType result = compute;
   if (op.dtype_rule == DTypeRule::Bool) result = DType::Bool;
   if (op.dtype_rule == DTypeRule::Real) result = real_dtype(compute);
@@ -121,7 +121,8 @@ namespace {
 
 // The dtype of the result; nullopt where operands of `compute` would be cast first.
 std::optional<DType> small_result(const OpDef& op, DType compute) {
-  if (!(op.dtypes & dtype_bit(compute)) || (*op.loops)[static_cast<size_t>(compute)] == nullptr) return std::nullopt;
+  if (!(op.dtypes & dtype_bit(compute)) || (*op.loops)[static_cast<size_t>(compute)] == nullptr)
+    return std::nullopt;
   switch (op.dtype_rule) {
     case DTypeRule::Same:
     case DTypeRule::IntegerOnly: return compute;
@@ -199,7 +200,8 @@ void fill_block(DType dtype, BlockBuffer& block, const Scalar& value, int64_t co
     } else if constexpr (std::is_integral_v<T>) {
       element = static_cast<T>(value.to_int());
     } else if constexpr (std::is_same_v<T, float>) {
-      element = value.is_int() ? static_cast<float>(value.to_int()) : static_cast<float>(value.to_double());  // rounded once
+      element = value.is_int() ? static_cast<float>(value.to_int())
+                               : static_cast<float>(value.to_double());  // rounded once
     } else {
       element = T(value.to_double());
     }
@@ -208,7 +210,8 @@ void fill_block(DType dtype, BlockBuffer& block, const Scalar& value, int64_t co
 }
 
 // Finds the elements: of a tensor of the result's shape where they are, others repeated in a block.
-bool gather_small(std::span<const Operand> operands, bool has_condition, SmallCall& call, std::span<BlockBuffer> scratch) {
+bool gather_small(std::span<const Operand> operands, bool has_condition, SmallCall& call,
+                  std::span<BlockBuffer> scratch) {
   for (size_t i = 0; i < operands.size(); ++i) {
     const Tensor* tensor = std::get_if<Tensor>(&operands[i]);
     call.inputs[i] = tensor ? tensor->data() : scratch[i].bytes;
@@ -217,7 +220,8 @@ bool gather_small(std::span<const Operand> operands, bool has_condition, SmallCa
       if (promote_weak(call.compute, number.kind(), Promotion::Torch) != call.compute) return false;
       fill_block(call.compute, scratch[i], number, call.count);
     } else if (tensor->dim() == 0 && call.count != 1) {
-      fill_block(i == 0 && has_condition ? DType::Bool : call.compute, scratch[i], tensor->item(), call.count);
+      fill_block(i == 0 && has_condition ? DType::Bool : call.compute, scratch[i], tensor->item(),
+                 call.count);
       call.inputs[i] = scratch[i].bytes;
     }
   }
@@ -231,7 +235,8 @@ bool run_small(const OpDef& op, std::span<const Operand> operands, Target target
   if (op.default_params == nullptr || operands.size() > kMost) return false;
   SmallCall call;
   std::array<BlockBuffer, kMost> scratch;
-  if (!describe_small(op, operands, call) || !gather_small(operands, has_condition(op), call, scratch)) return false;
+  if (!describe_small(op, operands, call) || !gather_small(operands, has_condition(op), call, scratch))
+    return false;
   void* out = target(call);
   if (out == nullptr) return false;
   (*op.loops)[static_cast<size_t>(call.compute)](out, call.inputs.data(), call.count, *op.default_params);
@@ -256,7 +261,8 @@ Tensor* replaceable(std::span<Operand> operands, const SmallCall& call) {
   for (Operand& operand : operands) {
     Tensor* tensor = std::get_if<Tensor>(&operand);
     if (tensor == nullptr || tensor->impl().use_count() != 1 || tensor->dim() != call.shaped->dim()) continue;
-    std::atomic_thread_fence(std::memory_order_acquire);  // after what other threads read before they let go of it
+    std::atomic_thread_fence(
+        std::memory_order_acquire);  // after what other threads read before they let go of it
     return tensor;
   }
   return nullptr;
@@ -306,12 +312,14 @@ bool run_small_pointwise(const OpDef& op, std::span<const Operand> operands, con
                       self.is_contiguous() && !self.storage()->read_only();
     return fits ? result.bytes : nullptr;
   });
-  if (is_done) std::memcpy(self.data(), result.bytes, static_cast<size_t>(self.numel() * itemsize(self.dtype())));
+  if (is_done)
+    std::memcpy(self.data(), result.bytes, static_cast<size_t>(self.numel() * itemsize(self.dtype())));
   return is_done;
 }
 
-const OpDef& detail::register_pointwise(const char* name, const char* operands, DTypeRule rule, DTypeSet dtypes,
-                                        const LoopTable& loops, ExpressionFunction expression, Options options) {
+const OpDef& detail::register_pointwise(const char* name, const char* operands, DTypeRule rule,
+                                        DTypeSet dtypes, const LoopTable& loops,
+                                        ExpressionFunction expression, Options options) {
   OpDef def;
   def.name = name;
   def.schema = std::string("(") + operands + options.params + ") -> Tensor";

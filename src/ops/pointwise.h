@@ -29,14 +29,17 @@ class Params {
 };
 
 // Result types of a pointwise operator by its dtype rule, shapes broadcast.
-std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs);
+std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorType> operands,
+                                        const Attrs& attrs);
 std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::span<const Tensor> operands,
                                   const Attrs& attrs);
 
-// The usual small call, without what is general: contiguous tensors of the dtype the operator computes in and of
-// one shape, numbers and 0-d tensors beside them, no attributes but the defaults. An undefined tensor for any other.
+// The usual small call, without what is general: contiguous tensors of the dtype the operator computes in and
+// of one shape, numbers and 0-d tensors beside them, no attributes but the defaults. An undefined tensor for
+// any other.
 Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands);
-// The same for operands that are not needed after it: the result may take the place of one that nobody else has.
+// The same for operands that are not needed after it: the result may take the place of one that nobody else
+// has.
 Tensor run_small_pointwise(const OpDef& op, std::span<Operand> operands);
 // The same, written to `self`; false where it is no such call, and nothing has happened.
 bool run_small_pointwise(const OpDef& op, std::span<const Operand> operands, const Tensor& self);

@@ -15,7 +15,8 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using Types = std::vector<TensorType>;
 
-// ---- windows of a fixed size ---------------------------------------------------------------------------------
+// ---- windows of a fixed size
+// ---------------------------------------------------------------------------------
 struct Windows {
   std::vector<int64_t> kernel, stride, padding, dilation;
   bool ceil_mode;
@@ -33,16 +34,19 @@ struct Windows {
     check_at_least(op, "dilation", dilation, 1);
     check_at_least(op, "padding", padding, 0);
     for (size_t d = 0; d < rank; ++d) {
-      WEFT_CHECK(padding[d] <= kernel[d] / 2, fmt::format("{}: padding may be at most half of kernel_size: got padding {}, kernel_size {}",
-                                                          op.name, weft::str(padding), weft::str(kernel)));
+      WEFT_CHECK(padding[d] <= kernel[d] / 2,
+                 fmt::format("{}: padding may be at most half of kernel_size: got padding {}, kernel_size {}",
+                             op.name, weft::str(padding), weft::str(kernel)));
     }
   }
 
   // Number of windows over `size` elements. With ceil_mode the last one may end outside, if it starts inside.
   Sym count(Sym size, size_t d) const {
-    const Sym room = size + Sym(2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1 + (ceil_mode ? stride[d] - 1 : 0));
+    const Sym room =
+        size + Sym(2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1 + (ceil_mode ? stride[d] - 1 : 0));
     Sym count = floor_div(room, Sym(stride[d])) + Sym(1);
-    if (ceil_mode && sym_ge((count - Sym(1)) * Sym(stride[d]), size + Sym(padding[d]))) count = count - Sym(1);
+    if (ceil_mode && sym_ge((count - Sym(1)) * Sym(stride[d]), size + Sym(padding[d])))
+      count = count - Sym(1);
     return count;
   }
 
@@ -62,7 +66,8 @@ struct Windows {
   }
 };
 
-std::vector<TensorType> infer_windows(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs, size_t rank) {
+std::vector<TensorType> infer_windows(const OpDef& op, std::span<const TensorType> operands,
+                                      const Attrs& attrs, size_t rank) {
   check_dtype(op, operands);
   check_planes(op, operands, rank);
   const Windows windows(op, attrs, rank);
@@ -71,18 +76,22 @@ std::vector<TensorType> infer_windows(const OpDef& op, std::span<const TensorTyp
   for (size_t d = 0; d < rank; ++d) {
     Sym& size = result.shape[lead + d];
     size = windows.count(size, d);
-    WEFT_CHECK(sym_ge(size, Sym(1)), fmt::format("{}: the input is smaller than the window: kernel_size {}, padding {}, dilation {}{}",
-                                                 op.name, weft::str(windows.kernel), weft::str(windows.padding),
-                                                 weft::str(windows.dilation), describe_operands(op, operands)));
+    WEFT_CHECK(
+        sym_ge(size, Sym(1)),
+        fmt::format("{}: the input is smaller than the window: kernel_size {}, padding {}, dilation {}{}",
+                    op.name, weft::str(windows.kernel), weft::str(windows.padding),
+                    weft::str(windows.dilation), describe_operands(op, operands)));
   }
   if (op.num_outputs == 1) return {result};
   return {result, {DType::I64, result.shape, result.device}};
 }
 
-kernels::PoolDims window_dims(const Windows& windows, const Tensor& x, size_t rank, bool count_include_pad = false) {
+kernels::PoolDims window_dims(const Windows& windows, const Tensor& x, size_t rank,
+                              bool count_include_pad = false) {
   kernels::PoolDims dims;
   const size_t lead = x.shape().size() - rank;
-  for (size_t d = 0; d < rank; ++d) dims[3 - rank + d] = windows.dim(x.shape()[lead + d], d, count_include_pad);
+  for (size_t d = 0; d < rank; ++d)
+    dims[3 - rank + d] = windows.dim(x.shape()[lead + d], d, count_include_pad);
   return dims;
 }
 
@@ -94,7 +103,8 @@ Shape pooled_shape(const Tensor& x, const kernels::PoolDims& dims, size_t rank) 
 
 // float32[N, C, H, W] whose memory is [N, H, W, C].
 bool is_channels_last(const Tensor& x) {
-  return x.dtype() == DType::F32 && x.dim() == 4 && !x.is_contiguous() && build::permute(x, {0, 2, 3, 1}).is_contiguous();
+  return x.dtype() == DType::F32 && x.dim() == 4 && !x.is_contiguous() &&
+         build::permute(x, {0, 2, 3, 1}).is_contiguous();
 }
 
 // Such an input gives such a result.
@@ -107,25 +117,31 @@ Tensor pool_in_channels_last(const Tensor& x, const kernels::PoolDims& dims, F p
 
 Tensors largest(const Tensor& x, const kernels::PoolDims& dims, size_t rank, bool with_indices) {
   if (rank == 2 && !with_indices && is_channels_last(x)) {
-    return {pool_in_channels_last(x, dims, [&](const Tensor& from, const Tensor& to) { kernels::max_pool_channels_last(dims, from, to); })};
+    return {pool_in_channels_last(x, dims, [&](const Tensor& from, const Tensor& to) {
+      kernels::max_pool_channels_last(dims, from, to);
+    })};
   }
   const Shape shape = pooled_shape(x, dims, rank);
   Tensors results{Tensor()};
   if (with_indices) results.push_back(Tensor::empty(shape, DType::I64));
   results[0] = run_in_compute_dtype(x, shape, [&](const Tensor& input, const Tensor& result) {
-    if (with_indices) kernels::max_pool_with_indices(dims, input, result, results[1]);
-    else kernels::max_pool(dims, input, result);
+    if (with_indices)
+      kernels::max_pool_with_indices(dims, input, result, results[1]);
+    else
+      kernels::max_pool(dims, input, result);
   });
   return results;
 }
 
 Tensors average(const Tensor& x, const kernels::PoolDims& dims, size_t rank, int64_t divisor) {
   if (rank == 2 && is_channels_last(x)) {
-    return {pool_in_channels_last(x, dims, [&](const Tensor& from, const Tensor& to) { kernels::avg_pool_channels_last(dims, divisor, from, to); })};
+    return {pool_in_channels_last(x, dims, [&](const Tensor& from, const Tensor& to) {
+      kernels::avg_pool_channels_last(dims, divisor, from, to);
+    })};
   }
-  return {run_in_compute_dtype(x, pooled_shape(x, dims, rank), [&](const Tensor& input, const Tensor& result) {
-    kernels::avg_pool(dims, divisor, input, result);
-  })};
+  return {run_in_compute_dtype(
+      x, pooled_shape(x, dims, rank),
+      [&](const Tensor& input, const Tensor& result) { kernels::avg_pool(dims, divisor, input, result); })};
 }
 
 Tensors eager_max_pool(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs, size_t rank) {
@@ -146,14 +162,16 @@ Tensors eager_avg_pool(const OpDef& op, std::span<const Tensor> operands, const 
   return average(operands[0], dims, rank, divisor_arg(op, attrs));
 }
 
-// ---- a given number of windows -------------------------------------------------------------------------------
+// ---- a given number of windows
+// -------------------------------------------------------------------------------
 Types infer_adaptive(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs, size_t rank) {
   check_dtype(op, operands);
   check_planes(op, operands, rank);
   TensorType result = operands[0];
   const SymShape sizes = spatial_sizes(op, attrs, "output_size", rank);
   for (size_t d = 0; d < rank; ++d) {
-    WEFT_CHECK(sym_ge(sizes[d], Sym(0)), fmt::format("{}: output_size must not be negative, got {}", op.name, weft::str(sizes)));
+    WEFT_CHECK(sym_ge(sizes[d], Sym(0)),
+               fmt::format("{}: output_size must not be negative, got {}", op.name, weft::str(sizes)));
     result.shape[result.shape.size() - rank + d] = sizes[d];
   }
   if (op.num_outputs == 1) return {result};
@@ -177,14 +195,17 @@ kernels::PoolDims adaptive_dims(const OpDef& op, const Attrs& attrs, const Tenso
   return dims;
 }
 
-Tensors eager_adaptive_max(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs, size_t rank) {
+Tensors eager_adaptive_max(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs,
+                           size_t rank) {
   return largest(operands[0], adaptive_dims(op, attrs, operands[0], rank), rank, op.num_outputs == 2);
 }
-Tensors eager_adaptive_avg(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs, size_t rank) {
+Tensors eager_adaptive_avg(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs,
+                           size_t rank) {
   return average(operands[0], adaptive_dims(op, attrs, operands[0], rank), rank, 0);
 }
 
-// ---- images with their channels last -----------------------------------------------------------------------------
+// ---- images with their channels last
+// -----------------------------------------------------------------------------
 TensorType channels_first(const TensorType& type) {
   TensorType result = type;
   result.shape = {type.shape[0], type.shape[3], type.shape[1], type.shape[2]};
@@ -194,7 +215,8 @@ TensorType channels_first(const TensorType& type) {
 template <InferFn::result_type (*kInfer)(const OpDef&, std::span<const TensorType>, const Attrs&, size_t)>
 Types infer_channels_last(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   WEFT_CHECK(operands[0].shape.size() == 4,
-             fmt::format("{}: expected input f32[batch, height, width, channels]{}", op.name, describe_operands(op, operands)));
+             fmt::format("{}: expected input f32[batch, height, width, channels]{}", op.name,
+                         describe_operands(op, operands)));
   const Types first{channels_first(operands[0])};
   TensorType result = kInfer(op, first, attrs, 2)[0];
   result.shape = {result.shape[0], result.shape[2], result.shape[3], result.shape[1]};
@@ -205,7 +227,8 @@ Types infer_channels_last(const OpDef& op, std::span<const TensorType> operands,
 template <class F>
 Tensors pool_channels_last(const Tensor& x, const kernels::PoolDims& dims, F pool) {
   const Tensor input = x.contiguous();
-  const Tensor result = Tensor::empty({x.shape()[0], dims[1].count(), dims[2].count(), x.shape()[3]}, DType::F32);
+  const Tensor result =
+      Tensor::empty({x.shape()[0], dims[1].count(), dims[2].count(), x.shape()[3]}, DType::F32);
   pool(input, result);
   return {result};
 }
@@ -213,22 +236,30 @@ Tensor planes_of(const Tensor& x) { return build::permute(x, {0, 3, 1, 2}); }
 
 Tensors eager_max_pool_last(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const kernels::PoolDims dims = window_dims(Windows(op, attrs, 2), planes_of(operands[0]), 2);
-  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) { kernels::max_pool_channels_last(dims, x, y); });
+  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) {
+    kernels::max_pool_channels_last(dims, x, y);
+  });
 }
 Tensors eager_avg_pool_last(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const kernels::PoolDims dims =
       window_dims(Windows(op, attrs, 2), planes_of(operands[0]), 2, attrs.get_bool("count_include_pad"));
   const int64_t divisor = divisor_arg(op, attrs);
-  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) { kernels::avg_pool_channels_last(dims, divisor, x, y); });
+  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) {
+    kernels::avg_pool_channels_last(dims, divisor, x, y);
+  });
 }
 Tensors eager_adaptive_avg_last(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const kernels::PoolDims dims = adaptive_dims(op, attrs, planes_of(operands[0]), 2);
-  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) { kernels::avg_pool_channels_last(dims, 0, x, y); });
+  return pool_channels_last(operands[0], dims, [&](const Tensor& x, const Tensor& y) {
+    kernels::avg_pool_channels_last(dims, 0, x, y);
+  });
 }
 
-// ---- back to where the largest elements were -----------------------------------------------------------------
+// ---- back to where the largest elements were
+// -----------------------------------------------------------------
 SymShape unpooled_shape(const OpDef& op, const SymShape& input, const Attrs& attrs, size_t rank) {
-  const std::vector<int64_t> kernel = spatial_arg(op, attrs, "kernel_size", rank), padding = spatial_arg(op, attrs, "padding", rank);
+  const std::vector<int64_t> kernel = spatial_arg(op, attrs, "kernel_size", rank),
+                             padding = spatial_arg(op, attrs, "padding", rank);
   const bool strided = !attrs.is_none("stride") && !list_arg(attrs, "stride").empty();
   const std::vector<int64_t> stride = strided ? spatial_arg(op, attrs, "stride", rank) : kernel;
   check_at_least(op, "kernel_size", kernel, 1);
@@ -236,15 +267,17 @@ SymShape unpooled_shape(const OpDef& op, const SymShape& input, const Attrs& att
   check_at_least(op, "padding", padding, 0);
   SymShape shape = input, given;
   if (!attrs.is_none("output_size")) given = list_arg(attrs, "output_size");
-  WEFT_CHECK(given.empty() || given.size() == rank || given.size() == shape.size() || given.size() == rank + 2,
-             fmt::format("{}: output_size: expected {} sizes, got {}", op.name, rank, weft::str(given)));
+  WEFT_CHECK(
+      given.empty() || given.size() == rank || given.size() == shape.size() || given.size() == rank + 2,
+      fmt::format("{}: output_size: expected {} sizes, got {}", op.name, rank, weft::str(given)));
   for (size_t d = 0; d < rank; ++d) {
     Sym& size = shape[shape.size() - rank + d];
     const Sym usual = (size - Sym(1)) * Sym(stride[d]) + Sym(kernel[d] - 2 * padding[d]);
     size = given.empty() ? usual : given[given.size() - rank + d];
-    WEFT_CHECK(given.empty() || (sym_gt(size, usual - Sym(stride[d])) && sym_lt(size, usual + Sym(stride[d]))),
-               fmt::format("{}: output_size: expected dimension {} between {} and {} (both excluded), got {}", op.name, d,
-                           (usual - Sym(stride[d])).str(), (usual + Sym(stride[d])).str(), size.str()));
+    WEFT_CHECK(
+        given.empty() || (sym_gt(size, usual - Sym(stride[d])) && sym_lt(size, usual + Sym(stride[d]))),
+        fmt::format("{}: output_size: expected dimension {} between {} and {} (both excluded), got {}",
+                    op.name, d, (usual - Sym(stride[d])).str(), (usual + Sym(stride[d])).str(), size.str()));
   }
   return shape;
 }
@@ -253,9 +286,12 @@ Types infer_unpool(const OpDef& op, std::span<const TensorType> operands, const 
   check_dtype(op, operands);
   check_planes(op, operands, rank);
   const TensorType &x = operands[0], &indices = operands[1];
-  WEFT_CHECK_TYPE(indices.dtype == DType::I64, fmt::format("{}: indices must be int64{}", op.name, describe_operands(op, operands)));
-  WEFT_CHECK(x.shape.size() == indices.shape.size() && std::equal(x.shape.begin(), x.shape.end(), indices.shape.begin(), sym_eq),
-             fmt::format("{}: input and indices must have one shape{}", op.name, describe_operands(op, operands)));
+  WEFT_CHECK_TYPE(indices.dtype == DType::I64,
+                  fmt::format("{}: indices must be int64{}", op.name, describe_operands(op, operands)));
+  WEFT_CHECK(
+      x.shape.size() == indices.shape.size() &&
+          std::equal(x.shape.begin(), x.shape.end(), indices.shape.begin(), sym_eq),
+      fmt::format("{}: input and indices must have one shape{}", op.name, describe_operands(op, operands)));
   return {{x.dtype, unpooled_shape(op, x.shape, attrs, rank), x.device}};
 }
 
@@ -268,84 +304,121 @@ Tensors eager_unpool(const OpDef& op, std::span<const Tensor> operands, const At
   })};
 }
 
-// ---- p-norms -------------------------------------------------------------------------------------------------
+// ---- p-norms
+// -------------------------------------------------------------------------------------------------
 Tensors lp_pool(const OpDef& op, const OpArgs& args, size_t rank) {
   const double order = float_arg(args.attrs, "norm_type");
   int64_t window = 1;
   for (const int64_t size : spatial_arg(op, args.attrs, "kernel_size", rank)) window *= size;
-  const Attrs attrs{{"kernel_size", args.attrs.at("kernel_size")}, {"stride", args.attrs.at("stride")},
+  const Attrs attrs{{"kernel_size", args.attrs.at("kernel_size")},
+                    {"stride", args.attrs.at("stride")},
                     {"ceil_mode", args.attrs.at("ceil_mode")}};
   const Tensor powers = invoke("pow", {args.tensors[0], Scalar(order)});
-  const Tensor mean = call1(rank == 1 ? "avg_pool1d" : rank == 2 ? "avg_pool2d" : "avg_pool3d", {powers}, attrs);
+  const Tensor mean = call1(rank == 1   ? "avg_pool1d"
+                            : rank == 2 ? "avg_pool2d"
+                                        : "avg_pool3d",
+                            {powers}, attrs);
   return {invoke("pow", {build::mul(mean, Scalar(static_cast<double>(window))), Scalar(1 / order)})};
 }
 
-// ---- the table -----------------------------------------------------------------------------------------------
+// ---- the table
+// -----------------------------------------------------------------------------------------------
 constexpr const char* kSpatial[] = {"[…, L]", "[…, H, W]", "[…, D, H, W]"};
 
 template <auto kFunction, size_t kRank>
-constexpr auto kOfRank = [](const OpDef& op, auto&& operands, const auto&... attrs) { return kFunction(op, operands, attrs..., kRank); };
+constexpr auto kOfRank = [](const OpDef& op, auto&& operands, const auto&... attrs) {
+  return kFunction(op, operands, attrs..., kRank);
+};
 
 template <size_t kRank>
 void define_max_pools() {
   const std::string suffix = fmt::format("{}d", kRank), shape = kSpatial[kRank - 1];
-  const auto define = [&](std::string name, std::string schema, std::string doc, DTypeSet dtypes, InferFn infer, EagerFn eager) {
-    register_op({.name = std::move(name), .schema = std::move(schema), .dtypes = dtypes, .doc = std::move(doc),
-                 .infer = std::move(infer), .eager = std::move(eager)});
+  const auto define = [&](std::string name, std::string schema, std::string doc, DTypeSet dtypes,
+                          InferFn infer, EagerFn eager) {
+    register_op({.name = std::move(name),
+                 .schema = std::move(schema),
+                 .dtypes = dtypes,
+                 .doc = std::move(doc),
+                 .infer = std::move(infer),
+                 .eager = std::move(eager)});
   };
-  const std::string windows = "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], int[] dilation=[1], bool ceil_mode=False) -> ";
-  const std::string kMaxDoc =
-      "The largest element of every window of input" + shape + "; NaN where there is one. stride: kernel_size. Padding counts as\n"
-      "-infinity. ceil_mode: a last window may end outside, if it starts inside the input or the padding before it.\n";
-  const std::string kRaises = "dtype:  real. error: exact. raises: ValueError for an empty result, or padding above kernel_size / 2.";
-  define("max_pool" + suffix, windows + "Tensor", kMaxDoc + kRaises, kReal, kOfRank<infer_windows, kRank>, kOfRank<eager_max_pool, kRank>);
+  const std::string windows =
+      "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], int[] dilation=[1], bool "
+      "ceil_mode=False) -> ";
+  const std::string kMaxDoc = "The largest element of every window of input" + shape +
+                              "; NaN where there is one. stride: kernel_size. Padding counts as\n"
+                              "-infinity. ceil_mode: a last window may end outside, if it starts inside the "
+                              "input or the padding before it.\n";
+  const std::string kRaises =
+      "dtype:  real. error: exact. raises: ValueError for an empty result, or padding above kernel_size / 2.";
+  define("max_pool" + suffix, windows + "Tensor", kMaxDoc + kRaises, kReal, kOfRank<infer_windows, kRank>,
+         kOfRank<eager_max_pool, kRank>);
   define("max_pool" + suffix + "_with_indices", windows + "(Tensor, Tensor)",
          kMaxDoc + "Also its int64 position in the plane: of equal elements the first.\n" + kRaises, kReal,
          kOfRank<infer_windows, kRank>, kOfRank<eager_max_pool, kRank>);
-  const std::string adaptive =
-      "of output_size windows along every spatial dimension of input" + shape + ": window i reaches from\n"
-      "floor(i * size / count) to ceil((i + 1) * size / count).";
-  define("adaptive_max_pool" + suffix, "(Tensor input, int[] output_size) -> Tensor", "The largest elements " + adaptive, kReal,
-         kOfRank<infer_adaptive, kRank>, kOfRank<eager_adaptive_max, kRank>);
-  define("adaptive_max_pool" + suffix + "_with_indices", "(Tensor input, int[] output_size) -> (Tensor, Tensor)",
-         "The largest elements, and their int64 positions in the plane, " + adaptive, kReal, kOfRank<infer_adaptive, kRank>,
+  const std::string adaptive = "of output_size windows along every spatial dimension of input" + shape +
+                               ": window i reaches from\n"
+                               "floor(i * size / count) to ceil((i + 1) * size / count).";
+  define("adaptive_max_pool" + suffix, "(Tensor input, int[] output_size) -> Tensor",
+         "The largest elements " + adaptive, kReal, kOfRank<infer_adaptive, kRank>,
          kOfRank<eager_adaptive_max, kRank>);
-  define("adaptive_avg_pool" + suffix, "(Tensor input, int[] output_size) -> Tensor", "The means " + adaptive + "\ndtype:  floating.",
-         kFloats, kOfRank<infer_adaptive, kRank>, kOfRank<eager_adaptive_avg, kRank>);
+  define("adaptive_max_pool" + suffix + "_with_indices",
+         "(Tensor input, int[] output_size) -> (Tensor, Tensor)",
+         "The largest elements, and their int64 positions in the plane, " + adaptive, kReal,
+         kOfRank<infer_adaptive, kRank>, kOfRank<eager_adaptive_max, kRank>);
+  define("adaptive_avg_pool" + suffix, "(Tensor input, int[] output_size) -> Tensor",
+         "The means " + adaptive + "\ndtype:  floating.", kFloats, kOfRank<infer_adaptive, kRank>,
+         kOfRank<eager_adaptive_avg, kRank>);
   define("max_unpool" + suffix,
-         "(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=[0], int[]? output_size=None) -> Tensor",
-         "Zeros, with the elements of input" + shape + " at the positions that max_pool" + suffix + "_with_indices gave for them. Of several\n"
-         "elements for one position the last one stays. raises: ValueError for an index outside of the plane.",
+         "(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=[0], int[]? "
+         "output_size=None) -> Tensor",
+         "Zeros, with the elements of input" + shape + " at the positions that max_pool" + suffix +
+             "_with_indices gave for them. Of several\n"
+             "elements for one position the last one stays. raises: ValueError for an index outside of the "
+             "plane.",
          kReal, kOfRank<infer_unpool, kRank>, kOfRank<eager_unpool, kRank>);
-  define("avg_pool" + suffix,
-         std::string("(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], bool ceil_mode=False, ") +
-             (kRank == 1 ? "bool count_include_pad=True) -> Tensor" : "bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
-         "The sum of every window of input" + shape + " over the number of its elements, those of the padding included if\n"
-         "count_include_pad" + (kRank == 1 ? "." : ", or over divisor_override.") +
-             " stride: kernel_size. ceil_mode: as max_pool" + suffix + ".\ndtype:  floating.",
-         kFloats, kOfRank<infer_windows, kRank>, kOfRank<eager_avg_pool, kRank>);
+  define(
+      "avg_pool" + suffix,
+      std::string(
+          "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], bool ceil_mode=False, ") +
+          (kRank == 1 ? "bool count_include_pad=True) -> Tensor"
+                      : "bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+      "The sum of every window of input" + shape +
+          " over the number of its elements, those of the padding included if\n"
+          "count_include_pad" +
+          (kRank == 1 ? "." : ", or over divisor_override.") +
+          " stride: kernel_size. ceil_mode: as max_pool" + suffix + ".\ndtype:  floating.",
+      kFloats, kOfRank<infer_windows, kRank>, kOfRank<eager_avg_pool, kRank>);
   register_op({.name = "lp_pool" + suffix,
-               .schema = "(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
+               .schema = "(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool "
+                         "ceil_mode=False) -> Tensor",
                .kind = OpKind::Composite,
-               .doc = "(sum x**norm_type)**(1/norm_type) over every window of input" + shape + "; NaN where that sum is negative and\nthe root is not defined.",
+               .doc = "(sum x**norm_type)**(1/norm_type) over every window of input" + shape +
+                      "; NaN where that sum is negative and\nthe root is not defined.",
                .composite = kOfRank<lp_pool, kRank>});
 }
 
 void define_channels_last() {
   const auto define = [](const char* name, const char* schema, const char* of, InferFn infer, EagerFn eager) {
-    register_op({.name = name, .schema = schema, .dtypes = dtype_bit(DType::F32),
-                 .doc = fmt::format("{} of input f32[batch, height, width, channels]; compiled graphs have it.", of),
-                 .infer = std::move(infer), .eager = std::move(eager)});
+    register_op(
+        {.name = name,
+         .schema = schema,
+         .dtypes = dtype_bit(DType::F32),
+         .doc = fmt::format("{} of input f32[batch, height, width, channels]; compiled graphs have it.", of),
+         .infer = std::move(infer),
+         .eager = std::move(eager)});
   };
   define("max_pool2d_channels_last",
-         "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], int[] dilation=[1], bool ceil_mode=False) -> Tensor",
+         "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], int[] dilation=[1], bool "
+         "ceil_mode=False) -> Tensor",
          "max_pool2d", infer_channels_last<infer_windows>, eager_max_pool_last);
   define("avg_pool2d_channels_last",
-         "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], bool ceil_mode=False, bool count_include_pad=True, "
+         "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0], bool ceil_mode=False, "
+         "bool count_include_pad=True, "
          "int? divisor_override=None) -> Tensor",
          "avg_pool2d", infer_channels_last<infer_windows>, eager_avg_pool_last);
-  define("adaptive_avg_pool2d_channels_last", "(Tensor input, int[] output_size) -> Tensor", "adaptive_avg_pool2d",
-         infer_channels_last<infer_adaptive>, eager_adaptive_avg_last);
+  define("adaptive_avg_pool2d_channels_last", "(Tensor input, int[] output_size) -> Tensor",
+         "adaptive_avg_pool2d", infer_channels_last<infer_adaptive>, eager_adaptive_avg_last);
 }
 
 [[maybe_unused]] const bool kDefined = [] {

@@ -15,7 +15,9 @@ std::pair<int64_t, int64_t> integer_range(DType dtype) {
     if constexpr (std::is_integral_v<T>) {
       constexpr auto highest = std::numeric_limits<T>::max();
       return {static_cast<int64_t>(std::numeric_limits<T>::min()),
-              static_cast<uint64_t>(highest) > static_cast<uint64_t>(INT64_MAX) ? INT64_MAX : static_cast<int64_t>(highest)};
+              static_cast<uint64_t>(highest) > static_cast<uint64_t>(INT64_MAX)
+                  ? INT64_MAX
+                  : static_cast<int64_t>(highest)};
     } else {
       return {INT64_MIN, INT64_MAX};
     }
@@ -95,9 +97,11 @@ DType float_for(DType dtype, const OpDef& op, Promotion rules) {
   return itemsize(dtype) == 1 ? DType::F16 : DType::F32;
 }
 
-// NumPy looks for a loop of floats that every operand can be cast to: int8 and uint8 meet in float16, not by way of int16.
+// NumPy looks for a loop of floats that every operand can be cast to: int8 and uint8 meet in float16, not by
+// way of int16.
 DType common_float(const OpDef& op, DType common, std::span<const Operand> operands, Promotion rules) {
-  if (rules == Promotion::Torch || op.name == "true_divide" || is_inexact(common)) return float_for(common, op, rules);
+  if (rules == Promotion::Torch || op.name == "true_divide" || is_inexact(common))
+    return float_for(common, op, rules);
   std::optional<DType> arrays, found;
   for (const Operand& operand : operands) {
     const Tensor* tensor = std::get_if<Tensor>(&operand);
@@ -121,7 +125,8 @@ DType widen_for_scalars(const OpDef& op, DType compute, std::span<const Operand>
   return compute;
 }
 
-Tensor to_operand(const OpDef& op, const Operand& operand, DType compute, Promotion rules, bool is_condition) {
+Tensor to_operand(const OpDef& op, const Operand& operand, DType compute, Promotion rules,
+                  bool is_condition) {
   if (const Scalar* scalar = std::get_if<Scalar>(&operand)) {
     if (is_condition) return Tensor::scalar(Scalar(scalar->to_bool()), DType::Bool);
     if (rules == Promotion::NumPy && scalar->is_int() && is_integral(compute)) {
@@ -145,8 +150,10 @@ PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands,
   if (op.dtype_rule == DTypeRule::FloatOnly) compute = common_float(op, compute, operands, rules);
   // Operators without a loop for the promoted dtype: NumPy takes the first wider one it has.
   if (compute == DType::Bool && !(op.dtypes & kBool) && op.dtype_rule != DTypeRule::FloatOnly) {
-    if (rules == Promotion::NumPy && op.numpy_bool_is_int8) compute = DType::I8;
-    else if ((op.dtypes & kIntegers) == 0) compute = float_for(compute, op, rules);
+    if (rules == Promotion::NumPy && op.numpy_bool_is_int8)
+      compute = DType::I8;
+    else if ((op.dtypes & kIntegers) == 0)
+      compute = float_for(compute, op, rules);
   } else if (is_integral(compute) && !(op.dtypes & kIntegers) && (op.dtypes & kFloats)) {
     compute = float_for(compute, op, rules);
   }

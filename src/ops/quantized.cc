@@ -102,8 +102,15 @@ Tensors eager_quantize_int8(const OpDef& op, std::span<const Tensor> operands, c
     const float start = 0, largest = std::max(std::abs(least), std::abs(most));
     const float scale = std::max(largest / 127.5f, std::numeric_limits<float>::epsilon());
     scales.data_as<float>()[row] = scale;
-    kernels.quantize_weights({.x = x, .k = k, .group = k, .starts = &start, .scales = &scale, .least = -128.0f, .most = 127.0f,
-                              .pairs = false, .q = static_cast<uint8_t*>(values.data()) + row * k});
+    kernels.quantize_weights({.x = x,
+                              .k = k,
+                              .group = k,
+                              .starts = &start,
+                              .scales = &scale,
+                              .least = -128.0f,
+                              .most = 127.0f,
+                              .pairs = false,
+                              .q = static_cast<uint8_t*>(values.data()) + row * k});
   });
   return {values, scales};
 }
@@ -157,8 +164,15 @@ Tensors eager_quantize_int4(const OpDef& op, std::span<const Tensor> operands, c
       scale[0] = range.scale, scale[1] = range.zero;
       least[i] = range.start(), most[i] = static_cast<float>(range.scale);
     }
-    kernels.quantize_weights({.x = x, .k = k, .group = group, .starts = least.data(), .scales = most.data(), .least = 0.0f, .most = 15.0f,
-                              .pairs = true, .q = values.data_as<uint8_t>() + row * (k / 2)});
+    kernels.quantize_weights({.x = x,
+                              .k = k,
+                              .group = group,
+                              .starts = least.data(),
+                              .scales = most.data(),
+                              .least = 0.0f,
+                              .most = 15.0f,
+                              .pairs = true,
+                              .q = values.data_as<uint8_t>() + row * (k / 2)});
   });
   return {values, scales};
 }

@@ -16,9 +16,11 @@ struct Reduce {
   const OpDef& op;
   const OpArgs& args;
 
-  Tensor operator()(std::string_view name, const Tensor& x, std::optional<DType> dtype = {}, bool keepdim = false) const {
+  Tensor operator()(std::string_view name, const Tensor& x, std::optional<DType> dtype = {},
+                    bool keepdim = false) const {
     SymShape axes;
-    for (int64_t axis : reduction_axes(op.name, args.attrs, static_cast<int64_t>(sym_shape(x).size()))) axes.push_back(Sym(axis));
+    for (int64_t axis : reduction_axes(op.name, args.attrs, static_cast<int64_t>(sym_shape(x).size())))
+      axes.push_back(Sym(axis));
     Attrs attrs{{"dim", axes}, {"keepdim", keepdim || args.attrs.get_bool("keepdim")}};
     if (dtype) attrs.set("dtype", *dtype);
     return call1(name, {x}, std::move(attrs));
@@ -39,17 +41,20 @@ struct Reduce {
 // The floating dtype a mean is returned in. PyTorch's rules: TypeError for integers.
 DType mean_dtype(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
-  if (op.find_param("dtype") != nullptr && !args.attrs.is_none("dtype")) return args.attrs.get<DType>("dtype");
+  if (op.find_param("dtype") != nullptr && !args.attrs.is_none("dtype"))
+    return args.attrs.get<DType>("dtype");
   if (is_inexact(x.dtype())) return x.dtype();
-  WEFT_CHECK_TYPE(args.rules == Promotion::NumPy,
-                  fmt::format("{}: dtype not supported: expected floating or complex (or an explicit dtype), got {}{}", op.name,
-                              name(x.dtype()), describe_operands(op, std::vector<TensorType>{type_of(x)})));
+  WEFT_CHECK_TYPE(
+      args.rules == Promotion::NumPy,
+      fmt::format("{}: dtype not supported: expected floating or complex (or an explicit dtype), got {}{}",
+                  op.name, name(x.dtype()), describe_operands(op, std::vector<TensorType>{type_of(x)})));
   return DType::F64;
 }
 
 // Divides by a count in the dtype of `x`; 0 / 0 is NaN.
 Tensor divide(const Tensor& x, const Operand& count, Promotion rules) {
-  if (const Tensor* tensor = std::get_if<Tensor>(&count)) return call1("true_divide", {x, cast_to(*tensor, x.dtype())});
+  if (const Tensor* tensor = std::get_if<Tensor>(&count))
+    return call1("true_divide", {x, cast_to(*tensor, x.dtype())});
   return invoke("true_divide", {x, count}, rules);
 }
 
@@ -67,13 +72,15 @@ std::vector<Tensor> variance(const OpDef& op, const OpArgs& args) {
   const Sym count = reduce.count();
   const Tensor average = divide(reduce.keeping("sum", x), size_operand(count), args.rules);
   const Tensor deviation = call1("sub", {x, average});
-  const Tensor squares = is_complex(compute) ? call1("real", {call1("mul", {deviation, call1("conj", {deviation})})})
-                                             : call1("mul", {deviation, deviation});
+  const Tensor squares = is_complex(compute)
+                             ? call1("real", {call1("mul", {deviation, call1("conj", {deviation})})})
+                             : call1("mul", {deviation, deviation});
   const double correction = args.attrs.get<double>("correction");
   const Tensor total = reduce("sum", squares);
   Tensor result;
   if (count.is_constant()) {
-    result = divide(total, Scalar(std::max(0.0, static_cast<double>(count.constant()) - correction)), args.rules);
+    result =
+        divide(total, Scalar(std::max(0.0, static_cast<double>(count.constant()) - correction)), args.rules);
   } else {
     const Tensor size = cast_to(std::get<Tensor>(size_operand(count)), total.dtype());
     const Tensor divisor = invoke("sub", {size, Scalar(correction)}, args.rules);
@@ -95,8 +102,9 @@ std::vector<Tensor> vector_norm(const OpDef& op, const OpArgs& args) {
   const double order = args.attrs.get<double>("ord");
   if (order == 2) {
     const Tensor wide = cast_to(x, compute_dtype(x.dtype()));
-    const Tensor squares = is_complex(wide.dtype()) ? call1("real", {call1("mul", {wide, call1("conj", {wide})})})
-                                                    : call1("mul", {wide, wide});
+    const Tensor squares = is_complex(wide.dtype())
+                               ? call1("real", {call1("mul", {wide, call1("conj", {wide})})})
+                               : call1("mul", {wide, wide});
     return {cast_to(call1("sqrt", {reduce("sum", squares)}), dtype)};
   }
   if (order == 0) return {reduce("sum", call1("ne", {x, Tensor::scalar(Scalar(0), x.dtype())}), dtype)};
@@ -107,8 +115,8 @@ std::vector<Tensor> vector_norm(const OpDef& op, const OpArgs& args) {
   return {compose("pow", {reduce("sum", compose("pow", {magnitude, Scalar(order)})), Scalar(1 / order)})};
 }
 
-// The largest element per result (kept as size-1 dimensions), 0 where it is infinite: what exponents are taken
-// relative to.
+// The largest element per result (kept as size-1 dimensions), 0 where it is infinite: what exponents are
+// taken relative to.
 Tensor finite_maximum(const Reduce& reduce, const Tensor& x) {
   const Tensor largest = reduce.keeping("amax", x);
   return invoke("where", {call1("isfinite", {largest}), largest, Scalar(0.0)});
@@ -147,32 +155,43 @@ std::vector<Tensor> nan_extreme(const OpDef& op, const OpArgs& args, const char*
   const Reduce reduce{op, args};
   const Tensor& x = args.tensors[0];
   if (!is_inexact(x.dtype())) return {reduce(primitive, x)};
-  const Tensor extreme = reduce(primitive, without_nan(x, neutral)), empty = reduce("all", call1("isnan", {x}));
+  const Tensor extreme = reduce(primitive, without_nan(x, neutral)),
+               empty = reduce("all", call1("isnan", {x}));
   return {invoke("where", {empty, Scalar(std::nan("")), extreme})};
 }
 
 constexpr const char* kSchema = "(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor";
-constexpr const char* kTypedSchema = "(Tensor x, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor";
-constexpr const char* kCorrected = "(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor";
+constexpr const char* kTypedSchema =
+    "(Tensor x, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor";
+constexpr const char* kCorrected =
+    "(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor";
 
 [[maybe_unused]] const OpDef* const kMoments[] = {
-    &composite("mean", kTypedSchema,
-               "Arithmetic mean over `dim`; NaN over no elements. float16 and bfloat16 are added in float32.\n"
-               "dtype:  floating and complex; integers: float64 under NumPy's rules, TypeError under PyTorch's.\n"
-               "error:  that of sum, and half a unit in the last place.",
-               "numpy.mean(x, axis=dim, keepdims=keepdim, dtype=dtype)", mean),
+    &composite(
+        "mean", kTypedSchema,
+        "Arithmetic mean over `dim`; NaN over no elements. float16 and bfloat16 are added in float32.\n"
+        "dtype:  floating and complex; integers: float64 under NumPy's rules, TypeError under PyTorch's.\n"
+        "error:  that of sum, and half a unit in the last place.",
+        "numpy.mean(x, axis=dim, keepdims=keepdim, dtype=dtype)", mean),
     &composite("var", kCorrected,
-               "Variance over `dim`: the squared deviations from the mean, added up, over n - correction (NumPy's ddof).\n"
+               "Variance over `dim`: the squared deviations from the mean, added up, over n - correction "
+               "(NumPy's ddof).\n"
                "error:  two passes, no cancellation: that of sum over the squared deviations.",
                "numpy.var(x, axis=dim, keepdims=keepdim, ddof=correction)", variance),
-    &composite("std", kCorrected, "Square root of var.", "numpy.std(x, axis=dim, keepdims=keepdim, ddof=correction)",
-               standard_deviation),
-    &composite("max", "(Tensor x) -> Tensor", "The largest of all elements; NaN if there is one. Along dimensions: amax, argmax.",
+    &composite("std", kCorrected, "Square root of var.",
+               "numpy.std(x, axis=dim, keepdims=keepdim, ddof=correction)", standard_deviation),
+    &composite("max", "(Tensor x) -> Tensor",
+               "The largest of all elements; NaN if there is one. Along dimensions: amax, argmax.",
                "numpy.max(x)",
-               [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> { return {call1("amax", args.tensors)}; }),
-    &composite("min", "(Tensor x) -> Tensor", "The smallest of all elements; NaN if there is one. Along dimensions: amin, argmin.",
+               [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> {
+                 return {call1("amax", args.tensors)};
+               }),
+    &composite("min", "(Tensor x) -> Tensor",
+               "The smallest of all elements; NaN if there is one. Along dimensions: amin, argmin.",
                "numpy.min(x)",
-               [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> { return {call1("amin", args.tensors)}; }),
+               [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> {
+                 return {call1("amin", args.tensors)};
+               }),
     &composite("ptp", kSchema, "amax(x) - amin(x) over `dim`.", "numpy.ptp(x, axis=dim, keepdims=keepdim)",
                [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
                  const Reduce reduce{op, args};
@@ -182,12 +201,15 @@ constexpr const char* kCorrected = "(Tensor x, int[]? dim=None, bool keepdim=Fal
 
 [[maybe_unused]] const OpDef* const kNorms[] = {
     &composite("vector_norm", "(Tensor x, float ord=2.0, int[]? dim=None, bool keepdim=False) -> Tensor",
-               "(sum |x|**ord)**(1/ord) over `dim`; ord inf, -inf: largest, smallest |x|; 0: number of nonzero elements.\n"
-               "dtype:  the real dtype of x; integers become floating. error: that of sum, halved by the root; 3 ULP more.",
+               "(sum |x|**ord)**(1/ord) over `dim`; ord inf, -inf: largest, smallest |x|; 0: number of "
+               "nonzero elements.\n"
+               "dtype:  the real dtype of x; integers become floating. error: that of sum, halved by the "
+               "root; 3 ULP more.",
                "numpy.linalg.norm(x, ord, axis=dim, keepdims=keepdim)", vector_norm, {"norm"}),
     &composite("logsumexp", kSchema, "log(sum(exp(x))) over `dim`, without overflow; -inf if all are -inf.",
                "numpy.log(numpy.sum(numpy.exp(x), axis=dim, keepdims=keepdim))", logsumexp),
-    &composite("softmax", "(Tensor x, int dim=-1) -> Tensor", "exp(x) / sum(exp(x)) along `dim`, without overflow.",
+    &composite("softmax", "(Tensor x, int dim=-1) -> Tensor",
+               "exp(x) / sum(exp(x)) along `dim`, without overflow.",
                "numpy.exp(x) / numpy.sum(numpy.exp(x), axis=dim, keepdims=True)",
                [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
                  OpArgs kept = args;
@@ -197,7 +219,8 @@ constexpr const char* kCorrected = "(Tensor x, int[]? dim=None, bool keepdim=Fal
                  const Tensor weights = call1("exp", {call1("sub", {x, reduce("amax", x)})});
                  return {call1("true_divide", {weights, reduce("sum", weights)})};
                }),
-    &composite("log_softmax", "(Tensor x, int dim=-1) -> Tensor", "x - log(sum(exp(x))) along `dim`, without overflow.",
+    &composite("log_softmax", "(Tensor x, int dim=-1) -> Tensor",
+               "x - log(sum(exp(x))) along `dim`, without overflow.",
                "x - numpy.log(numpy.sum(numpy.exp(x), axis=dim, keepdims=True))",
                [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
                  OpArgs kept = args;
@@ -216,13 +239,15 @@ constexpr const char* kCorrected = "(Tensor x, int[]? dim=None, bool keepdim=Fal
                  const Tensor& x = args.tensors[0];
                  return {Reduce{op, args}("sum", cast_to(x, DType::Bool))};
                }),
-    &composite("nansum", kTypedSchema, "sum, taking NaN as 0.", "numpy.nansum(x, axis=dim, keepdims=keepdim, dtype=dtype)",
+    &composite("nansum", kTypedSchema, "sum, taking NaN as 0.",
+               "numpy.nansum(x, axis=dim, keepdims=keepdim, dtype=dtype)",
                [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
                  std::optional<DType> dtype;
                  if (!args.attrs.is_none("dtype")) dtype = args.attrs.get<DType>("dtype");
                  return {Reduce{op, args}("sum", without_nan(args.tensors[0], 0), dtype)};
                }),
-    &composite("nanprod", kTypedSchema, "prod, taking NaN as 1.", "numpy.nanprod(x, axis=dim, keepdims=keepdim, dtype=dtype)",
+    &composite("nanprod", kTypedSchema, "prod, taking NaN as 1.",
+               "numpy.nanprod(x, axis=dim, keepdims=keepdim, dtype=dtype)",
                [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
                  std::optional<DType> dtype;
                  if (!args.attrs.is_none("dtype")) dtype = args.attrs.get<DType>("dtype");

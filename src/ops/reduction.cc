@@ -48,8 +48,8 @@ struct Problem {
   int64_t inner = 1;              // of the kept ones, those that lie inside the reduced ones
 };
 
-// Shape and strides with the kept dimensions outside, the reduced ones inside; with `columns`, kept dimensions
-// after the last reduced one stay innermost.
+// Shape and strides with the kept dimensions outside, the reduced ones inside; with `columns`, kept
+// dimensions after the last reduced one stay innermost.
 struct Layout {
   std::vector<int64_t> shape, strides;
   bool columns = false;
@@ -59,7 +59,8 @@ Layout arrange(const Tensor& x, const std::vector<int64_t>& axes, Problem& probl
   const int64_t ndim = x.dim();
   const auto is_reduced = [&](int64_t d) { return std::binary_search(axes.begin(), axes.end(), d); };
   int64_t trailing = 1, first_inner = ndim;
-  while (first_inner > 0 && !is_reduced(first_inner - 1)) trailing *= x.shape()[static_cast<size_t>(--first_inner)];
+  while (first_inner > 0 && !is_reduced(first_inner - 1))
+    trailing *= x.shape()[static_cast<size_t>(--first_inner)];
   Layout layout;
   layout.columns = trailing >= 8 && first_inner > 0;
   const auto add = [&](int64_t d) {
@@ -88,7 +89,8 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
       std::array<BlockBuffer, 2> scratch;
       for (int64_t row = begin; row < end; row += rows_per_block) {
         const int64_t rows = std::min(rows_per_block, end - row);
-        const auto* elements = static_cast<const std::byte*>(reader.read(row * length, rows * length, scratch.data()));
+        const auto* elements =
+            static_cast<const std::byte*>(reader.read(row * length, rows * length, scratch.data()));
         for (int64_t i = 0; i < rows; ++i)
           kernels.block(partials + (row + i) * size, elements + i * length * size, length);
       }
@@ -96,22 +98,26 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
     return;
   }
   std::vector<std::byte> chunk_partials(static_cast<size_t>(problem.kept * chunks * size));
-  parallel_for(0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
-    std::array<BlockBuffer, 3> scratch;
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t row = task / chunks, first = task % chunks * kChunk, last = std::min(first + kChunk, length);
-      PairwiseStack stack(kernels, 1, size);
-      for (int64_t at = first; at < last; at += kBlock) {
-        const int64_t count = std::min(kBlock, last - at);
-        kernels.block(scratch[2].bytes, reader.read(row * length + at, count, scratch.data()), count);
-        stack.push(scratch[2].bytes);
-      }
-      std::copy_n(static_cast<const std::byte*>(stack.finish()), size, &chunk_partials[static_cast<size_t>(task * size)]);
-    }
-  });
+  parallel_for(
+      0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
+        std::array<BlockBuffer, 3> scratch;
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t row = task / chunks, first = task % chunks * kChunk,
+                        last = std::min(first + kChunk, length);
+          PairwiseStack stack(kernels, 1, size);
+          for (int64_t at = first; at < last; at += kBlock) {
+            const int64_t count = std::min(kBlock, last - at);
+            kernels.block(scratch[2].bytes, reader.read(row * length + at, count, scratch.data()), count);
+            stack.push(scratch[2].bytes);
+          }
+          std::copy_n(static_cast<const std::byte*>(stack.finish()), size,
+                      &chunk_partials[static_cast<size_t>(task * size)]);
+        }
+      });
   for (int64_t row = 0; row < problem.kept; ++row) {
     PairwiseStack stack(kernels, 1, size);
-    for (int64_t k = 0; k < chunks; ++k) stack.push(&chunk_partials[static_cast<size_t>((row * chunks + k) * size)]);
+    for (int64_t k = 0; k < chunks; ++k)
+      stack.push(&chunk_partials[static_cast<size_t>((row * chunks + k) * size)]);
     std::copy_n(static_cast<const std::byte*>(stack.finish()), size, partials + row * size);
   }
 }
@@ -131,9 +137,12 @@ void reduce_columns(const Problem& problem, const ElementReader& reader, std::by
       const int64_t count = std::min(width, problem.inner - column);
       PairwiseStack stack(kernels, count, size);
       for (int64_t r = 0; r < problem.reduced; ++r) {
-        const void* row = reader.read((group * problem.reduced + r) * problem.inner + column, count, scratch.data());
-        if (r % kSequential == 0) std::copy_n(static_cast<const std::byte*>(row), count * size, scratch[2].bytes);
-        else kernels.combine(scratch[2].bytes, row, count);
+        const void* row =
+            reader.read((group * problem.reduced + r) * problem.inner + column, count, scratch.data());
+        if (r % kSequential == 0)
+          std::copy_n(static_cast<const std::byte*>(row), count * size, scratch[2].bytes);
+        else
+          kernels.combine(scratch[2].bytes, row, count);
         if (r % kSequential == kSequential - 1 || r == problem.reduced - 1) stack.push(scratch[2].bytes);
       }
       std::copy_n(static_cast<const std::byte*>(stack.finish()), count * size,
@@ -147,20 +156,23 @@ void start_from_zero(const Problem& problem, std::byte* sums, int64_t count) {
   const int64_t size = itemsize(problem.accumulate);
   const std::vector<std::byte> zeros(static_cast<size_t>(std::min(kBlock, count) * size));
   const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
-  for (int64_t at = 0; at < count; at += kBlock) kernels.combine(sums + at * size, zeros.data(), std::min(kBlock, count - at));
+  for (int64_t at = 0; at < count; at += kBlock)
+    kernels.combine(sums + at * size, zeros.data(), std::min(kBlock, count - at));
 }
 
 void reduce_arg(const Problem& problem, const ElementReader& reader, int64_t* result) {
   const ArgBlock kernel = arg_kernel(problem.op, problem.accumulate);
-  parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / problem.reduced), [&](int64_t begin, int64_t end) {
-    std::array<BlockBuffer, 3> scratch;
-    for (int64_t row = begin; row < end; ++row) {
-      for (int64_t at = 0; at < problem.reduced; at += kBlock) {
-        const int64_t count = std::min(kBlock, problem.reduced - at);
-        kernel(scratch[2].bytes, result + row, reader.read(row * problem.reduced + at, count, scratch.data()), at, count);
-      }
-    }
-  });
+  parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / problem.reduced),
+               [&](int64_t begin, int64_t end) {
+                 std::array<BlockBuffer, 3> scratch;
+                 for (int64_t row = begin; row < end; ++row) {
+                   for (int64_t at = 0; at < problem.reduced; at += kBlock) {
+                     const int64_t count = std::min(kBlock, problem.reduced - at);
+                     kernel(scratch[2].bytes, result + row,
+                            reader.read(row * problem.reduced + at, count, scratch.data()), at, count);
+                   }
+                 }
+               });
 }
 
 DType accumulation_dtype(ReduceOp op, DType operand, DType result) {
@@ -170,12 +182,15 @@ DType accumulation_dtype(ReduceOp op, DType operand, DType result) {
 
 }  // namespace
 
-Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& axes, bool keepdim, DType result) {
+Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& axes, bool keepdim,
+                     DType result) {
   const bool is_arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
   Shape shape;
   for (int64_t d = 0; d < x.dim(); ++d) {
-    if (!std::binary_search(axes.begin(), axes.end(), d)) shape.push_back(x.shape()[static_cast<size_t>(d)]);
-    else if (keepdim) shape.push_back(1);
+    if (!std::binary_search(axes.begin(), axes.end(), d))
+      shape.push_back(x.shape()[static_cast<size_t>(d)]);
+    else if (keepdim)
+      shape.push_back(1);
   }
   const Tensor out = Tensor::empty(shape, result);
   if (out.numel() == 0) return out;
@@ -200,7 +215,8 @@ Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& a
     std::byte identity[kMaxElementSize];
     reduction_kernels(op, problem.accumulate).identity(identity);
     for (int64_t i = 0; i < out.numel(); ++i)
-      convert_block(result, static_cast<std::byte*>(out.data()) + i * itemsize(result), problem.accumulate, identity, 1);
+      convert_block(result, static_cast<std::byte*>(out.data()) + i * itemsize(result), problem.accumulate,
+                    identity, 1);
     return out;
   }
   const ElementReader reader(x, layout.shape, layout.strides, problem.accumulate);
@@ -211,8 +227,10 @@ Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& a
   const bool direct = result == problem.accumulate;
   std::vector<std::byte> converted(direct ? 0 : static_cast<size_t>(out.numel() * size));
   std::byte* partials = direct ? static_cast<std::byte*>(out.data()) : converted.data();
-  if (layout.columns) reduce_columns(problem, reader, partials);
-  else reduce_rows(problem, reader, partials);
+  if (layout.columns)
+    reduce_columns(problem, reader, partials);
+  else
+    reduce_rows(problem, reader, partials);
   if (op == ReduceOp::Sum && is_inexact(problem.accumulate)) start_from_zero(problem, partials, out.numel());
   if (!direct) convert_block(result, out.data(), problem.accumulate, partials, out.numel());
   return out;

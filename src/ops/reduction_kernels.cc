@@ -9,19 +9,26 @@ using scalar::Number;
 
 template <ReduceOp kOp, class T>
 Number<T> combine(Number<T> a, Number<T> b) {
-  if constexpr (kOp == ReduceOp::Sum) return a + b;
-  else if constexpr (kOp == ReduceOp::Prod) return a * b;
-  else if constexpr (kOp == ReduceOp::Min) return scalar::minimum(a, b);
-  else if constexpr (kOp == ReduceOp::Max) return scalar::maximum(a, b);
-  else if constexpr (kOp == ReduceOp::Any) return a | b;
-  else return a & b;
+  if constexpr (kOp == ReduceOp::Sum)
+    return a + b;
+  else if constexpr (kOp == ReduceOp::Prod)
+    return a * b;
+  else if constexpr (kOp == ReduceOp::Min)
+    return scalar::minimum(a, b);
+  else if constexpr (kOp == ReduceOp::Max)
+    return scalar::maximum(a, b);
+  else if constexpr (kOp == ReduceOp::Any)
+    return a | b;
+  else
+    return a & b;
 }
 
 template <ReduceOp kOp, class T>
 void combine_rows(void* accumulators, const void* elements, int64_t count) {
   T* __restrict target = static_cast<T*>(accumulators);
   const T* source = static_cast<const T*>(elements);
-  for (int64_t i = 0; i < count; ++i) target[i] = combine<kOp, T>(Number<T>(target[i]), Number<T>(source[i])).value;
+  for (int64_t i = 0; i < count; ++i)
+    target[i] = combine<kOp, T>(Number<T>(target[i]), Number<T>(source[i])).value;
 }
 
 // Sixteen accumulators, then a tree over them.
@@ -55,8 +62,10 @@ ReductionKernels kernels_for(DType dtype) {
   return visit_dtype(dtype, []<class T>(std::type_identity<T>) -> ReductionKernels {
     constexpr bool half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
     constexpr bool logical = kOp == ReduceOp::Any || kOp == ReduceOp::All;
-    if constexpr (half || (logical && !scalar::is_bool_v<T>)) return {};
-    else return {&reduce_block<kOp, T>, &combine_rows<kOp, T>, &write_identity<kOp, T>};
+    if constexpr (half || (logical && !scalar::is_bool_v<T>))
+      return {};
+    else
+      return {&reduce_block<kOp, T>, &combine_rows<kOp, T>, &write_identity<kOp, T>};
   });
 }
 
@@ -96,8 +105,10 @@ ReductionKernels reduction_kernels(ReduceOp op, DType accumulate) {
 
 ArgBlock arg_kernel(ReduceOp op, DType dtype) {
   return visit_dtype(dtype, [op]<class T>(std::type_identity<T>) -> ArgBlock {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return nullptr;
-    else return op == ReduceOp::ArgMax ? &arg_block<true, T> : &arg_block<false, T>;
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return nullptr;
+    else
+      return op == ReduceOp::ArgMax ? &arg_block<true, T> : &arg_block<false, T>;
   });
 }
 

@@ -19,7 +19,8 @@ struct ReductionKernels {
 ReductionKernels reduction_kernels(ReduceOp op, DType accumulate);
 
 // Feeds contiguous elements in order; keeps the first best value and its position. `best` holds the value.
-using ArgBlock = void (*)(void* best, int64_t* best_index, const void* elements, int64_t first_index, int64_t count);
+using ArgBlock = void (*)(void* best, int64_t* best_index, const void* elements, int64_t first_index,
+                          int64_t count);
 ArgBlock arg_kernel(ReduceOp op, DType dtype);
 
 }  // namespace weft::ops

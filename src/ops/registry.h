@@ -37,18 +37,18 @@ enum class ReduceOp : uint8_t { None, Sum, Prod, Min, Max, ArgMin, ArgMax, Any, 
 
 // How a pointwise operator's computation and result dtypes follow from the promoted operand dtype.
 enum class DTypeRule : uint8_t {
-  Same,          // result = promoted dtype
-  FloatOnly,     // integers and bool become floating: PyTorch's default dtype, or NumPy's per-width rule
-  Bool,          // comparisons, predicates
-  IntegerOnly,   // bool and integers; TypeError otherwise
-  Real,          // |z|, real part: complex gives its real type
+  Same,         // result = promoted dtype
+  FloatOnly,    // integers and bool become floating: PyTorch's default dtype, or NumPy's per-width rule
+  Bool,         // comparisons, predicates
+  IntegerOnly,  // bool and integers; TypeError otherwise
+  Real,         // |z|, real part: complex gives its real type
 };
 
 struct Param {
   enum class Type : uint8_t { Tensor, TensorList, Bool, Int, Float, Scalar, String, DType, Device, IntList };
   std::string name;
   Type type;
-  bool optional = false;      // may be None
+  bool optional = false;  // may be None
   bool keyword_only = false;
   bool has_default = false;
   Attr default_value;
@@ -56,7 +56,9 @@ struct Param {
 
   bool is_tensor() const { return type == Type::Tensor || type == Type::TensorList; }
   // How many operands of the flattened list it takes; -1 where the call decides.
-  int64_t num_operands() const { return type == Type::TensorList ? list_length : type == Type::Tensor ? 1 : 0; }
+  int64_t num_operands() const {
+    return type == Type::TensorList ? list_length : type == Type::Tensor ? 1 : 0;
+  }
 };
 
 struct OpDef;
@@ -79,11 +81,14 @@ struct OpArgs {
 
 // Checks the operands (errors are the user's) and gives the result types. An eager function runs only after
 // its inference has passed.
-using InferFn = std::function<std::vector<TensorType>(const OpDef&, std::span<const TensorType> operands, const Attrs&)>;
-using EagerFn = std::function<std::vector<Tensor>(const OpDef&, std::span<const Tensor> operands, const Attrs&)>;
+using InferFn =
+    std::function<std::vector<TensorType>(const OpDef&, std::span<const TensorType> operands, const Attrs&)>;
+using EagerFn =
+    std::function<std::vector<Tensor>(const OpDef&, std::span<const Tensor> operands, const Attrs&)>;
 using SemanticsFn = std::function<scalar::Expr(std::span<const scalar::Expr> operands, const Attrs&)>;
-// What repeated calls need to do once. `constants`: the operands that are the same at every call; undefined ones are
-// not known yet. The result takes all operands and does the rest; null where nothing would be gained.
+// What repeated calls need to do once. `constants`: the operands that are the same at every call; undefined
+// ones are not known yet. The result takes all operands and does the rest; null where nothing would be
+// gained.
 using PreparedFn = std::function<std::vector<Tensor>(std::span<const Tensor> operands)>;
 using PrepareFn = std::function<PreparedFn(const OpDef&, std::span<const Tensor> constants, const Attrs&)>;
 using CompositeFn = std::function<std::vector<Tensor>(const OpDef&, const OpArgs&)>;
@@ -99,10 +104,10 @@ using DTypeSet = uint32_t;
 constexpr DTypeSet dtype_bit(DType d) { return DTypeSet{1} << static_cast<int>(d); }
 inline constexpr DTypeSet kBool = dtype_bit(DType::Bool);
 inline constexpr DTypeSet kIntegers = 0x1fe;
-inline constexpr DTypeSet kFloats = dtype_bit(DType::F16) | dtype_bit(DType::BF16) | dtype_bit(DType::F32) |
-                                    dtype_bit(DType::F64);
+inline constexpr DTypeSet kFloats =
+    dtype_bit(DType::F16) | dtype_bit(DType::BF16) | dtype_bit(DType::F32) | dtype_bit(DType::F64);
 inline constexpr DTypeSet kComplex = dtype_bit(DType::C64) | dtype_bit(DType::C128);
-inline constexpr DTypeSet kReal = kIntegers | kFloats;           // ordered numbers, bool excluded
+inline constexpr DTypeSet kReal = kIntegers | kFloats;  // ordered numbers, bool excluded
 inline constexpr DTypeSet kNumbers = kReal | kComplex;
 inline constexpr DTypeSet kAllDTypes = kBool | kNumbers;
 std::string str(DTypeSet set);  // "bool, integers, floating"
@@ -118,8 +123,8 @@ struct OpDef {
   bool promotes = false;
   // NumPy's rules: bool operands of an operator without a bool loop become int8. Where false, TypeError.
   bool numpy_bool_is_int8 = false;
-  std::string doc = {};      // docstring as STYLE says: shapes, dtypes, error, raises, source
-  std::string numpy = {};    // reference as a Python expression over the schema's parameter names; "" if none
+  std::string doc = {};    // docstring as STYLE says: shapes, dtypes, error, raises, source
+  std::string numpy = {};  // reference as a Python expression over the schema's parameter names; "" if none
   ErrorBound error = {};
   // Domain of sample inputs for the generated tests: [low, high] for every tensor operand.
   double sample_low = -3, sample_high = 3;
@@ -135,7 +140,7 @@ struct OpDef {
   PrepareFn prepare = nullptr;
 
   std::vector<Param> params = {};  // parsed from schema at registration
-  int num_outputs = 1;         // -1: a list of tensors, whose length the operands decide
+  int num_outputs = 1;             // -1: a list of tensors, whose length the operands decide
   const Param* find_param(std::string_view param) const;
 };
 
@@ -162,7 +167,8 @@ using Operand = std::variant<Tensor, Scalar>;
 // For pointwise operators and composites over them: promotes all operands to one dtype, casts, calls.
 // A Scalar operand is weak; an undefined Tensor is an absent optional operand.
 Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules);
-Tensor invoke(std::string_view op, std::initializer_list<Operand> operands, Promotion rules = Promotion::Torch);
+Tensor invoke(std::string_view op, std::initializer_list<Operand> operands,
+              Promotion rules = Promotion::Torch);
 // The dtypes `invoke` would use: computation (all operands are cast to it) and result.
 struct PromotedTypes {
   DType compute, result;
@@ -170,11 +176,11 @@ struct PromotedTypes {
 PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands, Promotion rules);
 
 // ---- shapes ----------------------------------------------------------------------------------------------
-TensorType type_of(const Tensor& tensor);     // symbolic sizes for a traced tensor
+TensorType type_of(const Tensor& tensor);  // symbolic sizes for a traced tensor
 SymShape sym_shape(const Tensor& tensor);
 SymShape broadcast_shapes(std::string_view op, std::span<const SymShape> shapes);  // ValueError
 // Axes of a reduction from its `dim` attribute: sorted, in [0, ndim); every axis for None or an empty list.
 std::vector<int64_t> reduction_axes(std::string_view op, const Attrs& attrs, int64_t ndim);
-int64_t normalize_dim(std::string_view op, int64_t dim, int64_t ndim);             // IndexError
+int64_t normalize_dim(std::string_view op, int64_t dim, int64_t ndim);  // IndexError
 
 }  // namespace weft::ops

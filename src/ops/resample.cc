@@ -17,7 +17,8 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using kernels::Taps;
 
-// ---- taps of one dimension -------------------------------------------------------------------------------------
+// ---- taps of one dimension
+// -------------------------------------------------------------------------------------
 struct ResizeMode {
   std::string_view name;
   size_t low_rank, high_rank;  // spatial dimensions it is for
@@ -25,12 +26,13 @@ struct ResizeMode {
 };
 
 constexpr ResizeMode kModes[] = {
-    {"nearest", 1, 3, ResizeMode::Nearest}, {"nearest-exact", 1, 3, ResizeMode::NearestExact}, {"linear", 1, 1, ResizeMode::Linear},
-    {"bilinear", 2, 2, ResizeMode::Linear}, {"trilinear", 3, 3, ResizeMode::Linear},           {"bicubic", 2, 2, ResizeMode::Cubic},
+    {"nearest", 1, 3, ResizeMode::Nearest},  {"nearest-exact", 1, 3, ResizeMode::NearestExact},
+    {"linear", 1, 1, ResizeMode::Linear},    {"bilinear", 2, 2, ResizeMode::Linear},
+    {"trilinear", 3, 3, ResizeMode::Linear}, {"bicubic", 2, 2, ResizeMode::Cubic},
 };
 
-// From `size` elements to `count`. Positions are computed in T, the dtype of the elements, as PyTorch does: which
-// element is the nearest depends on it.
+// From `size` elements to `count`. Positions are computed in T, the dtype of the elements, as PyTorch does:
+// which element is the nearest depends on it.
 template <class T>
 struct Resize {
   int64_t size, count;
@@ -39,7 +41,8 @@ struct Resize {
 
   T scale() const {
     if (align_corners) return count > 1 ? static_cast<T>(size - 1) / static_cast<T>(count - 1) : T(0);
-    return factor && *factor > 0 ? static_cast<T>(1.0 / *factor) : static_cast<T>(size) / static_cast<T>(count);
+    return factor && *factor > 0 ? static_cast<T>(1.0 / *factor)
+                                 : static_cast<T>(size) / static_cast<T>(count);
   }
   T position(T scale, int64_t i) const {
     return align_corners ? scale * static_cast<T>(i) : scale * (static_cast<T>(i) + T(0.5)) - T(0.5);
@@ -50,7 +53,8 @@ struct Resize {
     kernels::AxisMap map;
     const T by = scale();
     for (int64_t i = 0; i < count; ++i) {
-      const T at = exact ? std::max(by * (static_cast<T>(i) + T(0.5)) - T(0.5), T(0)) + T(0.5) : by * static_cast<T>(i);
+      const T at = exact ? std::max(by * (static_cast<T>(i) + T(0.5)) - T(0.5), T(0)) + T(0.5)
+                         : by * static_cast<T>(i);
       map.push_back(std::min(static_cast<int64_t>(std::floor(at)), size - 1));
     }
     return map;
@@ -90,7 +94,8 @@ struct Resize {
     for (int64_t i = 0; i < count; ++i) {
       const T at = position(by, i), low = std::floor(at);
       const std::array<T, 4> weights = kernels::cubic_weights(std::clamp(at - low, T(0), T(1)), T(-0.75));
-      for (int64_t k = 0; k < 4; ++k) set(taps, k, i, static_cast<int64_t>(low) + k - 1, weights[static_cast<size_t>(k)]);
+      for (int64_t k = 0; k < 4; ++k)
+        set(taps, k, i, static_cast<int64_t>(low) + k - 1, weights[static_cast<size_t>(k)]);
     }
     return taps;
   }
@@ -130,33 +135,42 @@ struct Resize {
   }
 };
 
-// ---- upsample: the kernel operator -----------------------------------------------------------------------------
+// ---- upsample: the kernel operator
+// -----------------------------------------------------------------------------
 ResizeMode mode_of(const OpDef& op, const Attrs& attrs, size_t rank) {
   const std::string& given = attrs.get<std::string>("mode");
   for (const ResizeMode& mode : kModes) {
     if (given == mode.name && rank >= mode.low_rank && rank <= mode.high_rank) return mode;
   }
-  throw_error(ErrorKind::NotImplemented,
-              fmt::format("{}: mode '{}' of an input of {} dimensions: expected 'nearest' or 'nearest-exact' (3 to 5 dimensions), "
-                          "'linear' (3), 'bilinear' or 'bicubic' (4), 'trilinear' (5), or interpolate's 'area'",
-                          op.name, given, rank + 2));
+  throw_error(
+      ErrorKind::NotImplemented,
+      fmt::format("{}: mode '{}' of an input of {} dimensions: expected 'nearest' or 'nearest-exact' (3 to 5 "
+                  "dimensions), "
+                  "'linear' (3), 'bilinear' or 'bicubic' (4), 'trilinear' (5), or interpolate's 'area'",
+                  op.name, given, rank + 2));
 }
 
-std::vector<TensorType> infer_upsample(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_upsample(const OpDef& op, std::span<const TensorType> operands,
+                                       const Attrs& attrs) {
   TensorType result = operands[0];
   const auto got = [&] { return describe_operands(op, operands); };
-  WEFT_CHECK(result.shape.size() >= 3 && result.shape.size() <= 5, fmt::format("{}: expected an input of 3 to 5 dimensions{}", op.name, got()));
+  WEFT_CHECK(result.shape.size() >= 3 && result.shape.size() <= 5,
+             fmt::format("{}: expected an input of 3 to 5 dimensions{}", op.name, got()));
   const size_t rank = result.shape.size() - 2;
   const ResizeMode mode = mode_of(op, attrs, rank);
   const bool nearest = mode.kind <= ResizeMode::NearestExact;
-  WEFT_CHECK_TYPE(is_floating(result.dtype) || (nearest && !is_complex(result.dtype)),
-                  fmt::format("{}: dtype not supported: expected floating (any real one for 'nearest'), got {}{}", op.name, name(result.dtype), got()));
-  WEFT_CHECK(!attrs.get_bool("antialias") || mode.name == "bilinear" || mode.name == "bicubic",
-             fmt::format("{}: antialias is for modes 'bilinear' and 'bicubic', got '{}'", op.name, mode.name));
+  WEFT_CHECK_TYPE(
+      is_floating(result.dtype) || (nearest && !is_complex(result.dtype)),
+      fmt::format("{}: dtype not supported: expected floating (any real one for 'nearest'), got {}{}",
+                  op.name, name(result.dtype), got()));
+  WEFT_CHECK(
+      !attrs.get_bool("antialias") || mode.name == "bilinear" || mode.name == "bicubic",
+      fmt::format("{}: antialias is for modes 'bilinear' and 'bicubic', got '{}'", op.name, mode.name));
   const SymShape size = spatial_sizes(op, attrs, "size", rank);
   for (size_t d = 0; d < rank; ++d) {
     WEFT_CHECK(sym_gt(result.shape[2 + d], Sym(0)) && sym_gt(size[d], Sym(0)),
-               fmt::format("{}: input and output sizes must be positive: got size {}{}", op.name, weft::str(size), got()));
+               fmt::format("{}: input and output sizes must be positive: got size {}{}", op.name,
+                           weft::str(size), got()));
     result.shape[2 + d] = size[d];
   }
   return {result};
@@ -178,7 +192,8 @@ Tensor upsample_as(const OpDef& op, const Tensor& x, const Attrs& attrs) {
   const ResizeMode mode = mode_of(op, attrs, rank);
   if (mode.kind <= ResizeMode::NearestExact) {
     std::vector<kernels::AxisMap> maps(x.shape().size());
-    for (size_t d = 0; d < rank; ++d) maps[2 + d] = resize_of<T>(attrs, x, size, d).nearest(mode.kind == ResizeMode::NearestExact);
+    for (size_t d = 0; d < rank; ++d)
+      maps[2 + d] = resize_of<T>(attrs, x, size, d).nearest(mode.kind == ResizeMode::NearestExact);
     return kernels::read_through(x, maps);
   }
   kernels::TapDims dims;
@@ -187,7 +202,9 @@ Tensor upsample_as(const OpDef& op, const Tensor& x, const Attrs& attrs) {
     dims[3 - rank + d] = resize_of<T>(attrs, x, size, d).taps(mode.kind, attrs.get_bool("antialias"));
     shape.push_back(size[d]);
   }
-  return run_in_compute_dtype(x, shape, [&](const Tensor& input, const Tensor& result) { kernels::interpolate(dims, input, result); });
+  return run_in_compute_dtype(x, shape, [&](const Tensor& input, const Tensor& result) {
+    kernels::interpolate(dims, input, result);
+  });
 }
 
 Tensors eager_upsample(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
@@ -195,10 +212,12 @@ Tensors eager_upsample(const OpDef& op, std::span<const Tensor> operands, const 
   return {x.dtype() == DType::F64 ? upsample_as<double>(op, x, attrs) : upsample_as<float>(op, x, attrs)};
 }
 
-// ---- interpolate: PyTorch's arguments --------------------------------------------------------------------------
-// floor(size * factor), symbolic where the factor or its inverse is an integer.
+// ---- interpolate: PyTorch's arguments
+// -------------------------------------------------------------------------- floor(size * factor), symbolic
+// where the factor or its inverse is an integer.
 Sym scaled_size(const Sym& size, double factor) {
-  if (size.is_constant() || factor <= 0) return Sym(static_cast<int64_t>(std::floor(static_cast<double>(sym_specialize(size)) * factor)));
+  if (size.is_constant() || factor <= 0)
+    return Sym(static_cast<int64_t>(std::floor(static_cast<double>(sym_specialize(size)) * factor)));
   if (factor == std::floor(factor)) return size * Sym(static_cast<int64_t>(factor));
   if (1 / factor == std::floor(1 / factor)) return floor_div(size, Sym(static_cast<int64_t>(1 / factor)));
   return Sym(static_cast<int64_t>(std::floor(static_cast<double>(sym_specialize(size)) * factor)));
@@ -211,33 +230,47 @@ Tensors interpolate(const OpDef& op, const OpArgs& args) {
   const Attrs& attrs = args.attrs;
   const std::string& mode = attrs.get<std::string>("mode");
   const bool by_size = !attrs.is_none("size"), by_scale = !attrs.is_none("scale_factor");
-  WEFT_CHECK(by_size != by_scale, fmt::format("{}: expected either size or scale_factor, got {}", op.name, by_size ? "both" : "neither"));
-  WEFT_CHECK(x.dim() >= 3 && x.dim() <= 5, fmt::format("{}: expected an input of 3 to 5 dimensions, got {}", op.name, type_of(x).str()));
-  WEFT_CHECK(attrs.is_none("align_corners") || (mode != "nearest" && mode != "nearest-exact" && mode != "area"),
-             fmt::format("{}: align_corners is for modes 'linear', 'bilinear', 'bicubic' and 'trilinear', got '{}'", op.name, mode));
+  WEFT_CHECK(by_size != by_scale, fmt::format("{}: expected either size or scale_factor, got {}", op.name,
+                                              by_size ? "both" : "neither"));
+  WEFT_CHECK(x.dim() >= 3 && x.dim() <= 5,
+             fmt::format("{}: expected an input of 3 to 5 dimensions, got {}", op.name, type_of(x).str()));
+  WEFT_CHECK(
+      attrs.is_none("align_corners") || (mode != "nearest" && mode != "nearest-exact" && mode != "area"),
+      fmt::format("{}: align_corners is for modes 'linear', 'bilinear', 'bicubic' and 'trilinear', got '{}'",
+                  op.name, mode));
   const bool recompute = flag_arg(attrs, "recompute_scale_factor");
-  WEFT_CHECK(!recompute || by_scale, fmt::format("{}: recompute_scale_factor is not meaningful with an explicit size", op.name));
+  WEFT_CHECK(!recompute || by_scale,
+             fmt::format("{}: recompute_scale_factor is not meaningful with an explicit size", op.name));
   const size_t rank = static_cast<size_t>(x.dim()) - 2;
   SymShape size;
   if (by_size) {
     size = spatial_sizes(op, attrs, "size", rank);
   } else {
     const SymShape shape = sym_shape(x);
-    for (size_t d = 0; d < rank; ++d) size.push_back(scaled_size(shape[2 + d], float_arg(attrs, "scale_factor")));
+    for (size_t d = 0; d < rank; ++d)
+      size.push_back(scaled_size(shape[2 + d], float_arg(attrs, "scale_factor")));
   }
   if (mode == "area") {
-    WEFT_CHECK(!attrs.get_bool("antialias"), fmt::format("{}: antialias is for modes 'bilinear' and 'bicubic', got 'area'", op.name));
+    WEFT_CHECK(!attrs.get_bool("antialias"),
+               fmt::format("{}: antialias is for modes 'bilinear' and 'bicubic', got 'area'", op.name));
     return {call1(fmt::format("adaptive_avg_pool{}d", rank), {x}, {{"output_size", size}})};
   }
   const Attr scale = by_scale && !recompute ? attrs.at("scale_factor") : Attr{};
-  return {call1("upsample", {x}, {{"size", size}, {"mode", mode}, {"align_corners", flag_arg(attrs, "align_corners")},
-                                  {"scale_depth", scale}, {"scale_height", scale}, {"scale_width", scale},
-                                  {"antialias", attrs.get_bool("antialias")}})};
+  return {call1("upsample", {x},
+                {{"size", size},
+                 {"mode", mode},
+                 {"align_corners", flag_arg(attrs, "align_corners")},
+                 {"scale_depth", scale},
+                 {"scale_height", scale},
+                 {"scale_width", scale},
+                 {"antialias", attrs.get_bool("antialias")}})};
 }
 
-// ---- grid_sample -----------------------------------------------------------------------------------------------
+// ---- grid_sample
+// -----------------------------------------------------------------------------------------------
 template <class E, size_t N>
-E named(const OpDef& op, const Attrs& attrs, const char* what, const std::pair<std::string_view, E> (&names)[N], const char* expected) {
+E named(const OpDef& op, const Attrs& attrs, const char* what,
+        const std::pair<std::string_view, E> (&names)[N], const char* expected) {
   const std::string& given = attrs.get<std::string>(what);
   for (const auto& [name, value] : names) {
     if (given == name) return value;
@@ -247,28 +280,38 @@ E named(const OpDef& op, const Attrs& attrs, const char* what, const std::pair<s
 
 kernels::SampleMode sample_mode(const OpDef& op, const Attrs& attrs) {
   using enum kernels::SampleMode;
-  return named<kernels::SampleMode>(op, attrs, "mode", {{"bilinear", Linear}, {"nearest", Nearest}, {"bicubic", Cubic}}, "'bilinear', 'nearest' or 'bicubic'");
+  return named<kernels::SampleMode>(op, attrs, "mode",
+                                    {{"bilinear", Linear}, {"nearest", Nearest}, {"bicubic", Cubic}},
+                                    "'bilinear', 'nearest' or 'bicubic'");
 }
 
 kernels::SamplePadding sample_padding(const OpDef& op, const Attrs& attrs) {
   using enum kernels::SamplePadding;
-  return named<kernels::SamplePadding>(op, attrs, "padding_mode", {{"zeros", Zeros}, {"border", Border}, {"reflection", Reflection}},
+  return named<kernels::SamplePadding>(op, attrs, "padding_mode",
+                                       {{"zeros", Zeros}, {"border", Border}, {"reflection", Reflection}},
                                        "'zeros', 'border' or 'reflection'");
 }
 
-std::vector<TensorType> infer_grid_sample(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_grid_sample(const OpDef& op, std::span<const TensorType> operands,
+                                          const Attrs& attrs) {
   check_dtype(op, operands);
   const TensorType &x = operands[0], &grid = operands[1];
   const auto got = [&] { return describe_operands(op, operands); };
-  WEFT_CHECK_TYPE(x.dtype == grid.dtype, fmt::format("{}: input and grid must have one dtype{}", op.name, got()));
+  WEFT_CHECK_TYPE(x.dtype == grid.dtype,
+                  fmt::format("{}: input and grid must have one dtype{}", op.name, got()));
   const size_t ndim = x.shape.size();
-  const bool fits = (ndim == 4 || ndim == 5) && grid.shape.size() == ndim && sym_eq(grid.shape[0], x.shape[0]) &&
+  const bool fits = (ndim == 4 || ndim == 5) && grid.shape.size() == ndim &&
+                    sym_eq(grid.shape[0], x.shape[0]) &&
                     sym_eq(grid.shape.back(), Sym(static_cast<int64_t>(ndim) - 2));
-  WEFT_CHECK(fits, fmt::format("{}: expected input[N, C, H, W] and grid[N, *, *, 2], or input[N, C, D, H, W] and grid[N, *, *, *, 3]{}", op.name, got()));
+  WEFT_CHECK(fits, fmt::format("{}: expected input[N, C, H, W] and grid[N, *, *, 2], or input[N, C, D, H, W] "
+                               "and grid[N, *, *, *, 3]{}",
+                               op.name, got()));
   for (size_t d = 2; d < ndim; ++d)
-    WEFT_CHECK(sym_gt(x.shape[d], Sym(0)), fmt::format("{}: expected an input whose spatial dimensions are not empty{}", op.name, got()));
+    WEFT_CHECK(sym_gt(x.shape[d], Sym(0)),
+               fmt::format("{}: expected an input whose spatial dimensions are not empty{}", op.name, got()));
   sample_padding(op, attrs);
-  WEFT_CHECK(sample_mode(op, attrs) != kernels::SampleMode::Cubic || ndim == 4, fmt::format("{}: mode 'bicubic' is for an input of 4 dimensions{}", op.name, got()));
+  WEFT_CHECK(sample_mode(op, attrs) != kernels::SampleMode::Cubic || ndim == 4,
+             fmt::format("{}: mode 'bicubic' is for an input of 4 dimensions{}", op.name, got()));
   TensorType result{x.dtype, {x.shape[0], x.shape[1]}, x.device};
   result.shape.insert(result.shape.end(), grid.shape.begin() + 1, grid.shape.end() - 1);
   return {result};
@@ -280,34 +323,47 @@ Tensors eager_grid_sample(const OpDef& op, std::span<const Tensor> operands, con
   shape.insert(shape.end(), grid.shape().begin() + 1, grid.shape().end() - 1);
   const Tensor positions = grid.to(compute_dtype(grid.dtype())).contiguous();
   return {run_in_compute_dtype(x, shape, [&](const Tensor& input, const Tensor& result) {
-    kernels::sample(input, positions, sample_mode(op, attrs), sample_padding(op, attrs), flag_arg(attrs, "align_corners"), result);
+    kernels::sample(input, positions, sample_mode(op, attrs), sample_padding(op, attrs),
+                    flag_arg(attrs, "align_corners"), result);
   })};
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
     &register_op({.name = "upsample",
-                  .schema = "(Tensor input, int[] size, str mode='nearest', bool align_corners=False, float? scale_depth=None, "
-                            "float? scale_height=None, float? scale_width=None, bool antialias=False) -> Tensor",
-                  .doc = "What interpolate is written over: input[N, C, …] resized to `size` along its 1 to 3 spatial dimensions. Positions\n"
+                  .schema =
+                      "(Tensor input, int[] size, str mode='nearest', bool align_corners=False, float? "
+                      "scale_depth=None, "
+                      "float? scale_height=None, float? scale_width=None, bool antialias=False) -> Tensor",
+                  .doc = "What interpolate is written over: input[N, C, …] resized to `size` along its 1 to "
+                         "3 spatial dimensions. Positions\n"
                          "are scaled by 1 / scale where it is given, else by the ratio of the sizes.\n"
                          "dtype:  floating; any real one for 'nearest' and 'nearest-exact'.",
                   .infer = infer_upsample,
                   .eager = eager_upsample}),
-    &define_composite("interpolate",
-                      "(Tensor input, int[]? size=None, float? scale_factor=None, str mode='nearest', bool? align_corners=None, "
-                      "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-                      "input[N, C, …] resized to `size`, or by scale_factor, along its 1 to 3 spatial dimensions. mode: 'nearest',\n"
-                      "'nearest-exact', 'linear', 'bilinear', 'trilinear', 'bicubic' or 'area' (adaptive_avg_pool). align_corners: the centres\n"
-                      "of the outermost elements stay where they are, else their edges. antialias: 'bilinear' and 'bicubic' read all that\n"
-                      "a smaller result covers.\n"
-                      "raises: ValueError unless one of size and scale_factor is given. source: Keys 1981 for 'bicubic'.",
-                      "", interpolate),
+    &define_composite(
+        "interpolate",
+        "(Tensor input, int[]? size=None, float? scale_factor=None, str mode='nearest', bool? "
+        "align_corners=None, "
+        "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+        "input[N, C, …] resized to `size`, or by scale_factor, along its 1 to 3 spatial dimensions. mode: "
+        "'nearest',\n"
+        "'nearest-exact', 'linear', 'bilinear', 'trilinear', 'bicubic' or 'area' (adaptive_avg_pool). "
+        "align_corners: the centres\n"
+        "of the outermost elements stay where they are, else their edges. antialias: 'bilinear' and "
+        "'bicubic' read all that\n"
+        "a smaller result covers.\n"
+        "raises: ValueError unless one of size and scale_factor is given. source: Keys 1981 for 'bicubic'.",
+        "", interpolate),
     &register_op({.name = "grid_sample",
-                  .schema = "(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
+                  .schema = "(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', "
+                            "bool? align_corners=None) -> Tensor",
                   .dtypes = kFloats,
-                  .doc = "input[N, C, H, W] (or [N, C, D, H, W]) at the positions grid[N, *, *, 2] (or [N, *, *, *, 3]; x first), which are -1\n"
-                         "and 1 at the input's edges, or with align_corners at the centres of its outermost elements. mode: 'bilinear', 'nearest'\n"
-                         "or 'bicubic'; padding_mode: 'zeros' outside, the 'border', or its 'reflection'. source: Jaderberg et al. 2015.",
+                  .doc = "input[N, C, H, W] (or [N, C, D, H, W]) at the positions grid[N, *, *, 2] (or [N, "
+                         "*, *, *, 3]; x first), which are -1\n"
+                         "and 1 at the input's edges, or with align_corners at the centres of its outermost "
+                         "elements. mode: 'bilinear', 'nearest'\n"
+                         "or 'bicubic'; padding_mode: 'zeros' outside, the 'border', or its 'reflection'. "
+                         "source: Jaderberg et al. 2015.",
                   .infer = infer_grid_sample,
                   .eager = eager_grid_sample}),
 };

@@ -37,10 +37,10 @@ std::vector<std::string_view> split(std::string_view text) {
 Param::Type parse_type(std::string_view text) {
   using Type = Param::Type;
   constexpr std::pair<std::string_view, Type> kTypes[] = {
-      {"Tensor", Type::Tensor}, {"Tensor[]", Type::TensorList}, {"bool", Type::Bool},     {"int", Type::Int},
-      {"float", Type::Float},   {"Scalar", Type::Scalar},       {"str", Type::String},    {"dtype", Type::DType},
-      {"device", Type::Device}, {"int[]", Type::IntList}, {"int|int[]", Type::IntList},
-      {"int[]|str", Type::IntList}};
+      {"Tensor", Type::Tensor}, {"Tensor[]", Type::TensorList}, {"bool", Type::Bool},
+      {"int", Type::Int},       {"float", Type::Float},         {"Scalar", Type::Scalar},
+      {"str", Type::String},    {"dtype", Type::DType},         {"device", Type::Device},
+      {"int[]", Type::IntList}, {"int|int[]", Type::IntList},   {"int[]|str", Type::IntList}};
   for (const auto& [name, type] : kTypes) {
     if (name == text) return type;
   }
@@ -66,7 +66,8 @@ Attr parse_default(Param::Type type, std::string_view text) {
     case Param::Type::Float: return parse_number(text);
     case Param::Type::Scalar:
       if (text == "True" || text == "False") return Scalar(text == "True");
-      if (text.find_first_of(".en") == std::string_view::npos) return Scalar(static_cast<int64_t>(parse_number(text)));
+      if (text.find_first_of(".en") == std::string_view::npos)
+        return Scalar(static_cast<int64_t>(parse_number(text)));
       return Scalar(parse_number(text));
     case Param::Type::String: return std::string(text.substr(1, text.size() - 2));
     case Param::Type::DType: return dtype_from_name(text).value();
@@ -116,15 +117,17 @@ void check_open_lists(const std::vector<Param>& params, std::string_view text) {
     open += param.num_operands() < 0;
     optional += param.type == Param::Type::Tensor && param.optional;
   }
-  WEFT_ASSERT(open <= 1 && (open == 0 || optional == 0),
-              fmt::format("schema: a list of any length beside another or beside an optional tensor: '{}'", text));
+  WEFT_ASSERT(
+      open <= 1 && (open == 0 || optional == 0),
+      fmt::format("schema: a list of any length beside another or beside an optional tensor: '{}'", text));
 }
 
 }  // namespace
 
 Schema parse_schema(std::string_view text) {
   const size_t arrow = text.find("->");
-  WEFT_ASSERT(text.starts_with('(') && arrow != std::string_view::npos, fmt::format("schema: malformed '{}'", text));
+  WEFT_ASSERT(text.starts_with('(') && arrow != std::string_view::npos,
+              fmt::format("schema: malformed '{}'", text));
   const size_t close = text.rfind(')', arrow);
   WEFT_ASSERT(close != std::string_view::npos, fmt::format("schema: malformed '{}'", text));
   Schema schema;

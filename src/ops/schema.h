@@ -13,9 +13,10 @@ struct Schema {
   int num_outputs = 1;
 };
 
-// Internal error naming what is malformed. Types: Tensor, Tensor[], Tensor[2] (exactly two), bool, int, float, Scalar, str,
-// dtype, device, int[] (default: a list or one number), int|int[] (a single integer stays one), int[]|str (or a word, in
-// composites only); "?" after a type makes it optional; parameters after "*" are keyword-only.
+// Internal error naming what is malformed. Types: Tensor, Tensor[], Tensor[2] (exactly two), bool, int,
+// float, Scalar, str, dtype, device, int[] (default: a list or one number), int|int[] (a single integer stays
+// one), int[]|str (or a word, in composites only); "?" after a type makes it optional; parameters after "*"
+// are keyword-only.
 Schema parse_schema(std::string_view text);
 
 }  // namespace weft::ops

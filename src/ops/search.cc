@@ -114,7 +114,8 @@ int64_t checked_bins(const Tensor& x) {
     for (int64_t part = begin; part < end; ++part) {
       uint64_t high = 0;
       // Negative numbers are the largest unsigned ones.
-      for (int64_t i = part * kPart, stop = std::min(n, i + kPart); i < stop; ++i) high = std::max(high, static_cast<uint64_t>(values[i]));
+      for (int64_t i = part * kPart, stop = std::min(n, i + kPart); i < stop; ++i)
+        high = std::max(high, static_cast<uint64_t>(values[i]));
       highest[static_cast<size_t>(part)] = high;
     }
   });
@@ -122,7 +123,9 @@ int64_t checked_bins(const Tensor& x) {
   const int64_t high = static_cast<int64_t>(*std::max_element(highest.begin(), highest.end()));
   if (high < 0) {
     const int64_t* const negative = std::find_if(values, values + n, [](int64_t value) { return value < 0; });
-    throw_error(ErrorKind::Value, fmt::format("bincount: expected non-negative integers, got {} at position {}", *negative, negative - values));
+    throw_error(ErrorKind::Value,
+                fmt::format("bincount: expected non-negative integers, got {} at position {}", *negative,
+                            negative - values));
   }
   return high + 1;
 }
@@ -161,7 +164,8 @@ std::vector<Tensor> bincount(const OpDef& op, const OpArgs& args) {
   size = std::max(size, checked_bins(x));
   Tensor result = Tensor::full({size}, Scalar(0), weights.defined() ? DType::F64 : DType::I64);
   if (weights.defined())
-    count_into(x, result.data_as<double>(), size, [w = weights.data_as<double>()](int64_t i) { return w[i]; });
+    count_into(x, result.data_as<double>(), size,
+               [w = weights.data_as<double>()](int64_t i) { return w[i]; });
   else
     count_into(x, result.data_as<int64_t>(), size, [](int64_t) { return int64_t{1}; });
   return {result};

@@ -23,9 +23,11 @@ SymShape broadcast_shapes(std::string_view op, std::span<const SymShape> shapes)
       if (!sym_eq(size, shape[d])) {
         std::string all;
         for (const SymShape& each : shapes) all += (all.empty() ? "" : " and ") + weft::str(each);
-        throw_error(ErrorKind::Value, fmt::format("{}: shapes {} do not broadcast: expected size {} (or 1) in dimension {}, got {}",
-                                                  op, all, size.str(), static_cast<int64_t>(d) - static_cast<int64_t>(shape.size()),
-                                                  shape[d].str()));
+        throw_error(
+            ErrorKind::Value,
+            fmt::format("{}: shapes {} do not broadcast: expected size {} (or 1) in dimension {}, got {}", op,
+                        all, size.str(), static_cast<int64_t>(d) - static_cast<int64_t>(shape.size()),
+                        shape[d].str()));
       }
     }
   }
@@ -35,15 +37,18 @@ SymShape broadcast_shapes(std::string_view op, std::span<const SymShape> shapes)
 int64_t normalize_dim(std::string_view op, int64_t dim, int64_t ndim) {
   const int64_t allowed = std::max<int64_t>(ndim, 1);  // a 0-d tensor counts as having one dimension
   WEFT_CHECK_INDEX(dim >= -allowed && dim < allowed,
-                   fmt::format("{}: dimension out of range: expected one in [{}, {}], got {}", op, -allowed, allowed - 1, dim));
+                   fmt::format("{}: dimension out of range: expected one in [{}, {}], got {}", op, -allowed,
+                               allowed - 1, dim));
   return dim < 0 ? dim + allowed : dim;
 }
 
 std::vector<int64_t> reduction_axes(std::string_view op, const Attrs& attrs, int64_t ndim) {
   std::vector<int64_t> axes;
   if (!attrs.is_none("dim")) {
-    if (const Sym* single = std::get_if<Sym>(&attrs.at("dim"))) axes = {sym_specialize(*single)};
-    else axes = attrs.get_ints("dim");
+    if (const Sym* single = std::get_if<Sym>(&attrs.at("dim")))
+      axes = {sym_specialize(*single)};
+    else
+      axes = attrs.get_ints("dim");
   }
   for (int64_t& axis : axes) axis = normalize_dim(op, axis, ndim);
   std::sort(axes.begin(), axes.end());

@@ -1,4 +1,6 @@
 // Sorting, and what picks elements by rank.
+#include "kernels/cpu/sort.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "kernels/cpu/lanes.h"
-#include "kernels/cpu/sort.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/order.h"

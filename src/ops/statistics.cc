@@ -10,8 +10,10 @@ namespace weft::ops {
 namespace {
 
 std::vector<Tensor> percentile(const OpDef&, const OpArgs& args) {
-  return {call1("quantile", {args.tensors[0]}, {{"q", float_arg(args.attrs, "q") / 100}, {"dim", args.attrs.at("dim")},
-                                                {"keepdim", args.attrs.at("keepdim")}})};
+  return {call1("quantile", {args.tensors[0]},
+                {{"q", float_arg(args.attrs, "q") / 100},
+                 {"dim", args.attrs.at("dim")},
+                 {"keepdim", args.attrs.at("keepdim")}})};
 }
 
 // NumPy's rules: the mean of the two middle elements; PyTorch's: the lower of the two.
@@ -42,7 +44,8 @@ std::vector<Tensor> median(const OpDef& op, const OpArgs& args) {
                       "quantile(x, q / 100). raises: ValueError unless 0 <= q <= 100.",
                       "numpy.percentile(x, q, axis=dim, keepdims=keepdim)", percentile),
     &define_composite("median", "(Tensor x, int? dim=None, bool keepdim=False) -> Tensor",
-                      "The middle element along `dim` (None: of all elements); of two, the lower one (NumPy's rules: their mean,\n"
+                      "The middle element along `dim` (None: of all elements); of two, the lower one "
+                      "(NumPy's rules: their mean,\n"
                       "integers in float64). NaN where there is one. raises: ValueError for no elements.",
                       "numpy.median(x, axis=dim, keepdims=keepdim)", median, {}, {""}),
 };

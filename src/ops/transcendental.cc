@@ -19,8 +19,9 @@ constexpr double kTiny = 1e-30;
                     {.doc = "2**x.", .error = {1, 1}, .low = -100, .high = 100}),
     &unary<kFloats>("expm1", DTypeRule::FloatOnly, [](auto x) { return expm1(x); },
                     {.doc = "exp(x) - 1, accurate near 0.", .error = {1.25, 1.1}}),
-    &unary<kInexact>("log", DTypeRule::FloatOnly, [](auto x) { return log(x); },
-                     {.doc = "Natural logarithm; -inf at 0, NaN below.", .error = {1, 1}, .low = 0.001, .high = 100}),
+    &unary<kInexact>(
+        "log", DTypeRule::FloatOnly, [](auto x) { return log(x); },
+        {.doc = "Natural logarithm; -inf at 0, NaN below.", .error = {1, 1}, .low = 0.001, .high = 100}),
     &unary<kFloats>("log2", DTypeRule::FloatOnly, [](auto x) { return log2(x); },
                     {.doc = "Logarithm to base 2.", .error = {1, 1}, .low = 0.001, .high = 100}),
     &unary<kInexact>("log10", DTypeRule::FloatOnly, [](auto x) { return log10(x); },
@@ -32,26 +33,43 @@ constexpr double kTiny = 1e-30;
 [[maybe_unused]] const OpDef* const kTrigonometric[] = {
     &unary<kInexact>("sin", DTypeRule::FloatOnly, [](auto x) { return sin(x); },
                      {.doc = "Sine, x in radians. source: SLEEF.", .error = {1, 1}, .low = -10, .high = 10}),
-    &unary<kInexact>("cos", DTypeRule::FloatOnly, [](auto x) { return cos(x); },
-                     {.doc = "Cosine, x in radians. source: SLEEF.", .error = {1, 1}, .low = -10, .high = 10}),
-    &unary<kInexact>("tan", DTypeRule::FloatOnly, [](auto x) { return select(abs(x) < kTiny, x, tan(x)); },
-                     {.doc = "Tangent, x in radians. source: SLEEF.", .error = {1, 1}, .low = -1.5, .high = 1.5}),
+    &unary<kInexact>(
+        "cos", DTypeRule::FloatOnly, [](auto x) { return cos(x); },
+        {.doc = "Cosine, x in radians. source: SLEEF.", .error = {1, 1}, .low = -10, .high = 10}),
+    &unary<kInexact>(
+        "tan", DTypeRule::FloatOnly, [](auto x) { return select(abs(x) < kTiny, x, tan(x)); },
+        {.doc = "Tangent, x in radians. source: SLEEF.", .error = {1, 1}, .low = -1.5, .high = 1.5}),
     &unary<kInexact>("asin", DTypeRule::FloatOnly, [](auto x) { return asin(x); },
                      {.doc = "Inverse sine in [-pi/2, pi/2]; NaN outside [-1, 1]. source: SLEEF.",
-                      .numpy = "numpy.arcsin(x)", .error = {1, 1}, .low = -1, .high = 1, .aliases = {"arcsin"}}),
+                      .numpy = "numpy.arcsin(x)",
+                      .error = {1, 1},
+                      .low = -1,
+                      .high = 1,
+                      .aliases = {"arcsin"}}),
     &unary<kInexact>("acos", DTypeRule::FloatOnly, [](auto x) { return acos(x); },
                      {.doc = "Inverse cosine in [0, pi]; NaN outside [-1, 1]. source: SLEEF.",
-                      .numpy = "numpy.arccos(x)", .error = {1, 1}, .low = -1, .high = 1, .aliases = {"arccos"}}),
+                      .numpy = "numpy.arccos(x)",
+                      .error = {1, 1},
+                      .low = -1,
+                      .high = 1,
+                      .aliases = {"arccos"}}),
     &unary<kInexact>("atan", DTypeRule::FloatOnly, [](auto x) { return atan(x); },
-                     {.doc = "Inverse tangent in [-pi/2, pi/2].", .numpy = "numpy.arctan(x)",
-                      .error = {1, 1}, .low = -10, .high = 10, .aliases = {"arctan"}}),
-    &unary<kFloats>("sinc", DTypeRule::FloatOnly,
-                    [](auto x) {
-                      const auto angle = x * M_PI;
-                      return select(x == 0.0, constant_like(1, x), sin(angle) / angle);
-                    },
-                    {.doc = "sin(pi x) / (pi x); 1 at 0. error: 4 ULP on [-0.5, 0.5]; growing toward its zeros.", .error = {4, 4},
-                     .low = -0.5, .high = 0.5}),
+                     {.doc = "Inverse tangent in [-pi/2, pi/2].",
+                      .numpy = "numpy.arctan(x)",
+                      .error = {1, 1},
+                      .low = -10,
+                      .high = 10,
+                      .aliases = {"arctan"}}),
+    &unary<kFloats>(
+        "sinc", DTypeRule::FloatOnly,
+        [](auto x) {
+          const auto angle = x * M_PI;
+          return select(x == 0.0, constant_like(1, x), sin(angle) / angle);
+        },
+        {.doc = "sin(pi x) / (pi x); 1 at 0. error: 4 ULP on [-0.5, 0.5]; growing toward its zeros.",
+         .error = {4, 4},
+         .low = -0.5,
+         .high = 0.5}),
 };
 
 [[maybe_unused]] const OpDef* const kHyperbolic[] = {
@@ -70,8 +88,12 @@ constexpr double kTiny = 1e-30;
                        }
                        return asinh(x);
                      },
-                     {.doc = "Inverse hyperbolic sine. source: SLEEF; log(2|x|) above 1e9.", .numpy = "numpy.arcsinh(x)",
-                      .error = {1, 1}, .low = -10, .high = 10, .aliases = {"arcsinh"}}),
+                     {.doc = "Inverse hyperbolic sine. source: SLEEF; log(2|x|) above 1e9.",
+                      .numpy = "numpy.arcsinh(x)",
+                      .error = {1, 1},
+                      .low = -10,
+                      .high = 10,
+                      .aliases = {"arcsinh"}}),
     &unary<kInexact>("acosh", DTypeRule::FloatOnly,
                      [](auto x) {
                        if constexpr (requires { copysign(x, x); }) {
@@ -80,10 +102,18 @@ constexpr double kTiny = 1e-30;
                        return acosh(x);
                      },
                      {.doc = "Inverse hyperbolic cosine; NaN below 1. source: SLEEF; log(2x) above 1e9.",
-                      .numpy = "numpy.arccosh(x)", .error = {1, 1}, .low = 1, .high = 100, .aliases = {"arccosh"}}),
+                      .numpy = "numpy.arccosh(x)",
+                      .error = {1, 1},
+                      .low = 1,
+                      .high = 100,
+                      .aliases = {"arccosh"}}),
     &unary<kInexact>("atanh", DTypeRule::FloatOnly, [](auto x) { return atanh(x); },
-                     {.doc = "Inverse hyperbolic tangent; NaN outside [-1, 1]. source: SLEEF.", .numpy = "numpy.arctanh(x)",
-                      .error = {1, 1}, .low = -0.99, .high = 0.99, .aliases = {"arctanh"}}),
+                     {.doc = "Inverse hyperbolic tangent; NaN outside [-1, 1]. source: SLEEF.",
+                      .numpy = "numpy.arctanh(x)",
+                      .error = {1, 1},
+                      .low = -0.99,
+                      .high = 0.99,
+                      .aliases = {"arctanh"}}),
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The view primitives: what graphs contain of views. Each is an index map; every other view is written over them.
+// The view primitives: what graphs contain of views. Each is an index map; every other view is written over
+// them.
 #include "ops/view.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,8 @@
 
 namespace weft::ops {
 
-SliceRange normalize_slice(std::string_view op, std::optional<Sym> start, std::optional<Sym> stop, int64_t step, Sym size) {
+SliceRange normalize_slice(std::string_view op, std::optional<Sym> start, std::optional<Sym> stop,
+                           int64_t step, Sym size) {
   WEFT_CHECK(step != 0, fmt::format("{}: slice step cannot be zero", op));
   // An end clipped to [low, high].
   const Sym low = step > 0 ? Sym(0) : Sym(-1), high = step > 0 ? size : size - Sym(1);
@@ -35,7 +37,8 @@ SliceRange normalize_slice(std::string_view op, std::optional<Sym> start, std::o
 }
 
 void throw_index_error(int64_t index, int64_t size, int64_t axis) {
-  throw_error(ErrorKind::Index, fmt::format("index {} is out of bounds for axis {} with size {}", index, axis, size));
+  throw_error(ErrorKind::Index,
+              fmt::format("index {} is out of bounds for axis {} with size {}", index, axis, size));
 }
 
 Sym normalize_index(Sym index, Sym size, int64_t axis) {
@@ -76,11 +79,13 @@ Strides part_strides(std::string_view op, Strides strides, DType from, DType to)
 }
 
 Tensor memory_part(std::string_view op, const Tensor& tensor, DType to) {
-  const auto from_size = static_cast<int64_t>(itemsize(tensor.dtype())), to_size = static_cast<int64_t>(itemsize(to));
+  const auto from_size = static_cast<int64_t>(itemsize(tensor.dtype())),
+             to_size = static_cast<int64_t>(itemsize(to));
   Shape shape = tensor.shape();
   if (op == "bitcast" && from_size != to_size) shape.back() = shape.back() * from_size / to_size;
   const int64_t offset = tensor.offset() * from_size / to_size + (op == "imag" ? 1 : 0);
-  return Tensor(tensor.storage(), to, std::move(shape), part_strides(op, tensor.strides(), tensor.dtype(), to), offset);
+  return Tensor(tensor.storage(), to, std::move(shape),
+                part_strides(op, tensor.strides(), tensor.dtype(), to), offset);
 }
 
 SymShape resolve_shape(std::string_view op, const SymShape& from, const SymShape& shape) {
@@ -105,9 +110,12 @@ SymShape resolve_shape(std::string_view op, const SymShape& from, const SymShape
     Sym divisor = 1;
     for (const Sym& size : shape) {
       if (size.is_constant() && size.constant() == -1) continue;
-      const auto found = std::find_if(rest.begin(), rest.end(), [&](const Sym& other) { return other.same(size); });
-      if (found != rest.end()) rest.erase(found);
-      else divisor = divisor * size;
+      const auto found =
+          std::find_if(rest.begin(), rest.end(), [&](const Sym& other) { return other.same(size); });
+      if (found != rest.end())
+        rest.erase(found);
+      else
+        divisor = divisor * size;
     }
     const Sym remaining = product(rest);
     fits = sym_ne(known, Sym(0)) && sym_eq(floor_mod(remaining, divisor), Sym(0));
@@ -115,8 +123,8 @@ SymShape resolve_shape(std::string_view op, const SymShape& from, const SymShape
   } else {
     fits = sym_eq(known, total);
   }
-  WEFT_CHECK(fits, fmt::format("{}: cannot reshape array of size {} into shape {}: the array has shape {}", op, total.str(),
-                               weft::str(shape), weft::str(from)));
+  WEFT_CHECK(fits, fmt::format("{}: cannot reshape array of size {} into shape {}: the array has shape {}",
+                               op, total.str(), weft::str(shape), weft::str(from)));
   return result;
 }
 
@@ -134,12 +142,15 @@ std::vector<Tensor> as_view(const Tensor& x, Shape shape, Strides strides, int64
 
 int64_t rank(const TensorType& type) { return static_cast<int64_t>(type.shape.size()); }
 
-// ---- permute -----------------------------------------------------------------------------------------------
-std::vector<TensorType> infer_permute(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+// ---- permute
+// -----------------------------------------------------------------------------------------------
+std::vector<TensorType> infer_permute(const OpDef& op, std::span<const TensorType> operands,
+                                      const Attrs& attrs) {
   const TensorType& x = operands[0];
   const std::vector<int64_t> dims = normalize_dims(op.name, int_list_arg(attrs, "dims"), rank(x));
-  WEFT_CHECK(dims.size() == x.shape.size(), fmt::format("{}: dims must name every dimension once: expected {} of them, got {}{}",
-                                                        op.name, x.shape.size(), weft::str(dims), describe_operands(op, operands)));
+  WEFT_CHECK(dims.size() == x.shape.size(),
+             fmt::format("{}: dims must name every dimension once: expected {} of them, got {}{}", op.name,
+                         x.shape.size(), weft::str(dims), describe_operands(op, operands)));
   TensorType result{x.dtype, {}, x.device};
   for (const int64_t dim : dims) result.shape.push_back(x.shape[static_cast<size_t>(dim)]);
   return {result};
@@ -156,8 +167,10 @@ std::vector<Tensor> eager_permute(const OpDef& op, std::span<const Tensor> opera
   return as_view(x, std::move(shape), std::move(strides), x.offset());
 }
 
-// ---- reshape -----------------------------------------------------------------------------------------------
-std::vector<TensorType> infer_reshape(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+// ---- reshape
+// -----------------------------------------------------------------------------------------------
+std::vector<TensorType> infer_reshape(const OpDef& op, std::span<const TensorType> operands,
+                                      const Attrs& attrs) {
   TensorType result = operands[0];
   result.shape = resolve_shape(op.name, operands[0].shape, list_arg(attrs, "shape"));
   return {result};
@@ -166,13 +179,16 @@ std::vector<TensorType> infer_reshape(const OpDef& op, std::span<const TensorTyp
 std::vector<Tensor> eager_reshape(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor& x = operands[0];
   const Shape shape = concrete(resolve_shape(op.name, sym_shape(x), list_arg(attrs, "shape")));
-  if (auto strides = view_strides(x.shape(), x.strides(), shape)) return as_view(x, shape, std::move(*strides), x.offset());
+  if (auto strides = view_strides(x.shape(), x.strides(), shape))
+    return as_view(x, shape, std::move(*strides), x.offset());
   const Tensor copy = x.clone();
   return as_view(copy, shape, contiguous_strides(shape), copy.offset());
 }
 
-// ---- expand ------------------------------------------------------------------------------------------------
-std::vector<TensorType> infer_expand(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+// ---- expand
+// ------------------------------------------------------------------------------------------------
+std::vector<TensorType> infer_expand(const OpDef& op, std::span<const TensorType> operands,
+                                     const Attrs& attrs) {
   const TensorType& x = operands[0];
   TensorType result = x;
   result.shape = list_arg(attrs, "shape");
@@ -182,16 +198,20 @@ std::vector<TensorType> infer_expand(const OpDef& op, std::span<const TensorType
     for (size_t d = 0; d < result.shape.size(); ++d) {
       Sym& size = result.shape[d];
       const bool keep = size.is_constant() && size.constant() == -1;
-      if (keep && d >= lead) size = x.shape[d - lead];
-      else if (sym_lt(size, Sym(0))) return false;
-      if (d >= lead && !x.shape[d - lead].same(size) && !sym_eq(x.shape[d - lead], Sym(1)) && !sym_eq(x.shape[d - lead], size)) {
+      if (keep && d >= lead)
+        size = x.shape[d - lead];
+      else if (sym_lt(size, Sym(0)))
+        return false;
+      if (d >= lead && !x.shape[d - lead].same(size) && !sym_eq(x.shape[d - lead], Sym(1)) &&
+          !sym_eq(x.shape[d - lead], size)) {
         return false;
       }
     }
     return true;
   };
-  WEFT_CHECK(fits(), fmt::format("{}: the shape must broadcast to the one asked for: expected {}, got {}{}", op.name,
-                                 str(attrs.at("shape")), weft::str(x.shape), describe_operands(op, operands)));
+  WEFT_CHECK(fits(),
+             fmt::format("{}: the shape must broadcast to the one asked for: expected {}, got {}{}", op.name,
+                         str(attrs.at("shape")), weft::str(x.shape), describe_operands(op, operands)));
   return {result};
 }
 
@@ -207,7 +227,8 @@ std::vector<Tensor> eager_expand(const OpDef& op, std::span<const Tensor> operan
   return as_view(x, shape, std::move(strides), x.offset());
 }
 
-// ---- slice -------------------------------------------------------------------------------------------------
+// ---- slice
+// -------------------------------------------------------------------------------------------------
 struct Slice {
   size_t dim;
   Sym start, stop, length;
@@ -229,15 +250,17 @@ Slice read_slice(const OpDef& op, const SymShape& shape, const Attrs& attrs) {
   const int64_t width = std::abs(result.step);
   result.length = width == 1 ? distance : floor_div(distance + Sym(width - 1), Sym(width));
   if (sym_le(distance, Sym(0))) result.length = Sym(0);
-  const bool inside = sym_ge(result.start, Sym(0)) && (forward ? sym_le(result.stop, size) : sym_lt(result.start, size)) &&
+  const bool inside = sym_ge(result.start, Sym(0)) &&
+                      (forward ? sym_le(result.stop, size) : sym_lt(result.start, size)) &&
                       sym_ge(result.stop, Sym(forward ? 0 : -1));
   WEFT_CHECK_INDEX(result.length.same(Sym(0)) || inside,
-                   fmt::format("{}: {}:{}:{} reaches outside dimension {} of size {}", op.name, result.start.str(),
-                               result.stop.str(), result.step, result.dim, size.str()));
+                   fmt::format("{}: {}:{}:{} reaches outside dimension {} of size {}", op.name,
+                               result.start.str(), result.stop.str(), result.step, result.dim, size.str()));
   return result;
 }
 
-std::vector<TensorType> infer_slice(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_slice(const OpDef& op, std::span<const TensorType> operands,
+                                    const Attrs& attrs) {
   TensorType result = operands[0];
   const Slice slice = read_slice(op, result.shape, attrs);
   result.shape[slice.dim] = slice.length;
@@ -256,7 +279,8 @@ std::vector<Tensor> eager_slice(const OpDef& op, std::span<const Tensor> operand
   return as_view(x, std::move(shape), std::move(strides), offset);
 }
 
-// ---- diagonal ----------------------------------------------------------------------------------------------
+// ---- diagonal
+// ----------------------------------------------------------------------------------------------
 struct Diagonal {
   size_t dim1, dim2;
   int64_t offset;
@@ -265,11 +289,13 @@ struct Diagonal {
 
 Diagonal read_diagonal(const OpDef& op, const SymShape& shape, const Attrs& attrs) {
   const int64_t ndim = static_cast<int64_t>(shape.size());
-  WEFT_CHECK(ndim >= 2, fmt::format("{}: expected at least 2 dimensions, got shape {}", op.name, weft::str(shape)));
+  WEFT_CHECK(ndim >= 2,
+             fmt::format("{}: expected at least 2 dimensions, got shape {}", op.name, weft::str(shape)));
   Diagonal result;
   result.dim1 = static_cast<size_t>(normalize_dim(op.name, int_arg(attrs, "dim1"), ndim));
   result.dim2 = static_cast<size_t>(normalize_dim(op.name, int_arg(attrs, "dim2"), ndim));
-  WEFT_CHECK(result.dim1 != result.dim2, fmt::format("{}: the two dimensions must differ: got {} twice", op.name, result.dim1));
+  WEFT_CHECK(result.dim1 != result.dim2,
+             fmt::format("{}: the two dimensions must differ: got {} twice", op.name, result.dim1));
   result.offset = int_arg(attrs, "offset");
   const Sym rows = shape[result.dim1] - Sym(std::max<int64_t>(-result.offset, 0));
   const Sym columns = shape[result.dim2] - Sym(std::max<int64_t>(result.offset, 0));
@@ -278,7 +304,8 @@ Diagonal read_diagonal(const OpDef& op, const SymShape& shape, const Attrs& attr
   return result;
 }
 
-std::vector<TensorType> infer_diagonal(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_diagonal(const OpDef& op, std::span<const TensorType> operands,
+                                       const Attrs& attrs) {
   const TensorType& x = operands[0];
   const Diagonal diagonal = read_diagonal(op, x.shape, attrs);
   TensorType result{x.dtype, {}, x.device};
@@ -310,8 +337,10 @@ std::vector<Tensor> eager_diagonal(const OpDef& op, std::span<const Tensor> oper
   return {diagonal_view(op, operands[0], attrs)};
 }
 
-// ---- unfold ------------------------------------------------------------------------------------------------
-std::vector<TensorType> infer_unfold(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+// ---- unfold
+// ------------------------------------------------------------------------------------------------
+std::vector<TensorType> infer_unfold(const OpDef& op, std::span<const TensorType> operands,
+                                     const Attrs& attrs) {
   TensorType result = operands[0];
   WEFT_CHECK(rank(result) > 0, fmt::format("{}: expected at least 1 dimension, got a 0-d tensor", op.name));
   const size_t dim = static_cast<size_t>(normalize_dim(op.name, int_arg(attrs, "dim"), rank(result)));
@@ -338,18 +367,21 @@ std::vector<Tensor> eager_unfold(const OpDef& op, std::span<const Tensor> operan
   return as_view(x, std::move(shape), std::move(strides), x.offset());
 }
 
-// ---- functional updates ------------------------------------------------------------------------------------
+// ---- functional updates
+// ------------------------------------------------------------------------------------
 void check_update(const OpDef& op, std::span<const TensorType> operands, const SymShape& expected) {
   const TensorType &base = operands[0], &source = operands[1];
-  WEFT_CHECK_TYPE(base.dtype == source.dtype, fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name,
-                                                          name(base.dtype), name(source.dtype), describe_operands(op, operands)));
+  WEFT_CHECK_TYPE(base.dtype == source.dtype,
+                  fmt::format("{}: operands must have one dtype: expected {}, got {}{}", op.name,
+                              name(base.dtype), name(source.dtype), describe_operands(op, operands)));
   const bool same = expected.size() == source.shape.size() &&
                     std::equal(expected.begin(), expected.end(), source.shape.begin(), sym_eq);
   WEFT_CHECK(same, fmt::format("{}: expected a source of shape {}, got {}{}", op.name, weft::str(expected),
                                weft::str(source.shape), describe_operands(op, operands)));
 }
 
-std::vector<TensorType> infer_slice_update(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_slice_update(const OpDef& op, std::span<const TensorType> operands,
+                                           const Attrs& attrs) {
   const Slice slice = read_slice(op, operands[0].shape, attrs);
   SymShape expected = operands[0].shape;
   expected[slice.dim] = slice.length;
@@ -357,7 +389,8 @@ std::vector<TensorType> infer_slice_update(const OpDef& op, std::span<const Tens
   return {operands[0]};
 }
 
-std::vector<TensorType> infer_diagonal_update(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_diagonal_update(const OpDef& op, std::span<const TensorType> operands,
+                                              const Attrs& attrs) {
   check_update(op, operands, infer_diagonal(op, operands.first(1), attrs)[0].shape);
   return {operands[0]};
 }
@@ -366,8 +399,9 @@ std::vector<TensorType> infer_diagonal_update(const OpDef& op, std::span<const T
     &register_op({.name = "permute",
                   .schema = "(Tensor x, int[] dims) -> Tensor",
                   .kind = OpKind::View,
-                  .doc = "The dimensions of x in another order: result dimension d is x's dimension dims[d].\n"
-                         "map:    result[i] = x[j], j[dims[d]] = i[d].",
+                  .doc =
+                      "The dimensions of x in another order: result dimension d is x's dimension dims[d].\n"
+                      "map:    result[i] = x[j], j[dims[d]] = i[d].",
                   .numpy = "numpy.transpose(x, dims)",
                   .methods = {""},
                   .infer = infer_permute,
@@ -375,7 +409,8 @@ std::vector<TensorType> infer_diagonal_update(const OpDef& op, std::span<const T
     &register_op({.name = "reshape",
                   .schema = "(Tensor x, int[] shape) -> Tensor",
                   .kind = OpKind::View,
-                  .doc = "The elements of x in C order, in another shape; one size may be -1. A view where x's strides allow,\n"
+                  .doc = "The elements of x in C order, in another shape; one size may be -1. A view where "
+                         "x's strides allow,\n"
                          "else a copy. ValueError when the numbers of elements differ.\n"
                          "map:    result[i] = x[j], where i and j have the same C-order position.",
                   .numpy = "numpy.reshape(x, shape)",
@@ -385,8 +420,10 @@ std::vector<TensorType> infer_diagonal_update(const OpDef& op, std::span<const T
     &register_op({.name = "expand",
                   .schema = "(Tensor x, int[] shape) -> Tensor",
                   .kind = OpKind::View,
-                  .doc = "x broadcast to `shape`, without copying; -1 keeps a size. ValueError when it does not broadcast.\n"
-                         "map:    result[i] = x[j], j = i without its leading dimensions, 0 where x has size 1.",
+                  .doc =
+                      "x broadcast to `shape`, without copying; -1 keeps a size. ValueError when it does not "
+                      "broadcast.\n"
+                      "map:    result[i] = x[j], j = i without its leading dimensions, 0 where x has size 1.",
                   .numpy = "numpy.broadcast_to(x, shape)",
                   .aliases = {"broadcast_to"},
                   .methods = {"", "broadcast_to"},
@@ -395,42 +432,52 @@ std::vector<TensorType> infer_diagonal_update(const OpDef& op, std::span<const T
     &register_op({.name = "slice",
                   .schema = "(Tensor x, int dim, int start, int stop, int step=1) -> Tensor",
                   .kind = OpKind::View,
-                  .doc = "Elements start, start + step, … of one dimension, up to but not including stop. Ends are taken as they\n"
-                         "are (a stop of -1 with a negative step means: down to element 0). IndexError when they lie outside.\n"
+                  .doc = "Elements start, start + step, … of one dimension, up to but not including stop. "
+                         "Ends are taken as they\n"
+                         "are (a stop of -1 with a negative step means: down to element 0). IndexError when "
+                         "they lie outside.\n"
                          "map:    result[i] = x[j], j = i but j[dim] = start + i[dim] * step.",
                   .infer = infer_slice,
                   .eager = eager_slice}),
-    &register_op({.name = "diagonal",
-                  .schema = "(Tensor x, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-                  .kind = OpKind::View,
-                  .doc = "The diagonal of the planes spanned by two dimensions, as the last dimension of the result.\n"
-                         "map:    result[i…, k] = x[j], j[dim1] = k + max(-offset, 0), j[dim2] = k + max(offset, 0), the others i.",
-                  .numpy = "numpy.diagonal(x, offset, dim1, dim2)",
-                  .methods = {""},
-                  .infer = infer_diagonal,
-                  .eager = eager_diagonal}),
+    &register_op(
+        {.name = "diagonal",
+         .schema = "(Tensor x, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+         .kind = OpKind::View,
+         .doc = "The diagonal of the planes spanned by two dimensions, as the last dimension of the result.\n"
+                "map:    result[i…, k] = x[j], j[dim1] = k + max(-offset, 0), j[dim2] = k + max(offset, 0), "
+                "the others i.",
+         .numpy = "numpy.diagonal(x, offset, dim1, dim2)",
+         .methods = {""},
+         .infer = infer_diagonal,
+         .eager = eager_diagonal}),
     &register_op({.name = "unfold",
                   .schema = "(Tensor x, int dim, int size, int step) -> Tensor",
                   .kind = OpKind::View,
-                  .doc = "Windows of `size` elements along one dimension, `step` apart; the window is the last dimension of the\n"
+                  .doc = "Windows of `size` elements along one dimension, `step` apart; the window is the "
+                         "last dimension of the\n"
                          "result. map: result[i…, k] = x[j], j = i but j[dim] = i[dim] * step + k.",
                   .methods = {""},
                   .infer = infer_unfold,
                   .eager = eager_unfold}),
-    &register_op({.name = "slice_update",
-                  .schema = "(Tensor base, Tensor source, int dim, int start, int stop, int step=1) -> Tensor",
-                  .doc = "base with slice(dim, start, stop, step) replaced by source, which has that slice's shape and dtype.",
-                  .infer = infer_slice_update,
-                  .eager = [](const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) -> std::vector<Tensor> {
-                    const Tensor result = operands[0].clone();
-                    eager_slice(op, std::span(&result, 1), attrs)[0].copy_from(operands[1]);
-                    return {result};
-                  }}),
+    &register_op(
+        {.name = "slice_update",
+         .schema = "(Tensor base, Tensor source, int dim, int start, int stop, int step=1) -> Tensor",
+         .doc = "base with slice(dim, start, stop, step) replaced by source, which has that slice's shape "
+                "and dtype.",
+         .infer = infer_slice_update,
+         .eager = [](const OpDef& op, std::span<const Tensor> operands,
+                     const Attrs& attrs) -> std::vector<Tensor> {
+           const Tensor result = operands[0].clone();
+           eager_slice(op, std::span(&result, 1), attrs)[0].copy_from(operands[1]);
+           return {result};
+         }}),
     &register_op({.name = "diagonal_update",
                   .schema = "(Tensor base, Tensor source, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-                  .doc = "base with diagonal(offset, dim1, dim2) replaced by source, which has that diagonal's shape and dtype.",
+                  .doc = "base with diagonal(offset, dim1, dim2) replaced by source, which has that "
+                         "diagonal's shape and dtype.",
                   .infer = infer_diagonal_update,
-                  .eager = [](const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) -> std::vector<Tensor> {
+                  .eager = [](const OpDef& op, std::span<const Tensor> operands,
+                              const Attrs& attrs) -> std::vector<Tensor> {
                     const Tensor result = operands[0].clone();
                     diagonal_view(op, result, attrs).copy_from(operands[1]);
                     return {result};

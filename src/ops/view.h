@@ -9,8 +9,9 @@
 
 namespace weft::ops {
 
-// A slice with nothing left to interpret: element i of the result is element start + i * step, for i < length.
-// `stop` is start + length * step, clipped to -1 from below: a negative step runs down to index stop + 1.
+// A slice with nothing left to interpret: element i of the result is element start + i * step, for i <
+// length. `stop` is start + length * step, clipped to -1 from below: a negative step runs down to index stop
+// + 1.
 struct SliceRange {
   Sym start, stop;
   int64_t step = 1;
@@ -19,7 +20,8 @@ struct SliceRange {
 
 // NumPy's start:stop:step over a dimension of `size`: negative ends count from the end, ends outside are
 // clipped. ValueError for step 0. Symbolic ends are decided with guards.
-SliceRange normalize_slice(std::string_view op, std::optional<Sym> start, std::optional<Sym> stop, int64_t step, Sym size);
+SliceRange normalize_slice(std::string_view op, std::optional<Sym> start, std::optional<Sym> stop,
+                           int64_t step, Sym size);
 
 // index in [-size, size) -> [0, size); IndexError in NumPy's words.
 Sym normalize_index(Sym index, Sym size, int64_t axis);

@@ -34,8 +34,9 @@ Tensors movedim(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   const std::vector<int64_t> from = normalize_dims(op.name, int_list_arg(args.attrs, "source"), x.dim());
   const std::vector<int64_t> to = normalize_dims(op.name, int_list_arg(args.attrs, "destination"), x.dim());
-  WEFT_CHECK(from.size() == to.size(), fmt::format("{}: source and destination must have as many dimensions: got {} and {}",
-                                                   op.name, from.size(), to.size()));
+  WEFT_CHECK(from.size() == to.size(),
+             fmt::format("{}: source and destination must have as many dimensions: got {} and {}", op.name,
+                         from.size(), to.size()));
   if (x.dim() == 0) return {x};
   std::vector<int64_t> dims(static_cast<size_t>(x.dim()), -1);
   for (size_t i = 0; i < from.size(); ++i) dims[static_cast<size_t>(to[i])] = from[i];
@@ -56,20 +57,22 @@ Tensor flip(Tensor x, const std::vector<int64_t>& dims) {
 Tensors flip_op(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   if (x.dim() == 0) return {x};
-  return {flip(x, args.attrs.is_none("dims") ? all_dims(x.dim())
-                                             : normalize_dims(op.name, int_list_arg(args.attrs, "dims"), x.dim()))};
+  return {flip(x, args.attrs.is_none("dims")
+                      ? all_dims(x.dim())
+                      : normalize_dims(op.name, int_list_arg(args.attrs, "dims"), x.dim()))};
 }
 
 Tensors flip_one(const OpDef& op, const OpArgs& args, int64_t dim) {
-  WEFT_CHECK(args.tensors[0].dim() > dim, fmt::format("{}: expected at least {} dimensions, got {}", op.name, dim + 1,
-                                                      describe(args.tensors[0])));
+  WEFT_CHECK(args.tensors[0].dim() > dim, fmt::format("{}: expected at least {} dimensions, got {}", op.name,
+                                                      dim + 1, describe(args.tensors[0])));
   return {flip(args.tensors[0], {dim})};
 }
 
 Tensors rot90(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   const std::vector<int64_t> dims = normalize_dims(op.name, int_list_arg(args.attrs, "dims"), x.dim());
-  WEFT_CHECK(dims.size() == 2, fmt::format("{}: expected 2 dimensions to rotate in, got {}", op.name, dims.size()));
+  WEFT_CHECK(dims.size() == 2,
+             fmt::format("{}: expected 2 dimensions to rotate in, got {}", op.name, dims.size()));
   switch ((int_arg(args.attrs, "k") % 4 + 4) % 4) {
     case 1: return {build::transpose(flip(x, {dims[1]}), dims[0], dims[1])};
     case 2: return {flip(x, dims)};
@@ -81,7 +84,8 @@ Tensors rot90(const OpDef& op, const OpArgs& args) {
 Tensors select(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   WEFT_CHECK_INDEX(x.dim() > 0, fmt::format("{}: a 0-d tensor has no dimension to select from", op.name));
-  return {build::select(x, normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim()), sym_arg(args.attrs, "index"))};
+  return {build::select(x, normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim()),
+                        sym_arg(args.attrs, "index"))};
 }
 
 Tensors narrow(const OpDef& op, const OpArgs& args) {
@@ -93,8 +97,8 @@ Tensors narrow(const OpDef& op, const OpArgs& args) {
   const Sym length = sym_arg(args.attrs, "length");
   if (sym_lt(start, Sym(0))) start = start + size;
   WEFT_CHECK_INDEX(sym_ge(start, Sym(0)) && sym_ge(length, Sym(0)) && sym_le(start + length, size),
-                   fmt::format("{}: start {} and length {} reach outside dimension {} of size {}", op.name, start.str(),
-                               length.str(), dim, size.str()));
+                   fmt::format("{}: start {} and length {} reach outside dimension {} of size {}", op.name,
+                               start.str(), length.str(), dim, size.str()));
   return {build::slice(x, dim, {start, start + length, 1, length})};
 }
 
@@ -108,47 +112,61 @@ Tensors roll(const OpDef& op, const OpArgs& args) {
     dims.assign(shifts.size(), 0);
   } else {
     dims = int_list_arg(args.attrs, "dims");
-    WEFT_CHECK_INDEX(x.dim() > 0 || dims.empty(), fmt::format("{}: dims {} of a tensor without dimensions", op.name, weft::str(dims)));
+    WEFT_CHECK_INDEX(x.dim() > 0 || dims.empty(),
+                     fmt::format("{}: dims {} of a tensor without dimensions", op.name, weft::str(dims)));
     for (int64_t& dim : dims) dim = normalize_dim(op.name, dim, x.dim());
     if (shifts.size() == 1) shifts.resize(dims.size(), shifts[0]);
   }
   WEFT_CHECK(shifts.size() == dims.size(),
-             fmt::format("{}: expected a shift per dimension: got {} shifts, {} dimensions", op.name, shifts.size(), dims.size()));
+             fmt::format("{}: expected a shift per dimension: got {} shifts, {} dimensions", op.name,
+                         shifts.size(), dims.size()));
   for (size_t i = 0; i < dims.size(); ++i) {
     const Sym size = sym_shape(x)[static_cast<size_t>(dims[i])];
     if (sym_eq(size, Sym(0))) continue;
     const Sym shift = floor_mod(Sym(shifts[i]), size);
     if (sym_eq(shift, Sym(0))) continue;
     const Sym cut = size - shift;
-    x = build::join({build::slice(x, dims[i], {cut, size, 1, shift}), build::slice(x, dims[i], {Sym(0), cut, 1, cut})}, dims[i]);
+    x = build::join(
+        {build::slice(x, dims[i], {cut, size, 1, shift}), build::slice(x, dims[i], {Sym(0), cut, 1, cut})},
+        dims[i]);
   }
   return {flat ? build::reshape(x, original) : x};
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &define_composite("transpose", "(Tensor x, int dim0, int dim1) -> Tensor", "x with two dimensions exchanged.",
-               "numpy.swapaxes(x, dim0, dim1)", transpose, {"swapaxes", "swapdims"}, {"", "swapaxes"}),
-    &define_composite("t", "(Tensor x) -> Tensor", "x with its dimensions in reverse order.", "numpy.transpose(x)", t, {}, {""}),
+    &define_composite("transpose", "(Tensor x, int dim0, int dim1) -> Tensor",
+                      "x with two dimensions exchanged.", "numpy.swapaxes(x, dim0, dim1)", transpose,
+                      {"swapaxes", "swapdims"}, {"", "swapaxes"}),
+    &define_composite("t", "(Tensor x) -> Tensor", "x with its dimensions in reverse order.",
+                      "numpy.transpose(x)", t, {}, {""}),
     &define_composite("movedim", "(Tensor x, int[] source, int[] destination) -> Tensor",
-               "Moves dimensions to new positions; the others keep their order.", "numpy.moveaxis(x, source, destination)", movedim,
-               {"moveaxis"}, {""}),
-    &define_composite("flip", "(Tensor x, int[]? dims=None) -> Tensor", "x with dimensions reversed (None: all). A view.",
-               "numpy.flip(x, dims)", flip_op, {}, {""}),
-    &define_composite("fliplr", "(Tensor x) -> Tensor", "x with dimension 1 reversed. A view.", "numpy.fliplr(x)",
-               [](const OpDef& op, const OpArgs& args) { return flip_one(op, args, 1); }),
-    &define_composite("flipud", "(Tensor x) -> Tensor", "x with dimension 0 reversed. A view.", "numpy.flipud(x)",
-               [](const OpDef& op, const OpArgs& args) { return flip_one(op, args, 0); }),
-    &define_composite("rot90", "(Tensor x, int k=1, int[] dims=[0, 1]) -> Tensor",
-               "x turned k times by 90 degrees, from the first of the two dimensions towards the second. A view.",
-               "numpy.rot90(x, k, dims)", rot90, {}, {""}),
-    &define_composite("select", "(Tensor x, int dim, int index) -> Tensor", "x at one index of a dimension, which is dropped. A view.",
-               "numpy.take(x, index, dim)", select, {}, {""}),
-    &define_composite("narrow", "(Tensor x, int dim, int start, int length) -> Tensor",
-               "Elements start to start + length of one dimension. A view. IndexError when they reach outside.", "", narrow, {}, {""}),
+                      "Moves dimensions to new positions; the others keep their order.",
+                      "numpy.moveaxis(x, source, destination)", movedim, {"moveaxis"}, {""}),
+    &define_composite("flip", "(Tensor x, int[]? dims=None) -> Tensor",
+                      "x with dimensions reversed (None: all). A view.", "numpy.flip(x, dims)", flip_op, {},
+                      {""}),
+    &define_composite("fliplr", "(Tensor x) -> Tensor", "x with dimension 1 reversed. A view.",
+                      "numpy.fliplr(x)",
+                      [](const OpDef& op, const OpArgs& args) { return flip_one(op, args, 1); }),
+    &define_composite("flipud", "(Tensor x) -> Tensor", "x with dimension 0 reversed. A view.",
+                      "numpy.flipud(x)",
+                      [](const OpDef& op, const OpArgs& args) { return flip_one(op, args, 0); }),
+    &define_composite(
+        "rot90", "(Tensor x, int k=1, int[] dims=[0, 1]) -> Tensor",
+        "x turned k times by 90 degrees, from the first of the two dimensions towards the second. A view.",
+        "numpy.rot90(x, k, dims)", rot90, {}, {""}),
+    &define_composite("select", "(Tensor x, int dim, int index) -> Tensor",
+                      "x at one index of a dimension, which is dropped. A view.", "numpy.take(x, index, dim)",
+                      select, {}, {""}),
+    &define_composite(
+        "narrow", "(Tensor x, int dim, int start, int length) -> Tensor",
+        "Elements start to start + length of one dimension. A view. IndexError when they reach outside.", "",
+        narrow, {}, {""}),
     &define_composite("roll", "(Tensor x, int[] shifts, int[]? dims=None) -> Tensor",
-               "Elements moved by `shifts` positions along dimensions, those pushed out coming back at the other end\n"
-               "(None: along the flattened array).",
-               "numpy.roll(x, shifts, dims)", roll, {}, {""}),
+                      "Elements moved by `shifts` positions along dimensions, those pushed out coming back "
+                      "at the other end\n"
+                      "(None: along the flattened array).",
+                      "numpy.roll(x, shifts, dims)", roll, {}, {""}),
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ Tensors flatten(const OpDef& op, const OpArgs& args) {
   if (shape.empty()) return {build::reshape(x, {Sym(1)})};
   const int64_t start = normalize_dim(op.name, int_arg(args.attrs, "start_dim"), x.dim());
   const int64_t end = normalize_dim(op.name, int_arg(args.attrs, "end_dim"), x.dim());
-  WEFT_CHECK(start <= end, fmt::format("{}: start_dim must not come after end_dim: got {} and {}", op.name, start, end));
+  WEFT_CHECK(start <= end,
+             fmt::format("{}: start_dim must not come after end_dim: got {} and {}", op.name, start, end));
   SymShape result(shape.begin(), shape.begin() + start);
   result.push_back(product(SymShape(shape.begin() + start, shape.begin() + end + 1)));
   result.insert(result.end(), shape.begin() + end + 1, shape.end());
@@ -28,7 +29,8 @@ Tensors unflatten(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   SymShape shape = sym_shape(x);
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
-  const SymShape sizes = resolve_shape(op.name, {shape.at(static_cast<size_t>(dim))}, list_arg(args.attrs, "sizes"));
+  const SymShape sizes =
+      resolve_shape(op.name, {shape.at(static_cast<size_t>(dim))}, list_arg(args.attrs, "sizes"));
   shape.erase(shape.begin() + dim);
   shape.insert(shape.begin() + dim, sizes.begin(), sizes.end());
   return {build::reshape(x, shape)};
@@ -46,7 +48,8 @@ Tensors squeeze(const OpDef& op, const OpArgs& args) {
       const size_t d = static_cast<size_t>(dim);
       drop[d] = sym_eq(shape[d], Sym(1));
       WEFT_CHECK(drop[d] || args.rules == Promotion::Torch,
-                 fmt::format("{}: cannot select an axis to squeeze out which has size not equal to one: dimension {} has size {}",
+                 fmt::format("{}: cannot select an axis to squeeze out which has size not equal to one: "
+                             "dimension {} has size {}",
                              op.name, d, shape[d].str()));
     }
   }
@@ -73,9 +76,12 @@ Tensors atleast(const OpArgs& args, size_t ndim) {
   const Tensor& x = args.tensors[0];
   SymShape shape = sym_shape(x);
   if (shape.size() >= ndim) return {x};
-  if (ndim == 3 && shape.size() == 2) shape.push_back(Sym(1));
-  else if (ndim == 3 && shape.size() == 1) shape = {Sym(1), shape[0], Sym(1)};
-  else shape.insert(shape.begin(), ndim - shape.size(), Sym(1));
+  if (ndim == 3 && shape.size() == 2)
+    shape.push_back(Sym(1));
+  else if (ndim == 3 && shape.size() == 1)
+    shape = {Sym(1), shape[0], Sym(1)};
+  else
+    shape.insert(shape.begin(), ndim - shape.size(), Sym(1));
   return {build::reshape(x, shape)};
 }
 
@@ -101,7 +107,8 @@ Tensor repeat(const Tensor& x, SymShape counts) {
 SymShape repeat_counts(const OpDef& op, const OpArgs& args, std::string_view name) {
   const SymShape counts = list_arg(args.attrs, name);
   for (const Sym& count : counts) {
-    WEFT_CHECK(sym_ge(count, Sym(0)), fmt::format("{}: counts must not be negative, got {}", op.name, weft::str(counts)));
+    WEFT_CHECK(sym_ge(count, Sym(0)),
+               fmt::format("{}: counts must not be negative, got {}", op.name, weft::str(counts)));
   }
   return counts;
 }
@@ -111,55 +118,70 @@ Tensors as_strided(const OpDef& op, const OpArgs& args) {
   if (x.is_traced()) {
     throw_error(ErrorKind::NotImplemented, fmt::format("{}: a traced tensor has no strides", op.name));
   }
-  const int64_t offset = args.attrs.is_none("storage_offset") ? x.offset() : int_arg(args.attrs, "storage_offset");
+  const int64_t offset =
+      args.attrs.is_none("storage_offset") ? x.offset() : int_arg(args.attrs, "storage_offset");
   return {x.as_strided(int_list_arg(args.attrs, "size"), int_list_arg(args.attrs, "stride"), offset)};
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &define_composite("flatten", "(Tensor x, int start_dim=0, int end_dim=-1) -> Tensor",
-               "Merges dimensions start_dim to end_dim (inclusive) into one. A view where the strides allow.", "", flatten, {}, {""}),
+    &define_composite(
+        "flatten", "(Tensor x, int start_dim=0, int end_dim=-1) -> Tensor",
+        "Merges dimensions start_dim to end_dim (inclusive) into one. A view where the strides allow.", "",
+        flatten, {}, {""}),
     &define_composite("unflatten", "(Tensor x, int dim, int[] sizes) -> Tensor",
-               "Splits one dimension into several; one of the sizes may be -1.", "", unflatten, {}, {""}),
-    &define_composite("ravel", "(Tensor x) -> Tensor", "All elements in C order as one dimension. A view where the strides allow.",
-               "numpy.ravel(x)",
-               [](const OpDef&, const OpArgs& args) -> Tensors {
-                 return {build::reshape(args.tensors[0], {product(sym_shape(args.tensors[0]))})};
-               },
-               {}, {""}),
+                      "Splits one dimension into several; one of the sizes may be -1.", "", unflatten, {},
+                      {""}),
+    &define_composite("ravel", "(Tensor x) -> Tensor",
+                      "All elements in C order as one dimension. A view where the strides allow.",
+                      "numpy.ravel(x)",
+                      [](const OpDef&, const OpArgs& args) -> Tensors {
+                        return {build::reshape(args.tensors[0], {product(sym_shape(args.tensors[0]))})};
+                      },
+                      {}, {""}),
     &define_composite("squeeze", "(Tensor x, int[]? dim=None) -> Tensor",
-               "Without the dimensions of size 1 (None: all of them). Named dimensions of another size stay; under NumPy's\n"
-               "rules they are a ValueError.",
-               "numpy.squeeze(x, dim)", squeeze, {}, {""}),
-    &define_composite("unsqueeze", "(Tensor x, int[] dim) -> Tensor", "New dimensions of size 1, at these positions of the result.",
-               "numpy.expand_dims(x, dim)", unsqueeze, {"expand_dims"}, {""}),
-    &define_composite("atleast_1d", "(Tensor x) -> Tensor", "x with at least 1 dimension.", "numpy.atleast_1d(x)",
-               [](const OpDef&, const OpArgs& args) { return atleast(args, 1); }),
-    &define_composite("atleast_2d", "(Tensor x) -> Tensor", "x with at least 2 dimensions; new ones come first.", "numpy.atleast_2d(x)",
-               [](const OpDef&, const OpArgs& args) { return atleast(args, 2); }),
+                      "Without the dimensions of size 1 (None: all of them). Named dimensions of another "
+                      "size stay; under NumPy's\n"
+                      "rules they are a ValueError.",
+                      "numpy.squeeze(x, dim)", squeeze, {}, {""}),
+    &define_composite("unsqueeze", "(Tensor x, int[] dim) -> Tensor",
+                      "New dimensions of size 1, at these positions of the result.",
+                      "numpy.expand_dims(x, dim)", unsqueeze, {"expand_dims"}, {""}),
+    &define_composite("atleast_1d", "(Tensor x) -> Tensor", "x with at least 1 dimension.",
+                      "numpy.atleast_1d(x)",
+                      [](const OpDef&, const OpArgs& args) { return atleast(args, 1); }),
+    &define_composite("atleast_2d", "(Tensor x) -> Tensor",
+                      "x with at least 2 dimensions; new ones come first.", "numpy.atleast_2d(x)",
+                      [](const OpDef&, const OpArgs& args) { return atleast(args, 2); }),
     &define_composite("atleast_3d", "(Tensor x) -> Tensor",
-               "x with at least 3 dimensions: [n] becomes [1, n, 1], [m, n] becomes [m, n, 1].", "numpy.atleast_3d(x)",
-               [](const OpDef&, const OpArgs& args) { return atleast(args, 3); }),
+                      "x with at least 3 dimensions: [n] becomes [1, n, 1], [m, n] becomes [m, n, 1].",
+                      "numpy.atleast_3d(x)",
+                      [](const OpDef&, const OpArgs& args) { return atleast(args, 3); }),
     &define_composite("tile", "(Tensor x, int[] dims) -> Tensor",
-               "x repeated dims[d] times along dimension d. Shorter of dims and x.shape is filled with ones in front.",
-               "numpy.tile(x, dims)",
-               [](const OpDef& op, const OpArgs& args) -> Tensors {
-                 return {repeat(args.tensors[0], repeat_counts(op, args, "dims"))};
-               },
-               {}, {""}),
-    &define_composite("repeat", "(Tensor x, int[] repeats) -> Tensor",
-               "x repeated repeats[d] times along dimension d of the result; at least one count per dimension of x.",
-               "numpy.tile(x, repeats)",
-               [](const OpDef& op, const OpArgs& args) -> Tensors {
-                 const SymShape counts = repeat_counts(op, args, "repeats");
-                 WEFT_CHECK(static_cast<int64_t>(counts.size()) >= args.tensors[0].dim(),
-                            fmt::format("{}: expected at least {} counts, got {}", op.name, args.tensors[0].dim(), counts.size()));
-                 return {repeat(args.tensors[0], counts)};
-               },
-               {}, {""}),
-    &define_composite("as_strided", "(Tensor x, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-               "A view of x's storage with this shape, these strides (in elements) and this offset (None: x's own).\n"
-               "ValueError when it would reach outside the storage; NotImplementedError while traced.",
-               "", as_strided, {}, {""}),
+                      "x repeated dims[d] times along dimension d. Shorter of dims and x.shape is filled "
+                      "with ones in front.",
+                      "numpy.tile(x, dims)",
+                      [](const OpDef& op, const OpArgs& args) -> Tensors {
+                        return {repeat(args.tensors[0], repeat_counts(op, args, "dims"))};
+                      },
+                      {}, {""}),
+    &define_composite(
+        "repeat", "(Tensor x, int[] repeats) -> Tensor",
+        "x repeated repeats[d] times along dimension d of the result; at least one count per dimension of x.",
+        "numpy.tile(x, repeats)",
+        [](const OpDef& op, const OpArgs& args) -> Tensors {
+          const SymShape counts = repeat_counts(op, args, "repeats");
+          WEFT_CHECK(static_cast<int64_t>(counts.size()) >= args.tensors[0].dim(),
+                     fmt::format("{}: expected at least {} counts, got {}", op.name, args.tensors[0].dim(),
+                                 counts.size()));
+          return {repeat(args.tensors[0], counts)};
+        },
+        {}, {""}),
+    &define_composite("as_strided",
+                      "(Tensor x, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+                      "A view of x's storage with this shape, these strides (in elements) and this offset "
+                      "(None: x's own).\n"
+                      "ValueError when it would reach outside the storage; NotImplementedError while traced.",
+                      "", as_strided, {}, {""}),
 };
 
 }  // namespace

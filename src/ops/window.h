@@ -14,15 +14,16 @@ std::vector<int64_t> spatial_arg(const OpDef& op, const Attrs& attrs, std::strin
 SymShape spatial_sizes(const OpDef& op, const Attrs& attrs, std::string_view name, size_t rank);
 // ValueError unless every value is at least `low`.
 void check_at_least(const OpDef& op, std::string_view name, const std::vector<int64_t>& values, int64_t low);
-// ValueError unless the operand is [*spatial, C, …] with `rank` trailing spatial dimensions: (C, …) or (N, C, …), and no
-// dimension but the batch is empty.
+// ValueError unless the operand is [*spatial, C, …] with `rank` trailing spatial dimensions: (C, …) or (N, C,
+// …), and no dimension but the batch is empty.
 void check_planes(const OpDef& op, std::span<const TensorType> operands, size_t rank);
 // TypeError unless the operand's dtype is in the operator's set.
 void check_dtype(const OpDef& op, std::span<const TensorType> operands);
 
-// Runs `body` on the contiguous operand in the dtype it computes in (float32 for float16 and bfloat16), with an
-// uninitialized result of `shape`; gives the result in the operand's dtype.
-Tensor run_in_compute_dtype(const Tensor& x, const Shape& shape, const std::function<void(const Tensor&, const Tensor&)>& body);
+// Runs `body` on the contiguous operand in the dtype it computes in (float32 for float16 and bfloat16), with
+// an uninitialized result of `shape`; gives the result in the operand's dtype.
+Tensor run_in_compute_dtype(const Tensor& x, const Shape& shape,
+                            const std::function<void(const Tensor&, const Tensor&)>& body);
 // Shape of results without symbols.
 Shape known_shape(const SymShape& shape);
 

@@ -28,14 +28,13 @@ bool is_changed(const Value* value) {
 }
 
 // What a region yields may be anything from outside it.
-bool is_external(const Value* root) {
-  return !root->def || root->def->kind != NodeKind::Op;
-}
+bool is_external(const Value* root) { return !root->def || root->def->kind != NodeKind::Op; }
 
 }  // namespace
 
 const Value* view_root(const Value* value) {
-  while (is_view(value->def) && value->def->inputs.size() == 1 && value->def->inputs[0]) value = value->def->inputs[0];
+  while (is_view(value->def) && value->def->inputs.size() == 1 && value->def->inputs[0])
+    value = value->def->inputs[0];
   return value;
 }
 
@@ -56,7 +55,8 @@ bool selects_same_range(const Node& a, const Node& b) {
 bool has_effects(const Node& node) {
   if (node.op && ops::has_side_effects(*node.op)) return true;
   return std::any_of(node.blocks.begin(), node.blocks.end(), [](const auto& block) {
-    return std::any_of(block->nodes.begin(), block->nodes.end(), [](const auto& inner) { return has_effects(*inner); });
+    return std::any_of(block->nodes.begin(), block->nodes.end(),
+                       [](const auto& inner) { return has_effects(*inner); });
   });
 }
 
@@ -72,7 +72,8 @@ bool escapes(const Value* value) {
 
 namespace {
 
-// A tensor of elements that are one in memory is copied when it is handed out; what is a view of it is not one of the copy.
+// A tensor of elements that are one in memory is copied when it is handed out; what is a view of it is not
+// one of the copy.
 bool repeats_elements(const Value* value) {
   for (; is_view(value->def) && !value->def->inputs.empty(); value = value->def->inputs[0])
     if (value->def->is("expand")) return true;
@@ -100,7 +101,8 @@ std::optional<Scalar> uniform_constant(const Value* value) {
   if (node && node->is("full") && !is_complex(value->tensor().dtype)) {
     return Tensor::scalar(node->attrs.get<Scalar>("value"), value->tensor().dtype).item();
   }
-  if (!node || node->kind != NodeKind::Constant || node->constant.numel() == 0 || node->constant.numel() > 64) {
+  if (!node || node->kind != NodeKind::Constant || node->constant.numel() == 0 ||
+      node->constant.numel() > 64) {
     return std::nullopt;
   }
   const Tensor dense = node->constant.contiguous();
@@ -113,11 +115,10 @@ std::optional<Scalar> uniform_constant(const Value* value) {
 }
 
 bool is_deterministic(const ir::OpDef& op) {
-  constexpr std::string_view kRandom[] = {"rand", "randn", "randint", "randperm", "normal", "uniform", "bernoulli",
-                                          "multinomial", "dropout"};
-  return std::none_of(std::begin(kRandom), std::end(kRandom), [&](std::string_view prefix) {
-    return std::string_view(op.name).starts_with(prefix);
-  });
+  constexpr std::string_view kRandom[] = {"rand",    "randn",     "randint",     "randperm", "normal",
+                                          "uniform", "bernoulli", "multinomial", "dropout"};
+  return std::none_of(std::begin(kRandom), std::end(kRandom),
+                      [&](std::string_view prefix) { return std::string_view(op.name).starts_with(prefix); });
 }
 
 namespace {

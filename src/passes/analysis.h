@@ -20,8 +20,8 @@ bool is_non_negative(const ir::Value* value);
 std::optional<Scalar> uniform_constant(const ir::Value* value);
 // Does running the node change memory that others may read? Blocks inside it count.
 bool has_effects(const ir::Node& node);
-// Is the memory that `value` is a view of, or is itself, changed by a node of the graph? Reads of it must then stay where
-// they are among the nodes with effects, and it is no constant.
+// Is the memory that `value` is a view of, or is itself, changed by a node of the graph? Reads of it must
+// then stay where they are among the nodes with effects, and it is no constant.
 bool is_written(const ir::Value* value);
 // Do two nodes, each a slice or slice_update of tensors of one rank, take the same range?
 bool selects_same_range(const ir::Node& a, const ir::Node& b);

@@ -26,7 +26,9 @@ bool holds_all(DType to, DType from) {
   if (to == DType::Bool) return false;
   if (is_complex(to)) return holds_all(real_dtype(to), real_dtype(from));
   if (is_complex(from)) return false;
-  const auto integer_bits = [](DType d) { return itemsize(d) * 8 - (info(d).kind == DTypeKind::Signed ? 1 : 0); };
+  const auto integer_bits = [](DType d) {
+    return itemsize(d) * 8 - (info(d).kind == DTypeKind::Signed ? 1 : 0);
+  };
   if (is_integral(from)) {
     if (is_integral(to)) {
       const bool sign_fits = info(to).kind == DTypeKind::Signed || info(from).kind == DTypeKind::Unsigned;
@@ -57,7 +59,9 @@ Value* simplify_cast(Graph& graph, Node& node) {
 
 // ---- views -----------------------------------------------------------------------------------------------
 
-bool same_as_operand(const Node& node) { return ir::same_type(node.output()->tensor(), node.inputs[0]->tensor()); }
+bool same_as_operand(const Node& node) {
+  return ir::same_type(node.output()->tensor(), node.inputs[0]->tensor());
+}
 
 Value* add_like(Graph& graph, Node& node, Value* operand, Attrs attrs) {
   return graph.add_node(*node.parent, *node.op, {operand}, std::move(attrs), node.location, &node)->output();
@@ -67,7 +71,8 @@ Value* simplify_permute(Graph& graph, Node& node) {
   const std::vector<int64_t> outer = node.attrs.get_ints("dims");
   const auto normalize = [](int64_t d, size_t n) { return d < 0 ? d + static_cast<int64_t>(n) : d; };
   bool identity = true;
-  for (size_t i = 0; i < outer.size(); ++i) identity &= normalize(outer[i], outer.size()) == static_cast<int64_t>(i);
+  for (size_t i = 0; i < outer.size(); ++i)
+    identity &= normalize(outer[i], outer.size()) == static_cast<int64_t>(i);
   if (identity) return node.inputs[0];
   if (!is_op(node.inputs[0], "permute")) return nullptr;
   const Node& inner = *node.inputs[0]->def;
@@ -98,9 +103,11 @@ Value* simplify_slice(Graph&, Node& node) {
   if (step && step->is_constant() && step->constant() == 1 && same_as_operand(node)) return node.inputs[0];
   // Only where an update is to be made of it: elsewhere the updated array is what stays in memory.
   const auto& uses = node.output()->uses;
-  const bool is_base = uses.size() == 1 && uses[0].user && uses[0].user->is("slice_update") && uses[0].operand == 0;
+  const bool is_base =
+      uses.size() == 1 && uses[0].user && uses[0].user->is("slice_update") && uses[0].operand == 0;
   Value* x = node.inputs[0];
-  if (!is_base || !is_op(x, "slice_update") || is_written(x) || !selects_same_range(node, *x->def)) return nullptr;
+  if (!is_base || !is_op(x, "slice_update") || is_written(x) || !selects_same_range(node, *x->def))
+    return nullptr;
   return x->def->inputs[1];
 }
 
@@ -108,9 +115,12 @@ Value* simplify_slice(Graph&, Node& node) {
 Value* simplify_slice_update(Graph& graph, Node& node) {
   Value *base = node.inputs[0], *source = node.inputs[1];
   if (is_written(base)) return nullptr;
-  if (is_op(source, "slice") && source->def->inputs[0] == base && selects_same_range(node, *source->def)) return base;
+  if (is_op(source, "slice") && source->def->inputs[0] == base && selects_same_range(node, *source->def))
+    return base;
   if (!is_op(base, "slice_update") || !selects_same_range(node, *base->def)) return nullptr;
-  return graph.add_node(*node.parent, *node.op, {base->def->inputs[0], source}, node.attrs, node.location, &node)->output();
+  return graph
+      .add_node(*node.parent, *node.op, {base->def->inputs[0], source}, node.attrs, node.location, &node)
+      ->output();
 }
 
 // ---- arithmetic ------------------------------------------------------------------------------------------
@@ -193,7 +203,8 @@ Value* simplify_idempotent(Graph&, Node& node) {
 // f(x, x) is x. NaN stays NaN.
 Value* simplify_equal_operands(Graph&, Node& node) {
   const size_t last = node.inputs.size() - 1;
-  return node.inputs[last] == node.inputs[last - 1] && ir::same_type(node.inputs[last]->tensor(), node.output()->tensor())
+  return node.inputs[last] == node.inputs[last - 1] &&
+                 ir::same_type(node.inputs[last]->tensor(), node.output()->tensor())
              ? node.inputs[last]
              : nullptr;
 }

@@ -1,8 +1,8 @@
 // Images with their channels last.
 //
 // A convolution reads a pixel's channels as one vector where they are contiguous. Each convolution becomes
-// permute, conv2d_channels_last, permute; then the permutes move down through everything that does not care about the
-// order of dimensions, and meet those of the next convolution, where canonicalize removes both.
+// permute, conv2d_channels_last, permute; then the permutes move down through everything that does not care
+// about the order of dimensions, and meet those of the next convolution, where canonicalize removes both.
 #include <algorithm>
 #include <array>
 
@@ -33,11 +33,14 @@ std::vector<int64_t> permutation(const Node& node) {
 Value* channels_last_of(const Value* value) {
   if (!value || !value->def || !value->def->is("permute")) return nullptr;
   const std::vector<int64_t> dims = permutation(*value->def);
-  return std::equal(dims.begin(), dims.end(), kToFirst.begin(), kToFirst.end()) ? value->def->inputs[0] : nullptr;
+  return std::equal(dims.begin(), dims.end(), kToFirst.begin(), kToFirst.end()) ? value->def->inputs[0]
+                                                                                : nullptr;
 }
 
 bool is_one(const Sym& size) { return size.is_constant() && size.constant() == 1; }
-bool is_number(const Value* value) { return std::all_of(shape_of(value).begin(), shape_of(value).end(), is_one); }
+bool is_number(const Value* value) {
+  return std::all_of(shape_of(value).begin(), shape_of(value).end(), is_one);
+}
 bool is_constant_node(const Value* value) { return value->def && value->def->kind == ir::NodeKind::Constant; }
 
 class Rewriter {
@@ -46,7 +49,8 @@ class Rewriter {
 
   // The value that stands for the node's output, or null.
   Value* rewrite(Node& node) {
-    if (node.kind != ir::NodeKind::Op || node.outputs.size() != 1 || node.output()->uses.empty()) return nullptr;
+    if (node.kind != ir::NodeKind::Op || node.outputs.size() != 1 || node.output()->uses.empty())
+      return nullptr;
     if (node.is("convolution")) return convolution(node);
     if (node.is("reshape")) return flatten(node);
     if (shape_of(node.output()).size() != 4 && node.op->kind != ops::OpKind::Reduction) return nullptr;
@@ -68,31 +72,40 @@ class Rewriter {
   };
 
   Value* add(Node& node, std::string_view op, std::vector<Value*> inputs, ir::Attrs attrs = {}) {
-    return graph_.add_node(*node.parent, ops::get_op(op), std::move(inputs), std::move(attrs), node.location, &node)->output();
+    return graph_
+        .add_node(*node.parent, ops::get_op(op), std::move(inputs), std::move(attrs), node.location, &node)
+        ->output();
   }
   Value* to_last(Node& node, Value* value) {
     if (Value* source = channels_last_of(value)) return source;
     const SymShape& shape = shape_of(value);
     // One pixel: the same bytes in the same order.
-    if (is_one(shape[2]) && is_one(shape[3])) return add(node, "reshape", {value}, {{"shape", SymShape{shape[0], 1, 1, shape[1]}}});
+    if (is_one(shape[2]) && is_one(shape[3]))
+      return add(node, "reshape", {value}, {{"shape", SymShape{shape[0], 1, 1, shape[1]}}});
     return add(node, "permute", {value}, {{"dims", sym_list({0, 2, 3, 1})}});
   }
-  Value* to_first(Node& node, Value* value) { return add(node, "permute", {value}, {{"dims", sym_list({0, 3, 1, 2})}}); }
+  Value* to_first(Node& node, Value* value) {
+    return add(node, "permute", {value}, {{"dims", sym_list({0, 3, 1, 2})}});
+  }
 
   Value* convolution(Node& node) {
-    const Value *x = node.inputs[0], *weight = node.inputs[1], *bias = node.inputs.size() > 2 ? node.inputs[2] : nullptr;
-    const bool wanted = x->tensor().dtype == DType::F32 && shape_of(x).size() == 4 && shape_of(weight).size() == 4 &&
-                        !node.attrs.get_bool("transposed") && is_constant_node(weight) && (!bias || is_constant_node(bias));
+    const Value *x = node.inputs[0], *weight = node.inputs[1],
+                *bias = node.inputs.size() > 2 ? node.inputs[2] : nullptr;
+    const bool wanted = x->tensor().dtype == DType::F32 && shape_of(x).size() == 4 &&
+                        shape_of(weight).size() == 4 && !node.attrs.get_bool("transposed") &&
+                        is_constant_node(weight) && (!bias || is_constant_node(bias));
     if (!wanted) return nullptr;
     const ir::Attrs attrs{{"stride", node.attrs.at("stride")},
                           {"padding", node.attrs.at("padding")},
                           {"dilation", node.attrs.at("dilation")},
                           {"groups", node.attrs.at("groups")}};
     Value* input = to_last(node, node.inputs[0]);
-    return to_first(node, add(node, "conv2d_channels_last", {input, node.inputs[1], bias ? node.inputs[2] : nullptr, nullptr}, attrs));
+    return to_first(node, add(node, "conv2d_channels_last",
+                              {input, node.inputs[1], bias ? node.inputs[2] : nullptr, nullptr}, attrs));
   }
 
-  // The operand of a pointwise node as its channels-last form wants it; null where that would cost a pass over memory.
+  // The operand of a pointwise node as its channels-last form wants it; null where that would cost a pass
+  // over memory.
   Value* operand_to_last(Node& node, Value* value) {
     if (is_number(value)) return value;
     if (Value* source = channels_last_of(value)) return source;
@@ -100,7 +113,8 @@ class Rewriter {
     if (is_constant_node(value) && shape.size() >= 3) {
       const ops::TracerScope eager(nullptr);
       Tensor constant = value->def->constant;
-      if (shape.size() == 3) constant = ops::call1("reshape", {constant}, {{"shape", SymShape{1, shape[0], shape[1], shape[2]}}});
+      if (shape.size() == 3)
+        constant = ops::call1("reshape", {constant}, {{"shape", SymShape{1, shape[0], shape[1], shape[2]}}});
       constant = ops::call1("permute", {constant}, {{"dims", sym_list({0, 2, 3, 1})}}).clone();
       return graph_.add_constant(*node.parent, constant, node.location, &node)->output();
     }
@@ -124,7 +138,8 @@ class Rewriter {
 
   Value* reduction(Node& node) {
     Value* source = channels_last_of(node.inputs[0]);
-    if (!source || !node.attrs.find("dim") || !node.attrs.find("keepdim") || node.inputs.size() != 1) return nullptr;
+    if (!source || !node.attrs.find("dim") || !node.attrs.find("keepdim") || node.inputs.size() != 1)
+      return nullptr;
     const std::vector<int64_t> dims = ops::reduction_axes(node.op->name, node.attrs, 4);
     SymShape moved;
     for (const int64_t d : dims) {

@@ -17,14 +17,16 @@ constexpr int64_t kCompareLimit = 64;  // larger constants are equal only when t
 std::string constant_key(const Tensor& tensor) {
   std::string key = "constant " + describe(tensor) + " ";
   if (tensor.numel() > kCompareLimit || tensor.device().type != DeviceType::CPU) {
-    return key + fmt::format("{}{}", fmt::ptr(tensor.storage().get()), tensor.offset()) + str(tensor.strides());
+    return key + fmt::format("{}{}", fmt::ptr(tensor.storage().get()), tensor.offset()) +
+           str(tensor.strides());
   }
   const Tensor dense = tensor.contiguous();
-  return key.append(static_cast<const char*>(dense.data()), static_cast<size_t>(dense.numel() * itemsize(dense.dtype())));
+  return key.append(static_cast<const char*>(dense.data()),
+                    static_cast<size_t>(dense.numel() * itemsize(dense.dtype())));
 }
 
-// Equal for nodes that compute the same; empty for those that must stay. `effects`: how many nodes before it have changed
-// memory, which tells apart reads of the same memory.
+// Equal for nodes that compute the same; empty for those that must stay. `effects`: how many nodes before it
+// have changed memory, which tells apart reads of the same memory.
 std::string node_key(const Node& node, int effects) {
   if (node.kind == NodeKind::Constant) return constant_key(node.constant);
   if (node.kind != NodeKind::Op || !is_deterministic(*node.op) || has_effects(node)) return "";
@@ -33,7 +35,8 @@ std::string node_key(const Node& node, int effects) {
     key += input ? fmt::format(" {}", fmt::ptr(input)) : " none";
     if (input && effects > 0 && is_written(input)) key += fmt::format("@{}", effects);
   }
-  for (const auto& [name, attr] : node.attrs.items()) key += fmt::format(" {}={}:{}", name, attr.index(), ir::attr_text(attr));
+  for (const auto& [name, attr] : node.attrs.items())
+    key += fmt::format(" {}={}:{}", name, attr.index(), ir::attr_text(attr));
   return key;
 }
 
@@ -66,7 +69,8 @@ class Eliminator {
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       if (!may_replace(node->outputs[i], first->outputs[i])) return;
     }
-    for (size_t i = 0; i < node->outputs.size(); ++i) graph_.replace_uses(node->outputs[i], first->outputs[i]);
+    for (size_t i = 0; i < node->outputs.size(); ++i)
+      graph_.replace_uses(node->outputs[i], first->outputs[i]);
     graph_.erase(node);
   }
 

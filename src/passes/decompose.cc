@@ -9,7 +9,8 @@ using ir::Node;
 using ir::Value;
 
 Value* add(Graph& graph, Node& node, std::string_view op, std::vector<Value*> inputs, ir::Attrs attrs = {}) {
-  return graph.add_node(*node.parent, ops::get_op(op), std::move(inputs), std::move(attrs), node.location, &node)
+  return graph
+      .add_node(*node.parent, ops::get_op(op), std::move(inputs), std::move(attrs), node.location, &node)
       ->output();
 }
 

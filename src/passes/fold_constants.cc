@@ -12,8 +12,8 @@ using ir::Node;
 using ir::NodeKind;
 using ir::Value;
 
-constexpr int64_t kFoldLimit = 1024;    // elements of a result
-constexpr int64_t kCreateLimit = 16;    // a larger full() or arange() says more than its elements
+constexpr int64_t kFoldLimit = 1024;  // elements of a result
+constexpr int64_t kCreateLimit = 16;  // a larger full() or arange() says more than its elements
 
 int64_t count(const ops::TensorType& type) { return product(type.shape).constant(); }
 
@@ -26,7 +26,9 @@ bool has_symbols(const ir::Attrs& attrs) {
 }
 
 bool foldable(const Node& node) {
-  if (node.kind != NodeKind::Op || !is_deterministic(*node.op) || has_effects(node) || has_symbols(node.attrs)) return false;
+  if (node.kind != NodeKind::Op || !is_deterministic(*node.op) || has_effects(node) ||
+      has_symbols(node.attrs))
+    return false;
   int64_t operand_elements = 0;
   for (const Value* input : node.inputs) {
     if (!input) continue;
@@ -34,7 +36,8 @@ bool foldable(const Node& node) {
     operand_elements = std::max(operand_elements, input->def->constant.numel());
   }
   for (const Value* output : node.outputs) {
-    if (!ir::is_constant(output->tensor().shape) || output->tensor().device.type != DeviceType::CPU) return false;
+    if (!ir::is_constant(output->tensor().shape) || output->tensor().device.type != DeviceType::CPU)
+      return false;
     const int64_t elements = count(output->tensor());
     if (elements > (node.inputs.empty() ? kCreateLimit : kFoldLimit)) return false;
     // A repeated scalar is better known as such.

@@ -24,8 +24,10 @@ std::string label(const ir::Value* value) {
 
 class Fuser {
  public:
-  // `apart`: results of updates that are not computed in the memory of the input that they are written back to.
-  Fuser(const ir::Graph& graph, const std::vector<SymShape>& input_strides, const std::set<const ir::Value*>& apart)
+  // `apart`: results of updates that are not computed in the memory of the input that they are written back
+  // to.
+  Fuser(const ir::Graph& graph, const std::vector<SymShape>& input_strides,
+        const std::set<const ir::Value*>& apart)
       : graph_(graph), apart_(apart) {
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const ir::Value* input = graph.inputs()[i];
@@ -43,7 +45,8 @@ class Fuser {
     }
     make_steps();
     while (store_what_kernels_share()) make_steps();
-    for (auto& [result, update] : plan_.updates) update.keeps_base = !update.is_copied && reads_base_elsewhere(update);
+    for (auto& [result, update] : plan_.updates)
+      update.keeps_base = !update.is_copied && reads_base_elsewhere(update);
     for (const FusionStep& step : plan_.steps)
       for (ir::Value* root : step.group.roots) plan_.elsewhere[root] = needs_of(root).elsewhere;
     return plan_;
@@ -60,8 +63,9 @@ class Fuser {
  private:
   const ir::Graph& graph_;
   const std::set<const ir::Value*>& apart_;
-  std::set<const ir::Value*> strided_;      // inputs that are not contiguous
-  std::set<const ir::Value*> over_inputs_;  // results of updates that are written back, and whose part a kernel writes
+  std::set<const ir::Value*> strided_;  // inputs that are not contiguous
+  std::set<const ir::Value*>
+      over_inputs_;  // results of updates that are written back, and whose part a kernel writes
   FusionPlan plan_;
   std::map<const ir::Node*, size_t> order_;
   std::vector<ir::Node*> nodes_;   // in order
@@ -86,7 +90,8 @@ class Fuser {
   // What is turned is read where the turned value is used, at other positions than the one written.
   void store_rotated(const ir::Node& rotation) {
     const ir::Value* operand = codegen::rotated_operand(rotation);
-    while (operand->def && !plan_.memory.holds(operand) && (codegen::is_index_view(*operand->def) || codegen::is_rotation(*operand->def)))
+    while (operand->def && !plan_.memory.holds(operand) &&
+           (codegen::is_index_view(*operand->def) || codegen::is_rotation(*operand->def)))
       operand = operand->def->inputs[0];
     if (operand->def && operand->def->kind != ir::NodeKind::Constant)
       store(const_cast<ir::Value*>(operand), "it is read at other positions");
@@ -135,11 +140,13 @@ class Fuser {
   // What reads memory that a node changes is computed where it stands, not where it is used.
   void store_reads_of_written() {
     for (ir::Node* node : nodes_)
-      if (codegen::is_fusible(*node) && !absorbed_.count(node) && !codegen::is_index_view(*node) && reads_written(*node))
+      if (codegen::is_fusible(*node) && !absorbed_.count(node) && !codegen::is_index_view(*node) &&
+          reads_written(*node))
         store(node->output(), "it reads what an operator call changes");
   }
   static bool reads_written(const ir::Node& node) {
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [](const ir::Value* input) { return input && is_written(input); });
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [](const ir::Value* input) { return input && is_written(input); });
   }
 
   // ---- updates of parts --------------------------------------------------------------------------------
@@ -187,7 +194,8 @@ class Fuser {
     for (const auto& [dim, start] : update.starts)
       if (!dims.insert(dim).second) return false;
     const bool written_back = is_written_back_only(update);
-    if (written_back && !apart_.count(update.result) && !strided_.count(update.base) && is_written_in_place(update)) {
+    if (written_back && !apart_.count(update.result) && !strided_.count(update.base) &&
+        is_written_in_place(update)) {
       over_inputs_.insert(update.result);
     } else if (written_back) {
       plan_.in_place.emplace(update.result, update);
@@ -212,7 +220,8 @@ class Fuser {
   // Can a kernel write the source where it belongs?
   bool is_written_in_place(const Update& update) const {
     const ir::Node* source = update.source->def;
-    if (!source || !order_.count(source) || !has_one_use(update.source) || !codegen::is_fusible(*source)) return false;
+    if (!source || !order_.count(source) || !has_one_use(update.source) || !codegen::is_fusible(*source))
+      return false;
     if (reads_written(*source) || !source->op) return false;
     return source->op->kind == ops::OpKind::Pointwise || source->op->kind == ops::OpKind::Reduction;
   }
@@ -243,7 +252,8 @@ class Fuser {
       const auto& roots = step.group.roots;
       if (step.node && has_effects(*step.node)) return false;
       if (after && step.node && !replaces_or_views(*step.node)) return false;
-      if (after && step.node && std::any_of(step.node->inputs.begin(), step.node->inputs.end(), is_old)) return false;
+      if (after && step.node && std::any_of(step.node->inputs.begin(), step.node->inputs.end(), is_old))
+        return false;
       for (ir::Value* root : roots) {
         if (!after) break;
         if (!plan_.updating.count(root)) return false;  // memory for it may be wanting
@@ -322,8 +332,8 @@ class Fuser {
     for (size_t k = 0; k < depends; ++k)
       if (k >= visit.enclosing.size() || !visit.loops.count(visit.enclosing[k]))
         return "it varies along inner loops only, and would be reduced again for each outer position";
-    // Inside another reduction, positions of the outer one share a vector. Along the innermost dimension their
-    // elements lie apart; a loop of its own reads them in order.
+    // Inside another reduction, positions of the outer one share a vector. Along the innermost dimension
+    // their elements lie apart; a loop of its own reads them in order.
     const ir::Node& node = *visit.value->def;
     const std::vector<size_t> dims = codegen::reduced_dims(node);
     const bool innermost = !dims.empty() && dims.back() + 1 == node.inputs[0]->tensor().shape.size();
@@ -354,7 +364,8 @@ class Fuser {
     constexpr int64_t kShort = 32;  // rows of fewer elements would be pieces mostly
     const SymShape& shape = rotation.value->tensor().shape;
     const size_t dim = codegen::rotated_dim(*rotation.value->def);
-    const bool is_innermost = std::all_of(shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end(), codegen::known_one);
+    const bool is_innermost =
+        std::all_of(shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end(), codegen::known_one);
     const bool has_rows = std::any_of(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(dim),
                                       [](const Sym& size) { return !codegen::known_one(size); });
     return space.is_affine(rotation.address) && !(is_innermost && has_rows && shape[dim].hint() < kShort);
@@ -481,8 +492,8 @@ class Fuser {
                        [](const FusionStep& step) { return step.node && has_effects(*step.node); });
   }
 
-  // Reductions and costly values that more than one kernel evaluates are stored, and values of many others: what one step
-  // of a recurrence hands to the next would be computed from all steps before.
+  // Reductions and costly values that more than one kernel evaluates are stored, and values of many others:
+  // what one step of a recurrence hands to the next would be computed from all steps before.
   bool store_what_kernels_share() {
     std::map<const ir::Value*, std::set<size_t>> evaluated_in;
     for (size_t s = 0; s < plan_.steps.size(); ++s) {

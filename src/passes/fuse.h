@@ -24,21 +24,24 @@ struct FusionStep {
   ir::Node* node = nullptr;    // an operator call (a view of something stored included)
 };
 
-// A value that is `base` with `source` in place of a part: slice_update, or several of them, one in the slice of the
-// other. The source's kernel writes into the value's own memory, of which only the rest is copied from the base.
+// A value that is `base` with `source` in place of a part: slice_update, or several of them, one in the slice
+// of the other. The source's kernel writes into the value's own memory, of which only the rest is copied from
+// the base.
 struct Update {
   ir::Value* result;
   ir::Value* base;
   ir::Value* source;
-  std::vector<std::pair<size_t, Sym>> starts;  // dimension and first position of the part; its size is the source's
+  std::vector<std::pair<size_t, Sym>>
+      starts;              // dimension and first position of the part; its size is the source's
   bool is_copied = false;  // the source is stored by itself, or a view, and copied to its place
   bool keeps_base = true;  // the source's kernel reads the base, and not only where it writes
 };
 
 struct FusionPlan {
-  std::map<const ir::Value*, Update> updates;   // by result
-  std::set<const ir::Value*> updating;          // their sources
-  std::map<const ir::Value*, Update> in_place;  // results that are written back to their base, and used nowhere else
+  std::map<const ir::Value*, Update> updates;  // by result
+  std::set<const ir::Value*> updating;         // their sources
+  std::map<const ir::Value*, Update>
+      in_place;  // results that are written back to their base, and used nowhere else
   // By value that a kernel writes: what that kernel reads at other positions than it writes the value.
   std::map<const ir::Value*, std::set<const ir::Value*>> elsewhere;
   std::vector<FusionStep> steps;   // in order of execution

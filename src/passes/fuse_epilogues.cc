@@ -16,12 +16,17 @@ using ir::Value;
 constexpr size_t kBias = 2, kResidual = 3;
 constexpr std::string_view kActivations[] = {"relu", "relu6", "hardswish", "hardsigmoid", "silu"};
 
-bool is_constant(const Value* value) { return value && value->def && value->def->kind == ir::NodeKind::Constant && !is_written(value); }
-bool is_fused(const Node* node) { return node && (node->is("conv2d_channels_last") || node->is("linear_fused")); }
+bool is_constant(const Value* value) {
+  return value && value->def && value->def->kind == ir::NodeKind::Constant && !is_written(value);
+}
+bool is_fused(const Node* node) {
+  return node && (node->is("conv2d_channels_last") || node->is("linear_fused"));
+}
 bool is_open(const Node& node) { return node.attrs.get<std::string>("activation") == "none"; }
 
 Value* replace(Graph& graph, Node& at, const Node& node, std::vector<Value*> inputs, ir::Attrs attrs) {
-  return graph.add_node(*at.parent, *node.op, std::move(inputs), std::move(attrs), node.location, &at)->output();
+  return graph.add_node(*at.parent, *node.op, std::move(inputs), std::move(attrs), node.location, &at)
+      ->output();
 }
 
 // x @ constant becomes a linear layer.
@@ -29,9 +34,11 @@ Value* linear_of(Graph& graph, Node& node) {
   const Value *x = node.inputs[0], *matrix = node.inputs[1];
   const DType dtype = x->tensor().dtype;
   const bool is_half = dtype == DType::F16 || dtype == DType::BF16;
-  if ((dtype != DType::F32 && !is_half) || !is_constant(matrix) || matrix->tensor().shape.size() != 2) return nullptr;
+  if ((dtype != DType::F32 && !is_half) || !is_constant(matrix) || matrix->tensor().shape.size() != 2)
+    return nullptr;
   const ops::TracerScope eager(nullptr);
-  const Tensor weight = ops::call1("permute", {matrix->def->constant}, {{"dims", SymShape{1, 0}}}).contiguous();
+  const Tensor weight =
+      ops::call1("permute", {matrix->def->constant}, {{"dims", SymShape{1, 0}}}).contiguous();
   Value* constant = graph.add_constant(*node.parent, weight, node.location, &node)->output();
   std::vector<Value*> inputs{node.inputs[0], constant, nullptr, nullptr};
   if (is_half) inputs.push_back(nullptr);
@@ -47,11 +54,15 @@ bool only_use(const Value* value, const Node& user) {
 Value* add_into(Graph& graph, Node& node, size_t operand) {
   Value *sum = node.inputs[operand], *other = node.inputs[1 - operand];
   Node* fused = sum->def;
-  if (!is_fused(fused) || fused->parent != node.parent || !is_open(*fused) || !only_use(sum, node) || fused->inputs[kResidual]) return nullptr;
-  if (other->tensor().dtype != DType::F32 || !ir::same_type(sum->tensor(), node.output()->tensor())) return nullptr;
+  if (!is_fused(fused) || fused->parent != node.parent || !is_open(*fused) || !only_use(sum, node) ||
+      fused->inputs[kResidual])
+    return nullptr;
+  if (other->tensor().dtype != DType::F32 || !ir::same_type(sum->tensor(), node.output()->tensor()))
+    return nullptr;
   std::vector<Value*> inputs = fused->inputs;
   const SymShape& shape = other->tensor().shape;
-  if (!inputs[kBias] && is_constant(other) && shape.size() == 1 && ir::same_shape(shape, {sum->tensor().shape.back()})) {
+  if (!inputs[kBias] && is_constant(other) && shape.size() == 1 &&
+      ir::same_shape(shape, {sum->tensor().shape.back()})) {
     inputs[kBias] = other;
   } else if (ir::same_shape(shape, sum->tensor().shape)) {
     inputs[kResidual] = other;
@@ -63,7 +74,8 @@ Value* add_into(Graph& graph, Node& node, size_t operand) {
 
 Value* activate(Graph& graph, Node& node) {
   Node* fused = node.inputs[0]->def;
-  if (!is_fused(fused) || fused->parent != node.parent || !is_open(*fused) || !only_use(node.inputs[0], node)) return nullptr;
+  if (!is_fused(fused) || fused->parent != node.parent || !is_open(*fused) || !only_use(node.inputs[0], node))
+    return nullptr;
   if (!ir::same_type(node.inputs[0]->tensor(), node.output()->tensor())) return nullptr;
   ir::Attrs attrs = fused->attrs;
   attrs.set("activation", node.op->name);
@@ -71,7 +83,8 @@ Value* activate(Graph& graph, Node& node) {
 }
 
 Value* fuse_one(Graph& graph, Node& node) {
-  if (node.kind != ir::NodeKind::Op || node.outputs.size() != 1 || node.output()->uses.empty()) return nullptr;
+  if (node.kind != ir::NodeKind::Op || node.outputs.size() != 1 || node.output()->uses.empty())
+    return nullptr;
   if (node.is("matmul")) return linear_of(graph, node);
   if (node.is("add")) {
     const Scalar& alpha = node.attrs.get<Scalar>("alpha");
@@ -79,7 +92,8 @@ Value* fuse_one(Graph& graph, Node& node) {
     Value* first = add_into(graph, node, 0);
     return first ? first : add_into(graph, node, 1);
   }
-  if (std::find(std::begin(kActivations), std::end(kActivations), node.op->name) != std::end(kActivations)) return activate(graph, node);
+  if (std::find(std::begin(kActivations), std::end(kActivations), node.op->name) != std::end(kActivations))
+    return activate(graph, node);
   return nullptr;
 }
 

@@ -22,11 +22,11 @@ void canonicalize(ir::Graph& graph);
 void fold_constants(ir::Graph& graph);
 // Equal computations become one. An inner block may use an outer one's result, not the other way round.
 void eliminate_common_subexpressions(ir::Graph& graph);
-// Two-dimensional float32 convolutions with constant weights, and what stands between them, work on images with the
-// channels last; results differ by the rounding of sums.
+// Two-dimensional float32 convolutions with constant weights, and what stands between them, work on images
+// with the channels last; results differ by the rounding of sums.
 void channels_last(ir::Graph& graph);
-// Products with constant float32 matrices become linear layers with packed weights; bias, residual and activation are
-// added by the convolution or layer they follow. Results differ by the rounding of sums.
+// Products with constant float32 matrices become linear layers with packed weights; bias, residual and
+// activation are added by the convolution or layer they follow. Results differ by the rounding of sums.
 void fuse_epilogues(ir::Graph& graph);
 // argmin(sqrt(x)) becomes argmin(x) {through="sqrt"} where x is known not to be negative.
 void strip_monotone(ir::Graph& graph);

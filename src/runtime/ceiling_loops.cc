@@ -61,8 +61,8 @@ __attribute__((target("avx512f"))) void copy_streaming_512(char* out, const char
   _mm_sfence();
 }
 
-// A loop of one instruction, `step` of sum[k] and the constants `a` and `b`; gives the operations of an iteration. A
-// function each: the instructions are there in functions of their target only.
+// A loop of one instruction, `step` of sum[k] and the constants `a` and `b`; gives the operations of an
+// iteration. A function each: the instructions are there in functions of their target only.
 #define WEFT_MULTIPLY_ADD_LOOP(name, features, vector, first, a_value, b_value, step, operations) \
   __attribute__((target(features))) double name(int64_t iterations) {                             \
     vector sum[kChains];                                                                          \
@@ -75,18 +75,19 @@ __attribute__((target("avx512f"))) void copy_streaming_512(char* out, const char
     return 2.0 * operations * kChains;                                                            \
   }
 
-WEFT_MULTIPLY_ADD_LOOP(float32_512, "avx512f", __m512, _mm512_set1_ps(static_cast<float>(k)), _mm512_set1_ps(0.999f),
-                       _mm512_set1_ps(0.001f), _mm512_fmadd_ps(sum[k], a, b), 16)
+WEFT_MULTIPLY_ADD_LOOP(float32_512, "avx512f", __m512, _mm512_set1_ps(static_cast<float>(k)),
+                       _mm512_set1_ps(0.999f), _mm512_set1_ps(0.001f), _mm512_fmadd_ps(sum[k], a, b), 16)
 WEFT_MULTIPLY_ADD_LOOP(float64_512, "avx512f", __m512d, _mm512_set1_pd(k), _mm512_set1_pd(0.999),
                        _mm512_set1_pd(0.001), _mm512_fmadd_pd(sum[k], a, b), 8)
 WEFT_MULTIPLY_ADD_LOOP(bfloat16_512, "avx512f,avx512vl,avx512bw,avx512bf16", __m512,
                        _mm512_set1_ps(static_cast<float>(k)),
                        _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.5f), _mm512_set1_ps(0.25f)), a,
                        _mm512_dpbf16_ps(sum[k], a, b), 32)
-WEFT_MULTIPLY_ADD_LOOP(int8_512, "avx512f,avx512vnni", __m512i, _mm512_set1_epi32(k), _mm512_set1_epi32(0x01020304),
-                       _mm512_set1_epi32(0x01ff01ff), _mm512_dpbusd_epi32(sum[k], a, b), 64)
-WEFT_MULTIPLY_ADD_LOOP(float32_256, "avx2,fma", __m256, _mm256_set1_ps(static_cast<float>(k)), _mm256_set1_ps(0.999f),
-                       _mm256_set1_ps(0.001f), _mm256_fmadd_ps(sum[k], a, b), 8)
+WEFT_MULTIPLY_ADD_LOOP(int8_512, "avx512f,avx512vnni", __m512i, _mm512_set1_epi32(k),
+                       _mm512_set1_epi32(0x01020304), _mm512_set1_epi32(0x01ff01ff),
+                       _mm512_dpbusd_epi32(sum[k], a, b), 64)
+WEFT_MULTIPLY_ADD_LOOP(float32_256, "avx2,fma", __m256, _mm256_set1_ps(static_cast<float>(k)),
+                       _mm256_set1_ps(0.999f), _mm256_set1_ps(0.001f), _mm256_fmadd_ps(sum[k], a, b), 8)
 WEFT_MULTIPLY_ADD_LOOP(float64_256, "avx2,fma", __m256d, _mm256_set1_pd(k), _mm256_set1_pd(0.999),
                        _mm256_set1_pd(0.001), _mm256_fmadd_pd(sum[k], a, b), 4)
 WEFT_MULTIPLY_ADD_LOOP(int8_256, "avxvnni", __m256i, _mm256_set1_epi32(k), _mm256_set1_epi32(0x01020304),

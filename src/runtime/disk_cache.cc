@@ -49,7 +49,9 @@ bool is_whole(const std::string& entry) {
   const Trailer expected = trailer_of(bytes);
   return std::memcmp(&expected, entry.data() + bytes.size(), sizeof expected) == 0;
 }
-std::string_view text_of(const Trailer& trailer) { return {reinterpret_cast<const char*>(&trailer), sizeof trailer}; }
+std::string_view text_of(const Trailer& trailer) {
+  return {reinterpret_cast<const char*>(&trailer), sizeof trailer};
+}
 
 void warn_once(const std::string& message) {
   static std::mutex mutex;
@@ -166,7 +168,8 @@ class EntryFile {
   std::optional<std::string> read() const { return read_all(file_.get()); }
   void mark_used() const { ::futimens(file_.get(), nullptr); }
   void drop(const std::string& error) const {
-    log::warning(fmt::format("kernel cache: dropped the damaged entry {} ({}); compiling again", path_, error));
+    log::warning(
+        fmt::format("kernel cache: dropped the damaged entry {} ({}); compiling again", path_, error));
     ::unlink(path_.c_str());
   }
 

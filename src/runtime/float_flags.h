@@ -1,5 +1,5 @@
-// Floating-point exceptions (invalid operation, division by zero, overflow, underflow) that work raised: the processor's sticky
-// flags of a thread. parallel_for hands those of its helpers to the thread that called it.
+// Floating-point exceptions (invalid operation, division by zero, overflow, underflow) that work raised: the
+// processor's sticky flags of a thread. parallel_for hands those of its helpers to the thread that called it.
 #pragma once
 
 #if defined(__x86_64__)
@@ -29,8 +29,9 @@ inline unsigned raised_flags() { return 0; }
 inline void set_flags(unsigned) {}
 #endif
 
-// While there is one in a thread, graphs that it runs call `on_raised` when they have raised one of these flags, before they
-// change any of their inputs; not the first `*passes` times. It may throw, to stop them there.
+// While there is one in a thread, graphs that it runs call `on_raised` when they have raised one of these
+// flags, before they change any of their inputs; not the first `*passes` times. It may throw, to stop them
+// there.
 class FlagWatch {
  public:
   explicit FlagWatch(unsigned watched, std::atomic<int64_t>* passes = nullptr,
@@ -59,7 +60,8 @@ unsigned watched_flags();
 bool are_flags_due();
 // The opposite, and one time to pass less where it raised some.
 bool flags_pass();
-// A graph has computed its values and is about to write them back. While there is a watch, it has not written any yet.
+// A graph has computed its values and is about to write them back. While there is a watch, it has not written
+// any yet.
 void report_flags();
 
 }  // namespace weft::runtime

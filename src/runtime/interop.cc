@@ -131,10 +131,9 @@ void in_child_of_fork() {
 }
 
 InteropPool& pool() {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, in_child_of_fork) + std::atexit([] {
-        if (InteropPool* p = instance.load()) p->drain();
-      });
+  static const int registered = pthread_atfork(nullptr, nullptr, in_child_of_fork) + std::atexit([] {
+                                  if (InteropPool* p = instance.load()) p->drain();
+                                });
   (void)registered;
   InteropPool* p = instance.load(std::memory_order_acquire);
   if (p != nullptr) return *p;
@@ -368,9 +367,10 @@ int get_num_interop_threads() {
 void set_num_interop_threads(int n) {
   WEFT_CHECK(n >= 1, fmt::format("set_num_interop_threads: expected n >= 1, got {}", n));
   if (runtime::setting.settled.exchange(true)) {
-    throw_error(ErrorKind::Runtime,
-                "set_num_interop_threads: cannot set the number of inter-op threads after parallel work has started "
-                "or set_num_interop_threads was called");
+    throw_error(
+        ErrorKind::Runtime,
+        "set_num_interop_threads: cannot set the number of inter-op threads after parallel work has started "
+        "or set_num_interop_threads was called");
   }
   runtime::setting.threads.store(n, std::memory_order_relaxed);
 }

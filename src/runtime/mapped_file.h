@@ -10,13 +10,14 @@
 
 namespace weft::runtime {
 
-// The file's bytes, mapped copy-on-write: what is written to the storage stays out of the file. RuntimeError with
-// `what` ("archive", "safetensors file") and the path where that is not possible; ValueError where the file is empty.
+// The file's bytes, mapped copy-on-write: what is written to the storage stays out of the file. RuntimeError
+// with `what` ("archive", "safetensors file") and the path where that is not possible; ValueError where the
+// file is empty.
 std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what);
 
-// A new file beside `path` that takes its place when committed, and is removed otherwise. A link stays and the file
-// behind it is replaced; what is there and is no regular file is refused. RuntimeError with `what`, the path and the
-// system's reason for whatever fails.
+// A new file beside `path` that takes its place when committed, and is removed otherwise. A link stays and
+// the file behind it is replaced; what is there and is no regular file is refused. RuntimeError with `what`,
+// the path and the system's reason for whatever fails.
 class OutputFile {
  public:
   OutputFile(const std::string& path, std::string_view what);
@@ -30,7 +31,7 @@ class OutputFile {
 
  private:
   [[noreturn]] void fail(std::string_view why) const;
-  [[noreturn]] void fail() const;         // for what errno tells
+  [[noreturn]] void fail() const;          // for what errno tells
   std::string name_, target_, temporary_;  // of messages; behind any links; "" once it has taken its place
   std::FILE* file_ = nullptr;
 };

@@ -18,14 +18,16 @@ namespace {
 
 constexpr size_t kKeyLength = 32;
 
-std::string key_of(const PreludeCompiler& compiler, std::string_view prelude, const std::vector<std::string>& flags) {
-  const std::string text =
-      fmt::format("weft prelude\n{}\n{}\n{}", compiler.version, fmt::join(prelude_flags(flags), " "), prelude);
+std::string key_of(const PreludeCompiler& compiler, std::string_view prelude,
+                   const std::vector<std::string>& flags) {
+  const std::string text = fmt::format("weft prelude\n{}\n{}\n{}", compiler.version,
+                                       fmt::join(prelude_flags(flags), " "), prelude);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::string make(const PreludeCompiler& compiler, std::string_view prelude, const std::vector<std::string>& flags) {
+std::string make(const PreludeCompiler& compiler, std::string_view prelude,
+                 const std::vector<std::string>& flags) {
   const std::vector<std::string> wanted = prelude_flags(flags);
   std::vector<const char*> pointers;
   for (const std::string& flag : wanted) pointers.push_back(flag.c_str());
@@ -39,8 +41,9 @@ std::string make(const PreludeCompiler& compiler, std::string_view prelude, cons
   compiler.precompile(&request, &result);
   std::string bytes = result.bytes != nullptr ? std::string(result.bytes, result.size) : "";
   if (bytes.empty())
-    log::write(log::Channel::Cache, fmt::format("clang: no precompiled prelude: {}",
-                                                result.message != nullptr ? result.message : "out of memory"));
+    log::write(log::Channel::Cache,
+               fmt::format("clang: no precompiled prelude: {}",
+                           result.message != nullptr ? result.message : "out of memory"));
   compiler.release(&result);
   return bytes;
 }
@@ -68,7 +71,8 @@ std::string find_or_make(const PreludeCompiler& compiler, std::string_view prelu
     if (!bytes->empty()) disk_cache_write("prelude", key, *bytes);
   }
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
-  log::write(log::Channel::Cache, fmt::format("clang: precompiled prelude: {}, in {:.1f} ms", origin, elapsed.count()));
+  log::write(log::Channel::Cache,
+             fmt::format("clang: precompiled prelude: {}, in {:.1f} ms", origin, elapsed.count()));
   return std::move(*bytes);
 }
 

@@ -1,5 +1,5 @@
-// What the generated code has in common, parsed once: a precompiled header of the Clang plugin's. It comes with the
-// library for the usual processors, from the cache's folder, or is made by the first compilation.
+// What the generated code has in common, parsed once: a precompiled header of the Clang plugin's. It comes
+// with the library for the usual processors, from the cache's folder, or is made by the first compilation.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct PreludeCompiler {
   std::string folder;  // of the files that come with the library
 };
 
-// The precompiled `prelude` for these flags, or null where it cannot be made. Callers come one at a time; what they get
-// lives as long as the process.
+// The precompiled `prelude` for these flags, or null where it cannot be made. Callers come one at a time;
+// what they get lives as long as the process.
 const std::string* precompiled_prelude(const PreludeCompiler& compiler, std::string_view prelude,
                                        const std::vector<std::string>& flags);
 // After a compilation that failed with it and not without: it is not given again.

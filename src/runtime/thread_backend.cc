@@ -1,6 +1,6 @@
-#include "runtime/thread_pool.h"
-
 #include <fmt/format.h>
+
+#include "runtime/thread_pool.h"
 
 #if defined(WEFT_THREADING_OMP)
 #include <omp.h>

@@ -103,7 +103,8 @@ struct Region {
     const unsigned before = runtime::raised_flags();
     runtime::set_flags(0);
     for (int i = 0; i < region.threads; ++i) region.run_share((index + i) % region.threads);
-    if (const unsigned raised = runtime::raised_flags()) region.float_flags.fetch_or(raised, std::memory_order_relaxed);
+    if (const unsigned raised = runtime::raised_flags())
+      region.float_flags.fetch_or(raised, std::memory_order_relaxed);
     runtime::set_flags(before);
     in_region = outer;
   }
@@ -118,8 +119,8 @@ struct Lease {
   bool held;
 };
 
-// OpenMP's runtime is not instrumented: ThreadSanitizer would report its hand-over of work. Its builds use weft's
-// own threads.
+// OpenMP's runtime is not instrumented: ThreadSanitizer would report its hand-over of work. Its builds use
+// weft's own threads.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kThreadSanitizer = true;
 #elif defined(__has_feature)

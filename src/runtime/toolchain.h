@@ -12,8 +12,8 @@ namespace weft::runtime {
 struct CompileRequest {
   std::string name;    // for files and messages: [A-Za-z0-9_]+
   std::string source;  // freestanding C++20, complete; no system header
-  // What sources have in common, in a form that makes `source` skip it. A toolchain may keep it compiled, or not
-  // look at it: the code is the same. Text that lives as long as the process, a zero behind it.
+  // What sources have in common, in a form that makes `source` skip it. A toolchain may keep it compiled, or
+  // not look at it: the code is the same. Text that lives as long as the process, a zero behind it.
   std::string_view prelude = {};
 };
 

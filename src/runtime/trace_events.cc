@@ -121,7 +121,8 @@ std::string trace_json(const std::vector<std::shared_ptr<ThreadEvents>>& threads
   fmt::format_to(std::back_inserter(text),
                  R"({{"name": "process_name", "ph": "M", "pid": {}, "args": {{"name": "weft"}}}})", process);
   for (const auto& thread : threads) {
-    if (thread->recording != recording.load(std::memory_order_relaxed)) continue;  // began as this one started
+    if (thread->recording != recording.load(std::memory_order_relaxed))
+      continue;  // began as this one started
     const std::lock_guard lock(thread->mutex);
     fmt::format_to(std::back_inserter(text),
                    ",\n"

@@ -1,5 +1,5 @@
-// Complex arithmetic in terms of its parts, as NumPy's loops over arrays have it. `R` is a number (scalar/number.h) for
-// eager kernels, an expression (scalar/expr.h) for generated code.
+// Complex arithmetic in terms of its parts, as NumPy's loops over arrays have it. `R` is a number
+// (scalar/number.h) for eager kernels, an expression (scalar/expr.h) for generated code.
 #pragma once
 
 #include <limits>
@@ -28,7 +28,8 @@ ComplexParts<R> quotient(const ComplexParts<R>& a, const ComplexParts<R>& b) {
   const R scaled = first * ratio;
   // By a zero without its sign.
   const R divisor = select(is_zero, zero, one);
-  const R re = (first + second * ratio) * scale, im = select(is_real, second - scaled, scaled - second) * scale;
+  const R re = (first + second * ratio) * scale,
+          im = select(is_real, second - scaled, scaled - second) * scale;
   return {select(is_zero, a.re / divisor, re), select(is_zero, a.im / divisor, im)};
 }
 

@@ -7,6 +7,7 @@
 
 namespace {
 
+// clang-format off: each uses what stands above it
 #include "codegen/vectors.inc"
 #include "scalar/elementary/common.inc"
 #include "scalar/elementary/exp.inc"
@@ -15,6 +16,7 @@ namespace {
 #include "scalar/elementary/pow.inc"
 #include "scalar/elementary/angle.inc"
 #include "scalar/elementary/remainder.inc"
+// clang-format on
 
 }  // namespace
 
@@ -72,7 +74,8 @@ constexpr std::string_view kCommon =
 
 bool is_elementary(Prim prim) {
   switch (prim) {
-#define WEFT_CASE(PRIM, NAME) case Prim::PRIM: return true;
+#define WEFT_CASE(PRIM, NAME) \
+  case Prim::PRIM: return true;
     WEFT_FOR_EACH_ELEMENTARY_UNARY(WEFT_CASE)
     WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_CASE)
     case Prim::Rem: return true;

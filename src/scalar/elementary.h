@@ -1,6 +1,6 @@
-// weft's own elementary functions: templates without branches per lane over vectors of any width (scalar/elementary/*.inc), which
-// generated kernels include as text and elementary.cc compiles for one number at a time. The same operations in the
-// same order: the same bits.
+// weft's own elementary functions: templates without branches per lane over vectors of any width
+// (scalar/elementary/*.inc), which generated kernels include as text and elementary.cc compiles for one
+// number at a time. The same operations in the same order: the same bits.
 #pragma once
 
 #include <set>

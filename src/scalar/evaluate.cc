@@ -9,13 +9,15 @@ namespace weft::scalar {
 namespace {
 
 [[noreturn]] void undefined(Prim prim, DType dtype) {
-  throw_error(ErrorKind::Internal, std::string(prim_name(prim)) + " is not defined on " + std::string(name(dtype)));
+  throw_error(ErrorKind::Internal,
+              std::string(prim_name(prim)) + " is not defined on " + std::string(name(dtype)));
 }
 
 template <class T>
 inline constexpr bool is_half_v = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-// Calls f with Number<T> for every operand, all of the first one's dtype; undefined where f takes no such numbers.
+// Calls f with Number<T> for every operand, all of the first one's dtype; undefined where f takes no such
+// numbers.
 template <class F>
 Element on_numbers(Prim prim, std::span<const Element> operands, F f) {
   return visit_dtype(operands[0].dtype, [&]<class T>(std::type_identity<T>) -> Element {
@@ -35,7 +37,8 @@ Element on_numbers(Prim prim, std::span<const Element> operands, F f) {
 
 Element cast_element(DType to, const Element& from) {
   return visit_dtype(from.dtype, [&]<class From>(std::type_identity<From>) {
-    return visit_dtype(to, [&]<class To>(std::type_identity<To>) { return Element::of(convert<To>(from.as<From>())); });
+    return visit_dtype(
+        to, [&]<class To>(std::type_identity<To>) { return Element::of(convert<To>(from.as<From>())); });
   });
 }
 
@@ -76,7 +79,8 @@ Element apply(Prim prim, DType result, std::span<const Element> operands) {
     case Prim::Xor: return on_numbers(prim, operands, WEFT_BINARY(a ^ b));
     case Prim::MakeComplex: return on_numbers(prim, operands, WEFT_BINARY(make_complex(a, b)));
     case Prim::Fma:
-      return on_numbers(prim, operands, [](auto a, auto b, auto c) -> decltype(fma(a, b, c)) { return fma(a, b, c); });
+      return on_numbers(prim, operands,
+                        [](auto a, auto b, auto c) -> decltype(fma(a, b, c)) { return fma(a, b, c); });
     case Prim::Select: return operands[0].as<bool>() ? operands[1] : operands[2];
     case Prim::Cast: return cast_element(result, operands[0]);
     case Prim::Bitcast: {
@@ -108,7 +112,8 @@ Element evaluate(const Expr& expression, std::span<const Element> arguments) {
       for (const Expr& arg : n.args) operands.push_back(self(self, arg));
       value = apply(n.prim, n.dtype, operands);
     }
-    WEFT_ASSERT(value.dtype == n.dtype, std::string(prim_name(n.prim)) + ": dtype of the value and of the node differ");
+    WEFT_ASSERT(value.dtype == n.dtype,
+                std::string(prim_name(n.prim)) + ": dtype of the value and of the node differ");
     known.emplace(node.get(), value);
     return value;
   };

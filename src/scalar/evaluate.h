@@ -1,5 +1,5 @@
-// The value of a scalar expression, one element at a time: the plain definition that eager loops and generated
-// code are compared with, and what constant folding uses.
+// The value of a scalar expression, one element at a time: the plain definition that eager loops and
+// generated code are compared with, and what constant folding uses.
 #pragma once
 
 #include <cstddef>

@@ -9,13 +9,15 @@ namespace weft::scalar {
 namespace {
 
 constexpr std::array kPrimNames = {
-    "arg",   "const", "cast",  "neg",   "abs",   "not",   "sqrt",  "floor",     "ceil",   "trunc",    "round_even",
-    "isnan", "add",   "sub",   "mul",   "div",   "floor_div", "mod", "rem",     "minimum", "maximum", "fmin",
-    "fmax",  "eq",    "ne",    "lt",    "le",    "and",   "or",    "xor",       "shift_left", "shift_right",
-    "copysign", "nextafter", "select", "fma", "bitcast", "real", "imag", "make_complex", "gcd",
-    "exp",   "exp2",  "expm1", "log",   "log2",  "log10", "log1p", "sin",       "cos",    "tan",      "asin",
-    "acos",  "atan",  "sinh",  "cosh",  "tanh",  "asinh", "acosh", "atanh",     "cbrt",   "erf",      "erfc",
-    "lgamma", "tgamma", "digamma", "erfinv", "i0", "pow", "atan2", "hypot"};
+    "arg",       "const",     "cast",       "neg",     "abs",     "not",   "sqrt",       "floor",
+    "ceil",      "trunc",     "round_even", "isnan",   "add",     "sub",   "mul",        "div",
+    "floor_div", "mod",       "rem",        "minimum", "maximum", "fmin",  "fmax",       "eq",
+    "ne",        "lt",        "le",         "and",     "or",      "xor",   "shift_left", "shift_right",
+    "copysign",  "nextafter", "select",     "fma",     "bitcast", "real",  "imag",       "make_complex",
+    "gcd",       "exp",       "exp2",       "expm1",   "log",     "log2",  "log10",      "log1p",
+    "sin",       "cos",       "tan",        "asin",    "acos",    "atan",  "sinh",       "cosh",
+    "tanh",      "asinh",     "acosh",      "atanh",   "cbrt",    "erf",   "erfc",       "lgamma",
+    "tgamma",    "digamma",   "erfinv",     "i0",      "pow",     "atan2", "hypot"};
 static_assert(kPrimNames.size() == static_cast<size_t>(Prim::Hypot) + 1);
 
 Expr binary(Prim prim, const Expr& a, const Expr& b) {
@@ -50,7 +52,8 @@ Expr Expr::constant(Scalar value, DType dtype) {
 DType Expr::dtype() const { return node_->dtype; }
 
 Expr make(Prim prim, DType dtype, std::vector<Expr> args) {
-  for (const Expr& arg : args) WEFT_ASSERT(arg.defined(), std::string(prim_name(prim)) + ": undefined operand");
+  for (const Expr& arg : args)
+    WEFT_ASSERT(arg.defined(), std::string(prim_name(prim)) + ": undefined operand");
   auto node = std::make_shared<ExprNode>();
   node->prim = prim;
   node->dtype = dtype;
@@ -74,8 +77,8 @@ Expr operator|(const Expr& a, const Expr& b) { return binary(Prim::Or, a, b); }
 Expr operator^(const Expr& a, const Expr& b) { return binary(Prim::Xor, a, b); }
 Expr operator~(const Expr& a) { return make(Prim::Not, a.dtype(), {a}); }
 
-#define WEFT_EXPR_LITERAL(OP)                                                                    \
-  Expr operator OP(const Expr& a, double b) { return a OP constant_like(b, a); }                 \
+#define WEFT_EXPR_LITERAL(OP)                                                    \
+  Expr operator OP(const Expr& a, double b) { return a OP constant_like(b, a); } \
   Expr operator OP(double a, const Expr& b) { return constant_like(a, b) OP b; }
 WEFT_EXPR_LITERAL(+)
 WEFT_EXPR_LITERAL(-)
@@ -104,14 +107,14 @@ Expr constant_like(double value, const Expr& like) {
   return Expr::constant(Scalar(value), dtype);
 }
 
-#define WEFT_DEFINE_UNARY(PRIM, NAME)                                                                     \
-  Expr NAME(const Expr& a) {                                                                              \
-    constexpr Prim prim = Prim::PRIM;                                                                     \
-    constexpr bool rounds =                                                                               \
-        prim == Prim::Floor || prim == Prim::Ceil || prim == Prim::Trunc || prim == Prim::RoundEven;      \
-    if ((rounds && !is_inexact(a.dtype())) || (prim == Prim::Real && !is_complex(a.dtype()))) return a;   \
-    if (prim == Prim::Imag && !is_complex(a.dtype())) return constant_like(0, a);                         \
-    constexpr bool to_real = prim == Prim::Abs || prim == Prim::Real || prim == Prim::Imag;               \
+#define WEFT_DEFINE_UNARY(PRIM, NAME)                                                                        \
+  Expr NAME(const Expr& a) {                                                                                 \
+    constexpr Prim prim = Prim::PRIM;                                                                        \
+    constexpr bool rounds =                                                                                  \
+        prim == Prim::Floor || prim == Prim::Ceil || prim == Prim::Trunc || prim == Prim::RoundEven;         \
+    if ((rounds && !is_inexact(a.dtype())) || (prim == Prim::Real && !is_complex(a.dtype()))) return a;      \
+    if (prim == Prim::Imag && !is_complex(a.dtype())) return constant_like(0, a);                            \
+    constexpr bool to_real = prim == Prim::Abs || prim == Prim::Real || prim == Prim::Imag;                  \
     return make(prim, prim == Prim::IsNan ? DType::Bool : to_real ? real_dtype(a.dtype()) : a.dtype(), {a}); \
   }
 #define WEFT_DEFINE_BINARY(PRIM, NAME) \

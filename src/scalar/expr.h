@@ -18,22 +18,81 @@ namespace weft::scalar {
 // Floating Min/Max propagate NaN (NumPy's minimum/maximum); FMin/FMax ignore it.
 // FloorDiv and Mod follow Python's sign rule; integer division by zero gives 0 (NumPy's value).
 // Rem follows the dividend's sign (C's fmod and %). Div on integers truncates. Add, Mul on Bool are or, and.
-// Shifts by at least the width (or by a negative count) follow NumPy: 0, or -1 for a negative value shifted right.
-// Abs, Real and Imag of a complex operand give its real type.
+// Shifts by at least the width (or by a negative count) follow NumPy: 0, or -1 for a negative value shifted
+// right. Abs, Real and Imag of a complex operand give its real type.
 enum class Prim : uint8_t {
-  Arg, Const, Cast,
-  Neg, Abs, Not,  // Not: logical on Bool, bitwise on integers
-  Sqrt, Floor, Ceil, Trunc, RoundEven, IsNan,
-  Add, Sub, Mul, Div, FloorDiv, Mod, Rem, Min, Max, FMin, FMax,
-  Eq, Ne, Lt, Le, And, Or, Xor, Shl, Shr, CopySign, NextAfter,
+  Arg,
+  Const,
+  Cast,
+  Neg,
+  Abs,
+  Not,  // Not: logical on Bool, bitwise on integers
+  Sqrt,
+  Floor,
+  Ceil,
+  Trunc,
+  RoundEven,
+  IsNan,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Rem,
+  Min,
+  Max,
+  FMin,
+  FMax,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  And,
+  Or,
+  Xor,
+  Shl,
+  Shr,
+  CopySign,
+  NextAfter,
   Select,  // Select(Bool, a, b)
   Fma,
   Bitcast,
-  Real, Imag, MakeComplex,
+  Real,
+  Imag,
+  MakeComplex,
   Gcd,
   // Transcendental functions, from scalar/math.h.
-  Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh,
-  Acosh, Atanh, Cbrt, Erf, Erfc, Lgamma, Tgamma, Digamma, ErfInv, I0, Pow, Atan2, Hypot,
+  Exp,
+  Exp2,
+  Expm1,
+  Log,
+  Log2,
+  Log10,
+  Log1p,
+  Sin,
+  Cos,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Tanh,
+  Asinh,
+  Acosh,
+  Atanh,
+  Cbrt,
+  Erf,
+  Erfc,
+  Lgamma,
+  Tgamma,
+  Digamma,
+  ErfInv,
+  I0,
+  Pow,
+  Atan2,
+  Hypot,
 };
 
 // "add", "sqrt", …: the name as printed, in graphs and in generated code.
@@ -85,8 +144,8 @@ Expr operator|(const Expr& a, const Expr& b);
 Expr operator^(const Expr& a, const Expr& b);
 Expr operator~(const Expr& a);
 // A literal takes the other operand's dtype.
-#define WEFT_EXPR_LITERAL(OP)                   \
-  Expr operator OP(const Expr& a, double b);    \
+#define WEFT_EXPR_LITERAL(OP)                \
+  Expr operator OP(const Expr& a, double b); \
   Expr operator OP(double a, const Expr& b);
 WEFT_EXPR_LITERAL(+)
 WEFT_EXPR_LITERAL(-)
@@ -111,17 +170,19 @@ Expr cast(const Expr& a) {
 // Rounding an integer, and the parts of a real number, need no node.
 // Functions that are one primitive each: (primitive, name). Result dtype: the operand's; its real type for
 // Abs, Real and Imag; Bool for IsNan.
-#define WEFT_FOR_EACH_UNARY_PRIM(X)                                                                          \
-  X(Abs, abs) X(Sqrt, sqrt) X(Floor, floor) X(Ceil, ceil) X(Trunc, trunc) X(RoundEven, round_even)           \
-  X(IsNan, isnan) X(Exp, exp) X(Exp2, exp2) X(Expm1, expm1) X(Log, log) X(Log2, log2) X(Log10, log10)        \
-  X(Log1p, log1p) X(Sin, sin) X(Cos, cos) X(Tan, tan) X(Asin, asin) X(Acos, acos) X(Atan, atan)              \
-  X(Sinh, sinh) X(Cosh, cosh) X(Tanh, tanh) X(Asinh, asinh) X(Acosh, acosh) X(Atanh, atanh) X(Cbrt, cbrt)    \
-  X(Erf, erf) X(Erfc, erfc) X(Lgamma, lgamma) X(Tgamma, tgamma) X(Digamma, digamma) X(ErfInv, erfinv)        \
-  X(I0, i0) X(Real, real) X(Imag, imag)
-#define WEFT_FOR_EACH_BINARY_PRIM(X)                                                                         \
-  X(FloorDiv, floor_div) X(Mod, mod) X(Rem, rem) X(Min, minimum) X(Max, maximum) X(FMin, fmin) X(FMax, fmax) \
-  X(Shl, shift_left) X(Shr, shift_right) X(CopySign, copysign) X(NextAfter, nextafter) X(Pow, pow)           \
-  X(Atan2, atan2) X(Hypot, hypot) X(Gcd, gcd)
+#define WEFT_FOR_EACH_UNARY_PRIM(X)                                                                       \
+  X(Abs, abs)                                                                                             \
+  X(Sqrt, sqrt) X(Floor, floor) X(Ceil, ceil) X(Trunc, trunc) X(RoundEven, round_even) X(IsNan, isnan)    \
+      X(Exp, exp) X(Exp2, exp2) X(Expm1, expm1) X(Log, log) X(Log2, log2) X(Log10, log10) X(Log1p, log1p) \
+          X(Sin, sin) X(Cos, cos) X(Tan, tan) X(Asin, asin) X(Acos, acos) X(Atan, atan) X(Sinh, sinh)     \
+              X(Cosh, cosh) X(Tanh, tanh) X(Asinh, asinh) X(Acosh, acosh) X(Atanh, atanh) X(Cbrt, cbrt)   \
+                  X(Erf, erf) X(Erfc, erfc) X(Lgamma, lgamma) X(Tgamma, tgamma) X(Digamma, digamma)       \
+                      X(ErfInv, erfinv) X(I0, i0) X(Real, real) X(Imag, imag)
+#define WEFT_FOR_EACH_BINARY_PRIM(X)                                                                     \
+  X(FloorDiv, floor_div)                                                                                 \
+  X(Mod, mod) X(Rem, rem) X(Min, minimum) X(Max, maximum) X(FMin, fmin) X(FMax, fmax) X(Shl, shift_left) \
+      X(Shr, shift_right) X(CopySign, copysign) X(NextAfter, nextafter) X(Pow, pow) X(Atan2, atan2)      \
+          X(Hypot, hypot) X(Gcd, gcd)
 
 #define WEFT_DECLARE_UNARY(PRIM, NAME) Expr NAME(const Expr& a);
 #define WEFT_DECLARE_BINARY(PRIM, NAME) Expr NAME(const Expr& a, const Expr& b);

@@ -1,5 +1,5 @@
-// The functions of scalar expressions, for C++ numbers: each is the twin of the Expr function of the same name
-// (scalar/expr.h), and together they define what a primitive means.
+// The functions of scalar expressions, for C++ numbers: each is the twin of the Expr function of the same
+// name (scalar/expr.h), and together they define what a primitive means.
 #pragma once
 
 #include <cmath>
@@ -12,37 +12,44 @@
 namespace weft::scalar {
 
 // ---- transcendental functions: SLEEF's, weft's own, and the standard library's for complex numbers --------
-#define WEFT_DEFINE_UNARY(PRIM, NAME, ACCURACY)                                                       \
-  template <class T>                                                                                  \
-    requires is_float_v<T>                                                                            \
-  Number<T> NAME(Number<T> a) {                                                                       \
-    if constexpr (std::is_same_v<T, float>) return Number<T>(Sleef_finz_##NAME##f1_##ACCURACY##purecfma(a.value)); \
-    else return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value));                       \
+#define WEFT_DEFINE_UNARY(PRIM, NAME, ACCURACY)                              \
+  template <class T>                                                         \
+    requires is_float_v<T>                                                   \
+  Number<T> NAME(Number<T> a) {                                              \
+    if constexpr (std::is_same_v<T, float>)                                  \
+      return Number<T>(Sleef_finz_##NAME##f1_##ACCURACY##purecfma(a.value)); \
+    else                                                                     \
+      return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value)); \
   }
-#define WEFT_DEFINE_BINARY(PRIM, NAME, ACCURACY)                                                      \
-  template <class T>                                                                                  \
-    requires is_float_v<T>                                                                            \
-  Number<T> NAME(Number<T> a, Number<T> b) {                                                          \
-    if constexpr (std::is_same_v<T, float>)                                                           \
-      return Number<T>(Sleef_finz_##NAME##f1_##ACCURACY##purecfma(a.value, b.value));                 \
-    else return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value, b.value));              \
+#define WEFT_DEFINE_BINARY(PRIM, NAME, ACCURACY)                                      \
+  template <class T>                                                                  \
+    requires is_float_v<T>                                                            \
+  Number<T> NAME(Number<T> a, Number<T> b) {                                          \
+    if constexpr (std::is_same_v<T, float>)                                           \
+      return Number<T>(Sleef_finz_##NAME##f1_##ACCURACY##purecfma(a.value, b.value)); \
+    else                                                                              \
+      return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value, b.value)); \
   }
-#define WEFT_DEFINE_OWN(PRIM, NAME)                                                                   \
-  template <class T>                                                                                  \
-    requires is_float_v<T>                                                                            \
-  Number<T> NAME(Number<T> a) {                                                                       \
-    if constexpr (std::is_same_v<T, float>) return Number<T>(weft_##NAME##f(a.value));                \
-    else return Number<T>(weft_##NAME(a.value));                                                      \
+#define WEFT_DEFINE_OWN(PRIM, NAME)              \
+  template <class T>                             \
+    requires is_float_v<T>                       \
+  Number<T> NAME(Number<T> a) {                  \
+    if constexpr (std::is_same_v<T, float>)      \
+      return Number<T>(weft_##NAME##f(a.value)); \
+    else                                         \
+      return Number<T>(weft_##NAME(a.value));    \
   }
 WEFT_FOR_EACH_SLEEF_UNARY(WEFT_DEFINE_UNARY)
 WEFT_FOR_EACH_SLEEF_BINARY(WEFT_DEFINE_BINARY)
 WEFT_FOR_EACH_OWN_UNARY(WEFT_DEFINE_OWN)
-#define WEFT_DEFINE_OWN_BINARY(PRIM, NAME)                                                            \
-  template <class T>                                                                                  \
-    requires is_float_v<T>                                                                            \
-  Number<T> NAME(Number<T> a, Number<T> b) {                                                          \
-    if constexpr (std::is_same_v<T, float>) return Number<T>(weft_##NAME##f(a.value, b.value));       \
-    else return Number<T>(weft_##NAME(a.value, b.value));                                             \
+#define WEFT_DEFINE_OWN_BINARY(PRIM, NAME)                \
+  template <class T>                                      \
+    requires is_float_v<T>                                \
+  Number<T> NAME(Number<T> a, Number<T> b) {              \
+    if constexpr (std::is_same_v<T, float>)               \
+      return Number<T>(weft_##NAME##f(a.value, b.value)); \
+    else                                                  \
+      return Number<T>(weft_##NAME(a.value, b.value));    \
   }
 WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_DEFINE_OWN_BINARY)
 #undef WEFT_DEFINE_OWN_BINARY
@@ -50,10 +57,10 @@ WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_DEFINE_OWN_BINARY)
 #undef WEFT_DEFINE_BINARY
 #undef WEFT_DEFINE_OWN
 
-#define WEFT_DEFINE_COMPLEX(NAME)                            \
-  template <class R>                                         \
-  Number<std::complex<R>> NAME(Number<std::complex<R>> a) {  \
-    return Number<std::complex<R>>(std::NAME(a.value));      \
+#define WEFT_DEFINE_COMPLEX(NAME)                           \
+  template <class R>                                        \
+  Number<std::complex<R>> NAME(Number<std::complex<R>> a) { \
+    return Number<std::complex<R>>(std::NAME(a.value));     \
   }
 WEFT_DEFINE_COMPLEX(exp)
 WEFT_DEFINE_COMPLEX(log)
@@ -71,8 +78,8 @@ WEFT_DEFINE_COMPLEX(asinh)
 WEFT_DEFINE_COMPLEX(acosh)
 WEFT_DEFINE_COMPLEX(atanh)
 #undef WEFT_DEFINE_COMPLEX
-// As NumPy has it: products for small whole exponents, and not a number where zero is raised to what has no positive
-// real part.
+// As NumPy has it: products for small whole exponents, and not a number where zero is raised to what has no
+// positive real part.
 template <class R>
 Number<std::complex<R>> pow(Number<std::complex<R>> a, Number<std::complex<R>> b) {
   using Complex = Number<std::complex<R>>;
@@ -102,31 +109,40 @@ Number<std::complex<R>> pow(Number<std::complex<R>> a, Number<std::complex<R>> b
   return Complex(std::pow(a.value, b.value));
 }
 
-// ---- exactly rounded functions; rounding leaves integers as they are -------------------------------------------------------------------------
+// ---- exactly rounded functions; rounding leaves integers as they are
+// -------------------------------------------------------------------------
 template <class T>
-  requires (is_float_v<T> || is_complex_v<T>)
+  requires(is_float_v<T> || is_complex_v<T>)
 Number<T> sqrt(Number<T> a) {
   return Number<T>(std::sqrt(a.value));
 }
 template <class T>
 Number<T> floor(Number<T> a) {
-  if constexpr (is_float_v<T>) return Number<T>(std::floor(a.value));
-  else return a;
+  if constexpr (is_float_v<T>)
+    return Number<T>(std::floor(a.value));
+  else
+    return a;
 }
 template <class T>
 Number<T> ceil(Number<T> a) {
-  if constexpr (is_float_v<T>) return Number<T>(std::ceil(a.value));
-  else return a;
+  if constexpr (is_float_v<T>)
+    return Number<T>(std::ceil(a.value));
+  else
+    return a;
 }
 template <class T>
 Number<T> trunc(Number<T> a) {
-  if constexpr (is_float_v<T>) return Number<T>(std::trunc(a.value));
-  else return a;
+  if constexpr (is_float_v<T>)
+    return Number<T>(std::trunc(a.value));
+  else
+    return a;
 }
 template <class T>
 Number<T> round_even(Number<T> a) {
-  if constexpr (is_float_v<T>) return Number<T>(std::nearbyint(a.value));
-  else return a;
+  if constexpr (is_float_v<T>)
+    return Number<T>(std::nearbyint(a.value));
+  else
+    return a;
 }
 template <class T>
   requires is_float_v<T>
@@ -152,13 +168,17 @@ Number<typename real_of<T>::type> abs(Number<T> a) {
 }
 template <class T>
 constexpr Number<typename real_of<T>::type> real(Number<T> a) {
-  if constexpr (is_complex_v<T>) return Number<typename T::value_type>(a.value.real());
-  else return a;
+  if constexpr (is_complex_v<T>)
+    return Number<typename T::value_type>(a.value.real());
+  else
+    return a;
 }
 template <class T>
 constexpr Number<typename real_of<T>::type> imag(Number<T> a) {
-  if constexpr (is_complex_v<T>) return Number<typename T::value_type>(a.value.imag());
-  else return Number<T>(T(0));
+  if constexpr (is_complex_v<T>)
+    return Number<typename T::value_type>(a.value.imag());
+  else
+    return Number<T>(T(0));
 }
 template <class T>
   requires is_float_v<T>
@@ -167,8 +187,10 @@ constexpr Number<std::complex<T>> make_complex(Number<T> re, Number<T> im) {
 }
 template <class T>
 constexpr Number<T> conj(Number<T> a) {
-  if constexpr (is_complex_v<T>) return Number<T>(std::conj(a.value));
-  else return a;
+  if constexpr (is_complex_v<T>)
+    return Number<T>(std::conj(a.value));
+  else
+    return a;
 }
 template <class T>
   requires is_float_v<T>
@@ -178,8 +200,10 @@ Number<T> copysign(Number<T> a, Number<T> b) {
 template <class T>
   requires is_float_v<T>
 Number<T> nextafter(Number<T> a, Number<T> b) {
-  if constexpr (std::is_same_v<T, float>) return Number<T>(weft_nextafterf(a.value, b.value));
-  else return Number<T>(weft_nextafter(a.value, b.value));
+  if constexpr (std::is_same_v<T, float>)
+    return Number<T>(weft_nextafterf(a.value, b.value));
+  else
+    return Number<T>(weft_nextafter(a.value, b.value));
 }
 
 // ---- smallest and largest --------------------------------------------------------------------------------
@@ -187,31 +211,39 @@ Number<T> nextafter(Number<T> a, Number<T> b) {
 template <class T>
 constexpr Number<T> minimum(Number<T> a, Number<T> b) {
   // A complex number that is NaN in its imaginary part only still has an order.
-  if constexpr (is_complex_v<T>) return ((a <= b) & ~isnan(b)).value || isnan(a).value ? a : b;
-  else return ((a <= b) | isnan(a)).value ? a : b;
+  if constexpr (is_complex_v<T>)
+    return ((a <= b) & ~isnan(b)).value || isnan(a).value ? a : b;
+  else
+    return ((a <= b) | isnan(a)).value ? a : b;
 }
 template <class T>
 constexpr Number<T> maximum(Number<T> a, Number<T> b) {
   // A complex number that is NaN in its imaginary part only still has an order.
-  if constexpr (is_complex_v<T>) return ((a >= b) & ~isnan(b)).value || isnan(a).value ? a : b;
-  else return ((a >= b) | isnan(a)).value ? a : b;
+  if constexpr (is_complex_v<T>)
+    return ((a >= b) & ~isnan(b)).value || isnan(a).value ? a : b;
+  else
+    return ((a >= b) | isnan(a)).value ? a : b;
 }
 // A NaN operand gives the other one.
 template <class T>
 constexpr Number<T> fmin(Number<T> a, Number<T> b) {
-  if constexpr (is_complex_v<T>) return ((a <= b) & ~isnan(a)).value || isnan(b).value ? a : b;
-  else return ((a <= b) | isnan(b)).value ? a : b;
+  if constexpr (is_complex_v<T>)
+    return ((a <= b) & ~isnan(a)).value || isnan(b).value ? a : b;
+  else
+    return ((a <= b) | isnan(b)).value ? a : b;
 }
 template <class T>
 constexpr Number<T> fmax(Number<T> a, Number<T> b) {
-  if constexpr (is_complex_v<T>) return ((a >= b) & ~isnan(a)).value || isnan(b).value ? a : b;
-  else return ((a >= b) | isnan(b)).value ? a : b;
+  if constexpr (is_complex_v<T>)
+    return ((a >= b) & ~isnan(a)).value || isnan(b).value ? a : b;
+  else
+    return ((a >= b) | isnan(b)).value ? a : b;
 }
 
 // ---- division with remainder -----------------------------------------------------------------------------
 // Sign of the dividend; integers: zero for a zero divisor.
 template <class T>
-  requires (is_float_v<T> || is_int_v<T>)
+  requires(is_float_v<T> || is_int_v<T>)
 Number<T> rem(Number<T> a, Number<T> b) {
   if constexpr (std::is_same_v<T, float>) {
     return Number<T>(weft_fmodf(a.value, b.value));
@@ -225,7 +257,7 @@ Number<T> rem(Number<T> a, Number<T> b) {
 }
 // Sign of the divisor, a zero result included.
 template <class T>
-  requires (is_float_v<T> || is_int_v<T>)
+  requires(is_float_v<T> || is_int_v<T>)
 Number<T> mod(Number<T> a, Number<T> b) {
   const Number<T> remainder = rem(a, b);
   if constexpr (is_float_v<T>) {
@@ -239,7 +271,7 @@ Number<T> mod(Number<T> a, Number<T> b) {
 }
 // Rounded toward minus infinity. Floating: consistent with mod, as Python's divmod.
 template <class T>
-  requires (is_float_v<T> || is_int_v<T>)
+  requires(is_float_v<T> || is_int_v<T>)
 Number<T> floor_div(Number<T> a, Number<T> b) {
   if constexpr (is_float_v<T>) {
     if (b.value == 0) return a / b;
@@ -252,14 +284,16 @@ Number<T> floor_div(Number<T> a, Number<T> b) {
   } else if constexpr (std::is_signed_v<T>) {
     const Number<T> quotient = a / b;
     const Number<T> remainder = rem(a, b);
-    return remainder.value != 0 && (b.value < 0) != (remainder.value < 0) ? quotient - Number<T>(T(1)) : quotient;
+    return remainder.value != 0 && (b.value < 0) != (remainder.value < 0) ? quotient - Number<T>(T(1))
+                                                                          : quotient;
   } else {
     return a / b;
   }
 }
 
-// ---- integers ----------------------------------------------------------------------------------------------
-// Counts outside [0, width) shift everything out.
+// ---- integers
+// ---------------------------------------------------------------------------------------------- Counts
+// outside [0, width) shift everything out.
 template <class T>
   requires is_int_v<T>
 constexpr Number<T> shift_left(Number<T> a, Number<T> b) {
@@ -272,7 +306,8 @@ template <class T>
   requires is_int_v<T>
 constexpr Number<T> shift_right(Number<T> a, Number<T> b) {
   using U = std::make_unsigned_t<T>;
-  if (static_cast<U>(b.value) < sizeof(T) * 8) return Number<T>(static_cast<T>(a.value >> static_cast<U>(b.value)));
+  if (static_cast<U>(b.value) < sizeof(T) * 8)
+    return Number<T>(static_cast<T>(a.value >> static_cast<U>(b.value)));
   return Number<T>(a.value < 0 ? static_cast<T>(-1) : T(0));
 }
 // Never negative, but for the lowest value of a signed type.

@@ -17,7 +17,8 @@
 namespace weft::scalar {
 
 template <class T>
-inline constexpr bool is_complex_v = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+inline constexpr bool is_complex_v =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 template <class T>
 inline constexpr bool is_float_v = std::is_floating_point_v<T>;
 template <class T>
@@ -85,23 +86,32 @@ using wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
 template <class T>
 constexpr Number<T> operator+(Number<T> a, Number<T> b) {
-  if constexpr (is_bool_v<T>) return Number<T>(a.value || b.value);
-  else if constexpr (is_int_v<T>) return Number<T>(static_cast<T>(wrapping<T>(a.value) + wrapping<T>(b.value)));
-  else return Number<T>(a.value + b.value);
+  if constexpr (is_bool_v<T>)
+    return Number<T>(a.value || b.value);
+  else if constexpr (is_int_v<T>)
+    return Number<T>(static_cast<T>(wrapping<T>(a.value) + wrapping<T>(b.value)));
+  else
+    return Number<T>(a.value + b.value);
 }
 template <class T>
 constexpr Number<T> operator-(Number<T> a, Number<T> b) {
-  if constexpr (is_bool_v<T>) return Number<T>(a.value != b.value);
-  else if constexpr (is_int_v<T>) return Number<T>(static_cast<T>(wrapping<T>(a.value) - wrapping<T>(b.value)));
-  else return Number<T>(a.value - b.value);
+  if constexpr (is_bool_v<T>)
+    return Number<T>(a.value != b.value);
+  else if constexpr (is_int_v<T>)
+    return Number<T>(static_cast<T>(wrapping<T>(a.value) - wrapping<T>(b.value)));
+  else
+    return Number<T>(a.value - b.value);
 }
 template <class T>
 constexpr Number<T> operator*(Number<T> a, Number<T> b) {
-  if constexpr (is_bool_v<T>) return Number<T>(a.value && b.value);
-  else if constexpr (is_int_v<T>) return Number<T>(static_cast<T>(wrapping<T>(a.value) * wrapping<T>(b.value)));
+  if constexpr (is_bool_v<T>)
+    return Number<T>(a.value && b.value);
+  else if constexpr (is_int_v<T>)
+    return Number<T>(static_cast<T>(wrapping<T>(a.value) * wrapping<T>(b.value)));
   else if constexpr (is_complex_v<T>) {
     return joined(product(parts_of(a), parts_of(b)));
-  } else return Number<T>(a.value * b.value);
+  } else
+    return Number<T>(a.value * b.value);
 }
 // Integers: truncated; division by zero gives 0, the lowest value divided by -1 wraps.
 template <class T>
@@ -122,54 +132,81 @@ constexpr Number<T> operator/(Number<T> a, Number<T> b) {
 }
 template <class T>
 constexpr Number<T> operator-(Number<T> a) {
-  if constexpr (is_bool_v<T>) return a;
-  else if constexpr (is_int_v<T>) return Number<T>(static_cast<T>(wrapping<T>(0) - wrapping<T>(a.value)));
-  else return Number<T>(-a.value);
+  if constexpr (is_bool_v<T>)
+    return a;
+  else if constexpr (is_int_v<T>)
+    return Number<T>(static_cast<T>(wrapping<T>(0) - wrapping<T>(a.value)));
+  else
+    return Number<T>(-a.value);
 }
 
 // Complex numbers order by real, then imaginary part, as NumPy's do.
 template <class T>
 constexpr Number<bool> operator<(Number<T> a, Number<T> b) {
-  if constexpr (is_complex_v<T>) return is_less(parts_of(a), parts_of(b));
-  else return Number<bool>(a.value < b.value);
+  if constexpr (is_complex_v<T>)
+    return is_less(parts_of(a), parts_of(b));
+  else
+    return Number<bool>(a.value < b.value);
 }
 template <class T>
 constexpr Number<bool> operator<=(Number<T> a, Number<T> b) {
-  if constexpr (is_complex_v<T>) return is_less_equal(parts_of(a), parts_of(b));
-  else return Number<bool>(a.value <= b.value);
+  if constexpr (is_complex_v<T>)
+    return is_less_equal(parts_of(a), parts_of(b));
+  else
+    return Number<bool>(a.value <= b.value);
 }
 template <class T>
-constexpr Number<bool> operator>(Number<T> a, Number<T> b) { return b < a; }
+constexpr Number<bool> operator>(Number<T> a, Number<T> b) {
+  return b < a;
+}
 template <class T>
-constexpr Number<bool> operator>=(Number<T> a, Number<T> b) { return b <= a; }
+constexpr Number<bool> operator>=(Number<T> a, Number<T> b) {
+  return b <= a;
+}
 template <class T>
-constexpr Number<bool> operator==(Number<T> a, Number<T> b) { return Number<bool>(a.value == b.value); }
+constexpr Number<bool> operator==(Number<T> a, Number<T> b) {
+  return Number<bool>(a.value == b.value);
+}
 template <class T>
-constexpr Number<bool> operator!=(Number<T> a, Number<T> b) { return Number<bool>(a.value != b.value); }
+constexpr Number<bool> operator!=(Number<T> a, Number<T> b) {
+  return Number<bool>(a.value != b.value);
+}
 
 template <class T>
   requires std::is_integral_v<T>
-constexpr Number<T> operator&(Number<T> a, Number<T> b) { return Number<T>(static_cast<T>(a.value & b.value)); }
+constexpr Number<T> operator&(Number<T> a, Number<T> b) {
+  return Number<T>(static_cast<T>(a.value & b.value));
+}
 template <class T>
   requires std::is_integral_v<T>
-constexpr Number<T> operator|(Number<T> a, Number<T> b) { return Number<T>(static_cast<T>(a.value | b.value)); }
+constexpr Number<T> operator|(Number<T> a, Number<T> b) {
+  return Number<T>(static_cast<T>(a.value | b.value));
+}
 template <class T>
   requires std::is_integral_v<T>
-constexpr Number<T> operator^(Number<T> a, Number<T> b) { return Number<T>(static_cast<T>(a.value ^ b.value)); }
+constexpr Number<T> operator^(Number<T> a, Number<T> b) {
+  return Number<T>(static_cast<T>(a.value ^ b.value));
+}
 // Logical on bool, bitwise on integers.
 template <class T>
   requires std::is_integral_v<T>
 constexpr Number<T> operator~(Number<T> a) {
-  if constexpr (is_bool_v<T>) return Number<T>(!a.value);
-  else return Number<T>(static_cast<T>(~a.value));
+  if constexpr (is_bool_v<T>)
+    return Number<T>(!a.value);
+  else
+    return Number<T>(static_cast<T>(~a.value));
 }
 
 // A literal takes the other operand's type.
-#define WEFT_NUMBER_LITERAL(OP)                                                                        \
-  template <class T>                                                                                   \
-  constexpr auto operator OP(Number<T> a, double b) { return a OP Number<T>(convert<T>(b)); }          \
-  template <class T>                                                                                   \
-  constexpr auto operator OP(double a, Number<T> b) { return Number<T>(convert<T>(a)) OP b; }
+#define WEFT_NUMBER_LITERAL(OP)                       \
+  template <class T>                                  \
+  constexpr auto operator OP(Number<T> a, double b) { \
+    return a OP Number<T>(convert<T>(b));             \
+  }                                                   \
+  template <class T>                                  \
+  constexpr auto operator OP(double a, Number<T> b) { \
+    return Number<T>(convert<T>(a)) OP b;             \
+  }
 WEFT_NUMBER_LITERAL(+)
 WEFT_NUMBER_LITERAL(-)
 WEFT_NUMBER_LITERAL(*)
@@ -183,14 +220,24 @@ WEFT_NUMBER_LITERAL(!=)
 #undef WEFT_NUMBER_LITERAL
 
 template <class T>
-constexpr Number<T> select(Number<bool> condition, Number<T> a, Number<T> b) { return condition.value ? a : b; }
+constexpr Number<T> select(Number<bool> condition, Number<T> a, Number<T> b) {
+  return condition.value ? a : b;
+}
 template <class T>
-constexpr Number<T> constant_like(double value, Number<T>) { return Number<T>(convert<T>(value)); }
+constexpr Number<T> constant_like(double value, Number<T>) {
+  return Number<T>(convert<T>(value));
+}
 template <class To, class T>
-constexpr Number<To> cast(Number<T> a) { return Number<To>(convert<To>(a.value)); }
+constexpr Number<To> cast(Number<T> a) {
+  return Number<To>(convert<To>(a.value));
+}
 template <class T, class U>
-constexpr Number<T> cast_like(Number<U> a, Number<T>) { return Number<T>(convert<T>(a.value)); }
+constexpr Number<T> cast_like(Number<U> a, Number<T>) {
+  return Number<T>(convert<T>(a.value));
+}
 template <class T>
-constexpr DType dtype(Number<T>) { return dtype_of<T>::value; }
+constexpr DType dtype(Number<T>) {
+  return dtype_of<T>::value;
+}
 
 }  // namespace weft::scalar

@@ -30,7 +30,8 @@ double digamma(double x) {
   }
   const double inverse_square = 1 / (x * x);
   // Bernoulli numbers over 2k: 1/12, -1/120, 1/252, -1/240, 5/660, -691/32760, 1/12.
-  constexpr double kSeries[] = {1.0 / 12, -691.0 / 32760, 5.0 / 660, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12};
+  constexpr double kSeries[] = {1.0 / 12,  -691.0 / 32760, 5.0 / 660, -1.0 / 240,
+                                1.0 / 252, -1.0 / 120,     1.0 / 12};
   double series = 0;
   for (double coefficient : kSeries) series = series * inverse_square + coefficient;
   return result + (std::log(x) - 0.5 / x - series * inverse_square - recurrence);
@@ -49,14 +50,14 @@ double erfinv(double x) {
   if (w < 5) {
     w -= 2.5;
     y = 2.81022636e-08;
-    for (double c : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
-                     0.246640727, 1.50140941})
+    for (double c : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+                     -0.00417768164, 0.246640727, 1.50140941})
       y = y * w + c;
   } else {
     w = std::sqrt(w) - 3;
     y = -0.000200214257;
-    for (double c : {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
-                     1.00167406, 2.83297682})
+    for (double c : {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+                     0.00943887047, 1.00167406, 2.83297682})
       y = y * w + c;
   }
   y *= magnitude;

@@ -28,7 +28,8 @@ class Splitter {
 
   Expr real_valued(const Expr& expression) {
     const auto found = real_valued_.find(expression.get());
-    return found != real_valued_.end() ? found->second : real_valued_[expression.get()] = compute_real(expression);
+    return found != real_valued_.end() ? found->second
+                                       : real_valued_[expression.get()] = compute_real(expression);
   }
 
   Parts compute_parts(const Expr& expression) {
@@ -37,7 +38,8 @@ class Splitter {
     switch (node.prim) {
       case Prim::Const: {
         const std::complex<double> value = node.value.to_complex();
-        return {Expr::constant(Scalar(value.real()), real_type), Expr::constant(Scalar(value.imag()), real_type)};
+        return {Expr::constant(Scalar(value.real()), real_type),
+                Expr::constant(Scalar(value.imag()), real_type)};
       }
       case Prim::Cast: {
         if (!is_complex(node.args[0].dtype())) {
@@ -91,7 +93,8 @@ class Splitter {
       case Prim::Imag: return a.im;
       case Prim::Abs: return magnitude(a);
       case Prim::IsNan: return isnan(a.re) | isnan(a.im);
-      case Prim::Cast: return node.dtype == DType::Bool ? (a.re != 0.0) | (a.im != 0.0) : cast(node.dtype, a.re);
+      case Prim::Cast:
+        return node.dtype == DType::Bool ? (a.re != 0.0) | (a.im != 0.0) : cast(node.dtype, a.re);
       default: break;
     }
     if (node.args.size() != 2) return expression;

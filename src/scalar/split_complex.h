@@ -5,8 +5,8 @@
 
 namespace weft::scalar {
 
-// The same in real arithmetic: complex operands occur as Real(Arg) and Imag(Arg) only, and a complex result is
-// MakeComplex of two real expressions. Where there is no formula (exp, pow, …) the primitive stays.
+// The same in real arithmetic: complex operands occur as Real(Arg) and Imag(Arg) only, and a complex result
+// is MakeComplex of two real expressions. Where there is no formula (exp, pow, …) the primitive stays.
 Expr split_complex(const Expr& expression);
 
 }  // namespace weft::scalar

@@ -6,12 +6,12 @@
 
 // Only the addresses of the vector variants are taken here, so their vector types are not spelled.
 extern "C" {
-#define WEFT_DECLARE(PRIM, NAME, ACCURACY)                \
-  void Sleef_finz_##NAME##f4_##ACCURACY##avx2128();       \
-  void Sleef_finz_##NAME##f8_##ACCURACY##avx2();          \
-  void Sleef_finz_##NAME##f16_##ACCURACY##avx512f();      \
-  void Sleef_finz_##NAME##d2_##ACCURACY##avx2128();       \
-  void Sleef_finz_##NAME##d4_##ACCURACY##avx2();          \
+#define WEFT_DECLARE(PRIM, NAME, ACCURACY)           \
+  void Sleef_finz_##NAME##f4_##ACCURACY##avx2128();  \
+  void Sleef_finz_##NAME##f8_##ACCURACY##avx2();     \
+  void Sleef_finz_##NAME##f16_##ACCURACY##avx512f(); \
+  void Sleef_finz_##NAME##d2_##ACCURACY##avx2128();  \
+  void Sleef_finz_##NAME##d4_##ACCURACY##avx2();     \
   void Sleef_finz_##NAME##d8_##ACCURACY##avx512f();
 WEFT_FOR_EACH_SLEEF_UNARY(WEFT_DECLARE)
 WEFT_FOR_EACH_SLEEF_BINARY(WEFT_DECLARE)
@@ -34,23 +34,22 @@ const void* address(F* function) {
 }
 
 const auto& rows() {
-#define WEFT_ROW(PRIM, DTYPE, BYTES, LANES, SYMBOL) Row{Prim::PRIM, DType::DTYPE, BYTES, {#SYMBOL, address(&SYMBOL), LANES}},
-#define WEFT_SLEEF_ROWS(PRIM, NAME, ACCURACY)                              \
-  WEFT_ROW(PRIM, F32, 0, 1, Sleef_finz_##NAME##f1_##ACCURACY##purecfma)    \
-  WEFT_ROW(PRIM, F32, 16, 4, Sleef_finz_##NAME##f4_##ACCURACY##avx2128)    \
-  WEFT_ROW(PRIM, F32, 32, 8, Sleef_finz_##NAME##f8_##ACCURACY##avx2)       \
-  WEFT_ROW(PRIM, F32, 64, 16, Sleef_finz_##NAME##f16_##ACCURACY##avx512f)  \
-  WEFT_ROW(PRIM, F64, 0, 1, Sleef_finz_##NAME##d1_##ACCURACY##purecfma)    \
-  WEFT_ROW(PRIM, F64, 16, 2, Sleef_finz_##NAME##d2_##ACCURACY##avx2128)    \
-  WEFT_ROW(PRIM, F64, 32, 4, Sleef_finz_##NAME##d4_##ACCURACY##avx2)       \
+#define WEFT_ROW(PRIM, DTYPE, BYTES, LANES, SYMBOL) \
+  Row{Prim::PRIM, DType::DTYPE, BYTES, {#SYMBOL, address(&SYMBOL), LANES}},
+#define WEFT_SLEEF_ROWS(PRIM, NAME, ACCURACY)                             \
+  WEFT_ROW(PRIM, F32, 0, 1, Sleef_finz_##NAME##f1_##ACCURACY##purecfma)   \
+  WEFT_ROW(PRIM, F32, 16, 4, Sleef_finz_##NAME##f4_##ACCURACY##avx2128)   \
+  WEFT_ROW(PRIM, F32, 32, 8, Sleef_finz_##NAME##f8_##ACCURACY##avx2)      \
+  WEFT_ROW(PRIM, F32, 64, 16, Sleef_finz_##NAME##f16_##ACCURACY##avx512f) \
+  WEFT_ROW(PRIM, F64, 0, 1, Sleef_finz_##NAME##d1_##ACCURACY##purecfma)   \
+  WEFT_ROW(PRIM, F64, 16, 2, Sleef_finz_##NAME##d2_##ACCURACY##avx2128)   \
+  WEFT_ROW(PRIM, F64, 32, 4, Sleef_finz_##NAME##d4_##ACCURACY##avx2)      \
   WEFT_ROW(PRIM, F64, 64, 8, Sleef_finz_##NAME##d8_##ACCURACY##avx512f)
-#define WEFT_OWN_ROWS(PRIM, NAME)             \
-  WEFT_ROW(PRIM, F32, 0, 1, weft_##NAME##f)   \
+#define WEFT_OWN_ROWS(PRIM, NAME)           \
+  WEFT_ROW(PRIM, F32, 0, 1, weft_##NAME##f) \
   WEFT_ROW(PRIM, F64, 0, 1, weft_##NAME)
-  static const std::array table = {WEFT_FOR_EACH_SLEEF_UNARY(WEFT_SLEEF_ROWS)
-                                       WEFT_FOR_EACH_SLEEF_BINARY(WEFT_SLEEF_ROWS)
-                                           WEFT_FOR_EACH_OWN_UNARY(WEFT_OWN_ROWS)
-                                               WEFT_FOR_EACH_OWN_BINARY(WEFT_OWN_ROWS)};
+  static const std::array table = {WEFT_FOR_EACH_SLEEF_UNARY(WEFT_SLEEF_ROWS) WEFT_FOR_EACH_SLEEF_BINARY(
+      WEFT_SLEEF_ROWS) WEFT_FOR_EACH_OWN_UNARY(WEFT_OWN_ROWS) WEFT_FOR_EACH_OWN_BINARY(WEFT_OWN_ROWS)};
 #undef WEFT_OWN_ROWS
 #undef WEFT_SLEEF_ROWS
 #undef WEFT_ROW

@@ -1,5 +1,5 @@
-// The index of entries is made once and not changed: entries may be read from several threads. Stored tensors are
-// handed out as parts of the mapping.
+// The index of entries is made once and not changed: entries may be read from several threads. Stored tensors
+// are handed out as parts of the mapping.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,8 @@ class Fields {
  private:
   uint64_t number(int count) {
     uint64_t value = 0;
-    for (int i = 0; i < count; ++i) value |= std::to_integer<uint64_t>(bytes_[position_ + static_cast<uint64_t>(i)]) << (8 * i);
+    for (int i = 0; i < count; ++i)
+      value |= std::to_integer<uint64_t>(bytes_[position_ + static_cast<uint64_t>(i)]) << (8 * i);
     position_ += static_cast<uint64_t>(count);
     return value;
   }
@@ -78,7 +79,9 @@ struct ArchiveReader::Impl {
 
   std::span<std::byte> span() const { return {static_cast<std::byte*>(file->data()), file->nbytes()}; }
   // Does [offset, offset + size) lie in the first `end` bytes?
-  static bool fits(uint64_t offset, uint64_t size, uint64_t end) { return offset <= end && size <= end - offset; }
+  static bool fits(uint64_t offset, uint64_t size, uint64_t end) {
+    return offset <= end && size <= end - offset;
+  }
   bool is_record(uint64_t offset, uint64_t size, uint64_t end, uint32_t signature) const {
     return fits(offset, size, end) && Fields(span(), offset).u32() == signature;
   }
@@ -119,7 +122,8 @@ void ArchiveReader::Impl::index() {
   if (layout == ArchiveLayout::Pt) read_version();
 }
 
-// The last end record must end where the file does: readers that differ in where they look see the same entries.
+// The last end record must end where the file does: readers that differ in where they look see the same
+// entries.
 uint64_t ArchiveReader::Impl::find_end_record() const {
   const uint64_t size = span().size();
   constexpr uint64_t kMaxComment = 0xffff;
@@ -150,9 +154,13 @@ void ArchiveReader::Impl::read_zip64_end(uint64_t end, Directory& directory) con
   wide.num_entries = fields.u64();
   wide.size = fields.u64();
   wide.offset = fields.u64();
-  const auto agree = [](uint64_t narrow, uint64_t value, uint64_t saturated) { return narrow == saturated || narrow == value; };
-  if (on_this_disk != wide.num_entries || !agree(directory.num_entries, wide.num_entries, zip::kSaturated16) ||
-      !agree(directory.size, wide.size, zip::kSaturated32) || !agree(directory.offset, wide.offset, zip::kSaturated32))
+  const auto agree = [](uint64_t narrow, uint64_t value, uint64_t saturated) {
+    return narrow == saturated || narrow == value;
+  };
+  if (on_this_disk != wide.num_entries ||
+      !agree(directory.num_entries, wide.num_entries, zip::kSaturated16) ||
+      !agree(directory.size, wide.size, zip::kSaturated32) ||
+      !agree(directory.offset, wide.offset, zip::kSaturated32))
     fail("is damaged: its two end records differ");
   directory = wide;
 }
@@ -179,7 +187,8 @@ Directory ArchiveReader::Impl::find_directory() const {
   if (directory.num_entries == 0 && layout == ArchiveLayout::Pt) fail("is empty: it has no entries");
   if (directory.num_entries > kMaxEntries)
     fail(fmt::format("is refused: it declares {} entries, more than {}", directory.num_entries, kMaxEntries));
-  if (!fits(directory.offset, directory.size, limit)) fail("is damaged: its central directory lies outside the file");
+  if (!fits(directory.offset, directory.size, limit))
+    fail("is damaged: its central directory lies outside the file");
   return directory;
 }
 
@@ -192,8 +201,7 @@ std::string ArchiveReader::Impl::relative_name(const std::string& entry) {
   if (slash == entry.npos) fail(entry, "is not in the archive's folder");
   const std::string folder = entry.substr(0, slash);
   if (top_folder.empty()) top_folder = folder;
-  if (folder != top_folder)
-    fail(entry, fmt::format("is not in the archive's folder '{}'", top_folder));
+  if (folder != top_folder) fail(entry, fmt::format("is not in the archive's folder '{}'", top_folder));
   return entry.substr(slash + 1);
 }
 
@@ -205,16 +213,19 @@ void ArchiveReader::Impl::check_entry(const std::string& name, const Entry& entr
   if (entry.compressed_size > span().size())
     fail(name, fmt::format("declares {} bytes, the file has {}", entry.compressed_size, span().size()));
   if (entry.stored() && entry.compressed_size != entry.size)
-    fail(name, fmt::format("is stored and declares two sizes: {} and {} bytes", entry.compressed_size, entry.size));
+    fail(name,
+         fmt::format("is stored and declares two sizes: {} and {} bytes", entry.compressed_size, entry.size));
   if (!entry.stored() && entry.size > std::max(kFreeExpansion, entry.compressed_size * kMaxExpansion))
-    fail(name, fmt::format("is refused: it expands from {} to {} bytes, more than {}-fold", entry.compressed_size,
-                           entry.size, kMaxExpansion));
+    fail(name, fmt::format("is refused: it expands from {} to {} bytes, more than {}-fold",
+                           entry.compressed_size, entry.size, kMaxExpansion));
 }
 
 // Sizes and offset that do not fit 32 bits are in an extra field, those alone, in this order.
-void ArchiveReader::Impl::read_zip64_sizes(std::string_view name, uint64_t extra, uint64_t length, Entry& entry) const {
+void ArchiveReader::Impl::read_zip64_sizes(std::string_view name, uint64_t extra, uint64_t length,
+                                           Entry& entry) const {
   uint64_t* wanted[] = {&entry.size, &entry.compressed_size, &entry.header};
-  if (std::none_of(std::begin(wanted), std::end(wanted), [](const uint64_t* field) { return *field == zip::kSaturated32; }))
+  if (std::none_of(std::begin(wanted), std::end(wanted),
+                   [](const uint64_t* field) { return *field == zip::kSaturated32; }))
     return;
   for (const uint64_t end = extra + length; fits(extra, 4, end);) {
     Fields fields(span(), extra);
@@ -239,7 +250,9 @@ void ArchiveReader::Impl::read_zip64_sizes(std::string_view name, uint64_t extra
 
 // Finds the payload through the local header, which must say the same.
 void ArchiveReader::Impl::locate(const std::string& name, Entry& entry) const {
-  const auto damaged = [&] { fail(name, "is damaged: its local header is missing or differs from the central directory"); };
+  const auto damaged = [&] {
+    fail(name, "is damaged: its local header is missing or differs from the central directory");
+  };
   if (!is_record(entry.header, zip::kLocalHeaderSize, span().size(), zip::kLocalHeader)) damaged();
   Fields fields = Fields(span(), entry.header).skip(6);
   const uint16_t flags = fields.u16(), method = fields.u16();
@@ -249,13 +262,16 @@ void ArchiveReader::Impl::locate(const std::string& name, Entry& entry) const {
   if (!fits(name_start, name_length + extra_length, span().size()) || text(name_start, name_length) != name ||
       method != entry.method || (flags & zip::kEncrypted))
     damaged();
-  const auto agree = [](uint32_t local, uint64_t value) { return local == value || local == zip::kSaturated32; };
+  const auto agree = [](uint32_t local, uint64_t value) {
+    return local == value || local == zip::kSaturated32;
+  };
   if (!(flags & zip::kSizesFollow) &&
       (crc != entry.crc || !agree(compressed_size, entry.compressed_size) || !agree(size, entry.size)))
     damaged();
   entry.payload = name_start + name_length + extra_length;
   if (!fits(entry.payload, entry.compressed_size, span().size()))
-    fail(name, fmt::format("reaches byte {} of a file of {}", entry.payload + entry.compressed_size, span().size()));
+    fail(name, fmt::format("reaches byte {} of a file of {}", entry.payload + entry.compressed_size,
+                           span().size()));
 }
 
 // Returns where the next record of the central directory starts.
@@ -278,7 +294,8 @@ uint64_t ArchiveReader::Impl::add_entry(uint64_t position, uint64_t end) {
   read_zip64_sizes(full_name, name_start + name_length, extra_length, entry);
   check_entry(full_name, entry);
   locate(full_name, entry);
-  if ((relative.empty() || relative.back() == '/') && entry.size != 0) fail(full_name, "is a folder with contents");
+  if ((relative.empty() || relative.back() == '/') && entry.size != 0)
+    fail(full_name, "is a folder with contents");
   if (!entries.emplace(relative, entry).second) fail(full_name, "is there twice");
   return name_start + name_length + extra_length + comment_length;
 }
@@ -286,11 +303,15 @@ uint64_t ArchiveReader::Impl::add_entry(uint64_t position, uint64_t end) {
 void ArchiveReader::Impl::check_overlap(uint64_t directory) const {
   std::vector<std::pair<const Entry*, std::string_view>> sorted;
   for (const auto& [entry_name, entry] : entries) sorted.emplace_back(&entry, entry_name);
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first->header < b.first->header; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.first->header < b.first->header; });
   for (size_t i = 0; i < sorted.size(); ++i) {
     const bool last = i + 1 == sorted.size();
-    if (sorted[i].first->payload + sorted[i].first->compressed_size > (last ? directory : sorted[i + 1].first->header))
-      fail(sorted[i].second, fmt::format("overlaps {}", last ? "the central directory" : fmt::format("'{}'", printable(sorted[i + 1].second))));
+    if (sorted[i].first->payload + sorted[i].first->compressed_size >
+        (last ? directory : sorted[i + 1].first->header))
+      fail(sorted[i].second,
+           fmt::format("overlaps {}", last ? "the central directory"
+                                           : fmt::format("'{}'", printable(sorted[i + 1].second))));
   }
 }
 
@@ -305,8 +326,9 @@ void ArchiveReader::Impl::read(std::string_view entry, const Entry& record, std:
   if (record.stored()) {
     if (!out.empty()) std::memcpy(out.data(), payload.data(), out.size());
   } else if (uint64_t produced = 0; !zip::inflate(payload, out, produced)) {
-    fail(entry, produced < record.size ? fmt::format("is damaged: it ends after {} of {} bytes", produced, record.size)
-                                       : fmt::format("is damaged: it does not end after {} bytes", record.size));
+    fail(entry, produced < record.size
+                    ? fmt::format("is damaged: it ends after {} of {} bytes", produced, record.size)
+                    : fmt::format("is damaged: it does not end after {} bytes", record.size));
   }
   if (zip::crc32(out) != record.crc) fail(entry, "is damaged: its checksum (CRC-32) is wrong");
 }
@@ -321,7 +343,8 @@ void ArchiveReader::Impl::read_version() {
     return result;
   };
   // PyTorch 1.13 moved it for the versions that came then.
-  const char* entry = entries.contains("version") || !entries.contains(".data/version") ? "version" : ".data/version";
+  const char* entry =
+      entries.contains("version") || !entries.contains(".data/version") ? "version" : ".data/version";
   const std::string digits = word(entry);
   if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != digits.npos)
     fail(entry, fmt::format("holds '{}': expected a number", printable(digits)));
@@ -346,7 +369,8 @@ std::shared_ptr<ArchiveReader> ArchiveReader::open(const std::string& path, Arch
   return std::shared_ptr<ArchiveReader>(new ArchiveReader(std::move(impl), layout));
 }
 
-std::shared_ptr<ArchiveReader> ArchiveReader::from_bytes(std::string bytes, std::string name, ArchiveLayout layout) {
+std::shared_ptr<ArchiveReader> ArchiveReader::from_bytes(std::string bytes, std::string name,
+                                                         ArchiveLayout layout) {
   auto impl = std::make_unique<Impl>();
   impl->name = std::move(name);
   const auto owned = std::make_shared<std::string>(std::move(bytes));
@@ -357,7 +381,9 @@ std::shared_ptr<ArchiveReader> ArchiveReader::from_bytes(std::string bytes, std:
 std::vector<std::string> ArchiveReader::entries() const {
   std::vector<std::string> names;
   for (const auto& [name, record] : impl_->entries)
-    if (impl_->layout == ArchiveLayout::Flat || (!name.empty() && !name.ends_with('/') && !name.starts_with(".data/"))) names.push_back(name);
+    if (impl_->layout == ArchiveLayout::Flat ||
+        (!name.empty() && !name.ends_with('/') && !name.starts_with(".data/")))
+      names.push_back(name);
   return names;
 }
 

@@ -100,7 +100,8 @@ std::string write_entry(const Pending& entry, Output& output) {
   if (wide) sizes.u16(zip::kZip64Extra).u16(16).u64(size).u64(compressed_size);
   const std::string extra =
       sizes.str() + padding(start + zip::kLocalHeaderSize + entry.name.size() + sizes.str().size());
-  output.write(Record().u32(zip::kLocalHeader).text(common).u16(extra.size()).text(entry.name).text(extra).str());
+  output.write(
+      Record().u32(zip::kLocalHeader).text(common).u16(extra.size()).text(entry.name).text(extra).str());
   output.write(payload);
 
   Record wide_fields;
@@ -119,13 +120,27 @@ void write_end(uint64_t num_entries, uint64_t offset, Output& output) {
   const uint64_t end = output.position(), size = end - offset;
   if (num_entries >= zip::kSaturated16 || is_wide(size) || is_wide(offset)) {
     Record wide;
-    wide.u32(zip::kZip64EndRecord).u64(zip::kZip64EndRecordSize - 12).u16(kVersionNeeded).u16(kVersionNeeded).u32(0).u32(0);
+    wide.u32(zip::kZip64EndRecord)
+        .u64(zip::kZip64EndRecordSize - 12)
+        .u16(kVersionNeeded)
+        .u16(kVersionNeeded)
+        .u32(0)
+        .u32(0);
     wide.u64(num_entries).u64(num_entries).u64(size).u64(offset);
     wide.u32(zip::kZip64Locator).u32(0).u64(end).u32(1);
     output.write(wide.str());
   }
   const uint64_t count = std::min<uint64_t>(num_entries, zip::kSaturated16);
-  output.write(Record().u32(zip::kEndRecord).u16(0).u16(0).u16(count).u16(count).narrow(size).narrow(offset).u16(0).str());
+  output.write(Record()
+                   .u32(zip::kEndRecord)
+                   .u16(0)
+                   .u16(0)
+                   .u16(count)
+                   .u16(count)
+                   .narrow(size)
+                   .narrow(offset)
+                   .u16(0)
+                   .str());
 }
 
 void write_archive(const std::vector<Pending>& entries, Output& output) {

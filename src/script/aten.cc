@@ -107,8 +107,8 @@ bool is_default(const ops::Param& param, const IValue& value) {
   return expected != nullptr && expected->is_int() && expected->to_int() == value.to_int();
 }
 
-// Operands and attributes of a pointwise operator, without the memory that the general case takes: most calls of
-// small tensors. The arguments are moved from.
+// Operands and attributes of a pointwise operator, without the memory that the general case takes: most calls
+// of small tensors. The arguments are moved from.
 struct PointwiseCall {
   PointwiseCall(const OpDef& op, std::span<IValue> arguments) {
     for (size_t i = 0; i < std::min(arguments.size(), op.params.size()); ++i) {
@@ -138,7 +138,8 @@ void forward(const OpDef& op, std::span<IValue> arguments, IValue* results) {
     PointwiseCall call(op, arguments);
     Tensor result;
     if (call.attrs.items().empty()) result = ops::run_small_pointwise(op, call.operands());
-    results[0] = IValue(result.defined() ? std::move(result) : ops::invoke(op, call.operands(), call.attrs, Promotion::Torch));
+    results[0] = IValue(result.defined() ? std::move(result)
+                                         : ops::invoke(op, call.operands(), call.attrs, Promotion::Torch));
     return;
   }
   Attrs attrs;

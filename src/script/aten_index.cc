@@ -147,9 +147,8 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
                [](const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
                  return call(op<"index_fill">(), {x, index}, {{"dim", axis(dim)}, {"value", value.item()}});
                });
-  define("take(Tensor self, Tensor index) -> Tensor", [](const Tensor& x, const Tensor& index) {
-    return call(op<"take">(), {x, index});
-  });
+  define("take(Tensor self, Tensor index) -> Tensor",
+         [](const Tensor& x, const Tensor& index) { return call(op<"take">(), {x, index}); });
   same<"take_along_dim">("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor");
   return true;
 }();
@@ -187,7 +186,8 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
       });
   define("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
          [](const Tensor& weight, const Tensor& indices, double max_norm, double norm_type) {
-           weight.copy_from(call(op<"embedding_renorm">(), {weight, indices}, {{"max_norm", max_norm}, {"norm_type", norm_type}}));
+           weight.copy_from(call(op<"embedding_renorm">(), {weight, indices},
+                                 {{"max_norm", max_norm}, {"norm_type", norm_type}}));
            return weight;
          });
   same<"one_hot">("one_hot(Tensor self, int num_classes=-1) -> Tensor");

@@ -30,7 +30,8 @@ Tensor accumulate(const Tensor& self, const Tensor& product, Scalar beta, Scalar
 }
 
 Tensor outer(const Tensor& x, const Tensor& y) {
-  WEFT_CHECK(x.dim() == 1 && y.dim() == 1, fmt::format("outer: expected two vectors, got {} and {}", describe(x), describe(y)));
+  WEFT_CHECK(x.dim() == 1 && y.dim() == 1,
+             fmt::format("outer: expected two vectors, got {} and {}", describe(x), describe(y)));
   return call(op<"outer">(), {x, y});
 }
 
@@ -114,8 +115,10 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const Opti
   same<"dot">("dot(Tensor self, Tensor tensor) -> Tensor");
   same<"vdot">("vdot(Tensor self, Tensor other) -> Tensor");
   same<"inner">("inner(Tensor self, Tensor other) -> Tensor");
-  define("outer(Tensor self, Tensor vec2) -> Tensor", [](const Tensor& x, const Tensor& y) { return outer(x, y); });
-  define("ger(Tensor self, Tensor vec2) -> Tensor", [](const Tensor& x, const Tensor& y) { return outer(x, y); });
+  define("outer(Tensor self, Tensor vec2) -> Tensor",
+         [](const Tensor& x, const Tensor& y) { return outer(x, y); });
+  define("ger(Tensor self, Tensor vec2) -> Tensor",
+         [](const Tensor& x, const Tensor& y) { return outer(x, y); });
   same<"kron">("kron(Tensor self, Tensor other) -> Tensor");
   same<"linear">("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor");
   same_with_inplace<"addmm">(
@@ -230,9 +233,8 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const Opti
       [](const Tensor& x, const std::string& ord, const Ints& dim, bool keepdim, OptionalDType dtype) {
         return named_matrix_norm(cast(x, dtype), ord, dim, keepdim);
       });
-  define("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", [](const Tensor& x, bool keepdim) {
-    return named_matrix_norm(x, "nuc", {-2, -1}, keepdim);
-  });
+  define("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+         [](const Tensor& x, bool keepdim) { return named_matrix_norm(x, "nuc", {-2, -1}, keepdim); });
   define("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
          [](const Tensor& x, const Ints& dim, bool keepdim) {
            return named_matrix_norm(x, "nuc", dim, keepdim);

@@ -14,15 +14,19 @@ Tensor convolution(std::span<IValue> arguments) {
 }
 
 // The output's size is given; the kernel is the one that gives it.
-Tensor unpool(const OpDef& op, const Tensor& x, const Tensor& indices, const Ints& size, const Ints& stride, const Ints& padding) {
+Tensor unpool(const OpDef& op, const Tensor& x, const Tensor& indices, const Ints& size, const Ints& stride,
+              const Ints& padding) {
   Ints kernel(size.size(), 1);
   const int64_t first = x.dim() - static_cast<int64_t>(size.size());
   for (size_t d = 0; d < size.size() && first >= 0; ++d) {
     const int64_t length = x.size(first + static_cast<int64_t>(d));
     kernel[d] = std::max<int64_t>(1, size[d] - (length - 1) * stride[d] + 2 * padding[d]);
   }
-  return call(op, {x, indices}, {{"kernel_size", sizes(kernel)}, {"stride", sizes(stride)}, {"padding", sizes(padding)},
-                                 {"output_size", sizes(size)}});
+  return call(op, {x, indices},
+              {{"kernel_size", sizes(kernel)},
+               {"stride", sizes(stride)},
+               {"padding", sizes(padding)},
+               {"output_size", sizes(size)}});
 }
 
 // An empty stride is the window's.

@@ -121,16 +121,11 @@ IValue nested_list(const Tensor& x) {
   define("requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
          [](const Tensor& x, bool) { return x; });
   define("result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType",
-         [](const Tensor& x, const Tensor& y) {
-           return dtype_number(promoted_dtype({x, y}));
-         });
-  define("result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType", [](const Tensor& x, Scalar y) {
-    return dtype_number(promoted_dtype({x, y}));
-  });
+         [](const Tensor& x, const Tensor& y) { return dtype_number(promoted_dtype({x, y})); });
+  define("result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType",
+         [](const Tensor& x, Scalar y) { return dtype_number(promoted_dtype({x, y})); });
   define("result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType",
-         [](Scalar x, const Tensor& y) {
-           return dtype_number(promoted_dtype({x, y}));
-         });
+         [](Scalar x, const Tensor& y) { return dtype_number(promoted_dtype({x, y})); });
   return true;
 }();
 
@@ -244,9 +239,8 @@ IValue nested_list(const Tensor& x) {
   define("type_as(Tensor self, Tensor other) -> Tensor",
          [](const Tensor& x, const Tensor& other) { return to(x, other.dtype(), other.device(), false); });
   define("cpu(Tensor(a) self) -> Tensor(b|a)", [](const Tensor& x) { return to(x, {}, Device{}, false); });
-  define("cuda(Tensor(a) self) -> Tensor(b|a)", [](const Tensor& x) {
-    return to(x, {}, Device{DeviceType::CUDA, 0}, false);
-  });
+  define("cuda(Tensor(a) self) -> Tensor(b|a)",
+         [](const Tensor& x) { return to(x, {}, Device{DeviceType::CUDA, 0}, false); });
   define("_cast_Float(Tensor self, bool non_blocking=False) -> Tensor",
          [](const Tensor& x, bool) { return cast(x, DType::F32); });
   define("_cast_Double(Tensor self, bool non_blocking=False) -> Tensor",

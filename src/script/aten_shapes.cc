@@ -349,8 +349,7 @@ void copying(std::string_view schema) {
         return x;
       },
       false);
-  define(
-      "detach_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& x) { return x; }, false);
+  define("detach_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& x) { return x; }, false);
   return true;
 }();
 
@@ -448,9 +447,11 @@ void copying(std::string_view schema) {
   copying<"flipud">("flipud(Tensor self) -> Tensor");
   copying<"rot90">("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor");
   copying<"diag">("diag(Tensor self, int diagonal=0) -> Tensor");
-  define("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", [](const Tensor& x, const Ints& shifts, const Ints& dims) {
-    return own(x, call(op<"roll">(), {x}, {{"shifts", sizes(shifts)}, {"dims", dims.empty() ? Attr() : sizes(dims)}}));
-  });
+  define("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor",
+         [](const Tensor& x, const Ints& shifts, const Ints& dims) {
+           return own(x, call(op<"roll">(), {x},
+                              {{"shifts", sizes(shifts)}, {"dims", dims.empty() ? Attr() : sizes(dims)}}));
+         });
   same_with_inplace<"tril">("tril(Tensor self, int diagonal=0) -> Tensor");
   same_with_inplace<"triu">("triu(Tensor self, int diagonal=0) -> Tensor");
   same<"trace">("trace(Tensor self) -> Tensor");

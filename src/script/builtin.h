@@ -2,8 +2,8 @@
 //
 //   builtin("aten::relu(Tensor self) -> Tensor", [](const Tensor& self) { return relu(self); });
 //
-// A definition's function takes the schema's arguments in order, as C++ values, and returns its returns: Tensor,
-// int64_t, double, bool, std::string, IValue, std::vector<…>, std::tuple<…>, or nothing.
+// A definition's function takes the schema's arguments in order, as C++ values, and returns its returns:
+// Tensor, int64_t, double, bool, std::string, IValue, std::vector<…>, std::tuple<…>, or nothing.
 #pragma once
 
 #include <complex>
@@ -25,15 +25,16 @@ namespace weft::jit {
 using BuiltinFn = void (*)(std::span<IValue> arguments, IValue* results);
 
 struct Builtin : ir::ScriptOp {
-  std::string overload;   // "Tensor"
-  std::string text;  // of the schema
-  Schema schema;          // there once the builtin has been found by name
+  std::string overload;  // "Tensor"
+  std::string text;      // of the schema
+  Schema schema;         // there once the builtin has been found by name
   BuiltinFn run = nullptr;
   // No effect but its results, and not random: may be folded, removed, reordered, compiled.
   bool is_pure = true;
 };
 
-// Adds to the table, during static initialization; `schema` must live on. In-place builtins (an argument with (a!)) are not pure.
+// Adds to the table, during static initialization; `schema` must live on. In-place builtins (an argument with
+// (a!)) are not pure.
 const Builtin& register_builtin(std::string_view schema, BuiltinFn run, bool is_pure = true);
 // "aten::add": its overloads, in the order of registration; empty when there is none.
 std::span<const Builtin* const> find_builtins(std::string_view name);
@@ -45,21 +46,66 @@ namespace detail {
 
 template <class T>
 struct Convert;  // IValue to T
-template <> struct Convert<Tensor> { static const Tensor& from(IValue& v) { return v.to_tensor(); } };
-template <> struct Convert<int64_t> { static int64_t from(IValue& v) { return v.to_int(); } };
-template <> struct Convert<double> { static double from(IValue& v) { return v.to_double(); } };
-template <> struct Convert<bool> { static bool from(IValue& v) { return v.to_bool(); } };
-template <> struct Convert<std::complex<double>> { static std::complex<double> from(IValue& v) { return v.to_complex(); } };
-template <> struct Convert<Scalar> { static Scalar from(IValue& v) { return v.to_scalar(); } };
-template <> struct Convert<std::string> { static const std::string& from(IValue& v) { return v.to_string(); } };
-template <> struct Convert<DType> { static DType from(IValue& v) { return v.to_dtype(); } };
-template <> struct Convert<Device> { static Device from(IValue& v) { return v.to_device(); } };
-template <> struct Convert<IValue> { static IValue& from(IValue& v) { return v; } };
-template <> struct Convert<std::vector<int64_t>> { static std::vector<int64_t> from(IValue& v) { return v.to_int_list(); } };
-template <> struct Convert<std::vector<double>> { static std::vector<double> from(IValue& v) { return v.to_double_list(); } };
-template <> struct Convert<std::vector<Tensor>> { static std::vector<Tensor> from(IValue& v) { return v.to_tensor_list(); } };
-template <> struct Convert<std::shared_ptr<List>> { static const std::shared_ptr<List>& from(IValue& v) { return v.to_list(); } };
-template <> struct Convert<std::shared_ptr<Dict>> { static const std::shared_ptr<Dict>& from(IValue& v) { return v.to_dict(); } };
+template <>
+struct Convert<Tensor> {
+  static const Tensor& from(IValue& v) { return v.to_tensor(); }
+};
+template <>
+struct Convert<int64_t> {
+  static int64_t from(IValue& v) { return v.to_int(); }
+};
+template <>
+struct Convert<double> {
+  static double from(IValue& v) { return v.to_double(); }
+};
+template <>
+struct Convert<bool> {
+  static bool from(IValue& v) { return v.to_bool(); }
+};
+template <>
+struct Convert<std::complex<double>> {
+  static std::complex<double> from(IValue& v) { return v.to_complex(); }
+};
+template <>
+struct Convert<Scalar> {
+  static Scalar from(IValue& v) { return v.to_scalar(); }
+};
+template <>
+struct Convert<std::string> {
+  static const std::string& from(IValue& v) { return v.to_string(); }
+};
+template <>
+struct Convert<DType> {
+  static DType from(IValue& v) { return v.to_dtype(); }
+};
+template <>
+struct Convert<Device> {
+  static Device from(IValue& v) { return v.to_device(); }
+};
+template <>
+struct Convert<IValue> {
+  static IValue& from(IValue& v) { return v; }
+};
+template <>
+struct Convert<std::vector<int64_t>> {
+  static std::vector<int64_t> from(IValue& v) { return v.to_int_list(); }
+};
+template <>
+struct Convert<std::vector<double>> {
+  static std::vector<double> from(IValue& v) { return v.to_double_list(); }
+};
+template <>
+struct Convert<std::vector<Tensor>> {
+  static std::vector<Tensor> from(IValue& v) { return v.to_tensor_list(); }
+};
+template <>
+struct Convert<std::shared_ptr<List>> {
+  static const std::shared_ptr<List>& from(IValue& v) { return v.to_list(); }
+};
+template <>
+struct Convert<std::shared_ptr<Dict>> {
+  static const std::shared_ptr<Dict>& from(IValue& v) { return v.to_dict(); }
+};
 template <class T>
 struct Convert<std::optional<T>> {
   static std::optional<T> from(IValue& v) {
@@ -71,9 +117,12 @@ struct Convert<std::optional<T>> {
 template <class R>
 void store(R&& value, IValue* results) {
   using T = std::remove_cvref_t<R>;
-  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, IValue>) results[0] = std::forward<R>(value);
-  else if constexpr (std::is_integral_v<T>) results[0] = IValue(static_cast<int64_t>(value));
-  else results[0] = IValue(std::forward<R>(value));
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, IValue>)
+    results[0] = std::forward<R>(value);
+  else if constexpr (std::is_integral_v<T>)
+    results[0] = IValue(static_cast<int64_t>(value));
+  else
+    results[0] = IValue(std::forward<R>(value));
 }
 template <class... T>
 void store(std::tuple<T...>&& values, IValue* results) {

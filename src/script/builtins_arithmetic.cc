@@ -9,7 +9,9 @@
 
 namespace weft::jit {
 
-void zero_division(const char* message) { throw_error(ErrorKind::Runtime, fmt::format("ZeroDivisionError: {}", message)); }
+void zero_division(const char* message) {
+  throw_error(ErrorKind::Runtime, fmt::format("ZeroDivisionError: {}", message));
+}
 
 double floor_mod(double a, double b) {
   if (b == 0) return std::numeric_limits<double>::quiet_NaN();
@@ -38,9 +40,7 @@ int64_t int_pow(int64_t base, int64_t exponent) {
   return result;
 }
 
-double float_pow(double base, double exponent) {
-  return std::pow(base, exponent);
-}
+double float_pow(double base, double exponent) { return std::pow(base, exponent); }
 
 Complex complex_div(Complex a, Complex b) {
   if (b == Complex()) zero_division("complex division by zero");
@@ -48,31 +48,39 @@ Complex complex_div(Complex a, Complex b) {
 }
 
 // The four overloads of numbers for an operator, as TorchScript names them; `Scalar` keeps the wider kind.
-#define WEFT_MIXED(NAME, RESULT, EXPRESSION)                                                                           \
-  builtin("aten::" NAME ".float(float a, float b) -> " RESULT, [](double a, double b) { return EXPRESSION; });       \
-  builtin("aten::" NAME ".int_float(int a, float b) -> " RESULT, [](double a, double b) { return EXPRESSION; });     \
-  builtin("aten::" NAME ".float_int(float a, int b) -> " RESULT, [](double a, double b) { return EXPRESSION; });
+#define WEFT_MIXED(NAME, RESULT, EXPRESSION)                     \
+  builtin("aten::" NAME ".float(float a, float b) -> " RESULT,   \
+          [](double a, double b) { return EXPRESSION; });        \
+  builtin("aten::" NAME ".int_float(int a, float b) -> " RESULT, \
+          [](double a, double b) { return EXPRESSION; });        \
+  builtin("aten::" NAME ".float_int(float a, int b) -> " RESULT, \
+          [](double a, double b) { return EXPRESSION; });
 
-#define WEFT_COMPLEX(NAME, RESULT, EXPRESSION)                                                                             \
-  builtin("aten::" NAME ".complex(complex a, complex b) -> " RESULT, [](Complex a, Complex b) { return EXPRESSION; });   \
-  builtin("aten::" NAME ".complex_int(complex a, int b) -> " RESULT, [](Complex a, Complex b) { return EXPRESSION; });   \
-  builtin("aten::" NAME ".complex_float(complex a, float b) -> " RESULT, [](Complex a, Complex b) { return EXPRESSION; }); \
-  builtin("aten::" NAME ".int_complex(int a, complex b) -> " RESULT, [](Complex a, Complex b) { return EXPRESSION; });   \
-  builtin("aten::" NAME ".float_complex(float a, complex b) -> " RESULT, [](Complex a, Complex b) { return EXPRESSION; });
+#define WEFT_COMPLEX(NAME, RESULT, EXPRESSION)                           \
+  builtin("aten::" NAME ".complex(complex a, complex b) -> " RESULT,     \
+          [](Complex a, Complex b) { return EXPRESSION; });              \
+  builtin("aten::" NAME ".complex_int(complex a, int b) -> " RESULT,     \
+          [](Complex a, Complex b) { return EXPRESSION; });              \
+  builtin("aten::" NAME ".complex_float(complex a, float b) -> " RESULT, \
+          [](Complex a, Complex b) { return EXPRESSION; });              \
+  builtin("aten::" NAME ".int_complex(int a, complex b) -> " RESULT,     \
+          [](Complex a, Complex b) { return EXPRESSION; });              \
+  builtin("aten::" NAME ".float_complex(float a, complex b) -> " RESULT, \
+          [](Complex a, Complex b) { return EXPRESSION; });
 
 // By the operands' kinds at run time.
-#define WEFT_SCALAR(NAME, INT, FLOAT, COMPLEX)                                                            \
-  builtin("aten::" NAME "(Scalar a, Scalar b) -> Scalar", [](IValue& x, IValue& y) -> IValue {            \
-    if (x.is(IValue::Tag::Complex) || y.is(IValue::Tag::Complex)) {                                       \
-      const Complex a = x.to_complex(), b = y.to_complex();                                               \
-      return COMPLEX;                                                                                     \
-    }                                                                                                     \
-    if (x.is_double() || y.is_double()) {                                                                 \
-      const double a = x.to_double(), b = y.to_double();                                                  \
-      return FLOAT;                                                                                       \
-    }                                                                                                     \
-    const int64_t a = x.to_int(), b = y.to_int();                                                         \
-    return INT;                                                                                           \
+#define WEFT_SCALAR(NAME, INT, FLOAT, COMPLEX)                                                 \
+  builtin("aten::" NAME "(Scalar a, Scalar b) -> Scalar", [](IValue& x, IValue& y) -> IValue { \
+    if (x.is(IValue::Tag::Complex) || y.is(IValue::Tag::Complex)) {                            \
+      const Complex a = x.to_complex(), b = y.to_complex();                                    \
+      return COMPLEX;                                                                          \
+    }                                                                                          \
+    if (x.is_double() || y.is_double()) {                                                      \
+      const double a = x.to_double(), b = y.to_double();                                       \
+      return FLOAT;                                                                            \
+    }                                                                                          \
+    const int64_t a = x.to_int(), b = y.to_int();                                              \
+    return INT;                                                                                \
   });
 
 [[noreturn]] void no_complex(const char* op) {
@@ -100,24 +108,30 @@ int register_arithmetic() {
   WEFT_COMPLEX("add", "complex", a + b)
   WEFT_COMPLEX("sub", "complex", a - b)
   WEFT_COMPLEX("mul", "complex", a * b)
-  builtin("aten::div.complex(complex a, complex b) -> complex", [](Complex a, Complex b) { return complex_div(a, b); });
+  builtin("aten::div.complex(complex a, complex b) -> complex",
+          [](Complex a, Complex b) { return complex_div(a, b); });
   WEFT_SCALAR("add", wrapping_add(a, b), a + b, a + b)
   WEFT_SCALAR("sub", wrapping_sub(a, b), a - b, a - b)
   WEFT_SCALAR("mul", wrapping_mul(a, b), a * b, a * b)
   WEFT_SCALAR("floordiv", floor_div(a, b), floor_div(a, b), complex_refused("//", a, b))
   WEFT_SCALAR("remainder", floor_mod(a, b), floor_mod(a, b), complex_refused("%", a, b))
   builtin("aten::div(Scalar a, Scalar b) -> float", [](IValue& a, IValue& b) -> IValue {
-    if (a.is(IValue::Tag::Complex) || b.is(IValue::Tag::Complex)) return complex_div(a.to_complex(), b.to_complex());
+    if (a.is(IValue::Tag::Complex) || b.is(IValue::Tag::Complex))
+      return complex_div(a.to_complex(), b.to_complex());
     return true_div(a.to_double(), b.to_double());
   });
 
   builtin("aten::pow.int(int a, int b) -> float", [](double a, double b) { return float_pow(a, b); });
   WEFT_MIXED("pow", "float", float_pow(a, b))
-  builtin("aten::pow.complex(complex a, complex b) -> complex", [](Complex a, Complex b) { return std::pow(a, b); });
-  builtin("aten::pow.complex_float(complex a, float b) -> complex", [](Complex a, double b) { return std::pow(a, b); });
-  builtin("aten::pow.float_complex(float a, complex b) -> complex", [](double a, Complex b) { return std::pow(a, b); });
+  builtin("aten::pow.complex(complex a, complex b) -> complex",
+          [](Complex a, Complex b) { return std::pow(a, b); });
+  builtin("aten::pow.complex_float(complex a, float b) -> complex",
+          [](Complex a, double b) { return std::pow(a, b); });
+  builtin("aten::pow.float_complex(float a, complex b) -> complex",
+          [](double a, Complex b) { return std::pow(a, b); });
   builtin("aten::pow.Scalar_Scalar(Scalar a, Scalar b) -> float", [](IValue& a, IValue& b) -> IValue {
-    if (a.is(IValue::Tag::Complex) || b.is(IValue::Tag::Complex)) return std::pow(a.to_complex(), b.to_complex());
+    if (a.is(IValue::Tag::Complex) || b.is(IValue::Tag::Complex))
+      return std::pow(a.to_complex(), b.to_complex());
     return float_pow(a.to_double(), b.to_double());
   });
   builtin("aten::pow.int_to_int(int a, int b) -> int", [](int64_t a, int64_t b) {
@@ -149,9 +163,8 @@ int register_arithmetic() {
     WEFT_CHECK(b >= 0, fmt::format(">>: negative shift count {}", b));
     return a >> std::min<int64_t>(b, 63);
   });
-  builtin("aten::divmod.int(int x, int y) -> (int, int)", [](int64_t x, int64_t y) {
-    return std::tuple(floor_div(x, y), floor_mod(x, y));
-  });
+  builtin("aten::divmod.int(int x, int y) -> (int, int)",
+          [](int64_t x, int64_t y) { return std::tuple(floor_div(x, y), floor_mod(x, y)); });
   const auto divmod = [](double x, double y) { return std::tuple(floor_div(x, y), floor_mod(x, y)); };
   builtin("aten::divmod.float(float x, float y) -> (float, float)", divmod);
   builtin("aten::divmod.float_int(float x, int y) -> (float, float)", divmod);

@@ -24,11 +24,14 @@ std::string_view stripped(Text text) {
   return std::string_view(text).substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
 }
 
-// A number's text without what Python allows around and in it: spaces, a plus sign, underscores between digits.
+// A number's text without what Python allows around and in it: spaces, a plus sign, underscores between
+// digits.
 std::string number_text(Text text) {
   std::string digits;
   const std::string_view body = stripped(text);
-  const auto is_digit = [&](size_t i) { return i < body.size() && std::isdigit(static_cast<unsigned char>(body[i])); };
+  const auto is_digit = [&](size_t i) {
+    return i < body.size() && std::isdigit(static_cast<unsigned char>(body[i]));
+  };
   for (size_t i = 0; i < body.size(); ++i) {
     if (!(body[i] == '_' && i > 0 && is_digit(i - 1) && is_digit(i + 1))) digits += body[i];
   }
@@ -40,7 +43,8 @@ int64_t int_of_text(Text text) {
   const std::string digits = number_text(text);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  WEFT_CHECK(error != std::errc::result_out_of_range, fmt::format("int(): {} does not fit a 64-bit integer", IValue(text).repr()));
+  WEFT_CHECK(error != std::errc::result_out_of_range,
+             fmt::format("int(): {} does not fit a 64-bit integer", IValue(text).repr()));
   WEFT_CHECK(error == std::errc() && end == digits.data() + digits.size(),
              fmt::format("invalid literal for int() with base 10: {}", IValue(text).repr()));
   return value;
@@ -70,14 +74,16 @@ std::string in_base(int64_t value, const char* prefix, int base) {
   char digits[65];
   const uint64_t magnitude = value < 0 ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
   const char* end = std::to_chars(digits, digits + sizeof digits, magnitude, base).ptr;
-  return (value < 0 ? "-" : "") + std::string(prefix) + std::string(digits, static_cast<size_t>(end - digits));
+  return (value < 0 ? "-" : "") + std::string(prefix) +
+         std::string(digits, static_cast<size_t>(end - digits));
 }
 
 int register_numbers() {
   builtin("aten::Int.int(int a) -> int", [](int64_t a) { return a; });
   builtin("aten::Int.float(float a) -> int", Call<int_of_float>{});
   builtin("aten::Int.bool(bool a) -> int", [](int64_t a) { return a; });
-  builtin("aten::Int.Scalar(Scalar a) -> int", [](IValue& a) { return a.is_double() ? int_of_float(a.to_double()) : a.to_int(); });
+  builtin("aten::Int.Scalar(Scalar a) -> int",
+          [](IValue& a) { return a.is_double() ? int_of_float(a.to_double()) : a.to_int(); });
   builtin("aten::Int.str(str a) -> int", Call<int_of_text>{});
   builtin("aten::Float.float(float a) -> float", [](double a) { return a; });
   builtin("aten::Float.int(int a) -> float", [](double a) { return a; });
@@ -89,8 +95,9 @@ int register_numbers() {
   builtin("aten::Bool.float(float a) -> bool", [](double a) { return a != 0; });
   builtin("aten::Bool.Scalar(Scalar a) -> bool", [](Complex a) { return a != Complex(); });
   builtin("aten::Complex.Scalar(Scalar a) -> complex", [](Complex a) { return a; });
-#define WEFT_COMPLEX_OF(X, Y) \
-  builtin("aten::Complex." X "_" Y "(" X " x, " Y " y) -> complex", [](double x, double y) { return Complex(x, y); });
+#define WEFT_COMPLEX_OF(X, Y)                                       \
+  builtin("aten::Complex." X "_" Y "(" X " x, " Y " y) -> complex", \
+          [](double x, double y) { return Complex(x, y); });
   WEFT_COMPLEX_OF("int", "int")
   WEFT_COMPLEX_OF("int", "float")
   WEFT_COMPLEX_OF("int", "bool")
@@ -109,7 +116,8 @@ int register_numbers() {
 int64_t range_length(int64_t low, int64_t high, int64_t step) {
   WEFT_CHECK(step != 0, "range() arg 3 must not be zero");
   if (step > 0 ? low >= high : low <= high) return 0;
-  const uint64_t distance = step > 0 ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low) : static_cast<uint64_t>(low) - static_cast<uint64_t>(high);
+  const uint64_t distance = step > 0 ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low)
+                                     : static_cast<uint64_t>(low) - static_cast<uint64_t>(high);
   const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : ~static_cast<uint64_t>(step) + 1;
   return static_cast<int64_t>((distance - 1) / stride + 1);
 }
@@ -146,7 +154,8 @@ void percent_format(std::span<IValue> arguments, IValue* results) {
       text += '%';
       continue;
     }
-    WEFT_CHECK_TYPE(used < values.size(), fmt::format("not enough arguments for format string {}", arguments[0].repr()));
+    WEFT_CHECK_TYPE(used < values.size(),
+                    fmt::format("not enough arguments for format string {}", arguments[0].repr()));
     const IValue& value = values[used++];
     const bool is_left = spec.starts_with('-');
     if (is_left) spec.erase(0, 1);
@@ -155,11 +164,14 @@ void percent_format(std::span<IValue> arguments, IValue* results) {
       text += format_values("{:" + std::string(is_left || spec.empty() ? "<" : ">") + spec + "}", one);
     } else {
       const bool is_integer = type == 'd' || type == 'i' || type == 'u';
-      const std::vector<IValue> one = {is_integer && value.is_double() ? IValue(int_of_float(value.to_double())) : value};
-      text += format_values("{:" + std::string(is_left ? "<" : "") + spec + (is_integer ? 'd' : type) + "}", one);
+      const std::vector<IValue> one = {
+          is_integer && value.is_double() ? IValue(int_of_float(value.to_double())) : value};
+      text +=
+          format_values("{:" + std::string(is_left ? "<" : "") + spec + (is_integer ? 'd' : type) + "}", one);
     }
   }
-  WEFT_CHECK_TYPE(used == values.size(), fmt::format("not all arguments converted by format string {}", arguments[0].repr()));
+  WEFT_CHECK_TYPE(used == values.size(),
+                  fmt::format("not all arguments converted by format string {}", arguments[0].repr()));
   results[0] = text;
 }
 
@@ -170,9 +182,9 @@ int register_text() {
   builtin("aten::hex(int i) -> str", [](int64_t i) { return in_base(i, "0x", 16); });
   builtin("aten::oct(int i) -> str", [](int64_t i) { return in_base(i, "0o", 8); });
   builtin("aten::bin(int i) -> str", [](int64_t i) { return in_base(i, "0b", 2); });
-  builtin("aten::warn(str message, int stacklevel=2) -> ()", [](Text message, int64_t) {
-    std::fprintf(stderr, "UserWarning: %s\n", message.c_str());
-  }, false);
+  builtin(
+      "aten::warn(str message, int stacklevel=2) -> ()",
+      [](Text message, int64_t) { std::fprintf(stderr, "UserWarning: %s\n", message.c_str()); }, false);
   return 0;
 }
 
@@ -183,12 +195,15 @@ int64_t identity_of(const IValue& value) {
 
 int register_others() {
   builtin("aten::__range_length(int lo, int hi, int step) -> int", Call<range_length>{});
-  builtin("aten::__derive_index(int index, int start, int step) -> int", [](int64_t index, int64_t start, int64_t step) { return start + index * step; });
+  builtin("aten::__derive_index(int index, int start, int step) -> int",
+          [](int64_t index, int64_t start, int64_t step) { return start + index * step; });
   builtin("prim::rangelist(int n) -> int[]", Call<range_list>{}, false);
-  builtin("aten::hash.generic(t value) -> int", [](IValue& value) { return static_cast<int64_t>(value.hash()); });
+  builtin("aten::hash.generic(t value) -> int",
+          [](IValue& value) { return static_cast<int64_t>(value.hash()); });
   builtin("prim::id(AnyClassType? x) -> int", [](IValue& x) { return identity_of(x); }, false);
   builtin("aten::device(str a) -> Device", [](Text a) { return Device::parse(a); });
-  builtin("prim::type(Device self) -> str", [](Device self) { return self.str().substr(0, self.str().find(':')); });
+  builtin("prim::type(Device self) -> str",
+          [](Device self) { return self.str().substr(0, self.str().find(':')); });
   builtin("prim::index(Device self) -> int?", [](Device self) -> IValue {
     const std::string text = self.str();
     const size_t colon = text.find(':');
@@ -204,12 +219,14 @@ int register_others() {
   builtin("prim::AddStatValue(str key, int val) -> ()", [](Text, int64_t) {}, false);
   builtin("prim::TimePoint() -> int", [] { return int64_t{0}; }, false);
   builtin("aten::has_torch_function(...) -> bool", [] { return false; });
-  builtin("prim::IfThenElse(bool cond, Any x, Any y) -> Any", [](bool cond, IValue& x, IValue& y) -> IValue { return cond ? x : y; });
+  builtin("prim::IfThenElse(bool cond, Any x, Any y) -> Any",
+          [](bool cond, IValue& x, IValue& y) -> IValue { return cond ? x : y; });
   builtin("aten::_unwrap_optional(t(a)? optional) -> t(a)", [](IValue& optional) -> IValue {
     WEFT_CHECK(!optional.is_none(), "Unwrapping null optional");
     return optional;
   });
-  builtin("prim::unchecked_unwrap_optional(t(a)? optional) -> t(a)", [](IValue& optional) -> IValue { return optional; });
+  builtin("prim::unchecked_unwrap_optional(t(a)? optional) -> t(a)",
+          [](IValue& optional) -> IValue { return optional; });
   return 0;
 }
 

@@ -26,7 +26,8 @@ double ranged(const char* function, double x, double result) {
 
 int64_t to_integer(const char* function, double x) {
   WEFT_CHECK(!std::isnan(x), fmt::format("math.{}: cannot convert float NaN to integer", function));
-  WEFT_CHECK(x >= -0x1p63 && x < 0x1p63, fmt::format("math.{}: {} does not fit a 64-bit integer", function, x));
+  WEFT_CHECK(x >= -0x1p63 && x < 0x1p63,
+             fmt::format("math.{}: {} does not fit a 64-bit integer", function, x));
   return static_cast<int64_t>(x);
 }
 
@@ -61,30 +62,35 @@ double math_remainder(double a, double b) {
   return std::remainder(a, b);
 }
 
-#define WEFT_UNARY(NAME, EXPRESSION)                                                       \
-  builtin("aten::" NAME ".int(int a) -> float", [](double x) -> double { return EXPRESSION; });    \
+#define WEFT_UNARY(NAME, EXPRESSION)                                                            \
+  builtin("aten::" NAME ".int(int a) -> float", [](double x) -> double { return EXPRESSION; }); \
   builtin("aten::" NAME ".float(float a) -> float", [](double x) -> double { return EXPRESSION; });
 #define WEFT_REAL(NAME, EXPRESSION) \
   WEFT_UNARY(NAME, EXPRESSION)      \
   builtin("aten::" NAME ".Scalar(Scalar a) -> Scalar", [](double x) -> double { return EXPRESSION; });
 // Of complex numbers too.
-#define WEFT_ANALYTIC(NAME, EXPRESSION, COMPLEX)                                                    \
-  WEFT_UNARY(NAME, EXPRESSION)                                                                      \
+#define WEFT_ANALYTIC(NAME, EXPRESSION, COMPLEX)                                                         \
+  WEFT_UNARY(NAME, EXPRESSION)                                                                           \
   builtin("aten::" NAME ".complex(complex a) -> complex", [](Complex z) -> Complex { return COMPLEX; }); \
-  builtin("aten::" NAME ".Scalar(Scalar a) -> Scalar", [](IValue& a) -> IValue {                    \
-    if (a.is(IValue::Tag::Complex)) {                                                               \
-      const Complex z = a.to_complex();                                                             \
-      return COMPLEX;                                                                               \
-    }                                                                                               \
-    const double x = a.to_double();                                                                 \
-    return IValue(double{EXPRESSION});                                                              \
+  builtin("aten::" NAME ".Scalar(Scalar a) -> Scalar", [](IValue& a) -> IValue {                         \
+    if (a.is(IValue::Tag::Complex)) {                                                                    \
+      const Complex z = a.to_complex();                                                                  \
+      return COMPLEX;                                                                                    \
+    }                                                                                                    \
+    const double x = a.to_double();                                                                      \
+    return IValue(double{EXPRESSION});                                                                   \
   });
-#define WEFT_BINARY(NAME, SCALAR_OVERLOAD, EXPRESSION)                                                             \
-  builtin("aten::" NAME ".int(int a, int b) -> float", [](double a, double b) -> double { return EXPRESSION; });              \
-  builtin("aten::" NAME ".float(float a, float b) -> float", [](double a, double b) -> double { return EXPRESSION; });        \
-  builtin("aten::" NAME ".int_float(int a, float b) -> float", [](double a, double b) -> double { return EXPRESSION; });      \
-  builtin("aten::" NAME ".float_int(float a, int b) -> float", [](double a, double b) -> double { return EXPRESSION; });      \
-  builtin("aten::" NAME SCALAR_OVERLOAD "(Scalar a, Scalar b) -> float", [](double a, double b) -> double { return EXPRESSION; });
+#define WEFT_BINARY(NAME, SCALAR_OVERLOAD, EXPRESSION)                   \
+  builtin("aten::" NAME ".int(int a, int b) -> float",                   \
+          [](double a, double b) -> double { return EXPRESSION; });      \
+  builtin("aten::" NAME ".float(float a, float b) -> float",             \
+          [](double a, double b) -> double { return EXPRESSION; });      \
+  builtin("aten::" NAME ".int_float(int a, float b) -> float",           \
+          [](double a, double b) -> double { return EXPRESSION; });      \
+  builtin("aten::" NAME ".float_int(float a, int b) -> float",           \
+          [](double a, double b) -> double { return EXPRESSION; });      \
+  builtin("aten::" NAME SCALAR_OVERLOAD "(Scalar a, Scalar b) -> float", \
+          [](double a, double b) -> double { return EXPRESSION; });
 
 double logarithm(double x) { return std::log(x); }
 
@@ -118,11 +124,16 @@ int register_elementary() {
   WEFT_BINARY("copysign", "", std::copysign(a, b))
   WEFT_BINARY("fmod", "", float_fmod(a, b))
   WEFT_BINARY("mathremainder", "", math_remainder(a, b))
-  builtin("aten::log.int_int(int a, int b) -> float", [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
-  builtin("aten::log.float_float(float a, float b) -> float", [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
-  builtin("aten::log.int_float(int a, float b) -> float", [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
-  builtin("aten::log.float_int(float a, int b) -> float", [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
-  builtin("aten::log.Scalar_Scalar(Scalar a, Scalar b) -> float", [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
+  builtin("aten::log.int_int(int a, int b) -> float",
+          [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
+  builtin("aten::log.float_float(float a, float b) -> float",
+          [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
+  builtin("aten::log.int_float(int a, float b) -> float",
+          [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
+  builtin("aten::log.float_int(float a, int b) -> float",
+          [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
+  builtin("aten::log.Scalar_Scalar(Scalar a, Scalar b) -> float",
+          [](double a, double b) { return true_div(logarithm(a), logarithm(b)); });
   return 0;
 }
 
@@ -132,8 +143,12 @@ int register_rounding() {
   builtin("aten::ceil.int(int a) -> int", identity);
   builtin("aten::floor.float(float a) -> int", [](double a) { return to_integer("floor", std::floor(a)); });
   builtin("aten::ceil.float(float a) -> int", [](double a) { return to_integer("ceil", std::ceil(a)); });
-  builtin("aten::floor.Scalar(Scalar a) -> Scalar", [](IValue& a) { return a.is_double() ? to_integer("floor", std::floor(a.to_double())) : a.to_int(); });
-  builtin("aten::ceil.Scalar(Scalar a) -> Scalar", [](IValue& a) { return a.is_double() ? to_integer("ceil", std::ceil(a.to_double())) : a.to_int(); });
+  builtin("aten::floor.Scalar(Scalar a) -> Scalar", [](IValue& a) {
+    return a.is_double() ? to_integer("floor", std::floor(a.to_double())) : a.to_int();
+  });
+  builtin("aten::ceil.Scalar(Scalar a) -> Scalar", [](IValue& a) {
+    return a.is_double() ? to_integer("ceil", std::ceil(a.to_double())) : a.to_int();
+  });
   builtin("aten::round.int(int a) -> float", [](double a) { return a; });
   builtin("aten::round.float(float a) -> float", [](double a) { return round_half_even(a); });
   builtin("aten::round.Scalar(Scalar a) -> Scalar", [](double a) { return round_half_even(a); });
@@ -155,23 +170,29 @@ int register_rounding() {
   builtin("aten::isnan.float(float a) -> bool", [](double a) { return std::isnan(a); });
   builtin("aten::isinf.float(float a) -> bool", [](double a) { return std::isinf(a); });
   builtin("aten::isfinite.float(float a) -> bool", [](double a) { return std::isfinite(a); });
-  builtin("aten::isnan.complex(complex a) -> bool", [](Complex a) { return std::isnan(a.real()) || std::isnan(a.imag()); });
-  builtin("aten::isinf.complex(complex a) -> bool", [](Complex a) { return std::isinf(a.real()) || std::isinf(a.imag()); });
-  builtin("aten::isfinite.complex(complex a) -> bool", [](Complex a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); });
+  builtin("aten::isnan.complex(complex a) -> bool",
+          [](Complex a) { return std::isnan(a.real()) || std::isnan(a.imag()); });
+  builtin("aten::isinf.complex(complex a) -> bool",
+          [](Complex a) { return std::isinf(a.real()) || std::isinf(a.imag()); });
+  builtin("aten::isfinite.complex(complex a) -> bool",
+          [](Complex a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); });
   return 0;
 }
 
-#define WEFT_EXTREMES(NAME, OP)                                                                                             \
-  builtin("prim::" NAME ".int(int a, int b) -> int", [](int64_t a, int64_t b) { return b OP a ? b : a; });                  \
-  builtin("prim::" NAME ".float(float a, float b) -> float", [](double a, double b) { return b OP a ? b : a; });            \
-  builtin("prim::" NAME ".int_float(int a, float b) -> float", [](double a, double b) { return b OP a ? b : a; });          \
-  builtin("prim::" NAME ".float_int(float a, int b) -> float", [](double a, double b) { return b OP a ? b : a; });          \
-  builtin("prim::" NAME "(Scalar a, Scalar b) -> Scalar", [](IValue& a, IValue& b) -> IValue {                             \
-    return b.to_double() OP a.to_double() ? b : a;                                                                          \
-  });
+#define WEFT_EXTREMES(NAME, OP)                                                                            \
+  builtin("prim::" NAME ".int(int a, int b) -> int", [](int64_t a, int64_t b) { return b OP a ? b : a; }); \
+  builtin("prim::" NAME ".float(float a, float b) -> float",                                               \
+          [](double a, double b) { return b OP a ? b : a; });                                              \
+  builtin("prim::" NAME ".int_float(int a, float b) -> float",                                             \
+          [](double a, double b) { return b OP a ? b : a; });                                              \
+  builtin("prim::" NAME ".float_int(float a, int b) -> float",                                             \
+          [](double a, double b) { return b OP a ? b : a; });                                              \
+  builtin("prim::" NAME "(Scalar a, Scalar b) -> Scalar",                                                  \
+          [](IValue& a, IValue& b) -> IValue { return b.to_double() OP a.to_double() ? b : a; });
 
-#define WEFT_POLAR(OVERLOAD, TYPES) \
-  builtin("aten::polar." OVERLOAD "(" TYPES ") -> complex", [](double a, double b) { return std::polar(a, b); });
+#define WEFT_POLAR(OVERLOAD, TYPES)                         \
+  builtin("aten::polar." OVERLOAD "(" TYPES ") -> complex", \
+          [](double a, double b) { return std::polar(a, b); });
 
 int register_magnitudes() {
   WEFT_EXTREMES("max", >)
@@ -192,7 +213,8 @@ int register_magnitudes() {
   WEFT_POLAR("float", "float a, float b")
   WEFT_POLAR("int_float", "int a, float b")
   WEFT_POLAR("float_int", "float a, int b")
-  builtin("aten::polar.Scalar_Scalar(Scalar a, Scalar b) -> Scalar", [](double a, double b) { return std::polar(a, b); });
+  builtin("aten::polar.Scalar_Scalar(Scalar a, Scalar b) -> Scalar",
+          [](double a, double b) { return std::polar(a, b); });
   return 0;
 }
 

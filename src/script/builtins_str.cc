@@ -33,7 +33,9 @@ std::string mapped(Text text, char (*map)(char)) {
   return result;
 }
 
-bool all_of(Text text, bool (*test)(char)) { return !text.empty() && std::all_of(text.begin(), text.end(), test); }
+bool all_of(Text text, bool (*test)(char)) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), test);
+}
 
 std::string capitalize(Text self) {
   std::string result = mapped(self, to_lower);
@@ -67,7 +69,8 @@ bool is_identifier(Text self) {
 }
 
 // ---- searching -------------------------------------------------------------------------------------------
-// The part from `start` to `end`, as Python's methods take them. TorchScript's default end of -1 stands for the end.
+// The part from `start` to `end`, as Python's methods take them. TorchScript's default end of -1 stands for
+// the end.
 struct Part {
   std::string_view text;
   int64_t start;
@@ -80,7 +83,8 @@ Part part_of(Text text, int64_t start, int64_t end) {
   start = clip(start);
   end = std::min(clip(end), size);
   if (start > end) return {"", start, true};
-  return {std::string_view(text).substr(static_cast<size_t>(start), static_cast<size_t>(end - start)), start, false};
+  return {std::string_view(text).substr(static_cast<size_t>(start), static_cast<size_t>(end - start)), start,
+          false};
 }
 
 int64_t find(Text self, Text wanted, int64_t start, int64_t end) {
@@ -99,15 +103,21 @@ int64_t found_or_error(int64_t at, Text wanted) {
   WEFT_CHECK(at >= 0, fmt::format("substring not found: {}", IValue(wanted).repr()));
   return at;
 }
-int64_t index(Text self, Text wanted, int64_t start, int64_t end) { return found_or_error(find(self, wanted, start, end), wanted); }
-int64_t rindex(Text self, Text wanted, int64_t start, int64_t end) { return found_or_error(rfind(self, wanted, start, end), wanted); }
+int64_t index(Text self, Text wanted, int64_t start, int64_t end) {
+  return found_or_error(find(self, wanted, start, end), wanted);
+}
+int64_t rindex(Text self, Text wanted, int64_t start, int64_t end) {
+  return found_or_error(rfind(self, wanted, start, end), wanted);
+}
 
 int64_t count(Text self, Text wanted, int64_t start, int64_t end) {
   const Part part = part_of(self, start, end);
   if (part.is_outside) return 0;
   if (wanted.empty()) return static_cast<int64_t>(part.text.size()) + 1;
   int64_t result = 0;
-  for (size_t at = part.text.find(wanted); at != std::string_view::npos; at = part.text.find(wanted, at + wanted.size())) ++result;
+  for (size_t at = part.text.find(wanted); at != std::string_view::npos;
+       at = part.text.find(wanted, at + wanted.size()))
+    ++result;
   return result;
 }
 
@@ -232,12 +242,18 @@ std::string rstrip(Text self, Text characters) {
 std::string strip(Text self, Text characters) { return lstrip(rstrip(self, characters), characters); }
 
 size_t padding(const char* method, Text self, int64_t width, Text fill) {
-  WEFT_CHECK_TYPE(fill.size() == 1, fmt::format("str.{}: the fill character must be one character long, got {}", method, IValue(fill).repr()));
+  WEFT_CHECK_TYPE(fill.size() == 1,
+                  fmt::format("str.{}: the fill character must be one character long, got {}", method,
+                              IValue(fill).repr()));
   WEFT_CHECK(width < (int64_t{1} << 40), fmt::format("str.{}: width {} is too large", method, width));
   return static_cast<size_t>(std::max<int64_t>(width - static_cast<int64_t>(self.size()), 0));
 }
-std::string ljust(Text self, int64_t width, Text fill) { return self + std::string(padding("ljust", self, width, fill), fill.at(0)); }
-std::string rjust(Text self, int64_t width, Text fill) { return std::string(padding("rjust", self, width, fill), fill.at(0)) + self; }
+std::string ljust(Text self, int64_t width, Text fill) {
+  return self + std::string(padding("ljust", self, width, fill), fill.at(0));
+}
+std::string rjust(Text self, int64_t width, Text fill) {
+  return std::string(padding("rjust", self, width, fill), fill.at(0)) + self;
+}
 std::string center(Text self, int64_t width, Text fill) {
   const size_t pad = padding("center", self, width, fill);
   // Where it is uneven, the right side has more, unless the width is uneven.
@@ -267,7 +283,9 @@ std::string expand_tabs(Text self, int64_t tab_size) {
 }
 
 // ---- characters ------------------------------------------------------------------------------------------
-std::string get_item(Text self, int64_t at) { return std::string(1, self[checked_index("str", self.size(), at)]); }
+std::string get_item(Text self, int64_t at) {
+  return std::string(1, self[checked_index("str", self.size(), at)]);
+}
 
 std::string sliced(Text self, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
   const SliceRange range = slice_range(static_cast<int64_t>(self.size()), start, end, step);
@@ -301,9 +319,16 @@ int register_strings() {
   WEFT_TEST("isalpha", is_alpha)
   WEFT_TEST("isspace", is_space)
   WEFT_TEST("isalnum", [](char c) { return is_alpha(c) || is_digit(c); })
-  builtin("aten::isprintable(str self) -> bool", [](Text self) { return std::all_of(self.begin(), self.end(), is_printable); });
-  builtin("aten::islower(str self) -> bool", [](Text self) { return std::any_of(self.begin(), self.end(), is_lower) && std::none_of(self.begin(), self.end(), is_upper); });
-  builtin("aten::isupper(str self) -> bool", [](Text self) { return std::any_of(self.begin(), self.end(), is_upper) && std::none_of(self.begin(), self.end(), is_lower); });
+  builtin("aten::isprintable(str self) -> bool",
+          [](Text self) { return std::all_of(self.begin(), self.end(), is_printable); });
+  builtin("aten::islower(str self) -> bool", [](Text self) {
+    return std::any_of(self.begin(), self.end(), is_lower) &&
+           std::none_of(self.begin(), self.end(), is_upper);
+  });
+  builtin("aten::isupper(str self) -> bool", [](Text self) {
+    return std::any_of(self.begin(), self.end(), is_upper) &&
+           std::none_of(self.begin(), self.end(), is_lower);
+  });
   builtin("aten::istitle(str self) -> bool", Call<is_title>{});
   builtin("aten::isidentifier(str self) -> bool", Call<is_identifier>{});
   WEFT_SEARCH("find", "int", find)
@@ -314,7 +339,10 @@ int register_strings() {
   WEFT_SEARCH("startswith", "bool", starts_with)
   WEFT_SEARCH("endswith", "bool", ends_with)
   builtin("aten::replace(str self, str old, str new, int max=-1) -> str", Call<replace>{});
-  builtin("aten::split.str(str self, str? separator=None, int max=-1) -> str[]", [](Text self, const std::optional<std::string>& separator, int64_t most) { return split(self, separator, most); });
+  builtin("aten::split.str(str self, str? separator=None, int max=-1) -> str[]",
+          [](Text self, const std::optional<std::string>& separator, int64_t most) {
+            return split(self, separator, most);
+          });
   builtin("aten::rsplit(str self, str separator=\" \", int max=-1) -> str[]", Call<rsplit>{});
   builtin("aten::splitlines(str self, bool keepends=False) -> str[]", Call<split_lines>{});
   builtin("aten::partition(str self, str separator) -> (str, str, str)", Call<partition>{});
@@ -330,19 +358,22 @@ int register_strings() {
   builtin("aten::expandtabs(str self, int tabsize=8) -> str", Call<expand_tabs>{});
   builtin("aten::add.str(str a, str b) -> str", [](Text a, Text b) { return a + b; });
   builtin("aten::mul.str_int(str a, int b) -> str", [](Text a, int64_t b) {
-    WEFT_CHECK(b <= 0 || a.empty() || static_cast<uint64_t>(b) <= (uint64_t{1} << 40) / a.size(), "a str times that is too long");
+    WEFT_CHECK(b <= 0 || a.empty() || static_cast<uint64_t>(b) <= (uint64_t{1} << 40) / a.size(),
+               "a str times that is too long");
     std::string result;
     for (int64_t i = 0; i < b; ++i) result += a;
     return result;
   });
-  builtin("aten::__contains__.str_in_str(str self, str item) -> bool", [](Text self, Text item) { return self.find(item) != std::string::npos; });
+  builtin("aten::__contains__.str_in_str(str self, str item) -> bool",
+          [](Text self, Text item) { return self.find(item) != std::string::npos; });
   builtin("aten::len.str(str s) -> int", [](Text s) { return static_cast<int64_t>(s.size()); });
   builtin("aten::__getitem__.str(str s, int index) -> str", Call<get_item>{});
   builtin("prim::StringIndex(str string, int index) -> str", Call<get_item>{});
   builtin("aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str", Call<sliced>{});
   builtin("aten::list(str t) -> str[]", Call<characters>{});
   builtin("aten::ord(str string) -> int", [](Text string) {
-    WEFT_CHECK_TYPE(string.size() == 1, fmt::format("ord: expected a character, got a str of length {}", string.size()));
+    WEFT_CHECK_TYPE(string.size() == 1,
+                    fmt::format("ord: expected a character, got a str of length {}", string.size()));
     return int64_t{static_cast<unsigned char>(string[0])};
   });
   builtin("aten::chr(int i) -> str", [](int64_t i) {

@@ -15,6 +15,7 @@ std::string last_name(const Expr& expr);
 bool has_base(const ClassDef& definition, std::string_view name);
 TypePtr make_named_tuple(const std::string& qualified_name, const ClassDef& definition, Resolver& resolver);
 TypePtr make_enum(const std::string& qualified_name, const ClassDef& definition, Resolver& resolver);
-void add_interface_methods(const std::shared_ptr<InterfaceType>& interface, const ClassDef& definition, Resolver& resolver);
+void add_interface_methods(const std::shared_ptr<InterfaceType>& interface, const ClassDef& definition,
+                           Resolver& resolver);
 
 }  // namespace weft::jit

@@ -135,39 +135,83 @@ class Liveness {
 
 const std::unordered_map<std::string_view, OpCode>& direct_opcodes() {
   static const std::unordered_map<std::string_view, OpCode> table = {
-      {"aten::add.int", OpCode::AddInt}, {"aten::sub.int", OpCode::SubInt}, {"aten::mul.int", OpCode::MulInt},
-      {"aten::floordiv.int", OpCode::FloorDivInt}, {"aten::remainder.int", OpCode::ModInt}, {"aten::neg.int", OpCode::NegInt},
-      {"aten::add.float", OpCode::AddFloat}, {"aten::add.int_float", OpCode::AddFloat}, {"aten::add.float_int", OpCode::AddFloat},
-      {"aten::sub.float", OpCode::SubFloat}, {"aten::sub.int_float", OpCode::SubFloat}, {"aten::sub.float_int", OpCode::SubFloat},
-      {"aten::mul.float", OpCode::MulFloat}, {"aten::mul.int_float", OpCode::MulFloat}, {"aten::mul.float_int", OpCode::MulFloat},
-      {"aten::div.float", OpCode::DivFloat}, {"aten::div.int", OpCode::DivFloat}, {"aten::neg.float", OpCode::NegFloat},
-      {"aten::lt.int", OpCode::LtInt}, {"aten::le.int", OpCode::LeInt}, {"aten::gt.int", OpCode::GtInt},
-      {"aten::ge.int", OpCode::GeInt}, {"aten::eq.int", OpCode::EqInt}, {"aten::ne.int", OpCode::NeInt},
-      {"aten::lt.float", OpCode::LtFloat}, {"aten::lt.int_float", OpCode::LtFloat}, {"aten::lt.float_int", OpCode::LtFloat},
-      {"aten::le.float", OpCode::LeFloat}, {"aten::le.int_float", OpCode::LeFloat}, {"aten::le.float_int", OpCode::LeFloat},
-      {"aten::gt.float", OpCode::GtFloat}, {"aten::gt.int_float", OpCode::GtFloat}, {"aten::gt.float_int", OpCode::GtFloat},
-      {"aten::ge.float", OpCode::GeFloat}, {"aten::ge.int_float", OpCode::GeFloat}, {"aten::ge.float_int", OpCode::GeFloat},
-      {"aten::eq.float", OpCode::EqFloat}, {"aten::eq.int_float", OpCode::EqFloat}, {"aten::eq.float_int", OpCode::EqFloat},
-      {"aten::ne.float", OpCode::NeFloat}, {"aten::ne.int_float", OpCode::NeFloat}, {"aten::ne.float_int", OpCode::NeFloat},
-      {"aten::__not__", OpCode::Not}, {"aten::__and__.bool", OpCode::And}, {"aten::__or__.bool", OpCode::Or},
-      {"aten::len.t", OpCode::ListLen}, {"aten::__getitem__.t", OpCode::ListGet},
-      {"aten::append.t", OpCode::ListAppend}, {"aten::_set_item.t", OpCode::ListSet},
+      {"aten::add.int", OpCode::AddInt},
+      {"aten::sub.int", OpCode::SubInt},
+      {"aten::mul.int", OpCode::MulInt},
+      {"aten::floordiv.int", OpCode::FloorDivInt},
+      {"aten::remainder.int", OpCode::ModInt},
+      {"aten::neg.int", OpCode::NegInt},
+      {"aten::add.float", OpCode::AddFloat},
+      {"aten::add.int_float", OpCode::AddFloat},
+      {"aten::add.float_int", OpCode::AddFloat},
+      {"aten::sub.float", OpCode::SubFloat},
+      {"aten::sub.int_float", OpCode::SubFloat},
+      {"aten::sub.float_int", OpCode::SubFloat},
+      {"aten::mul.float", OpCode::MulFloat},
+      {"aten::mul.int_float", OpCode::MulFloat},
+      {"aten::mul.float_int", OpCode::MulFloat},
+      {"aten::div.float", OpCode::DivFloat},
+      {"aten::div.int", OpCode::DivFloat},
+      {"aten::neg.float", OpCode::NegFloat},
+      {"aten::lt.int", OpCode::LtInt},
+      {"aten::le.int", OpCode::LeInt},
+      {"aten::gt.int", OpCode::GtInt},
+      {"aten::ge.int", OpCode::GeInt},
+      {"aten::eq.int", OpCode::EqInt},
+      {"aten::ne.int", OpCode::NeInt},
+      {"aten::lt.float", OpCode::LtFloat},
+      {"aten::lt.int_float", OpCode::LtFloat},
+      {"aten::lt.float_int", OpCode::LtFloat},
+      {"aten::le.float", OpCode::LeFloat},
+      {"aten::le.int_float", OpCode::LeFloat},
+      {"aten::le.float_int", OpCode::LeFloat},
+      {"aten::gt.float", OpCode::GtFloat},
+      {"aten::gt.int_float", OpCode::GtFloat},
+      {"aten::gt.float_int", OpCode::GtFloat},
+      {"aten::ge.float", OpCode::GeFloat},
+      {"aten::ge.int_float", OpCode::GeFloat},
+      {"aten::ge.float_int", OpCode::GeFloat},
+      {"aten::eq.float", OpCode::EqFloat},
+      {"aten::eq.int_float", OpCode::EqFloat},
+      {"aten::eq.float_int", OpCode::EqFloat},
+      {"aten::ne.float", OpCode::NeFloat},
+      {"aten::ne.int_float", OpCode::NeFloat},
+      {"aten::ne.float_int", OpCode::NeFloat},
+      {"aten::__not__", OpCode::Not},
+      {"aten::__and__.bool", OpCode::And},
+      {"aten::__or__.bool", OpCode::Or},
+      {"aten::len.t", OpCode::ListLen},
+      {"aten::__getitem__.t", OpCode::ListGet},
+      {"aten::append.t", OpCode::ListAppend},
+      {"aten::_set_item.t", OpCode::ListSet},
   };
   return table;
 }
 
 const std::unordered_map<const ir::ScriptOp*, OpCode>& prim_opcodes() {
   static const std::unordered_map<const ir::ScriptOp*, OpCode> table = {
-      {&prim::kGetAttr, OpCode::GetAttribute}, {&prim::kSetAttr, OpCode::SetAttribute},
-      {&prim::kCreateObject, OpCode::CreateObject}, {&prim::kCallFunction, OpCode::CallFunction},
-      {&prim::kCallMethod, OpCode::CallMethod}, {&prim::kListConstruct, OpCode::MakeList},
-      {&prim::kDictConstruct, OpCode::MakeDict}, {&prim::kTupleConstruct, OpCode::MakeTuple},
-      {&prim::kTupleUnpack, OpCode::UnpackTuple}, {&prim::kTupleIndex, OpCode::TupleIndex},
-      {&prim::kTupleSlice, OpCode::TupleSlice}, {&prim::kListUnpack, OpCode::UnpackList},
-      {&prim::kIsInstance, OpCode::IsInstance}, {&prim::kUncheckedCast, OpCode::Move},
-      {&prim::kCast, OpCode::Cast}, {&prim::kRaise, OpCode::Raise}, {&prim::kFork, OpCode::Fork},
-      {&prim::kPrint, OpCode::Print}, {&prim::kFormat, OpCode::Format}, {&prim::kEnumName, OpCode::EnumName},
-      {&prim::kEnumValue, OpCode::EnumValue},     {&kStretch, OpCode::RunStretch},
+      {&prim::kGetAttr, OpCode::GetAttribute},
+      {&prim::kSetAttr, OpCode::SetAttribute},
+      {&prim::kCreateObject, OpCode::CreateObject},
+      {&prim::kCallFunction, OpCode::CallFunction},
+      {&prim::kCallMethod, OpCode::CallMethod},
+      {&prim::kListConstruct, OpCode::MakeList},
+      {&prim::kDictConstruct, OpCode::MakeDict},
+      {&prim::kTupleConstruct, OpCode::MakeTuple},
+      {&prim::kTupleUnpack, OpCode::UnpackTuple},
+      {&prim::kTupleIndex, OpCode::TupleIndex},
+      {&prim::kTupleSlice, OpCode::TupleSlice},
+      {&prim::kListUnpack, OpCode::UnpackList},
+      {&prim::kIsInstance, OpCode::IsInstance},
+      {&prim::kUncheckedCast, OpCode::Move},
+      {&prim::kCast, OpCode::Cast},
+      {&prim::kRaise, OpCode::Raise},
+      {&prim::kFork, OpCode::Fork},
+      {&prim::kPrint, OpCode::Print},
+      {&prim::kFormat, OpCode::Format},
+      {&prim::kEnumName, OpCode::EnumName},
+      {&prim::kEnumValue, OpCode::EnumValue},
+      {&kStretch, OpCode::RunStretch},
   };
   return table;
 }
@@ -228,8 +272,10 @@ class Flattener {
     const auto [found, is_new] = constants_.try_emplace(value, static_cast<uint32_t>(code_.constants.size()));
     if (is_new) {
       const Node* node = value->def;
-      if (node->kind == NodeKind::Constant) code_.constants.emplace_back(node->constant);
-      else code_.constants.push_back(node->payload ? node->payload->value : IValue());
+      if (node->kind == NodeKind::Constant)
+        code_.constants.emplace_back(node->constant);
+      else
+        code_.constants.push_back(node->payload ? node->payload->value : IValue());
     }
     return found->second;
   }
@@ -275,7 +321,8 @@ class Flattener {
           if (!is_constant(node.get())) flatten_script(*node);
           break;
         case NodeKind::Op:
-          throw_error(ErrorKind::Internal, fmt::format("{}: '{}' is an operator of compiled graphs", code_.function_name, node->kind_name()));
+          throw_error(ErrorKind::Internal, fmt::format("{}: '{}' is an operator of compiled graphs",
+                                                       code_.function_name, node->kind_name()));
       }
       for (const Value* value : liveness_.dead_after(node.get())) emit_drop(value);
     }
@@ -299,7 +346,8 @@ class Flattener {
       instruction.type = code_.types_.back().get();
     }
     const bool in_place = reads_in_place(instruction.op);
-    set_operands(instruction, node.inputs, [&](size_t i) { return !in_place && liveness_.is_last(&node, i); });
+    set_operands(instruction, node.inputs,
+                 [&](size_t i) { return !in_place && liveness_.is_last(&node, i); });
     set_results(node, instruction);
     stage(instruction);
     code_.instructions.push_back(instruction);
@@ -321,7 +369,8 @@ class Flattener {
   static OpCode opcode_of(const Node& node, const Builtin& builtin) {
     const std::string name = builtin.overload.empty() ? builtin.name : builtin.name + "." + builtin.overload;
     if (name == "aten::__is__" || name == "aten::__isnot__") {
-      if (node.inputs.size() != 2 || !node.inputs[1]->type.script->is(TypeKind::None)) return OpCode::CallBuiltin;
+      if (node.inputs.size() != 2 || !node.inputs[1]->type.script->is(TypeKind::None))
+        return OpCode::CallBuiltin;
       return name == "aten::__is__" ? OpCode::IsNone : OpCode::IsNotNone;
     }
     const auto found = direct_opcodes().find(name);
@@ -340,7 +389,8 @@ class Flattener {
 
   void stage(const Instruction& instruction) {
     if (instruction.op != OpCode::CallBuiltin) return;
-    const size_t returns = std::max<size_t>(instruction.builtin->schema.returns.size(), instruction.num_results);
+    const size_t returns =
+        std::max<size_t>(instruction.builtin->schema.returns.size(), instruction.num_results);
     code_.num_staged = std::max(code_.num_staged, static_cast<uint32_t>(instruction.num_operands + returns));
   }
 
@@ -348,9 +398,10 @@ class Flattener {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Value* input = node.inputs[i];
       // A result in the operand's own register has replaced it.
-      const bool is_replaced = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const Value* output) {
-        return registers_.contains(input) && registers_.at(output) == registers_.at(input);
-      });
+      const bool is_replaced =
+          std::any_of(node.outputs.begin(), node.outputs.end(), [&](const Value* output) {
+            return registers_.contains(input) && registers_.at(output) == registers_.at(input);
+          });
       if (liveness_.is_last(&node, i) && owns(input) && !is_replaced) emit_drop(input);
     }
   }
@@ -379,7 +430,8 @@ class Flattener {
   void flatten_branch(const Block& block, const std::vector<uint32_t>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Value* value = block.returns[i];
-      if (value->def && value->def->parent == &block && !is_constant(value->def)) registers_.try_emplace(value, outputs[i]);
+      if (value->def && value->def->parent == &block && !is_constant(value->def))
+        registers_.try_emplace(value, outputs[i]);
     }
     flatten_nodes(block);
     for (size_t i = 0; i < outputs.size(); ++i) emit_move(outputs[i], returned(block, i, outputs));
@@ -441,7 +493,8 @@ class Flattener {
     }
   }
 
-  // The carried values for the next iteration, all at once: what would be overwritten too early goes by a temporary.
+  // The carried values for the next iteration, all at once: what would be overwritten too early goes by a
+  // temporary.
   void flatten_loop_end(const Block& body, const std::vector<uint32_t>& registers, uint32_t condition) {
     std::vector<std::pair<uint32_t, uint32_t>> late;
     std::vector<std::pair<uint32_t, Ref>> direct;
@@ -466,6 +519,8 @@ class Flattener {
   ir::SourceLocation location_;
 };
 
-Code::Code(const ir::Graph& graph, std::string name) : function_name(std::move(name)) { Flattener(graph, *this); }
+Code::Code(const ir::Graph& graph, std::string name) : function_name(std::move(name)) {
+  Flattener(graph, *this);
+}
 
 }  // namespace weft::jit

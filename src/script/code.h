@@ -11,23 +11,74 @@
 
 namespace weft::jit {
 
-// Instructions name their operands by number; `dst` is the register of the result. The ones for numbers and lists
-// do what the builtin of that name does, without a call.
+// Instructions name their operands by number; `dst` is the register of the result. The ones for numbers and
+// lists do what the builtin of that name does, without a call.
 enum class OpCode : uint16_t {
   // Control. Jump targets are in `dst`.
-  Jump, JumpUnless, LoopHead, LoopNext, Return,
+  Jump,
+  JumpUnless,
+  LoopHead,
+  LoopNext,
+  Return,
   // dst = a
-  Move, Drop,
-  CallBuiltin, CallFunction, CallMethod, Fork,
-  GetSlot, SetSlot, GetAttribute, SetAttribute, CreateObject,
-  MakeList, MakeDict, MakeTuple, UnpackTuple, TupleIndex, TupleSlice, UnpackList,
-  IsInstance, Cast, Raise, Print, Format, EnumName, EnumValue, RunStretch,
-  AddInt, SubInt, MulInt, FloorDivInt, ModInt, NegInt,
-  AddFloat, SubFloat, MulFloat, DivFloat, NegFloat,
-  LtInt, LeInt, GtInt, GeInt, EqInt, NeInt,
-  LtFloat, LeFloat, GtFloat, GeFloat, EqFloat, NeFloat,
-  Not, And, Or, IsNone, IsNotNone,
-  ListLen, ListGet, ListAppend, ListSet,
+  Move,
+  Drop,
+  CallBuiltin,
+  CallFunction,
+  CallMethod,
+  Fork,
+  GetSlot,
+  SetSlot,
+  GetAttribute,
+  SetAttribute,
+  CreateObject,
+  MakeList,
+  MakeDict,
+  MakeTuple,
+  UnpackTuple,
+  TupleIndex,
+  TupleSlice,
+  UnpackList,
+  IsInstance,
+  Cast,
+  Raise,
+  Print,
+  Format,
+  EnumName,
+  EnumValue,
+  RunStretch,
+  AddInt,
+  SubInt,
+  MulInt,
+  FloorDivInt,
+  ModInt,
+  NegInt,
+  AddFloat,
+  SubFloat,
+  MulFloat,
+  DivFloat,
+  NegFloat,
+  LtInt,
+  LeInt,
+  GtInt,
+  GeInt,
+  EqInt,
+  NeInt,
+  LtFloat,
+  LeFloat,
+  GtFloat,
+  GeFloat,
+  EqFloat,
+  NeFloat,
+  Not,
+  And,
+  Or,
+  IsNone,
+  IsNotNone,
+  ListLen,
+  ListGet,
+  ListAppend,
+  ListSet,
 };
 
 // A register or a constant of the code; `moves` at a register's last use.
@@ -67,7 +118,7 @@ class Code {
   std::vector<Instruction> instructions;
   std::vector<ir::SourceLocation> locations;  // of the instructions
   std::vector<Ref> refs;
-  std::vector<uint32_t> results;              // registers of several results
+  std::vector<uint32_t> results;  // registers of several results
   std::vector<IValue> constants;
 
   const ir::SourceLocation& location(const Instruction* at) const {

@@ -44,9 +44,9 @@ ClassType& class_of(const TypePtr& type) {
   return const_cast<ClassType&>(static_cast<const ClassType&>(*type));
 }
 
-// Attributes whose types lead back to the class that has them keep it alive. One of every cycle becomes Any: objects
-// that outlive their program keep their values. Chains of classes may be as long as an archive likes: nothing recurses
-// over them.
+// Attributes whose types lead back to the class that has them keep it alive. One of every cycle becomes Any:
+// objects that outlive their program keep their values. Chains of classes may be as long as an archive likes:
+// nothing recurses over them.
 class CyclicAttributes {
  public:
   explicit CyclicAttributes(const std::map<std::string, TypePtr>& types) {
@@ -66,10 +66,13 @@ class CyclicAttributes {
       }
       std::vector<TypePtr> classes;  // of this program that the attribute's type is made of
       collect(cls.attributes()[slot].type, classes);
-      const auto is = [&](State state) { return [this, state](const TypePtr& t) { return states_[t.get()] == state; }; };
+      const auto is = [&](State state) {
+        return [this, state](const TypePtr& t) { return states_[t.get()] == state; };
+      };
       if (std::any_of(classes.begin(), classes.end(), is(State::Open))) {
         cls.set_attribute_type(slot++, Type::any());
-      } else if (const auto next = std::find_if(classes.begin(), classes.end(), is(State::New)); next != classes.end()) {
+      } else if (const auto next = std::find_if(classes.begin(), classes.end(), is(State::New));
+                 next != classes.end()) {
         open(*next);
       } else {
         ++slot;
@@ -113,7 +116,9 @@ CompilationUnit::~CompilationUnit() {
   CyclicAttributes cyclic(types_);
   for (const auto& [name, function] : functions_) recursive.visit(function);
   for (const auto& [name, type] : types_) {
-    if (type->is(TypeKind::Interface)) std::const_pointer_cast<InterfaceType>(std::static_pointer_cast<const InterfaceType>(type))->remove_methods();
+    if (type->is(TypeKind::Interface))
+      std::const_pointer_cast<InterfaceType>(std::static_pointer_cast<const InterfaceType>(type))
+          ->remove_methods();
     if (!type->is(TypeKind::Class)) continue;
     ClassType& cls = class_of(type);
     for (const auto* methods : {&cls.methods(), &cls.static_methods()})
@@ -128,15 +133,19 @@ CompilationUnit::~CompilationUnit() {
   release(std::move(types));
 }
 
-std::shared_ptr<CompilationUnit> CompilationUnit::create() { return std::shared_ptr<CompilationUnit>(new CompilationUnit); }
+std::shared_ptr<CompilationUnit> CompilationUnit::create() {
+  return std::shared_ptr<CompilationUnit>(new CompilationUnit);
+}
 
-std::shared_ptr<CompilationUnit> CompilationUnit::from_archive(std::shared_ptr<const ArchiveReader> archive, std::vector<IValue> constants) {
+std::shared_ptr<CompilationUnit> CompilationUnit::from_archive(std::shared_ptr<const ArchiveReader> archive,
+                                                               std::vector<IValue> constants) {
   auto unit = create();
-  unit->importer_ = std::make_shared<Importer>(*unit, archive->version(), std::move(constants),
-                                               [archive](const std::string& entry) -> std::optional<std::string> {
-                                                 if (!archive->has(entry)) return std::nullopt;
-                                                 return archive->read(entry);
-                                               });
+  unit->importer_ =
+      std::make_shared<Importer>(*unit, archive->version(), std::move(constants),
+                                 [archive](const std::string& entry) -> std::optional<std::string> {
+                                   if (!archive->has(entry)) return std::nullopt;
+                                   return archive->read(entry);
+                                 });
   return unit;
 }
 
@@ -157,13 +166,15 @@ std::shared_ptr<Function> CompilationUnit::find_function(const std::string& qual
 void CompilationUnit::add_type(TypePtr type) {
   const std::lock_guard lock(mutex_);
   const std::string name = type->name();
-  WEFT_CHECK(types_.emplace(name, std::move(type)).second, fmt::format("the class '{}' is defined already", name));
+  WEFT_CHECK(types_.emplace(name, std::move(type)).second,
+             fmt::format("the class '{}' is defined already", name));
 }
 
 void CompilationUnit::add_function(std::shared_ptr<Function> function) {
   const std::lock_guard lock(mutex_);
   const std::string name = function->qualified_name();
-  WEFT_CHECK(functions_.emplace(name, std::move(function)).second, fmt::format("the function '{}' is defined already", name));
+  WEFT_CHECK(functions_.emplace(name, std::move(function)).second,
+             fmt::format("the function '{}' is defined already", name));
 }
 
 void CompilationUnit::keep(std::shared_ptr<const CompilationUnit> other) {
@@ -173,12 +184,15 @@ void CompilationUnit::keep(std::shared_ptr<const CompilationUnit> other) {
 
 std::string CompilationUnit::unique_name(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  const auto is_taken = [&](const std::string& candidate) { return types_.contains(candidate) || functions_.contains(candidate); };
+  const auto is_taken = [&](const std::string& candidate) {
+    return types_.contains(candidate) || functions_.contains(candidate);
+  };
   if (!is_taken(name)) return name;
   const size_t dot = name.rfind('.');
   for (int i = 0;; ++i) {
     const std::string mangle = fmt::format("___torch_mangle_{}.", i);
-    std::string candidate = dot == std::string::npos ? mangle + name : name.substr(0, dot + 1) + mangle + name.substr(dot + 1);
+    std::string candidate =
+        dot == std::string::npos ? mangle + name : name.substr(0, dot + 1) + mangle + name.substr(dot + 1);
     if (!is_taken(candidate)) return candidate;
   }
 }

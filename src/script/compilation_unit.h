@@ -18,8 +18,8 @@ namespace weft::jit {
 class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
  public:
   static std::shared_ptr<CompilationUnit> create();
-  // Classes lose their methods, recursive functions their graphs, and attributes their types where these lead back to
-  // their class: all refer to themselves. A function that runs keeps its program.
+  // Classes lose their methods, recursive functions their graphs, and attributes their types where these lead
+  // back to their class: all refer to themselves. A function that runs keeps its program.
   ~CompilationUnit();
   // Definitions come from code/ of the archive, on demand.
   static std::shared_ptr<CompilationUnit> from_archive(std::shared_ptr<const ArchiveReader> archive,

@@ -10,17 +10,17 @@
 
 namespace weft::jit {
 
-// Adds a function to `unit`, or to the class `self` as a method. The body is compiled when the function is first used;
-// at once if its return type has to be inferred.
+// Adds a function to `unit`, or to the class `self` as a method. The body is compiled when the function is
+// first used; at once if its return type has to be inferred.
 std::shared_ptr<Function> define_function(CompilationUnit& unit, const std::string& qualified_name,
                                           std::shared_ptr<const FunctionDef> definition,
                                           std::shared_ptr<Resolver> resolver, ClassTypePtr self = nullptr);
 // The same without adding it anywhere.
 std::shared_ptr<Function> make_function(CompilationUnit& unit, const std::string& qualified_name,
-                                        std::shared_ptr<const FunctionDef> definition, std::shared_ptr<Resolver> resolver,
-                                        const ClassTypePtr& self);
-// Adds a user's class to `unit`: attributes from __init__, methods, properties, static methods; or a NamedTuple,
-// an enumeration or an interface, by its bases.
+                                        std::shared_ptr<const FunctionDef> definition,
+                                        std::shared_ptr<Resolver> resolver, const ClassTypePtr& self);
+// Adds a user's class to `unit`: attributes from __init__, methods, properties, static methods; or a
+// NamedTuple, an enumeration or an interface, by its bases.
 TypePtr define_class(CompilationUnit& unit, const std::string& qualified_name,
                      std::shared_ptr<const ClassDef> definition, std::shared_ptr<Resolver> resolver);
 // The type that an annotation names; null means Tensor. TypeError for what is no type.

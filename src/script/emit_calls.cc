@@ -17,7 +17,8 @@ CallArguments Emitter::emit_arguments(const Expr::Call& call, size_t first) {
   for (size_t i = first; i < call.arguments.size(); ++i) {
     const ExprPtr& argument = call.arguments[i];
     if (const auto* starred = argument->as<Expr::Starred>()) {
-      for (const SugaredPtr& element : emit_sugared(*starred->value)->as_tuple(*this, argument->range, std::nullopt)) {
+      for (const SugaredPtr& element :
+           emit_sugared(*starred->value)->as_tuple(*this, argument->range, std::nullopt)) {
         arguments.push_back({"", element->as_value(*this, argument->range), argument->range});
       }
     } else {
@@ -31,7 +32,8 @@ CallArguments Emitter::emit_arguments(const Expr::Call& call, size_t first) {
   return arguments;
 }
 
-std::vector<ir::Value*> Emitter::match_call(const Schema& schema, const CallArguments& arguments, const Range& range) {
+std::vector<ir::Value*> Emitter::match_call(const Schema& schema, const CallArguments& arguments,
+                                            const Range& range) {
   return select_overload(*this, schema.name, {&schema}, arguments, range).match.inputs;
 }
 
@@ -54,11 +56,16 @@ class CaptureResolver final : public Resolver {
     }
     return simple(parameter);
   }
-  TypePtr resolve_type(const std::string& name, const Range& range) override { return outer_.resolver().resolve_type(name, range); }
-  SugaredPtr resolve_member(Emitter& emitter, ir::Value* object, const std::string& name, const Range& range) override {
+  TypePtr resolve_type(const std::string& name, const Range& range) override {
+    return outer_.resolver().resolve_type(name, range);
+  }
+  SugaredPtr resolve_member(Emitter& emitter, ir::Value* object, const std::string& name,
+                            const Range& range) override {
     return outer_.resolver().resolve_member(emitter, object, name, range);
   }
-  bool has_member(const ClassType& type, const std::string& name) override { return outer_.resolver().has_member(type, name); }
+  bool has_member(const ClassType& type, const std::string& name) override {
+    return outer_.resolver().has_member(type, name);
+  }
 
   std::vector<ir::Value*> captured;
 
@@ -68,7 +75,8 @@ class CaptureResolver final : public Resolver {
   std::map<std::string, ir::Value*> parameters_;
 };
 
-ir::Value* fork_value(Emitter& emitter, const Range& range, std::shared_ptr<Function> function, std::vector<ir::Value*> inputs) {
+ir::Value* fork_value(Emitter& emitter, const Range& range, std::shared_ptr<Function> function,
+                      std::vector<ir::Value*> inputs) {
   ir::ScriptPayload payload;
   const TypePtr type = Type::future(function->schema().return_type());
   payload.function = std::move(function);
@@ -90,7 +98,8 @@ SugaredPtr fork_closure(Emitter& outer, const Range& range, const FunctionDef& d
     schema.arguments.push_back(std::move(argument));
   }
   schema.returns.push_back({"", returned});
-  auto function = std::make_shared<Function>(definition.name, std::move(schema), [graph] { return std::move(*graph); });
+  auto function =
+      std::make_shared<Function>(definition.name, std::move(schema), [graph] { return std::move(*graph); });
   return simple(fork_value(outer, range, std::move(function), resolver->captured));
 }
 
@@ -99,7 +108,8 @@ SugaredPtr fork_closure(Emitter& outer, const Range& range, const FunctionDef& d
 SugaredPtr Emitter::emit_fork(const Range& range, const Expr::Call& call) {
   if (call.arguments.empty()) type_error(range, "fork() takes a function and its arguments");
   const SugaredPtr target = emit_sugared(*call.arguments[0]);
-  if (const auto* closure = dynamic_cast<const ClosureSugar*>(target.get())) return fork_closure(*this, range, closure->definition());
+  if (const auto* closure = dynamic_cast<const ClosureSugar*>(target.get()))
+    return fork_closure(*this, range, closure->definition());
   return fork_target(target, emit_arguments(call, 1), range);
 }
 
@@ -115,7 +125,9 @@ SugaredPtr Emitter::fork_target(const SugaredPtr& target, CallArguments argument
     object = method->object();
     name = method->name();
   }
-  const auto callee = object && type_of(object)->is(TypeKind::Class) ? static_cast<const ClassType&>(*type_of(object)).find_method(name) : nullptr;
+  const auto callee = object && type_of(object)->is(TypeKind::Class)
+                          ? static_cast<const ClassType&>(*type_of(object)).find_method(name)
+                          : nullptr;
   if (!callee) type_error(range, target->kind() + " cannot be forked");
   infer_return_type(*callee);
   arguments.insert(arguments.begin(), {"", object, range});

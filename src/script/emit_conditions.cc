@@ -76,11 +76,13 @@ class BranchMerge {
     for (int i : {0, 1}) {
       if (!sugared[i] && sides_[i]->flow.kind == Flow::Left) return take_one(name, 1 - i);
       if (!sugared[i] || dynamic_cast<const UndefinedValue*>(sugared[i].get())) {
-        return set_undefined(name, fmt::format("it is set in one branch at {} only", emitter_.location(range_).str()));
+        return set_undefined(
+            name, fmt::format("it is set in one branch at {} only", emitter_.location(range_).str()));
       }
     }
     ir::Value* values[2] = {value_in(0, sugared[0]), value_in(1, sugared[1])};
-    if (!values[0] || !values[1]) return set_undefined(name, "it stands for different things in two branches");
+    if (!values[0] || !values[1])
+      return set_undefined(name, "it stands for different things in two branches");
     if (values[0] == values[1]) return set(name, sugared[0]);
     merge_values(name, values);
   }
@@ -93,8 +95,9 @@ class BranchMerge {
       values[i] = uninitialized_in(i, type);
     }
     if (!type) {
-      return set_undefined(name, fmt::format("it is {} in one branch and {} in the other, at {}", type_of(values[0])->str(),
-                                             type_of(values[1])->str(), emitter_.location(range_).str()));
+      return set_undefined(
+          name, fmt::format("it is {} in one branch and {} in the other, at {}", type_of(values[0])->str(),
+                            type_of(values[1])->str(), emitter_.location(range_).str()));
     }
     set(name, simple(output(values, type)));
   }
@@ -153,7 +156,8 @@ class BranchMerge {
     ir::Value* flags[2];
     for (int i : {0, 1}) {
       const Inside inside(emitter_, sides_[i]->frame);
-      flags[i] = sides_[i]->flow.kind == Flow::Maybe ? sides_[i]->flow.flag : emitter_.constant(sides_[i]->flow.is_over(), range_);
+      flags[i] = sides_[i]->flow.kind == Flow::Maybe ? sides_[i]->flow.flag
+                                                     : emitter_.constant(sides_[i]->flow.is_over(), range_);
     }
     emitter_.flow_.flag = output(flags, Type::boolean());
   }
@@ -164,14 +168,17 @@ class BranchMerge {
     if (a.kind == b.kind && a.kind != Flow::Maybe) return a;
     if (a.is_over() && b.is_over()) return {Flow::Left};
     const auto returns_only = [](const Flow& flow) {
-      return flow.kind == Flow::Live || flow.kind == Flow::Returned || (flow.kind == Flow::Maybe && flow.only_returns);
+      return flow.kind == Flow::Live || flow.kind == Flow::Returned ||
+             (flow.kind == Flow::Maybe && flow.only_returns);
     };
     return {Flow::Maybe, nullptr, returns_only(a) && returns_only(b)};
   }
 
   // Nodes go to the end of a branch meanwhile.
   struct Inside {
-    Inside(Emitter& emitter, Frame& frame) : emitter(emitter), before(emitter.frame_) { emitter.frame_ = &frame; }
+    Inside(Emitter& emitter, Frame& frame) : emitter(emitter), before(emitter.frame_) {
+      emitter.frame_ = &frame;
+    }
     ~Inside() { emitter.frame_ = before; }
     Emitter& emitter;
     Frame* before;
@@ -192,7 +199,8 @@ bool Emitter::emit_branches(const Condition& condition, const Range& range, cons
   }
   // What follows an early return is inside its other branch.
   constexpr int kMost = 400;
-  if (branch_depth_ >= kMost) syntax_error(range, fmt::format("more than {} branches and early returns inside one another", kMost));
+  if (branch_depth_ >= kMost)
+    syntax_error(range, fmt::format("more than {} branches and early returns inside one another", kMost));
   ++branch_depth_;
   ir::Node* branch = graph_.add_control(block(), ir::NodeKind::If, {condition.value}, location(range));
   BranchMerge::Branch sides[2];
@@ -226,7 +234,8 @@ bool Emitter::emit_branches(const Condition& condition, const Range& range, cons
 }
 
 ir::Value* Emitter::emit_choice(const Condition& condition, const Range& range, const TypePtr& hint,
-                                const std::function<ir::Value*()>& then, const std::function<ir::Value*()>& otherwise) {
+                                const std::function<ir::Value*()>& then,
+                                const std::function<ir::Value*()>& otherwise) {
   if (condition.known) {
     refine(*condition.known ? condition.if_true : condition.if_false, range);
     return *condition.known ? then() : otherwise();
@@ -246,8 +255,9 @@ ir::Value* Emitter::emit_choice(const Condition& condition, const Range& range, 
 }
 
 bool Emitter::emit_if(const Stmt::If& statement, Statements rest, const Range& range) {
-  return emit_branches(emit_condition(*statement.condition), range, [&] { emit_body(statement.then); },
-                       [&] { emit_body(statement.otherwise); }, [&] { emit_body(rest); });
+  return emit_branches(
+      emit_condition(*statement.condition), range, [&] { emit_body(statement.then); },
+      [&] { emit_body(statement.otherwise); }, [&] { emit_body(rest); });
 }
 
 // ---- conditions ------------------------------------------------------------------------------------------
@@ -262,7 +272,10 @@ Condition Emitter::emit_condition(const Expr& expr) {
   if (const auto* unary = expr.as<Expr::Unary>(); unary && unary->op == UnaryOp::Not) {
     Condition inner = emit_condition(*unary->operand);
     if (inner.known) return known_condition(!*inner.known, expr.range);
-    return {builtin("aten::__not__", {inner.value}, expr.range), std::move(inner.if_false), std::move(inner.if_true), {}};
+    return {builtin("aten::__not__", {inner.value}, expr.range),
+            std::move(inner.if_false),
+            std::move(inner.if_true),
+            {}};
   }
   if (const auto* op = expr.as<Expr::BoolOp>()) return emit_bool_op(*op, expr.range);
   if (const auto* compare = expr.as<Expr::Compare>(); compare && compare->rest.size() == 1) {
@@ -357,8 +370,10 @@ std::optional<Condition> Emitter::emit_call_condition(const Expr::Call& call, co
 
 Condition Emitter::emit_hasattr(const Expr::Call& call, const Range& range) {
   const auto* name = call.arguments[1]->as<Expr::Constant>();
-  if (!name || !std::holds_alternative<std::string>(name->value)) type_error(range, "hasattr() takes a literal name");
-  return known_condition(emit_sugared(*call.arguments[0])->has_attribute(*this, std::get<std::string>(name->value)), range);
+  if (!name || !std::holds_alternative<std::string>(name->value))
+    type_error(range, "hasattr() takes a literal name");
+  return known_condition(
+      emit_sugared(*call.arguments[0])->has_attribute(*this, std::get<std::string>(name->value)), range);
 }
 
 namespace {
@@ -383,10 +398,14 @@ void add_tested(const Expr& expr, Resolver& resolver, TypeTest& test) {
     return;
   }
   const auto* name = expr.as<Expr::Name>();
-  if (name && (name->id == "list" || name->id == "List")) test.kinds.insert(TypeKind::List);
-  else if (name && (name->id == "tuple" || name->id == "Tuple")) test.kinds.insert(TypeKind::Tuple);
-  else if (name && (name->id == "dict" || name->id == "Dict")) test.kinds.insert(TypeKind::Dict);
-  else test.types.push_back(parse_type(expr, resolver));
+  if (name && (name->id == "list" || name->id == "List"))
+    test.kinds.insert(TypeKind::List);
+  else if (name && (name->id == "tuple" || name->id == "Tuple"))
+    test.kinds.insert(TypeKind::Tuple);
+  else if (name && (name->id == "dict" || name->id == "Dict"))
+    test.kinds.insert(TypeKind::Dict);
+  else
+    test.types.push_back(parse_type(expr, resolver));
 }
 
 }  // namespace
@@ -403,9 +422,11 @@ Condition Emitter::emit_isinstance(const Expr::Call& call, const Range& range) {
     (test.holds_for(*type->element()) ? matching : others).push_back(type->element());
     (test.holds_for(*Type::none()) ? matching : others).push_back(Type::none());
   } else if (type->is(TypeKind::Union)) {
-    for (const TypePtr& member : type->elements()) (test.holds_for(*member) ? matching : others).push_back(member);
+    for (const TypePtr& member : type->elements())
+      (test.holds_for(*member) ? matching : others).push_back(member);
   } else if (type->is(TypeKind::Any) || type->is(TypeKind::Interface) || type->is(TypeKind::Number)) {
-    if (!test.kinds.empty()) type_error(range, "isinstance() of a value of any type needs element types: List[int], not list");
+    if (!test.kinds.empty())
+      type_error(range, "isinstance() of a value of any type needs element types: List[int], not list");
     matching = test.types;
   }
   if (matching.empty()) return known_condition(false, range);

@@ -22,7 +22,8 @@ const char* implicit_cast(const Type& from, const Type& type) {
     case TypeKind::Float:
       if (from_tensor) return "aten::FloatImplicit";
       return from_number || from.is(TypeKind::Int) ? "aten::Float" : nullptr;
-    case TypeKind::Complex: return from_tensor ? "aten::ComplexImplicit" : from_number ? "aten::Complex" : nullptr;
+    case TypeKind::Complex:
+      return from_tensor ? "aten::ComplexImplicit" : from_number ? "aten::Complex" : nullptr;
     case TypeKind::Int: return from_tensor ? "aten::IntImplicit" : from_number ? "aten::Int" : nullptr;
     case TypeKind::Number: return from_tensor ? "aten::ScalarImplicit" : nullptr;
     case TypeKind::Bool: return from_tensor ? "aten::Bool" : nullptr;
@@ -35,7 +36,8 @@ const char* implicit_cast(const Type& from, const Type& type) {
 
 bool Emitter::is_empty_literal(const ir::Value* value, const ir::ScriptOp& made_by) {
   const ir::Node* def = value->def;
-  return def && def->script == &made_by && def->inputs.empty() && value->uses.empty() && def->parent == &block();
+  return def && def->script == &made_by && def->inputs.empty() && value->uses.empty() &&
+         def->parent == &block();
 }
 
 ir::Value* Emitter::try_convert(ir::Value* input, const TypePtr& type, const Range& range, bool implicit) {
@@ -48,7 +50,8 @@ ir::Value* Emitter::try_convert(ir::Value* input, const TypePtr& type, const Ran
       return make_list(wanted->element(), unpack_tuple(input, range), range);
     }
   }
-  if (wanted->is(TypeKind::Dict) && is_empty_literal(input, prim::kDictConstruct)) return value(prim::kDictConstruct, {}, wanted, range);
+  if (wanted->is(TypeKind::Dict) && is_empty_literal(input, prim::kDictConstruct))
+    return value(prim::kDictConstruct, {}, wanted, range);
   if (wanted->is(TypeKind::Tuple) && from->is(TypeKind::Tuple) && wanted->fields().empty() &&
       wanted->elements().size() == from->elements().size()) {
     std::vector<ir::Value*> elements = unpack_tuple(input, range);
@@ -64,9 +67,11 @@ ir::Value* Emitter::try_convert(ir::Value* input, const TypePtr& type, const Ran
   return cast ? builtin(cast, {input}, range) : nullptr;
 }
 
-ir::Value* Emitter::convert(ir::Value* input, const TypePtr& type, const Range& range, const std::string& what) {
+ir::Value* Emitter::convert(ir::Value* input, const TypePtr& type, const Range& range,
+                            const std::string& what) {
   ir::Value* converted = try_convert(input, type, range, false);
-  if (!converted) type_error(range, fmt::format("{}: expected {}, got {}", what, type->str(), jit::type_of(input)->str()));
+  if (!converted)
+    type_error(range, fmt::format("{}: expected {}, got {}", what, type->str(), jit::type_of(input)->str()));
   return converted;
 }
 
@@ -76,7 +81,8 @@ ir::Value* Emitter::to_bool(ir::Value* input, const Range& range) {
   if (type->is(TypeKind::Class) && static_cast<const ClassType&>(*type).find_method("__bool__")) {
     return call_method(input, "__bool__", {}, range)->as_value(*this, range);
   }
-  if (const IValue* known = constant_of(input); known && known->is_int()) return constant(known->to_int() != 0, range);
+  if (const IValue* known = constant_of(input); known && known->is_int())
+    return constant(known->to_int() != 0, range);
   if (!has_builtin_for("aten::Bool", {input})) {
     type_error(range, fmt::format("a condition must be a bool, a number or a tensor, not {}", type->str()));
   }

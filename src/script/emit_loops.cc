@@ -1,4 +1,5 @@
-// Loops. The names that a body assigns and that exist before the loop are carried from iteration to iteration.
+// Loops. The names that a body assigns and that exist before the loop are carried from iteration to
+// iteration.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,19 +19,23 @@ void Emitter::emit_for(const Stmt::For& loop, const Range& range) {
   plan.may_break = contains_break(loop.body);
   add_target_names(*loop.target, plan.assigned);
   plan.body = [&] { emit_body(loop.body); };
-  emit_iteration(iteration, std::move(plan), [&](SugaredPtr value) { assign(*loop.target, std::move(value), loop.target->range); }, range);
+  emit_iteration(
+      iteration, std::move(plan),
+      [&](SugaredPtr value) { assign(*loop.target, std::move(value), loop.target->range); }, range);
 }
 
-void Emitter::emit_iteration(const Iteration& iteration, LoopPlan plan, const std::function<void(SugaredPtr)>& assign_target,
-                             const Range& range) {
+void Emitter::emit_iteration(const Iteration& iteration, LoopPlan plan,
+                             const std::function<void(SugaredPtr)>& assign_target, const Range& range) {
   if (iteration.unrolled) {
     ++unrolled_depth_;
     for (const SugaredPtr& element : *iteration.unrolled) {
       count_work(range);
-      emit_live([&] {
-        assign_target(element);
-        plan.body();
-      }, range);
+      emit_live(
+          [&] {
+            assign_target(element);
+            plan.body();
+          },
+          range);
     }
     --unrolled_depth_;
     return;
@@ -84,7 +89,9 @@ void Emitter::emit_loop(const LoopPlan& plan, const Range& range) {
   Frame body;
   body.parent = frame_;
   body.block = loop->blocks[0].get();
-  const auto script_type = [](TypePtr type) { return ir::Type{.kind = ir::Type::Kind::Script, .tensor = {}, .script = std::move(type)}; };
+  const auto script_type = [](TypePtr type) {
+    return ir::Type{.kind = ir::Type::Kind::Script, .tensor = {}, .script = std::move(type)};
+  };
   ir::Value* index = graph_.add_param(*body.block, script_type(Type::integer()));
   for (size_t i = 0; i < carried.size(); ++i) {
     const TypePtr& type = type_of(inputs[i + 2]);
@@ -95,7 +102,8 @@ void Emitter::emit_loop(const LoopPlan& plan, const Range& range) {
   const int unrolled_before = std::exchange(unrolled_depth_, 0);
   ++loop_depth_;
   flow_ = {};
-  if (plan.may_return || plan.may_break) body.names["$stop"] = {std::make_shared<ConstantSugar>(IValue(false)), false};
+  if (plan.may_return || plan.may_break)
+    body.names["$stop"] = {std::make_shared<ConstantSugar>(IValue(false)), false};
   if (plan.start) plan.start(index);
   plan.body();
   finish_iteration(loop, plan, carried, range);
@@ -112,7 +120,8 @@ void Emitter::finish_iteration(ir::Node* loop, const LoopPlan& plan, const std::
   const auto more = [&] { return plan.next ? plan.next() : constant(true, range); };
   const auto stops = frame_->names.find("$stop");
   ir::Value* stop = stops == frame_->names.end() ? nullptr : stops->second.value->value();  // null: known now
-  const auto* known = stops == frame_->names.end() ? nullptr : dynamic_cast<const ConstantSugar*>(stops->second.value.get());
+  const auto* known =
+      stops == frame_->names.end() ? nullptr : dynamic_cast<const ConstantSugar*>(stops->second.value.get());
   ir::Value* next = nullptr;
   if (never_again || (known && known->constant().to_bool())) {
     next = constant(false, range);
@@ -135,7 +144,8 @@ void Emitter::finish_iteration(ir::Node* loop, const LoopPlan& plan, const std::
       const TypePtr type = is_never(type_of(value)) ? Type::none() : type_of(value);
       initial->type.script = param->type.script = value->type.script = type;
     } else if (!type_of(value)->is_subtype_of(*type_of(param))) {
-      type_error(range, fmt::format("'{}' is {} before the loop and {} after an iteration", carried[i], type_of(param)->str(), type_of(value)->str()));
+      type_error(range, fmt::format("'{}' is {} before the loop and {} after an iteration", carried[i],
+                                    type_of(param)->str(), type_of(value)->str()));
     }
     graph_.add_return(block(), value);
   }
@@ -150,7 +160,8 @@ void Emitter::leave_loop(ir::Node* loop, const LoopPlan& plan, const std::vector
   }
   for (const auto& [name, entry] : body.names) {
     if (name[0] == '$' || entry.is_refinement || find_name(name)) continue;
-    frame_->names[name] = {std::make_shared<UndefinedValue>("it is only set inside a loop, which may not run"), false};
+    frame_->names[name] = {
+        std::make_shared<UndefinedValue>("it is only set inside a loop, which may not run"), false};
   }
   flow_ = {};
   if (plan.may_return) {
@@ -163,7 +174,8 @@ void Emitter::leave_loop(ir::Node* loop, const LoopPlan& plan, const std::vector
 
 bool contains_break(Statements body) {
   return std::any_of(body.begin(), body.end(), [](const StmtPtr& statement) {
-    if (const auto* s = statement->as<Stmt::If>()) return contains_break(s->then) || contains_break(s->otherwise);
+    if (const auto* s = statement->as<Stmt::If>())
+      return contains_break(s->then) || contains_break(s->otherwise);
     if (const auto* s = statement->as<Stmt::With>()) return contains_break(s->body);
     return statement->as<Stmt::Break>() != nullptr;
   });

@@ -93,7 +93,8 @@ void Emitter::emit_return(const Expr* expr, const Range& range) {
 void Emitter::emit_exit_loop(bool is_break, const Range& range) {
   const char* word = is_break ? "break" : "continue";
   if (unrolled_depth_ > 0) {
-    syntax_error(range, fmt::format("'{}' cannot be used in a loop over modules or a tuple: it is unrolled", word));
+    syntax_error(range,
+                 fmt::format("'{}' cannot be used in a loop over modules or a tuple: it is unrolled", word));
   }
   if (loop_depth_ == 0) syntax_error(range, fmt::format("'{}' outside of a loop", word));
   if (is_break) frame_->names["$stop"] = {std::make_shared<ConstantSugar>(IValue(true)), false};
@@ -133,18 +134,20 @@ void Emitter::emit_raise(const Stmt::Raise& raise, const Range& range) {
 
 void Emitter::emit_assert(const Stmt::Assert& statement, const Range& range) {
   const Condition condition = emit_condition(*statement.condition);
-  emit_branches(condition, range, [] {}, [&] {
-    ir::Value* message = constant("AssertionError: ", range);
-    if (statement.message) {
-      ir::Value* text = emit(*statement.message);
-      if (!type_of(text)->is(TypeKind::String)) text = emit_format("{}", {text}, range);
-      message = builtin("aten::add", {message, text}, range);
-    }
-    ir::ScriptPayload payload;
-    payload.text = "AssertionError";
-    node(prim::kRaise, {message}, {}, range, payload);
-    flow_ = {Flow::Raised};
-  });
+  emit_branches(
+      condition, range, [] {},
+      [&] {
+        ir::Value* message = constant("AssertionError: ", range);
+        if (statement.message) {
+          ir::Value* text = emit(*statement.message);
+          if (!type_of(text)->is(TypeKind::String)) text = emit_format("{}", {text}, range);
+          message = builtin("aten::add", {message, text}, range);
+        }
+        ir::ScriptPayload payload;
+        payload.text = "AssertionError";
+        node(prim::kRaise, {message}, {}, range, payload);
+        flow_ = {Flow::Raised};
+      });
 }
 
 void Emitter::emit_with(const Stmt::With& with, const Range& range) { emit_with_items(with, 0, range); }
@@ -185,7 +188,8 @@ void Emitter::emit_assign(const Stmt::Assign& statement, const Range& range) {
     return;
   }
   if (!hint) {  // self.x = [] is of the attribute's type
-    if (const auto* attribute = first.as<Expr::Attribute>(); attribute && attribute->object->as<Expr::Name>()) {
+    if (const auto* attribute = first.as<Expr::Attribute>();
+        attribute && attribute->object->as<Expr::Name>()) {
       const SugaredPtr object = find_name(attribute->object->as<Expr::Name>()->id);
       if (object && object->value() && type_of(object->value())->is(TypeKind::Class)) {
         const auto& type = static_cast<const ClassType&>(*type_of(object->value()));
@@ -208,7 +212,8 @@ void Emitter::assign(const Expr& target, SugaredPtr value, const Range& range) {
   } else if (const auto* list = target.as<Expr::List>()) {
     assign_tuple(list->elements, value, range);
   } else if (const auto* attribute = target.as<Expr::Attribute>()) {
-    emit_sugared(*attribute->object)->set_attribute(*this, range, attribute->name, value->as_value(*this, range));
+    emit_sugared(*attribute->object)
+        ->set_attribute(*this, range, attribute->name, value->as_value(*this, range));
   } else if (target.as<Expr::Subscript>()) {
     assign_subscript(target, value->as_value(*this, range), range);
   } else {
@@ -217,20 +222,24 @@ void Emitter::assign(const Expr& target, SugaredPtr value, const Range& range) {
 }
 
 void Emitter::assign_tuple(const std::vector<ExprPtr>& targets, const SugaredPtr& value, const Range& range) {
-  const auto starred = std::find_if(targets.begin(), targets.end(), [](const ExprPtr& t) { return t->as<Expr::Starred>(); });
+  const auto starred =
+      std::find_if(targets.begin(), targets.end(), [](const ExprPtr& t) { return t->as<Expr::Starred>(); });
   const bool has_star = starred != targets.end();
   const std::vector<SugaredPtr> elements =
       value->as_tuple(*this, range, has_star ? std::nullopt : std::optional(targets.size()));
   if (has_star ? elements.size() + 1 < targets.size() : elements.size() != targets.size()) {
-    type_error(range, fmt::format("{} values cannot be assigned to {} targets", elements.size(), targets.size()));
+    type_error(range,
+               fmt::format("{} values cannot be assigned to {} targets", elements.size(), targets.size()));
   }
   const size_t before = static_cast<size_t>(starred - targets.begin());
   const size_t after = has_star ? targets.size() - before - 1 : 0;
   for (size_t i = 0; i < before; ++i) assign(*targets[i], elements[i], targets[i]->range);
   if (!has_star) return;
-  const std::vector<SugaredPtr> middle(elements.begin() + static_cast<std::ptrdiff_t>(before), elements.end() - static_cast<std::ptrdiff_t>(after));
+  const std::vector<SugaredPtr> middle(elements.begin() + static_cast<std::ptrdiff_t>(before),
+                                       elements.end() - static_cast<std::ptrdiff_t>(after));
   assign(*(*starred)->as<Expr::Starred>()->value, std::make_shared<TupleSugar>(middle), range);
-  for (size_t i = 0; i < after; ++i) assign(*targets[before + 1 + i], elements[elements.size() - after + i], range);
+  for (size_t i = 0; i < after; ++i)
+    assign(*targets[before + 1 + i], elements[elements.size() - after + i], range);
 }
 
 namespace {
@@ -258,7 +267,8 @@ std::string in_place_name(BinaryOp op) {
 }  // namespace
 
 ir::Value* Emitter::emit_augment(ir::Value* left, BinaryOp op, ir::Value* right, const Range& range) {
-  const bool in_place = type_of(left)->is(TypeKind::Tensor) || (type_of(left)->is(TypeKind::List) && op == BinaryOp::Add);
+  const bool in_place =
+      type_of(left)->is(TypeKind::Tensor) || (type_of(left)->is(TypeKind::List) && op == BinaryOp::Add);
   const std::string name = in_place ? in_place_name(op) : "";
   if (!name.empty() && has_builtin_for(name, {left, right})) return builtin(name, {left, right}, range);
   ir::Value* result = emit_binary(op, left, right, range);
@@ -268,7 +278,8 @@ ir::Value* Emitter::emit_augment(ir::Value* left, BinaryOp op, ir::Value* right,
 void Emitter::emit_augmented(const Stmt::AugAssign& statement, const Range& range) {
   const Expr& target = *statement.target;
   if (target.as<Expr::Subscript>()) return augment_subscript(target, statement.op, *statement.value, range);
-  if (!target.as<Expr::Name>() && !target.as<Expr::Attribute>()) syntax_error(range, "this cannot be assigned to");
+  if (!target.as<Expr::Name>() && !target.as<Expr::Attribute>())
+    syntax_error(range, "this cannot be assigned to");
   ir::Value* left = emit(target);
   ir::Value* right = emit(*statement.value, type_of(left));
   ir::Value* result = emit_augment(left, statement.op, right, range);
@@ -324,7 +335,8 @@ std::set<std::string> assigned_names(Statements body) {
 
 bool contains_return(Statements body) {
   return std::any_of(body.begin(), body.end(), [](const StmtPtr& statement) {
-    if (const auto* s = statement->as<Stmt::If>()) return contains_return(s->then) || contains_return(s->otherwise);
+    if (const auto* s = statement->as<Stmt::If>())
+      return contains_return(s->then) || contains_return(s->otherwise);
     if (const auto* s = statement->as<Stmt::While>()) return contains_return(s->body);
     if (const auto* s = statement->as<Stmt::For>()) return contains_return(s->body);
     if (const auto* s = statement->as<Stmt::With>()) return contains_return(s->body);

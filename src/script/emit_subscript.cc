@@ -8,13 +8,14 @@
 
 namespace weft::jit {
 
-// A tensor after its ints, slices, None and Ellipsis were applied, and the index tensors that are left: null where a
-// dimension is not indexed.
+// A tensor after its ints, slices, None and Ellipsis were applied, and the index tensors that are left: null
+// where a dimension is not indexed.
 struct Emitter::TensorIndices {
   ir::Value* sliced = nullptr;
   std::vector<ir::Value*> tensors;
   bool is_advanced() const {
-    return std::any_of(tensors.begin(), tensors.end(), [](const ir::Value* index) { return index != nullptr; });
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const ir::Value* index) { return index != nullptr; });
   }
 };
 
@@ -29,7 +30,8 @@ bool is_sequence(const TypePtr& type) { return type->is(TypeKind::List) || type-
 
 }  // namespace
 
-Emitter::TensorIndices Emitter::slice_tensor(ir::Value* tensor, const std::vector<ExprPtr>& indices, const Range& range) {
+Emitter::TensorIndices Emitter::slice_tensor(ir::Value* tensor, const std::vector<ExprPtr>& indices,
+                                             const Range& range) {
   TensorIndices result;
   result.sliced = tensor;
   std::vector<const Expr*> items;
@@ -51,7 +53,8 @@ Emitter::TensorIndices Emitter::slice_tensor(ir::Value* tensor, const std::vecto
       continue;
     }
     if (after_ellipsis) {
-      dim = -std::count_if(items.begin() + static_cast<std::ptrdiff_t>(i), items.end(), [](const Expr* e) { return !is_none_literal(*e); });
+      dim = -std::count_if(items.begin() + static_cast<std::ptrdiff_t>(i), items.end(),
+                           [](const Expr* e) { return !is_none_literal(*e); });
       if (is_none_literal(*items[i])) --dim;
     }
     apply_index(result, *items[i], dim, after_ellipsis, range);
@@ -60,7 +63,8 @@ Emitter::TensorIndices Emitter::slice_tensor(ir::Value* tensor, const std::vecto
 }
 
 // Applies one index to dimension `dim` and moves `dim` to the next one.
-void Emitter::apply_index(TensorIndices& result, const Expr& item, int64_t& dim, bool from_back, const Range& range) {
+void Emitter::apply_index(TensorIndices& result, const Expr& item, int64_t& dim, bool from_back,
+                          const Range& range) {
   const auto at = [&](ir::Value* index) {
     if (from_back) type_error(item.range, "an index tensor after an Ellipsis is not supported");
     result.tensors.resize(static_cast<size_t>(dim), nullptr);
@@ -92,7 +96,9 @@ void Emitter::apply_index(TensorIndices& result, const Expr& item, int64_t& dim,
   } else if (type->is(TypeKind::Bool) || is_sequence(type)) {
     at(builtin("aten::tensor", {index}, range));
   } else {
-    type_error(item.range, fmt::format("a tensor is indexed by int, slice, None, Ellipsis, list or Tensor, not {}", type->str()));
+    type_error(item.range,
+               fmt::format("a tensor is indexed by int, slice, None, Ellipsis, list or Tensor, not {}",
+                           type->str()));
   }
 }
 
@@ -103,9 +109,11 @@ ir::Value* Emitter::index_list(const TensorIndices& indices, const Range& range)
   return make_list(element, values, range);
 }
 
-ir::Value* Emitter::emit_tensor_subscript(ir::Value* tensor, const std::vector<ExprPtr>& indices, const Range& range) {
+ir::Value* Emitter::emit_tensor_subscript(ir::Value* tensor, const std::vector<ExprPtr>& indices,
+                                          const Range& range) {
   const TensorIndices sliced = slice_tensor(tensor, indices, range);
-  if (!sliced.is_advanced()) return sliced.sliced == tensor ? builtin("aten::alias", {tensor}, range) : sliced.sliced;
+  if (!sliced.is_advanced())
+    return sliced.sliced == tensor ? builtin("aten::alias", {tensor}, range) : sliced.sliced;
   return builtin("aten::index", {sliced.sliced, index_list(sliced, range)}, range);
 }
 
@@ -117,7 +125,8 @@ SugaredPtr Emitter::emit_slice(const SugaredPtr& object, const Expr::Slice& slic
   ir::Value* step = slice.step ? emit(*slice.step) : constant(1, range);
   ir::Value* value = object->value();
   if (dynamic_cast<const ConstantSugar*>(object.get())) value = object->as_value(*this, range);
-  const bool is_static = !value || type_of(value)->is(TypeKind::Tuple) || container_kind(*type_of(value)) == ContainerKind::List;
+  const bool is_static =
+      !value || type_of(value)->is(TypeKind::Tuple) || container_kind(*type_of(value)) == ContainerKind::List;
   if (!is_static) return simple(builtin("aten::slice", {value, start, stop, step}, range));
   const std::vector<SugaredPtr> elements = object->as_tuple(*this, range, std::nullopt);
   const auto count = static_cast<int64_t>(elements.size());
@@ -129,13 +138,18 @@ SugaredPtr Emitter::emit_slice(const SugaredPtr& object, const Expr::Slice& slic
   };
   const int64_t by = known(step, 1);
   if (by == 0) type_error(range, "a slice's step must not be 0");
-  const auto clamp = [&](int64_t i) { return std::clamp(i < 0 ? i + count : i, by < 0 ? int64_t{-1} : int64_t{0}, by < 0 ? count - 1 : count); };
-  const int64_t begin = type_of(start)->is(TypeKind::None) ? (by < 0 ? count - 1 : 0) : clamp(known(start, 0));
+  const auto clamp = [&](int64_t i) {
+    return std::clamp(i < 0 ? i + count : i, by < 0 ? int64_t{-1} : int64_t{0}, by < 0 ? count - 1 : count);
+  };
+  const int64_t begin =
+      type_of(start)->is(TypeKind::None) ? (by < 0 ? count - 1 : 0) : clamp(known(start, 0));
   const int64_t end = type_of(stop)->is(TypeKind::None) ? (by < 0 ? -1 : count) : clamp(known(stop, 0));
   std::vector<SugaredPtr> chosen;
-  for (int64_t i = begin; by < 0 ? i > end : i < end; i += by) chosen.push_back(elements[static_cast<size_t>(i)]);
+  for (int64_t i = begin; by < 0 ? i > end : i < end; i += by)
+    chosen.push_back(elements[static_cast<size_t>(i)]);
   const auto tuple = std::make_shared<TupleSugar>(std::move(chosen));
-  return value && type_of(value)->is(TypeKind::Tuple) ? simple(tuple->as_value(*this, range)) : SugaredPtr(tuple);
+  return value && type_of(value)->is(TypeKind::Tuple) ? simple(tuple->as_value(*this, range))
+                                                      : SugaredPtr(tuple);
 }
 
 SugaredPtr Emitter::emit_subscript(const Expr& expr) {
@@ -166,16 +180,21 @@ void Emitter::assign_subscript(const Expr& target, ir::Value* value, const Range
   const TensorIndices sliced = slice_tensor(object, subscript.indices, range);
   ir::Value* tensor = value;
   if (is_number_type(type_of(value))) tensor = tensor_like(value, sliced.sliced, range);
-  if (!type_of(tensor)->is(TypeKind::Tensor)) type_error(range, fmt::format("{} cannot be assigned to a part of a tensor", type_of(value)->str()));
-  if (sliced.is_advanced()) builtin("aten::index_put_", {sliced.sliced, index_list(sliced, range), tensor}, range);
-  else builtin("aten::copy_", {sliced.sliced, tensor}, range);
+  if (!type_of(tensor)->is(TypeKind::Tensor))
+    type_error(range, fmt::format("{} cannot be assigned to a part of a tensor", type_of(value)->str()));
+  if (sliced.is_advanced())
+    builtin("aten::index_put_", {sliced.sliced, index_list(sliced, range), tensor}, range);
+  else
+    builtin("aten::copy_", {sliced.sliced, tensor}, range);
 }
 
 // A number as a tensor of another's dtype and device.
 ir::Value* Emitter::tensor_like(ir::Value* number, ir::Value* other, const Range& range) {
   ir::Value* dtype = builtin("prim::dtype", {other}, range);
   ir::Value* device = builtin("prim::device", {other}, range);
-  return call_builtin("aten::tensor", {{"", number, range}, {"dtype", dtype, range}, {"device", device, range}}, range)->as_value(*this, range);
+  return call_builtin("aten::tensor",
+                      {{"", number, range}, {"dtype", dtype, range}, {"device", device, range}}, range)
+      ->as_value(*this, range);
 }
 
 void Emitter::set_item(ir::Value* object, ir::Value* index, ir::Value* value, const Range& range) {

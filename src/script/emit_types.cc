@@ -19,14 +19,30 @@ struct NamedType {
   TypePtr (*make)();
 };
 constexpr std::array kNamedTypes = {
-    NamedType{"Tensor", &Type::tensor},       NamedType{"int", &Type::integer},         NamedType{"float", &Type::floating},
-    NamedType{"bool", &Type::boolean},        NamedType{"complex", &Type::complex},     NamedType{"str", &Type::string},
-    NamedType{"None", &Type::none},           NamedType{"NoneType", &Type::none},       NamedType{"number", &Type::number},
-    NamedType{"Scalar", &Type::number},       NamedType{"Any", &Type::any},             NamedType{"Device", &Type::device},
-    NamedType{"device", &Type::device},       NamedType{"Generator", &Type::generator}, NamedType{"dtype", &Type::integer},
-    NamedType{"layout", &Type::integer},      NamedType{"Layout", &Type::integer},      NamedType{"memory_format", &Type::integer},
-    NamedType{"QScheme", &Type::integer},     NamedType{"LongTensor", &Type::tensor},   NamedType{"FloatTensor", &Type::tensor},
-    NamedType{"IntTensor", &Type::tensor},    NamedType{"BoolTensor", &Type::tensor},   NamedType{"DoubleTensor", &Type::tensor},
+    NamedType{"Tensor", &Type::tensor},
+    NamedType{"int", &Type::integer},
+    NamedType{"float", &Type::floating},
+    NamedType{"bool", &Type::boolean},
+    NamedType{"complex", &Type::complex},
+    NamedType{"str", &Type::string},
+    NamedType{"None", &Type::none},
+    NamedType{"NoneType", &Type::none},
+    NamedType{"number", &Type::number},
+    NamedType{"Scalar", &Type::number},
+    NamedType{"Any", &Type::any},
+    NamedType{"Device", &Type::device},
+    NamedType{"device", &Type::device},
+    NamedType{"Generator", &Type::generator},
+    NamedType{"dtype", &Type::integer},
+    NamedType{"layout", &Type::integer},
+    NamedType{"Layout", &Type::integer},
+    NamedType{"memory_format", &Type::integer},
+    NamedType{"QScheme", &Type::integer},
+    NamedType{"LongTensor", &Type::tensor},
+    NamedType{"FloatTensor", &Type::tensor},
+    NamedType{"IntTensor", &Type::tensor},
+    NamedType{"BoolTensor", &Type::tensor},
+    NamedType{"DoubleTensor", &Type::tensor},
     NamedType{"Parameter", &Type::tensor},
 };
 
@@ -41,8 +57,10 @@ std::string dotted_name(const Expr& expr) {
 
 // "List" of "typing.List", "device" of "torch.device"; a user's dotted name as it is.
 std::string bare_name(const std::string& name) {
-  for (const std::string_view space : {"torch.jit.", "torch.nn.", "torch.", "typing.", "typing_extensions.", "t.", "weft.jit.", "weft.", "builtins."}) {
-    if (name.starts_with(space) && name.find('.', space.size()) == std::string::npos) return name.substr(space.size());
+  for (const std::string_view space : {"torch.jit.", "torch.nn.", "torch.", "typing.", "typing_extensions.",
+                                       "t.", "weft.jit.", "weft.", "builtins."}) {
+    if (name.starts_with(space) && name.find('.', space.size()) == std::string::npos)
+      return name.substr(space.size());
   }
   return name;
 }
@@ -54,8 +72,11 @@ TypePtr simple_type(const std::string& name, const Range& range, Resolver& resol
     if (type.name == bare) return type.make();
   }
   if (bare == "Size") return Type::list(Type::integer());
-  for (const std::string_view generic : {"List", "Dict", "Tuple", "Optional", "Union", "Future", "list", "dict", "tuple"}) {
-    if (bare == generic) type_error(range, fmt::format("the type '{0}' needs its element types, as in {0}[{1}]", bare, bare == "Dict" || bare == "dict" ? "str, int" : "int"));
+  for (const std::string_view generic :
+       {"List", "Dict", "Tuple", "Optional", "Union", "Future", "list", "dict", "tuple"}) {
+    if (bare == generic)
+      type_error(range, fmt::format("the type '{0}' needs its element types, as in {0}[{1}]", bare,
+                                    bare == "Dict" || bare == "dict" ? "str, int" : "int"));
   }
   type_error(range, fmt::format("unknown type '{}'", name));
 }
@@ -77,7 +98,9 @@ TypePtr generic_type(const Expr& expr, Resolver& resolver) {
   const std::string name = bare_name(dotted_name(*subscript.object));
   const std::vector<TypePtr> inner = types_of(subscript.indices, resolver);
   const auto expect = [&](size_t count) {
-    if (inner.size() != count) type_error(expr.range, fmt::format("{}[…] takes {} type{}, got {}", name, count, count == 1 ? "" : "s", inner.size()));
+    if (inner.size() != count)
+      type_error(expr.range, fmt::format("{}[…] takes {} type{}, got {}", name, count, count == 1 ? "" : "s",
+                                         inner.size()));
   };
   if (name == "Tuple" || name == "tuple") return Type::tuple(inner);
   if (name == "Union") return Type::union_of(inner);
@@ -147,7 +170,8 @@ IValue as_type(IValue value, const TypePtr& type) {
     for (IValue& element : elements) element = as_type(std::move(element), wanted.element());
     return IValue::list(wanted.element(), std::move(elements));
   }
-  if (wanted.is(TypeKind::List) && wanted.element()->is(TypeKind::Int) && value.is_int()) return value;  // BroadcastingList
+  if (wanted.is(TypeKind::List) && wanted.element()->is(TypeKind::Int) && value.is_int())
+    return value;  // BroadcastingList
   return value;
 }
 
@@ -158,11 +182,13 @@ IValue negated(const IValue& value, const Range& range) {
   type_error(range, "only numbers have a sign");
 }
 
-IValue constant_elements(const std::vector<ExprPtr>& exprs, const TypePtr& type, bool is_list, Resolver& resolver) {
+IValue constant_elements(const std::vector<ExprPtr>& exprs, const TypePtr& type, bool is_list,
+                         Resolver& resolver) {
   std::vector<IValue> values;
   const bool hints = type && type->is(TypeKind::Tuple) && type->elements().size() == exprs.size();
   const TypePtr element = type && type->is(TypeKind::List) ? type->element() : nullptr;
-  for (size_t i = 0; i < exprs.size(); ++i) values.push_back(evaluate_constant(*exprs[i], hints ? type->elements()[i] : element, resolver));
+  for (size_t i = 0; i < exprs.size(); ++i)
+    values.push_back(evaluate_constant(*exprs[i], hints ? type->elements()[i] : element, resolver));
   if (!is_list) return IValue::tuple(std::move(values));
   const TypePtr found = element ? element : values.empty() ? Type::tensor() : values[0].type();
   return IValue::list(found, std::move(values));
@@ -195,8 +221,10 @@ SugaredPtr constant_member(const Expr::Attribute& attribute, Resolver& resolver)
   } else if (const auto* inner = attribute.object->as<Expr::Attribute>()) {
     object = constant_member(*inner, resolver);
   }
-  if (const auto* space = dynamic_cast<const NamespaceSugar*>(object.get())) return resolve_namespace_member(space->path(), attribute.name);
-  if (const auto* type = dynamic_cast<const ClassSugar*>(object.get())) return type->constant_member(attribute.name);
+  if (const auto* space = dynamic_cast<const NamespaceSugar*>(object.get()))
+    return resolve_namespace_member(space->path(), attribute.name);
+  if (const auto* type = dynamic_cast<const ClassSugar*>(object.get()))
+    return type->constant_member(attribute.name);
   return nullptr;
 }
 
@@ -205,8 +233,10 @@ IValue evaluate_constant(const Expr& expr, const TypePtr& type, Resolver& resolv
   if (const auto* constant = expr.as<Expr::Constant>()) {
     return std::visit(
         [&](const auto& value) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) return IValue();
-          else return as_type(IValue(value), type);
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+            return IValue();
+          else
+            return as_type(IValue(value), type);
         },
         constant->value);
   }
@@ -214,20 +244,26 @@ IValue evaluate_constant(const Expr& expr, const TypePtr& type, Resolver& resolv
     const IValue operand = evaluate_constant(*unary->operand, type, resolver);
     return unary->op == UnaryOp::Neg ? negated(operand, expr.range) : operand;
   }
-  if (const auto* list = expr.as<Expr::List>()) return as_type(constant_elements(list->elements, inner, true, resolver), type);
-  if (const auto* tuple = expr.as<Expr::Tuple>()) return as_type(constant_elements(tuple->elements, inner, false, resolver), type);
+  if (const auto* list = expr.as<Expr::List>())
+    return as_type(constant_elements(list->elements, inner, true, resolver), type);
+  if (const auto* tuple = expr.as<Expr::Tuple>())
+    return as_type(constant_elements(tuple->elements, inner, false, resolver), type);
   if (const auto* dict = expr.as<Expr::Dict>()) {
     const bool typed = inner && inner->is(TypeKind::Dict);
-    IValue result = IValue::dict(typed ? inner->elements()[0] : Type::string(), typed ? inner->elements()[1] : Type::tensor());
+    IValue result = IValue::dict(typed ? inner->elements()[0] : Type::string(),
+                                 typed ? inner->elements()[1] : Type::tensor());
     for (const auto& [key, item] : dict->items) {
-      result.to_dict()->set(evaluate_constant(*key, nullptr, resolver), evaluate_constant(*item, typed ? inner->elements()[1] : nullptr, resolver));
+      result.to_dict()->set(evaluate_constant(*key, nullptr, resolver),
+                            evaluate_constant(*item, typed ? inner->elements()[1] : nullptr, resolver));
     }
     return result;
   }
   if (const auto* call = expr.as<Expr::Call>()) {  // torch.device("cpu"), annotate(T, x)
     const std::string name = bare_name(dotted_name(*call->function));
-    if (name == "device" && call->arguments.size() == 1) return evaluate_constant(*call->arguments[0], Type::device(), resolver);
-    if (name == "annotate" && call->arguments.size() == 2) return evaluate_constant(*call->arguments[1], parse_type(*call->arguments[0], resolver), resolver);
+    if (name == "device" && call->arguments.size() == 1)
+      return evaluate_constant(*call->arguments[0], Type::device(), resolver);
+    if (name == "annotate" && call->arguments.size() == 2)
+      return evaluate_constant(*call->arguments[1], parse_type(*call->arguments[0], resolver), resolver);
   }
   return as_type(named_constant(expr, resolver), type);
 }
@@ -238,7 +274,9 @@ Schema schema_of(const FunctionDef& definition, Resolver& resolver, const ClassT
   schema.name = definition.name;
   for (const Parameter& parameter : definition.parameters) {
     if (parameter.kind == Parameter::Kind::VarArgs || parameter.kind == Parameter::Kind::VarKeywords) {
-      syntax_error(parameter.range, fmt::format("'{}': a TorchScript function has a fixed number of parameters", parameter.name));
+      syntax_error(
+          parameter.range,
+          fmt::format("'{}': a TorchScript function has a fixed number of parameters", parameter.name));
     }
     SchemaArgument argument;
     argument.name = parameter.name;
@@ -253,12 +291,15 @@ Schema schema_of(const FunctionDef& definition, Resolver& resolver, const ClassT
     if (parameter.default_value) {
       argument.default_value = evaluate_constant(*parameter.default_value, argument.type, resolver);
       if (argument.list_length > 0 && argument.default_value->is_int()) {
-        argument.default_value = IValue::list(Type::integer(), std::vector<IValue>(static_cast<size_t>(argument.list_length), *argument.default_value));
+        argument.default_value = IValue::list(
+            Type::integer(),
+            std::vector<IValue>(static_cast<size_t>(argument.list_length), *argument.default_value));
       }
     }
     schema.arguments.push_back(std::move(argument));
   }
-  if (self && schema.arguments.empty()) syntax_error(definition.range, fmt::format("the method '{}' has no parameter self", definition.name));
+  if (self && schema.arguments.empty())
+    syntax_error(definition.range, fmt::format("the method '{}' has no parameter self", definition.name));
   if (definition.returns) schema.returns.push_back({"", parse_type(*definition.returns, resolver)});
   return schema;
 }

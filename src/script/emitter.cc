@@ -13,7 +13,11 @@
 namespace weft::jit {
 
 Emitter::Emitter(ir::Graph& graph, CompilationUnit& unit, std::shared_ptr<Resolver> resolver)
-    : graph_(graph), unit_(unit), resolver_(std::move(resolver)), root_(std::make_unique<Frame>()), frame_(root_.get()) {
+    : graph_(graph),
+      unit_(unit),
+      resolver_(std::move(resolver)),
+      root_(std::make_unique<Frame>()),
+      frame_(root_.get()) {
   root_->block = &graph.body();
 }
 
@@ -27,28 +31,36 @@ ir::SourceLocation Emitter::location(const Range& range) {
     file_ = std::make_shared<const std::string>(range.source->file);
     line_starts_.clear();
     const std::string& text = range.source->text;
-    for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) line_starts_.push_back(at);
+    for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
+      line_starts_.push_back(at);
   }
-  const auto newlines = std::lower_bound(line_starts_.begin(), line_starts_.end(), range.begin) - line_starts_.begin();
+  const auto newlines =
+      std::lower_bound(line_starts_.begin(), line_starts_.end(), range.begin) - line_starts_.begin();
   return {file_, range.source->first_line + static_cast<int>(newlines)};
 }
 
 void Emitter::count_work(const Range& range) {
   constexpr size_t kMost = size_t{1} << 18;
-  if (++work_ > kMost) syntax_error(range, fmt::format("the function has more than {} operations: loops over tuples and modules are unrolled", kMost));
+  if (++work_ > kMost)
+    syntax_error(
+        range,
+        fmt::format("the function has more than {} operations: loops over tuples and modules are unrolled",
+                    kMost));
 }
 
 ir::Node* Emitter::node(const ir::ScriptOp& op, std::vector<ir::Value*> inputs, std::vector<TypePtr> types,
                         const Range& range, ir::ScriptPayload payload) {
   count_work(range);
   std::shared_ptr<const ir::ScriptPayload> shared;
-  const bool has_payload = &op == &prim::kConstant || !payload.text.empty() || payload.type || payload.function;
+  const bool has_payload =
+      &op == &prim::kConstant || !payload.text.empty() || payload.type || payload.function;
   if (has_payload) shared = std::make_shared<const ir::ScriptPayload>(std::move(payload));
-  return graph_.add_script_node(block(), op, std::move(inputs), std::move(types), std::move(shared), location(range));
+  return graph_.add_script_node(block(), op, std::move(inputs), std::move(types), std::move(shared),
+                                location(range));
 }
 
-ir::Value* Emitter::value(const ir::ScriptOp& op, std::vector<ir::Value*> inputs, TypePtr type, const Range& range,
-                          ir::ScriptPayload payload) {
+ir::Value* Emitter::value(const ir::ScriptOp& op, std::vector<ir::Value*> inputs, TypePtr type,
+                          const Range& range, ir::ScriptPayload payload) {
   return node(op, std::move(inputs), {std::move(type)}, range, std::move(payload))->output();
 }
 
@@ -86,7 +98,8 @@ ir::Value* Emitter::make_tuple(const std::vector<ir::Value*>& values, const Rang
   return value(prim::kTupleConstruct, values, Type::tuple(std::move(types)), range);
 }
 
-ir::Value* Emitter::make_list(const TypePtr& element, const std::vector<ir::Value*>& values, const Range& range) {
+ir::Value* Emitter::make_list(const TypePtr& element, const std::vector<ir::Value*>& values,
+                              const Range& range) {
   return value(prim::kListConstruct, values, Type::list(element), range);
 }
 
@@ -118,16 +131,19 @@ CallArguments positional(const std::vector<ir::Value*>& values, const Range& ran
     if (bare.size() < 3 || other.find(bare) == std::string::npos || ++found > 5) continue;
     similar += (similar.empty() ? "" : ", ") + other;
   }
-  type_error(range, fmt::format("unknown builtin operator {}{}", name, similar.empty() ? "" : "; similar: " + similar));
+  type_error(range, fmt::format("unknown builtin operator {}{}", name,
+                                similar.empty() ? "" : "; similar: " + similar));
 }
 
 }  // namespace
 
-SugaredPtr Emitter::call_builtin(const std::string& name, const CallArguments& arguments, const Range& range) {
+SugaredPtr Emitter::call_builtin(const std::string& name, const CallArguments& arguments,
+                                 const Range& range) {
   const auto builtins = find_builtins(name);
   if (builtins.empty()) unknown_builtin(name, range);
   Overload overload = select_overload(*this, name, schemas_of(builtins), arguments, range);
-  return pack(node(*builtins[overload.index], std::move(overload.match.inputs), std::move(overload.match.returns), range));
+  return pack(node(*builtins[overload.index], std::move(overload.match.inputs),
+                   std::move(overload.match.returns), range));
 }
 
 ir::Value* Emitter::builtin(const std::string& name, std::vector<ir::Value*> inputs, const Range& range) {
@@ -138,8 +154,8 @@ bool Emitter::has_builtin_for(const std::string& name, const std::vector<ir::Val
   return fits_any(*this, schemas_of(find_builtins(name)), positional(inputs, {}));
 }
 
-SugaredPtr Emitter::call_function(const std::vector<std::shared_ptr<Function>>& overloads, const CallArguments& arguments,
-                                  const Range& range) {
+SugaredPtr Emitter::call_function(const std::vector<std::shared_ptr<Function>>& overloads,
+                                  const CallArguments& arguments, const Range& range) {
   std::vector<const Schema*> schemas;
   for (const auto& function : overloads) {
     infer_return_type(*function);
@@ -148,7 +164,8 @@ SugaredPtr Emitter::call_function(const std::vector<std::shared_ptr<Function>>& 
   Overload chosen = select_overload(*this, overloads[0]->name(), schemas, arguments, range);
   ir::ScriptPayload payload;
   payload.function = overloads[chosen.index];
-  return simple(value(prim::kCallFunction, std::move(chosen.match.inputs), payload.function->schema().return_type(), range, payload));
+  return simple(value(prim::kCallFunction, std::move(chosen.match.inputs),
+                      payload.function->schema().return_type(), range, payload));
 }
 
 SugaredPtr Emitter::call_method(ir::Value* object, const std::string& name, const CallArguments& arguments,
@@ -170,7 +187,8 @@ SugaredPtr Emitter::call_method(ir::Value* object, const std::string& name, cons
   CallArguments all = {{"", object, range}};
   all.insert(all.end(), arguments.begin(), arguments.end());
   Overload chosen = select_overload(*this, name, {schema}, all, range);
-  return simple(value(prim::kCallMethod, std::move(chosen.match.inputs), schema->return_type(), range, payload));
+  return simple(
+      value(prim::kCallMethod, std::move(chosen.match.inputs), schema->return_type(), range, payload));
 }
 
 // ---- names -----------------------------------------------------------------------------------------------
@@ -195,7 +213,8 @@ SugaredPtr Emitter::get_name(const std::string& name, const Range& range) {
   if (!found) found = resolve_builtin_name(name);
   if (!found) syntax_error(range, fmt::format("undefined name '{}'", name));
   if (const auto* undefined = dynamic_cast<const UndefinedValue*>(found.get())) {
-    syntax_error(range, fmt::format("'{}' is not defined on every path that leads here: {}", name, undefined->reason()));
+    syntax_error(range, fmt::format("'{}' is not defined on every path that leads here: {}", name,
+                                    undefined->reason()));
   }
   return found;
 }
@@ -207,9 +226,11 @@ void Emitter::set_name(const std::string& name, SugaredPtr value, const Range& r
     ir::Value* converted = try_convert(value->as_value(*this, range), declared->second, range, false);
     if (!converted) {
       std::string hint;
-      if (declared->second->str() == "List[Tensor]") hint = "; an empty list is a List[Tensor] unless its name is annotated";
+      if (declared->second->str() == "List[Tensor]")
+        hint = "; an empty list is a List[Tensor] unless its name is annotated";
       type_error(range, fmt::format("'{}' is {} before the loop and is set to {} inside it{}", name,
-                                    declared->second->str(), jit::type_of(value->as_value(*this, range))->str(), hint));
+                                    declared->second->str(),
+                                    jit::type_of(value->as_value(*this, range))->str(), hint));
     }
     value = simple(converted);
     break;

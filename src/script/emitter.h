@@ -44,8 +44,8 @@ struct Flow {
   bool is_over() const { return kind != Live && kind != Maybe; }
 };
 
-// The names set in one block. Names of the compiler's own start with '$': "$return" the value to return, "$returned"
-// and "$stop" bools: the function has returned, the loop must end.
+// The names set in one block. Names of the compiler's own start with '$': "$return" the value to return,
+// "$returned" and "$stop" bools: the function has returned, the loop must end.
 struct Frame {
   struct Entry {
     SugaredPtr value;
@@ -77,8 +77,8 @@ class Emitter {
   ir::Value* constant(IValue value, TypePtr type, const Range& range);
   ir::Value* none(const Range& range) { return constant(IValue(), Type::none(), range); }
   ir::Value* uninitialized(TypePtr type, const Range& range);
-  ir::Node* node(const ir::ScriptOp& op, std::vector<ir::Value*> inputs, std::vector<TypePtr> types, const Range& range,
-                 ir::ScriptPayload payload = {});
+  ir::Node* node(const ir::ScriptOp& op, std::vector<ir::Value*> inputs, std::vector<TypePtr> types,
+                 const Range& range, ir::ScriptPayload payload = {});
   ir::Value* value(const ir::ScriptOp& op, std::vector<ir::Value*> inputs, TypePtr type, const Range& range,
                    ir::ScriptPayload payload = {});
   // The same value under another static type.
@@ -87,11 +87,13 @@ class Emitter {
   ir::Value* builtin(const std::string& name, std::vector<ir::Value*> inputs, const Range& range);
   SugaredPtr call_builtin(const std::string& name, const CallArguments& arguments, const Range& range);
   bool has_builtin_for(const std::string& name, const std::vector<ir::Value*>& inputs);
-  SugaredPtr call_function(const std::vector<std::shared_ptr<Function>>& overloads, const CallArguments& arguments,
-                           const Range& range);
-  SugaredPtr call_method(ir::Value* object, const std::string& name, const CallArguments& arguments, const Range& range);
+  SugaredPtr call_function(const std::vector<std::shared_ptr<Function>>& overloads,
+                           const CallArguments& arguments, const Range& range);
+  SugaredPtr call_method(ir::Value* object, const std::string& name, const CallArguments& arguments,
+                         const Range& range);
   // The operands of a call of `schema`, defaults included.
-  std::vector<ir::Value*> match_call(const Schema& schema, const CallArguments& arguments, const Range& range);
+  std::vector<ir::Value*> match_call(const Schema& schema, const CallArguments& arguments,
+                                     const Range& range);
   // Results of a node as one value.
   SugaredPtr pack(const ir::Node* node);
   ir::Value* make_tuple(const std::vector<ir::Value*>& values, const Range& range);
@@ -123,16 +125,18 @@ class Emitter {
 
   // --- emit_conditions.cc
   Condition emit_condition(const Expr& expr);
-  // The two branches, each in a block of its own, and the names they set merged. Where one branch has left, `rest` is
-  // emitted at the end of the other; true if it was.
+  // The two branches, each in a block of its own, and the names they set merged. Where one branch has left,
+  // `rest` is emitted at the end of the other; true if it was.
   bool emit_branches(const Condition& condition, const Range& range, const std::function<void()>& then,
                      const std::function<void()>& otherwise, const std::function<void()>& rest = {});
   // The value of one of two expressions.
   ir::Value* emit_choice(const Condition& condition, const Range& range, const TypePtr& hint,
-                         const std::function<ir::Value*()>& then, const std::function<ir::Value*()>& otherwise);
+                         const std::function<ir::Value*()>& then,
+                         const std::function<ir::Value*()>& otherwise);
 
   // --- emit_loops.cc
-  // `start` sets the target's names at the start of an iteration; `next` is whether there is another (null: always).
+  // `start` sets the target's names at the start of an iteration; `next` is whether there is another (null:
+  // always).
   struct LoopPlan {
     ir::Value* trip_count = nullptr;
     ir::Value* first = nullptr;  // the condition before the first iteration
@@ -146,8 +150,8 @@ class Emitter {
   };
   void emit_loop(const LoopPlan& plan, const Range& range);
   // The loop over `iteration`; `plan` has the body and what it assigns.
-  void emit_iteration(const Iteration& iteration, LoopPlan plan, const std::function<void(SugaredPtr)>& assign_target,
-                      const Range& range);
+  void emit_iteration(const Iteration& iteration, LoopPlan plan,
+                      const std::function<void(SugaredPtr)>& assign_target, const Range& range);
 
   // --- emit_expressions.cc
   SugaredPtr emit_sugared(const Expr& expr, const TypePtr& hint = nullptr);
@@ -155,7 +159,8 @@ class Emitter {
   ir::Value* emit_binary(BinaryOp op, ir::Value* left, ir::Value* right, const Range& range);
   ir::Value* emit_compare(CompareOp op, ir::Value* left, ir::Value* right, const Range& range);
   CallArguments emit_arguments(const Expr::Call& call, size_t first = 0);
-  ir::Value* emit_format(const std::string& format, const std::vector<ir::Value*>& values, const Range& range);
+  ir::Value* emit_format(const std::string& format, const std::vector<ir::Value*>& values,
+                         const Range& range);
 
   // --- emit_subscript.cc
   SugaredPtr emit_subscript(const Expr& expr);
@@ -176,8 +181,8 @@ class Emitter {
  private:
   friend class BranchMerge;
 
-  // Refuses programs whose graph would be far larger than their source: loops over tuples and modules, and inner
-  // functions, are copied.
+  // Refuses programs whose graph would be far larger than their source: loops over tuples and modules, and
+  // inner functions, are copied.
   void count_work(const Range& range);
   void emit_return(const Expr* value, const Range& range);
   void emit_raise(const Stmt::Raise& raise, const Range& range);
@@ -193,8 +198,10 @@ class Emitter {
   void emit_exit_loop(bool is_break, const Range& range);
   bool emit_if(const Stmt::If& statement, Statements rest, const Range& range);
   std::vector<std::string> carried_names(const LoopPlan& plan, const Range& range);
-  void finish_iteration(ir::Node* loop, const LoopPlan& plan, const std::vector<std::string>& carried, const Range& range);
-  void leave_loop(ir::Node* loop, const LoopPlan& plan, const std::vector<std::string>& carried, const Frame& body);
+  void finish_iteration(ir::Node* loop, const LoopPlan& plan, const std::vector<std::string>& carried,
+                        const Range& range);
+  void leave_loop(ir::Node* loop, const LoopPlan& plan, const std::vector<std::string>& carried,
+                  const Frame& body);
   void assign_tuple(const std::vector<ExprPtr>& targets, const SugaredPtr& value, const Range& range);
   void emit_with_items(const Stmt::With& with, size_t item, const Range& range);
 
@@ -216,7 +223,8 @@ class Emitter {
   ir::Value* emit_module_membership(const Expr::Compare& compare, const Range& range);
 
   struct TensorIndices;
-  ir::Value* emit_tensor_subscript(ir::Value* tensor, const std::vector<ExprPtr>& indices, const Range& range);
+  ir::Value* emit_tensor_subscript(ir::Value* tensor, const std::vector<ExprPtr>& indices,
+                                   const Range& range);
   TensorIndices slice_tensor(ir::Value* tensor, const std::vector<ExprPtr>& indices, const Range& range);
   void apply_index(TensorIndices& result, const Expr& item, int64_t& dim, bool from_back, const Range& range);
   ir::Value* tensor_like(ir::Value* number, ir::Value* other, const Range& range);

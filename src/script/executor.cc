@@ -29,11 +29,14 @@ std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Gra
   fold_batch_norm(*graph);
   remove_dead_nodes(*graph);
   const size_t stretches = outline_stretches(*graph, function.compile_at_once);
-  log::write(log::Channel::Executor, fmt::format("{}: {}", function.qualified_name, stretches ? fmt::format("{} stretches", stretches) : "interpreted"));
+  log::write(log::Channel::Executor,
+             fmt::format("{}: {}", function.qualified_name,
+                         stretches ? fmt::format("{} stretches", stretches) : "interpreted"));
   if (log::dumping()) log::dump(function.qualified_name + ".executor.graph", graph->str());
   return stretches ? std::make_shared<const Code>(*graph, function.name) : nullptr;
 } catch (const Error& error) {  // of a function that is called: it is raised when that runs
-  log::write(log::Channel::Executor, fmt::format("{}: interpreted: {}", function.qualified_name, error.what()));
+  log::write(log::Channel::Executor,
+             fmt::format("{}: interpreted: {}", function.qualified_name, error.what()));
   return nullptr;
 }
 

@@ -28,15 +28,16 @@ class ExpressionParser : protected TokenCursor {
     ~Nesting() { --parser.depth_; }
   };
 
-  // "a + b + c", "a.b(c).d": a tree that is deep on its left. Counts how deep the expressions parsed since its start are,
-  // chains inside one another included.
+  // "a + b + c", "a.b(c).d": a tree that is deep on its left. Counts how deep the expressions parsed since
+  // its start are, chains inside one another included.
   struct Chain {
     ExpressionParser& parser;
     int outer;
     explicit Chain(ExpressionParser& p) : parser(p), outer(std::exchange(p.links_, 0)) {}
     ~Chain() { parser.links_ = std::max(outer, parser.links_); }
     void grow() const {
-      if (++parser.links_ > kMaxChain) parser.fail(fmt::format("more than {} operators, calls and attributes in a row", kMaxChain));
+      if (++parser.links_ > kMaxChain)
+        parser.fail(fmt::format("more than {} operators, calls and attributes in a row", kMaxChain));
     }
   };
 
@@ -83,9 +84,11 @@ class ExpressionParser : protected TokenCursor {
   ExprPtr string();
   std::string unescape(size_t begin, size_t end, bool raw) const;
   // Text goes to `literal`; each {value} ends it and makes a part.
-  void format_parts(size_t begin, size_t end, bool raw, std::string& literal, std::vector<Expr::FString::Part>& parts);
+  void format_parts(size_t begin, size_t end, bool raw, std::string& literal,
+                    std::vector<Expr::FString::Part>& parts);
   // Of "{value!r:spec}" from after the brace; gives the position after the closing one.
-  size_t format_value(size_t begin, size_t end, std::string& literal, std::vector<Expr::FString::Part>& parts);
+  size_t format_value(size_t begin, size_t end, std::string& literal,
+                      std::vector<Expr::FString::Part>& parts);
   // Where the value of a field ends: at a '}', '!', ':' or '=' that stands outside brackets and strings.
   size_t end_of_value(size_t begin, size_t end) const;
 

@@ -18,16 +18,19 @@ using ir::Value;
 bool is_prim(const ir::ScriptOp* op) {
   using namespace prim;
   const ir::ScriptOp* const all[] = {
-      &kConstant,   &kUninitialized,   &kGetAttr,     &kSetAttr,    &kCreateObject, &kCallFunction, &kCallMethod, &kListConstruct,
-      &kDictConstruct, &kTupleConstruct, &kTupleUnpack, &kTupleIndex, &kTupleSlice,  &kListUnpack,   &kIsInstance, &kUncheckedCast,
-      &kCast,       &kRaise,           &kFork,        &kPrint,      &kFormat,       &kEnumName,     &kEnumValue};
+      &kConstant,   &kUninitialized, &kGetAttr,       &kSetAttr,        &kCreateObject, &kCallFunction,
+      &kCallMethod, &kListConstruct, &kDictConstruct, &kTupleConstruct, &kTupleUnpack,  &kTupleIndex,
+      &kTupleSlice, &kListUnpack,    &kIsInstance,    &kUncheckedCast,  &kCast,         &kRaise,
+      &kFork,       &kPrint,         &kFormat,        &kEnumName,       &kEnumValue};
   return std::find(std::begin(all), std::end(all), op) != std::end(all);
 }
 
 // Numbers, strings, None: what is the same wherever it is made.
 bool is_plain(const IValue& value) {
-  if (value.is(IValue::Tag::Tuple)) return std::all_of(value.elements().begin(), value.elements().end(), is_plain);
-  return value.is_none() || value.is_number() || value.is_string() || value.is(IValue::Tag::Device) || value.is(IValue::Tag::Enum);
+  if (value.is(IValue::Tag::Tuple))
+    return std::all_of(value.elements().begin(), value.elements().end(), is_plain);
+  return value.is_none() || value.is_number() || value.is_string() || value.is(IValue::Tag::Device) ||
+         value.is(IValue::Tag::Enum);
 }
 
 // A list of plain values that nobody may change: one that only pure builtins read.
@@ -53,8 +56,10 @@ class Folder {
       Node& node = **it;
       ++it;
       for (const auto& inner : node.blocks) run(*inner);
-      if (node.kind == NodeKind::If) changed |= fold_if(node);
-      else if (node.kind == NodeKind::Script) changed |= fold_node(node);
+      if (node.kind == NodeKind::If)
+        changed |= fold_if(node);
+      else if (node.kind == NodeKind::Script)
+        changed |= fold_node(node);
     }
   }
 
@@ -76,7 +81,8 @@ class Folder {
     };
     add_outer(taken);
     copy_nodes(taken, *node.parent, &node, values);
-    for (size_t i = 0; i < node.outputs.size(); ++i) graph_.replace_uses(node.outputs[i], values.at(taken.returns[i]));
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      graph_.replace_uses(node.outputs[i], values.at(taken.returns[i]));
     graph_.erase(&node);
     return true;
   }
@@ -93,24 +99,29 @@ class Folder {
       const IValue* index = known_constant(node.inputs[1]);
       const std::vector<Value*>& elements = node.inputs[0]->def->inputs;
       if (!index) return false;
-      const int64_t at = index->to_int() < 0 ? index->to_int() + static_cast<int64_t>(elements.size()) : index->to_int();
+      const int64_t at =
+          index->to_int() < 0 ? index->to_int() + static_cast<int64_t>(elements.size()) : index->to_int();
       if (at < 0 || at >= static_cast<int64_t>(elements.size())) return false;
       replace(graph_, node, elements[static_cast<size_t>(at)]);
       return true;
     }
-    if (node.script == &prim::kUncheckedCast && node.inputs[0]->type.script->is_subtype_of(*node.outputs[0]->type.script)) {
+    if (node.script == &prim::kUncheckedCast &&
+        node.inputs[0]->type.script->is_subtype_of(*node.outputs[0]->type.script)) {
       replace(graph_, node, node.inputs[0]);
       return true;
     }
     if (node.script == &prim::kUncheckedCast) {
-      if (const IValue* value = known_constant(node.inputs[0]); value && is_plain(*value)) return become(node, *value);
+      if (const IValue* value = known_constant(node.inputs[0]); value && is_plain(*value))
+        return become(node, *value);
       return false;
     }
     if (is_prim(node.script)) return false;
     return fold_builtin(node);
   }
 
-  static bool made_by(const Value* value, const ir::ScriptOp& op) { return value->def && value->def->script == &op; }
+  static bool made_by(const Value* value, const ir::ScriptOp& op) {
+    return value->def && value->def->script == &op;
+  }
 
   bool become(Node& node, IValue value) {
     const jit::TypePtr type = node.outputs[0]->type.script;
@@ -121,7 +132,8 @@ class Folder {
   bool fold_builtin(Node& node) {
     const auto& builtin = static_cast<const Builtin&>(*node.script);
     // A tensor that is there is not None.
-    if ((builtin.name == "aten::__is__" || builtin.name == "aten::__isnot__") && node.inputs.size() == 2) return fold_identity(node, builtin);
+    if ((builtin.name == "aten::__is__" || builtin.name == "aten::__isnot__") && node.inputs.size() == 2)
+      return fold_identity(node, builtin);
     if (!builtin.is_pure || builtin.schema.is_vararg) return false;
     std::vector<IValue> arguments;
     for (const Value* input : node.inputs) {
@@ -146,7 +158,9 @@ class Folder {
       const IValue* value = known_constant(node.inputs[i]);
       const TypeKind kind = node.inputs[i]->type.script->kind();
       if (value) return become(node, value->is_none() == wanted);
-      if (kind != TypeKind::Optional && kind != TypeKind::None && kind != TypeKind::Union && kind != TypeKind::Any) return become(node, !wanted);
+      if (kind != TypeKind::Optional && kind != TypeKind::None && kind != TypeKind::Union &&
+          kind != TypeKind::Any)
+        return become(node, !wanted);
     }
     return false;
   }
@@ -155,7 +169,9 @@ class Folder {
   std::optional<IValue> known_value(const Value* value) {
     if (const IValue* constant = known_constant(value)) {
       if (is_plain(*constant)) return *constant;
-      if (constant->is_list() && is_read_only(value) && std::all_of(constant->elements().begin(), constant->elements().end(), is_plain)) return *constant;
+      if (constant->is_list() && is_read_only(value) &&
+          std::all_of(constant->elements().begin(), constant->elements().end(), is_plain))
+        return *constant;
       return std::nullopt;
     }
     if (!made_by(value, prim::kListConstruct) || !is_read_only(value)) return std::nullopt;
@@ -172,7 +188,8 @@ class Folder {
 };
 
 bool has_effect(const Block& block) {
-  return std::any_of(block.nodes.begin(), block.nodes.end(), [](const auto& node) { return !is_pure(*node); });
+  return std::any_of(block.nodes.begin(), block.nodes.end(),
+                     [](const auto& node) { return !is_pure(*node); });
 }
 
 bool remove_dead(Graph& graph, Block& block) {
@@ -180,7 +197,8 @@ bool remove_dead(Graph& graph, Block& block) {
   for (auto it = block.nodes.end(); it != block.nodes.begin();) {
     Node& node = **--it;
     for (const auto& inner : node.blocks) changed |= remove_dead(graph, *inner);
-    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* output) { return !output->uses.empty(); });
+    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                  [](const Value* output) { return !output->uses.empty(); });
     if (used || !is_pure(node)) continue;
     ++it;
     graph.erase(&node);
@@ -195,7 +213,8 @@ bool is_pure(const Node& node) {
   if (node.kind == NodeKind::If) return !has_effect(*node.blocks[0]) && !has_effect(*node.blocks[1]);
   if (node.kind == NodeKind::Loop) return false;  // it might not end
   using namespace prim;
-  const ir::ScriptOp* const effects[] = {&kSetAttr, &kCallFunction, &kCallMethod, &kCast, &kRaise, &kFork, &kPrint, &kListUnpack, &kTupleIndex};
+  const ir::ScriptOp* const effects[] = {&kSetAttr, &kCallFunction, &kCallMethod, &kCast,      &kRaise,
+                                         &kFork,    &kPrint,        &kListUnpack, &kTupleIndex};
   if (std::find(std::begin(effects), std::end(effects), node.script) != std::end(effects)) return false;
   return is_prim(node.script) || static_cast<const Builtin*>(node.script)->is_pure;
 }
@@ -226,7 +245,8 @@ void remove_dead_nodes(Graph& graph) {
 void remove_dropout(Graph& graph) {
   std::vector<Node*> found;
   ir::for_each_node(graph.body(), [&](Node& node) {
-    const bool dropout = node.is("aten::dropout") || node.is("aten::feature_dropout") || node.is("aten::alpha_dropout") || node.is("aten::feature_alpha_dropout");
+    const bool dropout = node.is("aten::dropout") || node.is("aten::feature_dropout") ||
+                         node.is("aten::alpha_dropout") || node.is("aten::feature_alpha_dropout");
     if (!dropout || node.inputs.size() != 3) return;
     const IValue* training = known_constant(node.inputs[2]);
     if (training && training->is_bool() && !training->to_bool()) found.push_back(&node);

@@ -1,5 +1,5 @@
-// Batch normalization with known statistics is a scale and a shift of each channel, which the weights and the bias of
-// the layer before can do.
+// Batch normalization with known statistics is a scale and a shift of each channel, which the weights and the
+// bias of the layer before can do.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -15,11 +15,13 @@ using ir::Graph;
 using ir::Node;
 using ir::Value;
 
-// Positions in aten::batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn).
+// Positions in aten::batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps,
+// cudnn).
 enum { kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps };
 
 bool is_layer(const Node& node) {
-  return node.is("aten::conv1d") || node.is("aten::conv2d") || node.is("aten::conv3d") || node.is("aten::linear") || node.is("aten::_convolution");
+  return node.is("aten::conv1d") || node.is("aten::conv2d") || node.is("aten::conv3d") ||
+         node.is("aten::linear") || node.is("aten::_convolution");
 }
 
 // aten::_convolution has `transposed` after dilation.
@@ -42,13 +44,15 @@ std::optional<Tensor> known(const Value* value) {
 bool is_only_reader(const Value* result, const Node& norm) {
   return std::all_of(result->uses.begin(), result->uses.end(), [&](const ir::Use& use) {
     const Node* user = use.user;
-    return user && (user == &norm || user->is("aten::dim") || user->is("aten::size") || user->is("aten::len") || user->is("prim::dtype"));
+    return user && (user == &norm || user->is("aten::dim") || user->is("aten::size") ||
+                    user->is("aten::len") || user->is("prim::dtype"));
   });
 }
 
 bool fold(Graph& graph, Node& norm) {
   Node* layer = norm.inputs[kInput]->def;
-  if (!layer || !is_layer(*layer) || !is_only_reader(layer->outputs[0], norm) || is_transposed(*layer)) return false;
+  if (!layer || !is_layer(*layer) || !is_only_reader(layer->outputs[0], norm) || is_transposed(*layer))
+    return false;
   const IValue *training = known_constant(norm.inputs[kTraining]), *eps = known_constant(norm.inputs[kEps]);
   if (!training || training->to_bool() || !eps) return false;
   std::optional<Tensor> parameters[5];
@@ -56,17 +60,22 @@ bool fold(Graph& graph, Node& norm) {
     if (!(parameters[i] = known(norm.inputs[static_cast<size_t>(i)]))) return false;
   }
   const std::optional<Tensor> weight = known(layer->inputs[1]), bias = known(layer->inputs[2]);
-  if (!weight || !weight->defined() || !bias || !parameters[kMean]->defined() || !parameters[kVariance]->defined()) return false;
+  if (!weight || !weight->defined() || !bias || !parameters[kMean]->defined() ||
+      !parameters[kVariance]->defined())
+    return false;
 
   const int64_t channels = weight->shape()[0], per_channel = weight->numel() / channels;
-  const auto at = [](const Tensor& vector, int64_t i, double absent) { return vector.defined() ? vector.data_as<float>()[i] : absent; };
+  const auto at = [](const Tensor& vector, int64_t i, double absent) {
+    return vector.defined() ? vector.data_as<float>()[i] : absent;
+  };
   Tensor new_weight = weight->clone(), new_bias = Tensor::empty({channels}, DType::F32);
   for (int64_t c = 0; c < channels; ++c) {
-    const double scale = at(*parameters[kWeight], c, 1) / std::sqrt(at(*parameters[kVariance], c, 1) + eps->to_double());
+    const double scale =
+        at(*parameters[kWeight], c, 1) / std::sqrt(at(*parameters[kVariance], c, 1) + eps->to_double());
     float* const row = new_weight.data_as<float>() + c * per_channel;
     for (int64_t i = 0; i < per_channel; ++i) row[i] = static_cast<float>(row[i] * scale);
-    new_bias.data_as<float>()[c] =
-        static_cast<float>((at(*bias, c, 0) - at(*parameters[kMean], c, 0)) * scale + at(*parameters[kBias], c, 0));
+    new_bias.data_as<float>()[c] = static_cast<float>(
+        (at(*bias, c, 0) - at(*parameters[kMean], c, 0)) * scale + at(*parameters[kBias], c, 0));
   }
   graph.set_input(layer, 1, add_constant(graph, *layer->parent, new_weight, Type::tensor(), layer));
   graph.set_input(layer, 2, add_constant(graph, *layer->parent, new_bias, Type::tensor(), layer));

@@ -41,7 +41,8 @@ std::string display(const IValue& value) {
     }
     case IValue::Tag::Dict: {
       std::string text;
-      for (const auto& [key, item] : value.to_dict()->items()) text += (text.empty() ? "" : ", ") + display(key) + ": " + display(item);
+      for (const auto& [key, item] : value.to_dict()->items())
+        text += (text.empty() ? "" : ", ") + display(key) + ": " + display(item);
       return "{" + text + "}";
     }
     default: return value.repr();
@@ -67,15 +68,19 @@ std::string with_spec(const std::string& format, const IValue& value, const std:
     const bool is_float_type = std::string_view("eEfFgG").find(type) != std::string_view::npos;
     if (value.is_double() || (is_float_type && value.is_number())) {
       // Without a type a float keeps a digit after the point, as str() has it.
-      if (!is_float_type && spec.find('.') == std::string::npos) return with_spec(format, display(value), std::isdigit(static_cast<unsigned char>(spec[0])) ? ">" + spec : spec);
+      if (!is_float_type && spec.find('.') == std::string::npos)
+        return with_spec(format, display(value),
+                         std::isdigit(static_cast<unsigned char>(spec[0])) ? ">" + spec : spec);
       return fmt::format(fmt::runtime(field), value.to_double());
     }
     if (value.is_int() || value.is_bool()) return fmt::format(fmt::runtime(field), value.to_int());
     if (value.is_string()) return fmt::format(fmt::runtime(field), value.to_string());
   } catch (const fmt::format_error& error) {
-    fail(format, fmt::format("the specification '{}' does not fit {} ({})", spec, value.repr(), error.what()));
+    fail(format,
+         fmt::format("the specification '{}' does not fit {} ({})", spec, value.repr(), error.what()));
   }
-  fail(format, fmt::format("the specification '{}' needs a number or a str, got {}", spec, value.type()->str()));
+  fail(format,
+       fmt::format("the specification '{}' needs a number or a str, got {}", spec, value.type()->str()));
 }
 
 // Replacement fields in order: "{}" takes the next value, "{2}" that one.
@@ -124,12 +129,14 @@ class Formatter {
       found = next_++;
     } else {
       for (const char c : name) {
-        if (!std::isdigit(static_cast<unsigned char>(c)) || name.size() > 6) fail(format_, fmt::format("field '{}': fields are numbers in TorchScript", name));
+        if (!std::isdigit(static_cast<unsigned char>(c)) || name.size() > 6)
+          fail(format_, fmt::format("field '{}': fields are numbers in TorchScript", name));
         found = found * 10 + static_cast<size_t>(c - '0');
       }
     }
     if (found >= values_.size()) {
-      throw_error(ErrorKind::Index, fmt::format("format: field {} of {} values, in {}", found, values_.size(), IValue(format_).repr()));
+      throw_error(ErrorKind::Index, fmt::format("format: field {} of {} values, in {}", found, values_.size(),
+                                                IValue(format_).repr()));
     }
     return found;
   }
@@ -141,6 +148,8 @@ class Formatter {
 
 }  // namespace
 
-std::string format_values(const std::string& format, std::span<const IValue> values) { return Formatter(format, values).run(); }
+std::string format_values(const std::string& format, std::span<const IValue> values) {
+  return Formatter(format, values).run();
+}
 
 }  // namespace weft::jit

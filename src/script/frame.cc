@@ -37,8 +37,9 @@ void FrameStack::pop(size_t size) {
 
 Frame& FrameStack::enter(const Code& code) {
   if (depth_ >= kMaxCallDepth) {
-    throw_error(ErrorKind::Runtime, fmt::format("calls of TorchScript functions are nested deeper than {}, in '{}'",
-                                                kMaxCallDepth, code.function_name));
+    throw_error(ErrorKind::Runtime,
+                fmt::format("calls of TorchScript functions are nested deeper than {}, in '{}'",
+                            kMaxCallDepth, code.function_name));
   }
   if (!frames_) frames_ = std::make_unique<Frame[]>(kMaxCallDepth);
   const size_t size = size_t{code.num_registers} + code.num_staged;
@@ -70,7 +71,8 @@ std::string traceback() {
   for (size_t depth = stack.depth(); depth-- > 0;) {
     const Frame& frame = stack.frame(depth);
     const ir::SourceLocation* location = &frame.code->location(frame.at);
-    for (; location->inlined; location = &location->inlined->location) lines.push_back(stack_line(*location, location->inlined->function));
+    for (; location->inlined; location = &location->inlined->location)
+      lines.push_back(stack_line(*location, location->inlined->function));
     lines.push_back(stack_line(*location, frame.code->function_name));
   }
   // The innermost calls of a deep recursion say enough.

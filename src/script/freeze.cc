@@ -40,9 +40,13 @@ class Freezer {
                "freeze: the module is in training mode; call eval() first");
     add_method("forward");
     for (const std::string& name : preserved) {
-      if (module.has_method(name)) add_method(name);
-      else if (module.has_attribute(name)) kept_attributes_.insert(name);
-      else throw_error(ErrorKind::Value, fmt::format("freeze: '{}' has neither a method nor an attribute '{}'", module.type_name(), name));
+      if (module.has_method(name))
+        add_method(name);
+      else if (module.has_attribute(name))
+        kept_attributes_.insert(name);
+      else
+        throw_error(ErrorKind::Value, fmt::format("freeze: '{}' has neither a method nor an attribute '{}'",
+                                                  module.type_name(), name));
     }
   }
 
@@ -131,7 +135,8 @@ class Freezer {
     for (const ir::Use& use : value->uses) {
       const Node* user = use.user;
       if (!user || user->kind != NodeKind::Script) {
-        if (user && (user->kind == NodeKind::Loop || user->kind == NodeKind::If) && is_container(value)) return true;
+        if (user && (user->kind == NodeKind::Loop || user->kind == NodeKind::If) && is_container(value))
+          return true;
         continue;
       }
       if (is_builtin(*user)) {
@@ -139,7 +144,8 @@ class Freezer {
         const auto& arguments = builtin.schema.arguments;
         if (use.operand < arguments.size() && arguments[use.operand].is_written) return true;
         if (!builtin.is_pure && is_container(value)) return true;
-        const bool is_view = value->type.script->is(TypeKind::Tensor) && user->outputs.size() == 1 && views().contains(builtin.name);
+        const bool is_view = value->type.script->is(TypeKind::Tensor) && user->outputs.size() == 1 &&
+                             views().contains(builtin.name);
         if (is_view && may_be_changed(user->outputs[0], depth + 1)) return true;
       } else if (user->script == &prim::kUncheckedCast && may_be_changed(user->outputs[0], depth + 1)) {
         return true;
@@ -148,22 +154,27 @@ class Freezer {
     return false;
   }
   static bool is_container(const Value* value) {
-    return value->type.script->is(TypeKind::List) || value->type.script->is(TypeKind::Dict) || value->type.script->is(TypeKind::Class);
+    return value->type.script->is(TypeKind::List) || value->type.script->is(TypeKind::Dict) ||
+           value->type.script->is(TypeKind::Class);
   }
   static bool is_builtin(const Node& node) { return find_builtin_op(node.script); }
   static bool find_builtin_op(const ir::ScriptOp* op) {
     const auto candidates = find_builtins(op->name);
-    return std::any_of(candidates.begin(), candidates.end(), [&](const Builtin* candidate) { return candidate == op; });
+    return std::any_of(candidates.begin(), candidates.end(),
+                       [&](const Builtin* candidate) { return candidate == op; });
   }
   static const std::set<std::string, std::less<>>& views() {
     static const std::set<std::string, std::less<>> names = {
-        "aten::view",  "aten::reshape", "aten::transpose", "aten::t",     "aten::permute", "aten::select",   "aten::slice",   "aten::squeeze",
-        "aten::unsqueeze", "aten::expand", "aten::narrow", "aten::detach", "aten::flatten", "aten::contiguous", "aten::to", "aten::alias", "aten::diagonal"};
+        "aten::view",   "aten::reshape", "aten::transpose", "aten::t",          "aten::permute",
+        "aten::select", "aten::slice",   "aten::squeeze",   "aten::unsqueeze",  "aten::expand",
+        "aten::narrow", "aten::detach",  "aten::flatten",   "aten::contiguous", "aten::to",
+        "aten::alias",  "aten::diagonal"};
     return names;
   }
 
   static bool may_be_constant(const IValue& value) {
-    if (value.is(IValue::Tag::Object) || value.is(IValue::Tag::Future) || value.is(IValue::Tag::Dict)) return false;
+    if (value.is(IValue::Tag::Object) || value.is(IValue::Tag::Future) || value.is(IValue::Tag::Dict))
+      return false;
     if (value.is_list() || value.is(IValue::Tag::Tuple)) {
       return std::all_of(value.elements().begin(), value.elements().end(), may_be_constant);
     }
@@ -187,13 +198,15 @@ class Freezer {
     for (Node* node : reads) {
       const auto found = constants.find(node);
       if (found == constants.end()) continue;
-      Value* constant = add_constant(graph, *node->parent, found->second, node->outputs[0]->type.script, node);
+      Value* constant =
+          add_constant(graph, *node->parent, found->second, node->outputs[0]->type.script, node);
       graph.replace_uses(node->outputs[0], constant);
       graph.erase(node);
     }
   }
 
-  // The functions that are forked, now that their graphs are done: without the parameters that they no longer use.
+  // The functions that are forked, now that their graphs are done: without the parameters that they no longer
+  // use.
   void finish_forked_functions(const ClassTypePtr& type) {
     std::map<const Function*, Method*> frozen;
     for (Method& method : methods_) {
@@ -202,9 +215,12 @@ class Freezer {
     for (auto method = methods_.rbegin(); method != methods_.rend(); ++method) {  // inner ones first
       std::vector<Node*> forks;
       ir::for_each_node(method->graph->body(), [&](Node& node) {
-        if (node.kind == NodeKind::Script && node.script == &prim::kFork && frozen.contains(node.payload->function.get())) forks.push_back(&node);
+        if (node.kind == NodeKind::Script && node.script == &prim::kFork &&
+            frozen.contains(node.payload->function.get()))
+          forks.push_back(&node);
       });
-      for (Node* fork : forks) finish_fork(*method->graph, fork, *frozen.at(fork->payload->function.get()), type);
+      for (Node* fork : forks)
+        finish_fork(*method->graph, fork, *frozen.at(fork->payload->function.get()), type);
       remove_dead_nodes(*method->graph);
     }
   }
@@ -225,8 +241,11 @@ class Freezer {
       }
     }
     for (size_t i = 0; i < parameters.size(); ++i) parameters[i]->index = i;
-    auto function = std::make_shared<Function>(forked.original->qualified_name(), std::move(schema), [graph = forked.graph] { return graph->clone(); });
-    Node* replacement = caller.add_script_node(*fork->parent, prim::kFork, std::move(inputs), {fork->outputs[0]->type.script}, fork->payload, fork->location, fork);
+    auto function = std::make_shared<Function>(forked.original->qualified_name(), std::move(schema),
+                                               [graph = forked.graph] { return graph->clone(); });
+    Node* replacement =
+        caller.add_script_node(*fork->parent, prim::kFork, std::move(inputs), {fork->outputs[0]->type.script},
+                               fork->payload, fork->location, fork);
     set_forked_function(replacement, std::move(function));
     caller.replace_uses(fork->outputs[0], replacement->outputs[0]);
     caller.erase(fork);
@@ -252,7 +271,8 @@ class Freezer {
       for (const Value* parameter : method.graph->inputs()) {
         if (object_of(parameter) != module_.object().get()) continue;
         for (const ir::Use& use : parameter->uses) {
-          if (use.user && (use.user->script == &prim::kGetAttr || use.user->script == &prim::kSetAttr)) keep(use.user->payload->text);
+          if (use.user && (use.user->script == &prim::kGetAttr || use.user->script == &prim::kSetAttr))
+            keep(use.user->payload->text);
         }
       }
     }
@@ -262,7 +282,8 @@ class Freezer {
       method.graph->inputs()[0]->type.script = type;
       Schema schema = method.original->schema();
       schema.arguments[0].type = type;
-      type->add_method(std::make_shared<Function>(type->name() + "." + method.original->name(), std::move(schema),
+      type->add_method(std::make_shared<Function>(type->name() + "." + method.original->name(),
+                                                  std::move(schema),
                                                   [graph = method.graph] { return graph->clone(); }));
     }
     return Module(std::move(object), unit);
@@ -283,7 +304,8 @@ Module with_graphs(const Module& module, const std::function<void(Graph&)>& rewr
     std::shared_ptr<Graph> graph = method->graph().clone();
     rewrite(*graph);
     type->remove_method(method->name());
-    const auto rewritten = std::make_shared<Function>(method->qualified_name(), method->schema(), [graph] { return graph->clone(); });
+    const auto rewritten = std::make_shared<Function>(method->qualified_name(), method->schema(),
+                                                      [graph] { return graph->clone(); });
     rewritten->impl().compile_at_once = true;
     type->add_method(rewritten);
   }
@@ -292,7 +314,9 @@ Module with_graphs(const Module& module, const std::function<void(Graph&)>& rewr
 
 }  // namespace
 
-Module freeze(const Module& module, const std::vector<std::string>& preserved) { return Freezer(module, preserved).run(); }
+Module freeze(const Module& module, const std::vector<std::string>& preserved) {
+  return Freezer(module, preserved).run();
+}
 
 Module optimize_for_inference(const Module& module, const std::vector<std::string>& preserved) {
   return with_graphs(freeze(module, preserved), [](Graph& graph) {

@@ -7,7 +7,8 @@
 
 namespace weft::jit {
 
-Function::Function(std::string qualified_name, Schema schema, std::function<std::unique_ptr<ir::Graph>()> define)
+Function::Function(std::string qualified_name, Schema schema,
+                   std::function<std::unique_ptr<ir::Graph>()> define)
     : impl_(std::make_unique<FunctionImpl>()) {
   impl_->name = qualified_name.substr(qualified_name.find_last_of('.') + 1);
   impl_->qualified_name = std::move(qualified_name);

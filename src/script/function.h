@@ -18,7 +18,7 @@ struct FunctionImpl {
   std::string qualified_name, name;
   Schema schema;
   std::function<std::unique_ptr<ir::Graph>()> define;
-  bool compile_at_once = false;  // at the first call rather than after a profiling run
+  bool compile_at_once = false;         // at the first call rather than after a profiling run
   std::weak_ptr<CompilationUnit> unit;  // the program it belongs to, if any
 
   std::recursive_mutex mutex;  // of what follows, while it is made
@@ -33,7 +33,8 @@ struct FunctionImpl {
 
   ir::Graph& get_graph();
   const Code& get_code();
-  // What a call from outside runs: the code with its calls inlined and its stretches compiled, once there is one.
+  // What a call from outside runs: the code with its calls inlined and its stretches compiled, once there is
+  // one.
   const Code& get_code_to_call();
   void forget();  // what was made of its source; nobody runs it
 };

@@ -68,9 +68,9 @@ void Future::then(std::function<void(Future&)> callback) {
 
 namespace {
 
-[[maybe_unused]] const auto& wait_builtin = builtin("aten::wait(Future(t) self) -> t", [](IValue& self) -> IValue {
-  return self.to_future()->wait();
-}, false);
+[[maybe_unused]] const auto& wait_builtin = builtin(
+    "aten::wait(Future(t) self) -> t", [](IValue& self) -> IValue { return self.to_future()->wait(); },
+    false);
 
 }  // namespace
 }  // namespace weft::jit

@@ -12,18 +12,19 @@ namespace weft::jit {
 // Calls of functions and methods become the bodies of what they call; a function within itself stays a call.
 // `may_inline`: the ones wanted; all by default.
 void inline_calls(ir::Graph& graph, const std::function<bool(const Function&)>& may_inline = {});
-// Copies the nodes of `from` to before `before` (at the end of `to`, if null). `values` maps the values that the nodes
-// use and is extended by those that they define.
+// Copies the nodes of `from` to before `before` (at the end of `to`, if null). `values` maps the values that
+// the nodes use and is extended by those that they define.
 using ValueMap = std::unordered_map<const ir::Value*, ir::Value*>;
 void copy_nodes(const ir::Block& from, ir::Block& to, ir::Node* before, ValueMap& values);
 ir::Node* copy_node(const ir::Node& node, ir::Block& to, ir::Node* before, ValueMap& values);
 
 // The constant that a value is; null if it is none.
 const IValue* known_constant(const ir::Value* value);
-ir::Value* add_constant(ir::Graph& graph, ir::Block& block, IValue value, const jit::TypePtr& type, ir::Node* before);
+ir::Value* add_constant(ir::Graph& graph, ir::Block& block, IValue value, const jit::TypePtr& type,
+                        ir::Node* before);
 
-// Pure builtins of constants become constants (no tensors), conditions that are known choose their branch, tuples and
-// lists that are taken apart where they were made disappear.
+// Pure builtins of constants become constants (no tensors), conditions that are known choose their branch,
+// tuples and lists that are taken apart where they were made disappear.
 void fold_script_constants(ir::Graph& graph);
 // Nodes without effect whose results nobody uses.
 void remove_dead_nodes(ir::Graph& graph);

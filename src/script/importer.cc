@@ -22,7 +22,8 @@ class ConstantsSugar final : public SugaredValue {
   SugaredPtr attribute(Emitter&, const Range& range, const std::string& name) override {
     size_t index = 0;
     const char* const end = name.data() + name.size();
-    const bool is_index = name.size() > 1 && name[0] == 'c' && std::from_chars(name.data() + 1, end, index).ptr == end;
+    const bool is_index =
+        name.size() > 1 && name[0] == 'c' && std::from_chars(name.data() + 1, end, index).ptr == end;
     const IValue* constant = is_index ? find_(index) : nullptr;
     if (!constant) syntax_error(range, fmt::format("the archive has no constant '{}'", name));
     return std::make_shared<ConstantSugar>(*constant);
@@ -39,7 +40,8 @@ class QualifiedSugar final : public SugaredValue {
   std::string kind() const override { return fmt::format("module '{}'", path_); }
   SugaredPtr attribute(Emitter&, const Range&, const std::string& name) override {
     std::string path = path_ + "." + name;
-    if (auto function = unit_.find_function(path)) return std::make_shared<FunctionSugar>(std::vector{std::move(function)});
+    if (auto function = unit_.find_function(path))
+      return std::make_shared<FunctionSugar>(std::vector{std::move(function)});
     if (TypePtr type = unit_.find_type(path)) return std::make_shared<ClassSugar>(std::move(type));
     return std::make_shared<QualifiedSugar>(unit_, std::move(path));
   }
@@ -51,7 +53,8 @@ class QualifiedSugar final : public SugaredValue {
 
 class ArchiveResolver final : public Resolver {
  public:
-  ArchiveResolver(CompilationUnit& unit, ConstantsSugar::Find constants) : unit_(unit), constants_(std::move(constants)) {}
+  ArchiveResolver(CompilationUnit& unit, ConstantsSugar::Find constants)
+      : unit_(unit), constants_(std::move(constants)) {}
 
   SugaredPtr resolve_value(const std::string& name, const Range&) override {
     if (name == "CONSTANTS") return std::make_shared<ConstantsSugar>(constants_);
@@ -84,7 +87,8 @@ std::vector<std::string> string_list(const ClassDef& definition, std::string_vie
     if (!list) syntax_error(statement->range, fmt::format("{} must be a list of names", name));
     for (const ExprPtr& element : list->elements) {
       const auto* literal = element->as<Expr::Constant>();
-      if (!literal || !std::holds_alternative<std::string>(literal->value)) syntax_error(element->range, fmt::format("{} must be a list of names", name));
+      if (!literal || !std::holds_alternative<std::string>(literal->value))
+        syntax_error(element->range, fmt::format("{} must be a list of names", name));
       result.push_back(std::get<std::string>(literal->value));
     }
   }
@@ -102,11 +106,17 @@ bool is_final(const Expr& annotation) {
 
 }  // namespace
 
-CompilationUnit::Importer::Importer(CompilationUnit& unit, int64_t version, std::vector<IValue> constants, ReadEntry read)
-    : unit_(unit), version_(version), constants_(std::move(constants)), read_(std::move(read)),
-      resolver_(std::make_shared<ArchiveResolver>(unit, [this](size_t index) { return find_constant(index); })) {}
+CompilationUnit::Importer::Importer(CompilationUnit& unit, int64_t version, std::vector<IValue> constants,
+                                    ReadEntry read)
+    : unit_(unit),
+      version_(version),
+      constants_(std::move(constants)),
+      read_(std::move(read)),
+      resolver_(
+          std::make_shared<ArchiveResolver>(unit, [this](size_t index) { return find_constant(index); })) {}
 
-std::shared_ptr<const CompilationUnit::Importer::File> CompilationUnit::Importer::load_file(const std::string& package) {
+std::shared_ptr<const CompilationUnit::Importer::File> CompilationUnit::Importer::load_file(
+    const std::string& package) {
   const auto found = files_.find(package);
   if (found != files_.end()) return found->second;
   std::string path = package;
@@ -120,15 +130,18 @@ std::shared_ptr<const CompilationUnit::Importer::File> CompilationUnit::Importer
     file = std::make_shared<File>();
     file->body = parse_source(std::move(source));
     for (const StmtPtr& statement : file->body) {
-      if (const auto* def = statement->as<Stmt::Def>()) file->definitions[def->function.name] = statement.get();
-      if (const auto* cls = statement->as<Stmt::Class>()) file->definitions[cls->definition.name] = statement.get();
+      if (const auto* def = statement->as<Stmt::Def>())
+        file->definitions[def->function.name] = statement.get();
+      if (const auto* cls = statement->as<Stmt::Class>())
+        file->definitions[cls->definition.name] = statement.get();
     }
   }
   files_[package] = file;
   return file;
 }
 
-const Stmt* CompilationUnit::Importer::find_definition(const std::string& qualified_name, std::shared_ptr<const File>& file) {
+const Stmt* CompilationUnit::Importer::find_definition(const std::string& qualified_name,
+                                                       std::shared_ptr<const File>& file) {
   const size_t dot = qualified_name.rfind('.');
   if (dot == std::string::npos) return nullptr;
   file = load_file(qualified_name.substr(0, dot));
@@ -142,7 +155,8 @@ std::shared_ptr<Function> CompilationUnit::Importer::load_function(const std::st
   const Stmt* statement = find_definition(qualified_name, file);
   const auto* def = statement ? statement->as<Stmt::Def>() : nullptr;
   if (!def) return nullptr;
-  return define_function(unit_, qualified_name, std::shared_ptr<const FunctionDef>(file, &def->function), resolver_);
+  return define_function(unit_, qualified_name, std::shared_ptr<const FunctionDef>(file, &def->function),
+                         resolver_);
 }
 
 TypePtr CompilationUnit::Importer::load_type(const std::string& qualified_name) {
@@ -151,7 +165,8 @@ TypePtr CompilationUnit::Importer::load_type(const std::string& qualified_name) 
   const auto* cls = statement ? statement->as<Stmt::Class>() : nullptr;
   if (!cls) return nullptr;
   const std::shared_ptr<const ClassDef> definition(file, &cls->definition);
-  if (depth_ >= kMaxDepth) syntax_error(definition->range, fmt::format("classes name one another more than {} deep", kMaxDepth));
+  if (depth_ >= kMaxDepth)
+    syntax_error(definition->range, fmt::format("classes name one another more than {} deep", kMaxDepth));
   struct Deeper {
     int& depth;
     explicit Deeper(int& d) : depth(d) { ++depth; }
@@ -164,8 +179,10 @@ TypePtr CompilationUnit::Importer::load_type(const std::string& qualified_name) 
   return unit_.find_type(qualified_name);
 }
 
-TypePtr CompilationUnit::Importer::define_whole(const std::string& qualified_name, std::shared_ptr<const ClassDef> definition) {
-  if (!loading_.insert(qualified_name).second) syntax_error(definition->range, fmt::format("'{}' contains itself", qualified_name));
+TypePtr CompilationUnit::Importer::define_whole(const std::string& qualified_name,
+                                                std::shared_ptr<const ClassDef> definition) {
+  if (!loading_.insert(qualified_name).second)
+    syntax_error(definition->range, fmt::format("'{}' contains itself", qualified_name));
   struct Loaded {
     std::set<std::string>& names;
     const std::string& name;
@@ -175,17 +192,20 @@ TypePtr CompilationUnit::Importer::define_whole(const std::string& qualified_nam
 }
 
 // ---- classes of objects ----------------------------------------------------------------------------------
-void CompilationUnit::Importer::define_module_or_class(const std::string& qualified_name, std::shared_ptr<const ClassDef> definition) {
+void CompilationUnit::Importer::define_module_or_class(const std::string& qualified_name,
+                                                       std::shared_ptr<const ClassDef> definition) {
   const ClassTypePtr type = ClassType::create(qualified_name, has_base(*definition, "Module"));
   unit_.add_type(type);  // before its members: they may name it
-  const std::vector<std::string> parameters = string_list(*definition, "__parameters__"), buffers = string_list(*definition, "__buffers__");
+  const std::vector<std::string> parameters = string_list(*definition, "__parameters__"),
+                                 buffers = string_list(*definition, "__buffers__");
   for (const StmtPtr& statement : definition->body) {
     if (statement->as<Stmt::Assign>()) add_class_statement(type, *statement, parameters, buffers);
   }
   for (const StmtPtr& statement : definition->body) {
     const auto* method = statement->as<Stmt::Def>();
     if (!method) continue;
-    define_function(unit_, qualified_name + "." + method->function.name, std::shared_ptr<const FunctionDef>(definition, &method->function), resolver_, type);
+    define_function(unit_, qualified_name + "." + method->function.name,
+                    std::shared_ptr<const FunctionDef>(definition, &method->function), resolver_, type);
   }
   const auto add_hooks = [&](std::string_view list, std::vector<std::shared_ptr<Function>>& hooks) {
     for (const std::string& name : string_list(*definition, list)) {
@@ -197,28 +217,36 @@ void CompilationUnit::Importer::define_module_or_class(const std::string& qualif
 }
 
 // "x : T", "x : Final[T] = value" and "__annotations__["0"] = T".
-void CompilationUnit::Importer::add_class_statement(const ClassTypePtr& type, const Stmt& statement, const Names& parameters,
-                                                    const Names& buffers) {
+void CompilationUnit::Importer::add_class_statement(const ClassTypePtr& type, const Stmt& statement,
+                                                    const Names& parameters, const Names& buffers) {
   const auto add_attribute = [&](const std::string& name, TypePtr attribute_type) {
-    type->add_attribute({.name = name, .type = std::move(attribute_type), .is_parameter = contains(parameters, name), .is_buffer = contains(buffers, name)});
+    type->add_attribute({.name = name,
+                         .type = std::move(attribute_type),
+                         .is_parameter = contains(parameters, name),
+                         .is_buffer = contains(buffers, name)});
   };
   const auto& assign = *statement.as<Stmt::Assign>();
   const Expr& target = *assign.targets[0];
   if (const auto* subscript = target.as<Expr::Subscript>()) {
     const auto* key = subscript->indices.size() == 1 ? subscript->indices[0]->as<Expr::Constant>() : nullptr;
-    if (last_name(*subscript->object) != "__annotations__" || !key || !std::holds_alternative<std::string>(key->value)) {
+    if (last_name(*subscript->object) != "__annotations__" || !key ||
+        !std::holds_alternative<std::string>(key->value)) {
       syntax_error(statement.range, "unknown statement in a class");
     }
     const std::string& name = std::get<std::string>(key->value);
     const auto* constant = assign.value->as<Expr::Subscript>();
-    add_attribute(name, parse_type(constant && is_final(*assign.value) ? *constant->indices[0] : *assign.value, *resolver_));
+    add_attribute(
+        name,
+        parse_type(constant && is_final(*assign.value) ? *constant->indices[0] : *assign.value, *resolver_));
     return;
   }
   const auto* name = target.as<Expr::Name>();
   if (!name || !assign.annotation) return;  // __parameters__ and the like
   const TypePtr annotated = parse_type(*assign.annotation, *resolver_);
-  if (is_final(*assign.annotation) && assign.value) type->add_constant(name->id, evaluate_constant(*assign.value, annotated, *resolver_));
-  else add_attribute(name->id, annotated);
+  if (is_final(*assign.annotation) && assign.value)
+    type->add_constant(name->id, evaluate_constant(*assign.value, annotated, *resolver_));
+  else
+    add_attribute(name->id, annotated);
 }
 
 }  // namespace weft::jit

@@ -22,7 +22,9 @@ struct CompilationUnit::Importer {
 
   TypePtr load_type(const std::string& qualified_name);
   std::shared_ptr<Function> load_function(const std::string& qualified_name);
-  const IValue* find_constant(size_t index) const { return index < constants_.size() ? &constants_[index] : nullptr; }
+  const IValue* find_constant(size_t index) const {
+    return index < constants_.size() ? &constants_[index] : nullptr;
+  }
   int64_t version() const { return version_; }
 
  private:
@@ -35,7 +37,8 @@ struct CompilationUnit::Importer {
   TypePtr define_whole(const std::string& qualified_name, std::shared_ptr<const ClassDef> definition);
   void define_module_or_class(const std::string& qualified_name, std::shared_ptr<const ClassDef> definition);
   using Names = std::vector<std::string>;
-  void add_class_statement(const ClassTypePtr& type, const Stmt& statement, const Names& parameters, const Names& buffers);
+  void add_class_statement(const ClassTypePtr& type, const Stmt& statement, const Names& parameters,
+                           const Names& buffers);
 
   CompilationUnit& unit_;  // owns this
   int64_t version_;
@@ -45,7 +48,8 @@ struct CompilationUnit::Importer {
   std::map<std::string, std::shared_ptr<const File>> files_;
   static constexpr int kMaxDepth = 300;  // of classes whose definitions are being read
   int depth_ = 0;
-  std::set<std::string> loading_;  // NamedTuples and enumerations, which are there only when they are complete
+  std::set<std::string>
+      loading_;  // NamedTuples and enumerations, which are there only when they are complete
 };
 
 }  // namespace weft::jit

@@ -31,7 +31,8 @@ std::shared_ptr<Function> callee(const Node& node) {
 
 class Inliner {
  public:
-  Inliner(Graph& graph, const std::function<bool(const Function&)>& may_inline) : graph_(graph), may_inline_(may_inline) {}
+  Inliner(Graph& graph, const std::function<bool(const Function&)>& may_inline)
+      : graph_(graph), may_inline_(may_inline) {}
 
   void run(Block& block) {
     for (auto it = block.nodes.begin(); it != block.nodes.end();) {
@@ -109,9 +110,11 @@ Node* copy_node(const Node& node, Block& to, Node* before, ValueMap& values) {
   for (const Value* input : node.inputs) inputs.push_back(input ? values.at(input) : nullptr);
   Node* copy = nullptr;
   if (node.kind == NodeKind::Script) {
-    copy = graph.add_script_node(to, *node.script, std::move(inputs), {}, node.payload, node.location, before);
+    copy =
+        graph.add_script_node(to, *node.script, std::move(inputs), {}, node.payload, node.location, before);
   } else {
-    WEFT_ASSERT(node.kind == NodeKind::If || node.kind == NodeKind::Loop, "a script graph has script nodes only");
+    WEFT_ASSERT(node.kind == NodeKind::If || node.kind == NodeKind::Loop,
+                "a script graph has script nodes only");
     copy = graph.add_control(to, node.kind, std::move(inputs), node.location, before);
     for (size_t i = 0; i < node.blocks.size(); ++i) copy_block(*node.blocks[i], *copy->blocks[i], values);
   }

@@ -7,35 +7,43 @@
 #include <cstdio>
 #include <new>
 
+#include "runtime/interop.h"
 #include "script/arithmetic.h"
 #include "script/frame.h"
 #include "script/function.h"
 #include "script/prim.h"
 #include "script/stretch.h"
-#include "runtime/interop.h"
 
 namespace weft::jit {
 namespace {
 
 void put(IValue& target, int64_t value) {
-  if (int64_t* slot = const_cast<int64_t*>(target.if_int())) [[likely]] *slot = value;
-  else target = IValue(value);
+  if (int64_t* slot = const_cast<int64_t*>(target.if_int())) [[likely]]
+    *slot = value;
+  else
+    target = IValue(value);
 }
 void put(IValue& target, double value) {
-  if (double* slot = const_cast<double*>(target.if_double())) [[likely]] *slot = value;
-  else target = IValue(value);
+  if (double* slot = const_cast<double*>(target.if_double())) [[likely]]
+    *slot = value;
+  else
+    target = IValue(value);
 }
 void put(IValue& target, bool value) {
-  if (bool* slot = const_cast<bool*>(target.if_bool())) [[likely]] *slot = value;
-  else target = IValue(value);
+  if (bool* slot = const_cast<bool*>(target.if_bool())) [[likely]]
+    *slot = value;
+  else
+    target = IValue(value);
 }
 
 int64_t int_of(const IValue& value) {
-  if (const int64_t* found = value.if_int()) [[likely]] return *found;
+  if (const int64_t* found = value.if_int()) [[likely]]
+    return *found;
   return value.to_int();
 }
 double number_of(const IValue& value) {
-  if (const double* found = value.if_double()) [[likely]] return *found;
+  if (const double* found = value.if_double()) [[likely]]
+    return *found;
   return value.to_double();
 }
 
@@ -55,7 +63,8 @@ class Machine {
           if (!value(at->a).to_bool()) at = begin + at->dst - 1;
           break;
         case OpCode::LoopHead:
-          if (!value(at->b).to_bool() || int_of(registers_[at->slot]) >= int_of(value(at->a))) at = begin + at->dst - 1;
+          if (!value(at->b).to_bool() || int_of(registers_[at->slot]) >= int_of(value(at->a)))
+            at = begin + at->dst - 1;
           break;
         case OpCode::LoopNext: {
           const int64_t next = int_of(registers_[at->slot]) + 1;
@@ -85,7 +94,9 @@ class Machine {
         case OpCode::AddFloat: put(dst(at), number_of(value(at->a)) + number_of(value(at->b))); break;
         case OpCode::SubFloat: put(dst(at), number_of(value(at->a)) - number_of(value(at->b))); break;
         case OpCode::MulFloat: put(dst(at), number_of(value(at->a)) * number_of(value(at->b))); break;
-        case OpCode::DivFloat: put(dst(at), true_div(number_of(value(at->a)), number_of(value(at->b)))); break;
+        case OpCode::DivFloat:
+          put(dst(at), true_div(number_of(value(at->a)), number_of(value(at->b))));
+          break;
         case OpCode::NegFloat: put(dst(at), -number_of(value(at->a))); break;
         case OpCode::LtInt: put(dst(at), int_of(value(at->a)) < int_of(value(at->b))); break;
         case OpCode::LeInt: put(dst(at), int_of(value(at->a)) <= int_of(value(at->b))); break;
@@ -104,7 +115,9 @@ class Machine {
         case OpCode::Or: put(dst(at), value(at->a).to_bool() || value(at->b).to_bool()); break;
         case OpCode::IsNone: put(dst(at), value(at->a).is_none()); break;
         case OpCode::IsNotNone: put(dst(at), !value(at->a).is_none()); break;
-        case OpCode::ListLen: put(dst(at), static_cast<int64_t>(value(at->a).to_list()->values.size())); break;
+        case OpCode::ListLen:
+          put(dst(at), static_cast<int64_t>(value(at->a).to_list()->values.size()));
+          break;
         case OpCode::ListGet: list_get(*at); break;
         case OpCode::ListAppend: list_append(*at); break;
         case OpCode::ListSet: list_set(*at); break;
@@ -114,7 +127,9 @@ class Machine {
         case OpCode::GetAttribute:
           assign(dst(at), IValue(value(at->a).to_object()->attribute(at->payload->text)));
           break;
-        case OpCode::SetAttribute: value(at->a).to_object()->set_attribute(at->payload->text, value(at->b)); break;
+        case OpCode::SetAttribute:
+          value(at->a).to_object()->set_attribute(at->payload->text, value(at->b));
+          break;
         case OpCode::CallBuiltin: call_builtin(*at); break;
         case OpCode::CallFunction:
         case OpCode::CallMethod:
@@ -153,8 +168,10 @@ class Machine {
     if (at.num_results == 1) registers_[at.dst] = std::move(value);
   }
   void give_all(const Instruction& at, const std::vector<IValue>& values) {
-    if (at.num_results == 1) registers_[at.dst] = IValue(values[0]);
-    else for (size_t i = 0; i < at.num_results; ++i) registers_[code_->results[at.dst + i]] = values[i];
+    if (at.num_results == 1)
+      registers_[at.dst] = IValue(values[0]);
+    else
+      for (size_t i = 0; i < at.num_results; ++i) registers_[code_->results[at.dst + i]] = values[i];
   }
 
   IValue result(const Instruction& at) {
@@ -168,15 +185,18 @@ class Machine {
     const auto size = static_cast<int64_t>(list.values.size());
     const int64_t at = index < 0 ? index + size : index;
     if (at < 0 || at >= size) [[unlikely]] {
-      throw_error(ErrorKind::Index, fmt::format("list index out of range: index {} of a list of {}", index, size));
+      throw_error(ErrorKind::Index,
+                  fmt::format("list index out of range: index {} of a list of {}", index, size));
     }
     return static_cast<size_t>(at);
   }
   void list_get(const Instruction& at) {
     const List& list = *value(at.a).to_list();
     const IValue& item = list.values[position(list, int_of(value(at.b)))];
-    if (const int64_t* number = item.if_int()) put(registers_[at.dst], *number);
-    else assign(registers_[at.dst], IValue(item));
+    if (const int64_t* number = item.if_int())
+      put(registers_[at.dst], *number);
+    else
+      assign(registers_[at.dst], IValue(item));
   }
   void list_append(const Instruction& at) {
     value(at.a).to_list()->values.push_back(value(at.b));
@@ -201,8 +221,9 @@ class Machine {
   }
   static void check_slot(const Object& object, size_t slot) {
     if (slot >= object.slots.size()) [[unlikely]] {
-      throw_error(ErrorKind::Value, fmt::format("an object of {} has {} attributes, the script asks for number {}",
-                                                object.type->name(), object.slots.size(), slot));
+      throw_error(ErrorKind::Value,
+                  fmt::format("an object of {} has {} attributes, the script asks for number {}",
+                              object.type->name(), object.slots.size(), slot));
     }
   }
 
@@ -216,9 +237,13 @@ class Machine {
     } else {
       IValue* const results = staged + at.num_operands;
       at.builtin->run(arguments, results);
-      if (at.num_results == 1) registers_[at.dst] = std::move(results[0]);
-      else for (size_t i = 0; i < at.num_results; ++i) registers_[code_->results[at.dst + i]] = std::move(results[i]);
-      for (size_t i = 0; i < std::max<size_t>(at.builtin->schema.returns.size(), at.num_results); ++i) results[i] = IValue();
+      if (at.num_results == 1)
+        registers_[at.dst] = std::move(results[0]);
+      else
+        for (size_t i = 0; i < at.num_results; ++i)
+          registers_[code_->results[at.dst + i]] = std::move(results[i]);
+      for (size_t i = 0; i < std::max<size_t>(at.builtin->schema.returns.size(), at.num_results); ++i)
+        results[i] = IValue();
     }
     for (IValue& argument : arguments) {
       if (!argument.is_none()) argument = IValue();
@@ -250,8 +275,8 @@ class Machine {
 
  public:
   static void check_count(const Code& code, size_t given) {
-    WEFT_ASSERT(given == code.num_arguments,
-                fmt::format("{}: called with {} arguments, takes {}", code.function_name, given, code.num_arguments));
+    WEFT_ASSERT(given == code.num_arguments, fmt::format("{}: called with {} arguments, takes {}",
+                                                         code.function_name, given, code.num_arguments));
   }
 
  private:
@@ -289,17 +314,21 @@ class Machine {
   void make_dict(const Instruction& at) {
     IValue dict = IValue::dict(at.type->elements()[0], at.type->elements()[1]);
     std::vector<IValue> values = take_all(at);
-    for (size_t i = 0; i + 1 < values.size(); i += 2) dict.to_dict()->set(std::move(values[i]), std::move(values[i + 1]));
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      dict.to_dict()->set(std::move(values[i]), std::move(values[i + 1]));
     give(at, std::move(dict));
   }
   void make_tuple(const Instruction& at) {
     std::vector<IValue> values = take_all(at);
-    if (at.type->fields().empty()) give(at, IValue::tuple(std::move(values)));
-    else give(at, IValue::named_tuple(at.type->shared_from_this(), std::move(values)));
+    if (at.type->fields().empty())
+      give(at, IValue::tuple(std::move(values)));
+    else
+      give(at, IValue::named_tuple(at.type->shared_from_this(), std::move(values)));
   }
   void unpack(const Instruction& at, const std::vector<IValue>& values) {
     if (values.size() != at.num_results) {
-      throw_error(ErrorKind::Value, fmt::format("{} values to unpack, expected {}", values.size(), at.num_results));
+      throw_error(ErrorKind::Value,
+                  fmt::format("{} values to unpack, expected {}", values.size(), at.num_results));
     }
     const IValue keep = value(at.a);  // a result may take the operand's register
     give_all(at, values);
@@ -308,7 +337,8 @@ class Machine {
     const std::vector<IValue>& values = value(at.a).elements();
     const int64_t index = int_of(value(at.b)), size = static_cast<int64_t>(values.size());
     const int64_t position = index < 0 ? index + size : index;
-    WEFT_CHECK_INDEX(position >= 0 && position < size, fmt::format("tuple index out of range: index {} of a tuple of {}", index, size));
+    WEFT_CHECK_INDEX(position >= 0 && position < size,
+                     fmt::format("tuple index out of range: index {} of a tuple of {}", index, size));
     assign(registers_[at.dst], IValue(values[static_cast<size_t>(position)]));
   }
   void tuple_slice(const Instruction& at) {
@@ -323,7 +353,8 @@ class Machine {
   }
   void cast(const Instruction& at) {
     const Type& wanted = at.payload && at.payload->type ? *at.payload->type : *at.type;
-    WEFT_CHECK_TYPE(value(at.a).is_instance(wanted), fmt::format("expected a value of type {}, got {}", wanted.str(), value(at.a).type()->str()));
+    WEFT_CHECK_TYPE(value(at.a).is_instance(wanted), fmt::format("expected a value of type {}, got {}",
+                                                                 wanted.str(), value(at.a).type()->str()));
     give(at, take(at.a));
   }
   [[noreturn]] void raise(const Instruction& at) {
@@ -334,13 +365,14 @@ class Machine {
   void fork(const Instruction& at) {
     const std::shared_ptr<Function>& function = at.payload->function;
     auto future = std::make_shared<Future>(at.type->element());
-    runtime::interop_launch([function, program = function->impl().unit.lock(), future, arguments = take_all(at)]() mutable {
-      try {
-        future->set_value(run_code(function->impl().get_code_to_call(), arguments));
-      } catch (...) {
-        future->set_error(std::current_exception());
-      }
-    });
+    runtime::interop_launch(
+        [function, program = function->impl().unit.lock(), future, arguments = take_all(at)]() mutable {
+          try {
+            future->set_value(run_code(function->impl().get_code_to_call(), arguments));
+          } catch (...) {
+            future->set_error(std::current_exception());
+          }
+        });
     give(at, std::move(future));
   }
   void print(const Instruction& at) {
@@ -359,7 +391,8 @@ class Machine {
 
   void run_stretch(const Instruction& at) {
     const Stretch& stretch = *static_cast<const StretchPayload*>(at.payload)->stretch;
-    if (stretch.is_idle()) return put(registers_[at.num_results == 1 ? at.dst : code_->results[at.dst]], false);
+    if (stretch.is_idle())
+      return put(registers_[at.num_results == 1 ? at.dst : code_->results[at.dst]], false);
     constexpr size_t kFew = 32;
     std::array<const IValue*, kFew> few;
     std::vector<const IValue*> many(at.num_operands > kFew ? at.num_operands : 0);
@@ -368,7 +401,8 @@ class Machine {
     std::vector<IValue> outputs(at.num_results - 1u);
     const bool ran = stretch.run(inputs, outputs);
     put(registers_[outputs.empty() ? at.dst : code_->results[at.dst]], ran);
-    for (size_t i = 0; ran && i < outputs.size(); ++i) registers_[code_->results[at.dst + 1 + i]] = std::move(outputs[i]);
+    for (size_t i = 0; ran && i < outputs.size(); ++i)
+      registers_[code_->results[at.dst + 1 + i]] = std::move(outputs[i]);
   }
 
   FrameStack& stack_;
@@ -381,7 +415,9 @@ class Machine {
 // Leaves the calls that an error leaves open as well.
 class CallScope {
  public:
-  explicit CallScope(const Code& code) : stack_(FrameStack::current()), outside_(stack_.depth()) { stack_.enter(code); }
+  explicit CallScope(const Code& code) : stack_(FrameStack::current()), outside_(stack_.depth()) {
+    stack_.enter(code);
+  }
   ~CallScope() {
     while (stack_.depth() > outside_) stack_.leave();
   }

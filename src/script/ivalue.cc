@@ -75,8 +75,9 @@ std::string joined(const std::vector<IValue>& values) {
 }  // namespace
 
 const char* str(IValue::Tag tag) {
-  constexpr const char* kNames[] = {"None",   "Tensor", "int",  "float", "bool",  "complex", "str",    "Device",
-                                    "List",   "Dict",   "Tuple", "object", "Enum", "Future",  "Function"};
+  constexpr const char* kNames[] = {"None",    "Tensor", "int",    "float",  "bool",
+                                    "complex", "str",    "Device", "List",   "Dict",
+                                    "Tuple",   "object", "Enum",   "Future", "Function"};
   return kNames[static_cast<size_t>(tag)];
 }
 
@@ -91,7 +92,8 @@ DType dtype_of_number(int64_t number) {
   for (const auto& [candidate, dtype] : kDTypeNumbers) {
     if (candidate == number) return dtype;
   }
-  throw_error(ErrorKind::Value, fmt::format("dtype number {} of TorchScript: weft has no such dtype", number));
+  throw_error(ErrorKind::Value,
+              fmt::format("dtype number {} of TorchScript: weft has no such dtype", number));
 }
 
 // ---- construction ----------------------------------------------------------------------------------------
@@ -312,7 +314,8 @@ bool IValue::equals(const IValue& other) const {
   }
   if (tag() != other.tag()) return false;
   const auto same_elements = [](const std::vector<IValue>& a, const std::vector<IValue>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const IValue& x, const IValue& y) { return x.equals(y); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const IValue& x, const IValue& y) { return x.equals(y); });
   };
   switch (tag()) {
     case Tag::None: return true;
@@ -327,7 +330,8 @@ bool IValue::equals(const IValue& other) const {
                return found && found->equals(item.second);
              });
     }
-    case Tag::Enum: return to_enum()->type == other.to_enum()->type && to_enum()->name == other.to_enum()->name;
+    case Tag::Enum:
+      return to_enum()->type == other.to_enum()->type && to_enum()->name == other.to_enum()->name;
     default: return is_same(other);
   }
 }

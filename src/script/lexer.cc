@@ -11,7 +11,8 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
 bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -25,7 +26,10 @@ constexpr std::array<std::string_view, 48> kOperators = {
 class Lexer {
  public:
   Lexer(const SourcePtr& source, size_t begin, size_t end, bool is_expression)
-      : source_(source), text_(std::string_view(source->text).substr(0, end)), at_(begin), depth_(is_expression ? 1 : 0),
+      : source_(source),
+        text_(std::string_view(source->text).substr(0, end)),
+        at_(begin),
+        depth_(is_expression ? 1 : 0),
         is_expression_(is_expression) {}
 
   std::vector<Token> run() {
@@ -130,10 +134,12 @@ class Lexer {
   }
 
   void finish() {
-    if (depth_ > (is_expression_ ? 1 : 0)) fail(opened_.back(), opened_.back() + 1, "this bracket is never closed");
+    if (depth_ > (is_expression_ ? 1 : 0))
+      fail(opened_.back(), opened_.back() + 1, "this bracket is never closed");
     at_ = text_.size();
     if (!is_expression_) {
-      if (!tokens_.empty() && tokens_.back().kind != TokenKind::Newline && tokens_.back().kind != TokenKind::Dedent) {
+      if (!tokens_.empty() && tokens_.back().kind != TokenKind::Newline &&
+          tokens_.back().kind != TokenKind::Dedent) {
         add(TokenKind::Newline, at_);
       }
       for (; indents_.size() > 1; indents_.pop_back()) add(TokenKind::Dedent, at_);
@@ -152,7 +158,8 @@ class Lexer {
     const std::string_view prefix = text_.substr(begin, at_ - begin);
     const bool known = prefix.size() <= 2 && prefix.find_first_not_of("rRfFuU") == std::string_view::npos;
     if (!known) {
-      if (prefix.find_first_not_of("rRbB") == std::string_view::npos) fail(begin, at_ + 1, "bytes are not part of TorchScript");
+      if (prefix.find_first_not_of("rRbB") == std::string_view::npos)
+        fail(begin, at_ + 1, "bytes are not part of TorchScript");
       fail(begin, at_ + 1, fmt::format("unknown prefix '{}' of a string", prefix));
     }
     string(begin);
@@ -163,10 +170,12 @@ class Lexer {
     const bool triple = text_.size() - at_ >= 3 && text_[at_ + 1] == quote && text_[at_ + 2] == quote;
     at_ += triple ? 3 : 1;
     while (true) {
-      if (at_ >= text_.size() || (!triple && text_[at_] == '\n')) fail(begin, begin + 1, "this string is never closed");
+      if (at_ >= text_.size() || (!triple && text_[at_] == '\n'))
+        fail(begin, begin + 1, "this string is never closed");
       if (text_[at_] == '\\') {
         at_ = std::min(at_ + 2, text_.size());
-      } else if (text_[at_] == quote && (!triple || (text_.substr(at_, 3).size() == 3 && text_[at_ + 1] == quote && text_[at_ + 2] == quote))) {
+      } else if (text_[at_] == quote && (!triple || (text_.substr(at_, 3).size() == 3 &&
+                                                     text_[at_ + 1] == quote && text_[at_ + 2] == quote))) {
         break;
       } else {
         ++at_;
@@ -228,7 +237,8 @@ class Lexer {
   void close(size_t begin, char c) {
     const char wanted = c == ')' ? '(' : c == ']' ? '[' : '{';
     if (opened_.empty()) fail(begin, begin + 1, fmt::format("unmatched '{}'", c));
-    if (text_[opened_.back()] != wanted) fail(begin, begin + 1, fmt::format("'{}' closes '{}'", c, text_[opened_.back()]));
+    if (text_[opened_.back()] != wanted)
+      fail(begin, begin + 1, fmt::format("'{}' closes '{}'", c, text_[opened_.back()]));
     opened_.pop_back();
     --depth_;
   }
@@ -250,15 +260,17 @@ std::vector<Token> tokenize(const SourcePtr& source, size_t begin, size_t end, b
 
 bool is_keyword(std::string_view name) {
   static constexpr std::string_view kKeywords[] = {
-      "False", "None",   "True",  "and",    "as",   "assert", "async", "await",    "break",  "class", "continue", "def",
-      "del",   "elif",   "else",  "except", "finally", "for", "from",  "global",   "if",     "import", "in",      "is",
-      "lambda", "nonlocal", "not", "or",    "pass", "raise",  "return", "try",     "while",  "with",  "yield"};
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
   return std::find(std::begin(kKeywords), std::end(kKeywords), name) != std::end(kKeywords);
 }
 
 bool is_identifier(std::string_view name) {
   if (name.empty() || is_keyword(name) || is_digit(name[0])) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 }  // namespace weft::jit

@@ -27,7 +27,8 @@ void append_utf8(std::string& out, uint32_t code) {
 
 std::optional<Literal> parse_number(const std::string& digits) {
   const char* const end = digits.data() + digits.size();
-  if (digits.size() > 1 && digits[0] == '0' && std::string_view("xXoObB").find(digits[1]) != std::string_view::npos) {
+  if (digits.size() > 1 && digits[0] == '0' &&
+      std::string_view("xXoObB").find(digits[1]) != std::string_view::npos) {
     const int base = (digits[1] | 0x20) == 'x' ? 16 : (digits[1] | 0x20) == 'o' ? 8 : 2;
     int64_t value = 0;
     const auto [stop, error] = std::from_chars(digits.data() + 2, end, value, base);
@@ -88,7 +89,8 @@ std::optional<std::string> unescape_string(std::string_view body, std::string& m
     } else if (c >= '0' && c <= '7') {
       uint32_t code = 0;
       size_t count = 0;
-      for (; count < 3 && i + count < body.size() && body[i + count] >= '0' && body[i + count] <= '7'; ++count) {
+      for (; count < 3 && i + count < body.size() && body[i + count] >= '0' && body[i + count] <= '7';
+           ++count) {
         code = code * 8 + static_cast<uint32_t>(body[i + count] - '0');
       }
       append_utf8(result, code);
@@ -107,12 +109,18 @@ std::string quote_string(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') result += '\\', result += c;
-    else if (c == '\n') result += "\\n";
-    else if (c == '\t') result += "\\t";
-    else if (c == '\r') result += "\\r";
-    else if (byte < 0x20 || byte == 0x7f) result += fmt::format("\\{:03o}", byte);
-    else result += c;
+    if (c == '"' || c == '\\')
+      result += '\\', result += c;
+    else if (c == '\n')
+      result += "\\n";
+    else if (c == '\t')
+      result += "\\t";
+    else if (c == '\r')
+      result += "\\r";
+    else if (byte < 0x20 || byte == 0x7f)
+      result += fmt::format("\\{:03o}", byte);
+    else
+      result += c;
   }
   return result + "\"";
 }

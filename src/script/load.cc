@@ -22,8 +22,9 @@ std::vector<IValue> read_constants(const ArchiveReader& archive, const UnpickleO
   UnpickleOptions constants = options;
   constants.storages = "constants";
   const IValue values = unpickle(archive.read("constants.pkl"), &archive, constants);
-  WEFT_CHECK(values.is(IValue::Tag::Tuple) || values.is_list(),
-             fmt::format("{}: constants.pkl holds {}, expected a tuple", archive.name(), values.type()->str()));
+  WEFT_CHECK(
+      values.is(IValue::Tag::Tuple) || values.is_list(),
+      fmt::format("{}: constants.pkl holds {}, expected a tuple", archive.name(), values.type()->str()));
   return values.elements();
 }
 
@@ -53,7 +54,9 @@ Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFi
 
 }  // namespace
 
-Module load(const std::string& path, ExtraFiles* extra_files) { return load_archive(ArchiveReader::open(path), extra_files); }
+Module load(const std::string& path, ExtraFiles* extra_files) {
+  return load_archive(ArchiveReader::open(path), extra_files);
+}
 
 Module load_bytes(std::string bytes, ExtraFiles* extra_files) {
   return load_archive(ArchiveReader::from_bytes(std::move(bytes)), extra_files);

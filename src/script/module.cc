@@ -11,20 +11,26 @@
 namespace weft::jit {
 namespace {
 
-bool is_module(const IValue& value) { return value.is(IValue::Tag::Object) && value.to_object()->type->is_module(); }
+bool is_module(const IValue& value) {
+  return value.is(IValue::Tag::Object) && value.to_object()->type->is_module();
+}
 
-std::string joined(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
+std::string joined(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
 
 // Every module below `module`, itself first; one that is reached twice is listed once.
 void collect_modules(const std::string& prefix, const Module& module, std::unordered_set<const Object*>& seen,
                      std::vector<std::pair<std::string, Module>>& result) {
   if (!seen.insert(module.object().get()).second) return;
   result.emplace_back(prefix, module);
-  for (const auto& [name, child] : module.named_children()) collect_modules(joined(prefix, name), child, seen, result);
+  for (const auto& [name, child] : module.named_children())
+    collect_modules(joined(prefix, name), child, seen, result);
 }
 
 template <class Select>
-void own_tensors(const std::string& prefix, const Object& object, Select select, std::vector<NamedTensor>& result) {
+void own_tensors(const std::string& prefix, const Object& object, Select select,
+                 std::vector<NamedTensor>& result) {
   const std::vector<Attribute>& attributes = object.type->attributes();
   for (size_t i = 0; i < attributes.size(); ++i) {
     const IValue& value = object.slots[i];
@@ -39,7 +45,8 @@ template <class Select>
 std::vector<NamedTensor> named_tensors(const Module& module, bool recurse, Select select) {
   std::vector<NamedTensor> all, result;
   if (recurse) {
-    for (const auto& [prefix, inner] : module.named_modules()) own_tensors(prefix, *inner.object(), select, all);
+    for (const auto& [prefix, inner] : module.named_modules())
+      own_tensors(prefix, *inner.object(), select, all);
   } else {
     own_tensors("", *module.object(), select, all);
   }
@@ -52,7 +59,8 @@ std::vector<NamedTensor> named_tensors(const Module& module, bool recurse, Selec
 
 void add_state(const std::string& prefix, const Module& module, std::vector<NamedTensor>& result) {
   own_tensors(prefix, *module.object(), [](const Attribute& a) { return a.is_parameter; }, result);
-  own_tensors(prefix, *module.object(), [](const Attribute& a) { return a.is_buffer && a.is_persistent; }, result);
+  own_tensors(
+      prefix, *module.object(), [](const Attribute& a) { return a.is_buffer && a.is_persistent; }, result);
   for (const auto& [name, child] : module.named_children()) add_state(joined(prefix, name), child, result);
 }
 
@@ -67,7 +75,8 @@ class DeepCopy {
       case IValue::Tag::Tuple: {
         const Tuple& tuple = *value.to_tuple();
         std::vector<IValue> values = copy_all(tuple.values);
-        return tuple.type ? IValue::named_tuple(tuple.type, std::move(values)) : IValue::tuple(std::move(values));
+        return tuple.type ? IValue::named_tuple(tuple.type, std::move(values))
+                          : IValue::tuple(std::move(values));
       }
       case IValue::Tag::Object: return copy_object(value.to_object());
       default: return value;
@@ -125,8 +134,10 @@ IValue Module::forward(std::vector<IValue> inputs, const Keywords& keywords) con
   for (const auto& hook : object_->type->forward_pre_hooks) {
     IValue result = (*hook)({object_, IValue::tuple(inputs)});
     if (!replaces(*hook)) continue;
-    if (result.is(IValue::Tag::Tuple)) inputs = result.elements();
-    else inputs = {std::move(result)};
+    if (result.is(IValue::Tag::Tuple))
+      inputs = result.elements();
+    else
+      inputs = {std::move(result)};
   }
   if (object_->type->forward_hooks.empty()) return run_method("forward", std::move(inputs), keywords);
   const IValue given = IValue::tuple(inputs);
@@ -148,7 +159,8 @@ std::shared_ptr<Function> Module::method(std::string_view name) const {
   if (found) return found;
   std::string there;
   for (const std::string& other : method_names()) there += (there.empty() ? "" : ", ") + other;
-  throw_error(ErrorKind::Value, fmt::format("module {} has no method '{}'; it has: {}", type_name(), name, there.empty() ? "none" : there));
+  throw_error(ErrorKind::Value, fmt::format("module {} has no method '{}'; it has: {}", type_name(), name,
+                                            there.empty() ? "none" : there));
 }
 
 std::vector<std::string> Module::method_names() const {
@@ -175,8 +187,8 @@ void Module::set_attribute(std::string_view name, IValue value) const {
   WEFT_CHECK(slot, fmt::format("module {} has no attribute '{}'", type_name(), name));
   const Type& declared = *object_->type->attributes()[*slot].type;
   if (declared.is(TypeKind::Float) && value.is_int()) value = value.to_double();
-  WEFT_CHECK_TYPE(value.is_instance(declared), fmt::format("attribute '{}' of {}: expected {}, got {}", name, type_name(),
-                                                           declared.str(), value.type()->str()));
+  WEFT_CHECK_TYPE(value.is_instance(declared), fmt::format("attribute '{}' of {}: expected {}, got {}", name,
+                                                           type_name(), declared.str(), value.type()->str()));
   object_->slots[*slot] = std::move(value);
 }
 
@@ -199,7 +211,8 @@ std::vector<std::pair<std::string, Module>> Module::named_children() const {
   std::vector<std::pair<std::string, Module>> children;
   const std::vector<Attribute>& attributes = object_->type->attributes();
   for (size_t i = 0; i < attributes.size(); ++i) {
-    if (is_module(object_->slots[i])) children.emplace_back(attributes[i].name, Module(object_->slots[i].to_object(), unit_));
+    if (is_module(object_->slots[i]))
+      children.emplace_back(attributes[i].name, Module(object_->slots[i].to_object(), unit_));
   }
   return children;
 }
@@ -237,13 +250,16 @@ void Module::train(bool on) const {
 Module Module::clone() const { return Module(DeepCopy().copy_object(object_), unit_); }
 
 void Module::to(DType dtype) const {
-  WEFT_CHECK_TYPE(is_floating(dtype), fmt::format("Module::to: expected a floating point dtype, got {}", name(dtype)));
+  WEFT_CHECK_TYPE(is_floating(dtype),
+                  fmt::format("Module::to: expected a floating point dtype, got {}", name(dtype)));
   std::unordered_map<const TensorImpl*, Tensor> converted;  // what is shared stays shared
   for (const auto& [path, module] : named_modules()) {
     const std::vector<Attribute>& attributes = module.object_->type->attributes();
     for (size_t i = 0; i < attributes.size(); ++i) {
       IValue& value = module.object_->slots[i];
-      if (!(attributes[i].is_parameter || attributes[i].is_buffer) || !value.is_tensor() || !value.to_tensor().defined()) continue;
+      if (!(attributes[i].is_parameter || attributes[i].is_buffer) || !value.is_tensor() ||
+          !value.to_tensor().defined())
+        continue;
       const Tensor tensor = value.to_tensor();
       if (!is_floating(tensor.dtype())) continue;
       Tensor& to = converted[tensor.impl().get()];

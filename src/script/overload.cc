@@ -19,7 +19,8 @@ bool bind_one(const TypePtr& variable, const TypePtr& actual, Bindings& bindings
   TypePtr& bound = bindings[variable->name()];
   const TypePtr merged = bound ? unify(bound, actual) : actual;
   if (!merged) {
-    if (reason) *reason = fmt::format("{} is {} and {} at once", variable->name(), bound->str(), actual->str());
+    if (reason)
+      *reason = fmt::format("{} is {} and {} at once", variable->name(), bound->str(), actual->str());
     return false;
   }
   bound = merged;
@@ -105,7 +106,8 @@ class Matcher {
     SchemaMatch result;
     for (const Operand& operand : operands_) result.inputs.push_back(emit_operand(operand, range));
     for (const CallArgument* extra : extras_) result.inputs.push_back(extra->value);
-    for (const SchemaReturn& returned : schema_.returns) result.returns.push_back(substitute(returned.type, bindings_));
+    for (const SchemaReturn& returned : schema_.returns)
+      result.returns.push_back(substitute(returned.type, bindings_));
     return result;
   }
 
@@ -146,7 +148,9 @@ class Matcher {
     operand.formal = &formal;
     auto keyword = keywords.find(formal.name);
     // Operators' "self" is "input" in torch's functions.
-    if (index == 0 && keyword == keywords.end() && formal.name == "self" && schema_.name.find("::") != std::string::npos) keyword = keywords.find("input");
+    if (index == 0 && keyword == keywords.end() && formal.name == "self" &&
+        schema_.name.find("::") != std::string::npos)
+      keyword = keywords.find("input");
     if (!formal.keyword_only && next < positional.size()) {
       if (keyword != keywords.end()) return fail(fmt::format("argument '{}' is given twice", formal.name));
       if (takes_rest(index, *positional[next])) {
@@ -169,18 +173,21 @@ class Matcher {
   bool takes_rest(size_t index, const CallArgument& given) const {
     const SchemaArgument& formal = schema_.arguments[index];
     const bool is_last = index + 1 == schema_.arguments.size() || schema_.arguments[index + 1].keyword_only;
-    if (!is_last || schema_.is_vararg || formal.list_length > 0 || !formal.type->is(TypeKind::List)) return false;
-    if (formal.type->element()->is(TypeKind::Any)) return false;  // anything would do: len("abc")
+    if (!is_last || schema_.is_vararg || formal.list_length > 0 || !formal.type->is(TypeKind::List))
+      return false;
+    if (formal.type->element()->is(TypeKind::Any)) return false;     // anything would do: len("abc")
     if (schema_.name.find("::") == std::string::npos) return false;  // of builtins only
     const TypePtr& element = formal.type->element();
     const TypePtr& type = jit::type_of(given.value);
     if (element->is(TypeKind::Var) || element->is(TypeKind::Any)) return false;
-    return type->is_subtype_of(*element) || (implicit_ && element->is(TypeKind::Int) && type->is(TypeKind::Tensor));
+    return type->is_subtype_of(*element) ||
+           (implicit_ && element->is(TypeKind::Int) && type->is(TypeKind::Tensor));
   }
 
   bool check_types() {
     for (Operand& operand : operands_) {
-      if (!check_operand(operand)) return fail(fmt::format("argument '{}': {}", operand.formal->name, reason));
+      if (!check_operand(operand))
+        return fail(fmt::format("argument '{}': {}", operand.formal->name, reason));
     }
     for (Operand& operand : operands_) operand.type = substitute(operand.formal->type, bindings_);
     return true;
@@ -199,7 +206,8 @@ class Matcher {
     const TypePtr list = without_none(operand.type);
     if (operand.formal->list_length > 0 && list->is(TypeKind::List) &&
         (jit::type_of(value)->is_subtype_of(*list->element()) ||
-         (implicit_ && is_number_type(list->element()) && is_number_type(jit::type_of(value)) && convertible(jit::type_of(value), list->element())))) {
+         (implicit_ && is_number_type(list->element()) && is_number_type(jit::type_of(value)) &&
+          convertible(jit::type_of(value), list->element())))) {
       operand.repeats = static_cast<size_t>(operand.formal->list_length);
       return true;
     }
@@ -213,23 +221,25 @@ class Matcher {
 
   bool fits(const ir::Value* value, const TypePtr& type) {
     const TypePtr& from = jit::type_of(value);
-    if (from->is_subtype_of(*type) || is_literal_for(value, *without_none(type)) || (implicit_ && convertible(from, without_none(type)))) {
+    if (from->is_subtype_of(*type) || is_literal_for(value, *without_none(type)) ||
+        (implicit_ && convertible(from, without_none(type)))) {
       return true;
     }
     return mismatch(type, from, &reason);
   }
 
-  // What try_convert converts always: tuples to lists, empty lists and dictionaries to others. Not those that a name
-  // stands for, to which the callee may add.
+  // What try_convert converts always: tuples to lists, empty lists and dictionaries to others. Not those that
+  // a name stands for, to which the callee may add.
   bool is_literal_for(const ir::Value* value, const Type& type) const {
     const TypePtr& from = jit::type_of(value);
     if (type.is(TypeKind::List)) {
       if (emitter_.is_empty_literal(value, prim::kListConstruct)) return !emitter_.has_name(value);
-      return from->is(TypeKind::Tuple) && std::all_of(from->elements().begin(), from->elements().end(), [&](const TypePtr& element) {
-               return element->is_subtype_of(*type.element());
-             });
+      return from->is(TypeKind::Tuple) &&
+             std::all_of(from->elements().begin(), from->elements().end(),
+                         [&](const TypePtr& element) { return element->is_subtype_of(*type.element()); });
     }
-    return type.is(TypeKind::Dict) && emitter_.is_empty_literal(value, prim::kDictConstruct) && !emitter_.has_name(value);
+    return type.is(TypeKind::Dict) && emitter_.is_empty_literal(value, prim::kDictConstruct) &&
+           !emitter_.has_name(value);
   }
 
   static bool convertible(const TypePtr& from, const TypePtr& type) {
@@ -249,8 +259,11 @@ class Matcher {
     if (operand.values.empty()) return emit_default(operand, range);
     if (!operand.is_list_of_values && operand.repeats == 0) {
       const CallArgument& argument = *operand.values[0];
-      ir::Value* converted = has_variables(operand.type) ? argument.value : emitter_.try_convert(argument.value, operand.type, argument.range, implicit_);
-      WEFT_ASSERT(converted, fmt::format("{}: {} for {}", schema_.str(), jit::type_of(argument.value)->str(), operand.type->str()));
+      ir::Value* converted = has_variables(operand.type) ? argument.value
+                                                         : emitter_.try_convert(argument.value, operand.type,
+                                                                                argument.range, implicit_);
+      WEFT_ASSERT(converted, fmt::format("{}: {} for {}", schema_.str(), jit::type_of(argument.value)->str(),
+                                         operand.type->str()));
       return converted;
     }
     const TypePtr element = without_none(operand.type)->element();
@@ -287,13 +300,15 @@ class Matcher {
 std::string argument_types(const CallArguments& arguments) {
   std::string text;
   for (const CallArgument& argument : arguments) {
-    text += (text.empty() ? "" : ", ") + (argument.name.empty() ? "" : argument.name + "=") + jit::type_of(argument.value)->str();
+    text += (text.empty() ? "" : ", ") + (argument.name.empty() ? "" : argument.name + "=") +
+            jit::type_of(argument.value)->str();
   }
   return text;
 }
 
-[[noreturn]] void no_overload(Emitter& emitter, const std::string& name, const std::vector<const Schema*>& schemas,
-                              const CallArguments& arguments, const Range& range) {
+[[noreturn]] void no_overload(Emitter& emitter, const std::string& name,
+                              const std::vector<const Schema*>& schemas, const CallArguments& arguments,
+                              const Range& range) {
   std::string text = fmt::format("{} cannot be called with ({})", name, argument_types(arguments));
   for (const Schema* schema : schemas) {
     Matcher matcher(emitter, *schema, arguments, true);
@@ -318,7 +333,8 @@ Overload select_overload(Emitter& emitter, const std::string& name, const std::v
 
 bool fits_any(Emitter& emitter, const std::vector<const Schema*>& schemas, const CallArguments& arguments) {
   return std::any_of(schemas.begin(), schemas.end(), [&](const Schema* schema) {
-    return Matcher(emitter, *schema, arguments, false).match() || Matcher(emitter, *schema, arguments, true).match();
+    return Matcher(emitter, *schema, arguments, false).match() ||
+           Matcher(emitter, *schema, arguments, true).match();
   });
 }
 

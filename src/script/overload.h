@@ -24,8 +24,9 @@ struct SchemaMatch {
   std::vector<TypePtr> returns;
 };
 
-// The first of `schemas` that fits: without implicit conversions if there is one, with them otherwise. Nothing is added
-// to the graph but for the one taken. TypeError listing each candidate and why it does not fit.
+// The first of `schemas` that fits: without implicit conversions if there is one, with them otherwise.
+// Nothing is added to the graph but for the one taken. TypeError listing each candidate and why it does not
+// fit.
 struct Overload {
   size_t index;
   SchemaMatch match;

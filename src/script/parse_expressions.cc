@@ -17,14 +17,16 @@ struct BinaryLevel {
 };
 // Loosest first; comparisons are looser than all of them.
 constexpr BinaryLevel kBinary[] = {
-    {"|", BinaryOp::BitOr, 0},  {"^", BinaryOp::BitXor, 1},   {"&", BinaryOp::BitAnd, 2}, {"<<", BinaryOp::ShiftLeft, 3},
-    {">>", BinaryOp::ShiftRight, 3}, {"+", BinaryOp::Add, 4}, {"-", BinaryOp::Sub, 4},   {"*", BinaryOp::Mul, 5},
-    {"/", BinaryOp::Div, 5},    {"//", BinaryOp::FloorDiv, 5}, {"%", BinaryOp::Mod, 5},   {"@", BinaryOp::MatMul, 5},
+    {"|", BinaryOp::BitOr, 0},      {"^", BinaryOp::BitXor, 1},      {"&", BinaryOp::BitAnd, 2},
+    {"<<", BinaryOp::ShiftLeft, 3}, {">>", BinaryOp::ShiftRight, 3}, {"+", BinaryOp::Add, 4},
+    {"-", BinaryOp::Sub, 4},        {"*", BinaryOp::Mul, 5},         {"/", BinaryOp::Div, 5},
+    {"//", BinaryOp::FloorDiv, 5},  {"%", BinaryOp::Mod, 5},         {"@", BinaryOp::MatMul, 5},
 };
 constexpr int kNumLevels = 6;
 
-constexpr std::pair<std::string_view, CompareOp> kCompare[] = {
-    {"==", CompareOp::Eq}, {"!=", CompareOp::Ne}, {"<", CompareOp::Lt}, {"<=", CompareOp::Le}, {">", CompareOp::Gt}, {">=", CompareOp::Ge}};
+constexpr std::pair<std::string_view, CompareOp> kCompare[] = {{"==", CompareOp::Eq}, {"!=", CompareOp::Ne},
+                                                               {"<", CompareOp::Lt},  {"<=", CompareOp::Le},
+                                                               {">", CompareOp::Gt},  {">=", CompareOp::Ge}};
 
 }  // namespace
 
@@ -75,9 +77,11 @@ ExprPtr ExpressionParser::expression_list() {
 }
 
 bool ExpressionParser::ends_list() const {
-  static constexpr std::string_view kAugmented[] = {"+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "**=", "//=", "<<=", ">>="};
+  static constexpr std::string_view kAugmented[] = {
+      "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "**=", "//=", "<<=", ">>="};
   return ends_statement() || is(")") || is("]") || is("}") || is("=") || is(":") || is_name("in") ||
-         std::any_of(std::begin(kAugmented), std::end(kAugmented), [&](std::string_view op) { return is(op); });
+         std::any_of(std::begin(kAugmented), std::end(kAugmented),
+                     [&](std::string_view op) { return is(op); });
 }
 
 ExprPtr ExpressionParser::star_expression() {
@@ -137,7 +141,9 @@ ExprPtr ExpressionParser::bool_op(std::string_view word, bool is_and, F operand)
   return left;
 }
 
-ExprPtr ExpressionParser::disjunction() { return bool_op("or", false, [this] { return bool_op("and", true, [this] { return negation(); }); }); }
+ExprPtr ExpressionParser::disjunction() {
+  return bool_op("or", false, [this] { return bool_op("and", true, [this] { return negation(); }); });
+}
 
 ExprPtr ExpressionParser::negation() {
   const Nesting nesting(*this);
@@ -152,7 +158,8 @@ std::optional<CompareOp> ExpressionParser::compare_op() {
     if (accept(symbol)) return op;
   }
   if (accept_name("in")) return CompareOp::In;
-  if (is_name("not") && at_ + 1 < tokens_.size() && text(tokens_[at_ + 1]) == "in") return advance(), advance(), CompareOp::NotIn;
+  if (is_name("not") && at_ + 1 < tokens_.size() && text(tokens_[at_ + 1]) == "in")
+    return advance(), advance(), CompareOp::NotIn;
   if (accept_name("is")) return accept_name("not") ? CompareOp::IsNot : CompareOp::Is;
   return std::nullopt;
 }
@@ -175,7 +182,8 @@ ExprPtr ExpressionParser::binary(int level) {
   const Chain chain(*this);
   ExprPtr left = binary(level + 1);
   while (token().kind == TokenKind::Operator) {
-    const auto* found = std::find_if(std::begin(kBinary), std::end(kBinary), [&](const BinaryLevel& b) { return b.level == level && is(b.text); });
+    const auto* found = std::find_if(std::begin(kBinary), std::end(kBinary),
+                                     [&](const BinaryLevel& b) { return b.level == level && is(b.text); });
     if (found == std::end(kBinary)) return left;
     chain.grow();
     advance();
@@ -188,7 +196,8 @@ ExprPtr ExpressionParser::binary(int level) {
 ExprPtr ExpressionParser::unary() {
   const Nesting nesting(*this);
   const size_t begin = token().begin;
-  static constexpr std::pair<std::string_view, UnaryOp> kUnary[] = {{"-", UnaryOp::Neg}, {"+", UnaryOp::Pos}, {"~", UnaryOp::Invert}};
+  static constexpr std::pair<std::string_view, UnaryOp> kUnary[] = {
+      {"-", UnaryOp::Neg}, {"+", UnaryOp::Pos}, {"~", UnaryOp::Invert}};
   for (const auto& [symbol, op] : kUnary) {
     if (!accept(symbol)) continue;
     // The smallest integer has no positive counterpart.
@@ -302,10 +311,14 @@ ExprPtr ExpressionParser::name() {
   if (word == "lambda" || word == "yield" || word == "await") absent(fmt::format("{} is", word));
   Expr::Constant constant;
   bool is_constant = true;
-  if (word == "None") constant.value = std::monostate();
-  else if (word == "True") constant.value = true;
-  else if (word == "False") constant.value = false;
-  else is_constant = false;
+  if (word == "None")
+    constant.value = std::monostate();
+  else if (word == "True")
+    constant.value = true;
+  else if (word == "False")
+    constant.value = false;
+  else
+    is_constant = false;
   if (is_constant) {
     advance();
     return make(std::move(constant), since(begin));

@@ -36,7 +36,8 @@ std::string ExpressionParser::unescape(size_t begin, size_t end, bool raw) const
   return *value;
 }
 
-void ExpressionParser::format_parts(size_t begin, size_t end, bool raw, std::string& literal, std::vector<Expr::FString::Part>& parts) {
+void ExpressionParser::format_parts(size_t begin, size_t end, bool raw, std::string& literal,
+                                    std::vector<Expr::FString::Part>& parts) {
   const std::string& source = source_->text;
   size_t start = begin;
   for (size_t i = begin; i < end;) {
@@ -59,13 +60,14 @@ void ExpressionParser::format_parts(size_t begin, size_t end, bool raw, std::str
   literal += unescape(start, end, raw);
 }
 
-size_t ExpressionParser::format_value(size_t begin, size_t end, std::string& literal, std::vector<Expr::FString::Part>& parts) {
+size_t ExpressionParser::format_value(size_t begin, size_t end, std::string& literal,
+                                      std::vector<Expr::FString::Part>& parts) {
   const std::string& source = source_->text;
   const size_t stop = end_of_value(begin, end);
   size_t i = stop;
   Expr::FString::Part part;
   size_t expression_end = stop;
-  if (source[i] == '=' ) {
+  if (source[i] == '=') {
     literal += source.substr(begin, i + 1 - begin);
     ++i;
     part.conversion = 'r';
@@ -79,13 +81,17 @@ size_t ExpressionParser::format_value(size_t begin, size_t end, std::string& lit
   }
   if (i < end && source[i] == ':') {
     const size_t close = source.find('}', i);
-    if (close == std::string::npos || close >= end) syntax_error(Range{source_, begin - 1, begin}, "this '{' is never closed");
+    if (close == std::string::npos || close >= end)
+      syntax_error(Range{source_, begin - 1, begin}, "this '{' is never closed");
     part.spec = source.substr(i + 1, close - i - 1);
-    if (part.spec.find('{') != std::string::npos) syntax_error(Range{source_, i, close}, "nested fields in a format are not part of TorchScript");
+    if (part.spec.find('{') != std::string::npos)
+      syntax_error(Range{source_, i, close}, "nested fields in a format are not part of TorchScript");
     i = close;
   }
-  if (i >= end || source[i] != '}') syntax_error(Range{source_, begin - 1, begin}, "this '{' is never closed");
-  if (source.find_first_not_of(" \t\n", begin) >= expression_end) syntax_error(Range{source_, begin - 1, i + 1}, "an f-string's field is empty");
+  if (i >= end || source[i] != '}')
+    syntax_error(Range{source_, begin - 1, begin}, "this '{' is never closed");
+  if (source.find_first_not_of(" \t\n", begin) >= expression_end)
+    syntax_error(Range{source_, begin - 1, i + 1}, "an f-string's field is empty");
   part.text = std::move(literal);
   literal.clear();
   const Nesting nesting(*this);
@@ -114,7 +120,8 @@ size_t ExpressionParser::end_of_value(size_t begin, size_t end) const {
       return i;
     } else if (depth == 0 && (c == '!' || c == '=')) {
       const bool doubled = i + 1 < end && source[i + 1] == '=';
-      const bool after = i > begin && (source[i - 1] == '=' || source[i - 1] == '<' || source[i - 1] == '>' || source[i - 1] == '!');
+      const bool after = i > begin && (source[i - 1] == '=' || source[i - 1] == '<' || source[i - 1] == '>' ||
+                                       source[i - 1] == '!');
       if (!doubled && !after) return i;
       if (doubled) ++i;
     }

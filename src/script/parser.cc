@@ -44,7 +44,8 @@ class Parser : public ExpressionParser {
     return result;
   }
 
-  // ---- statements ------------------------------------------------------------------------------------------
+  // ---- statements
+  // ------------------------------------------------------------------------------------------
   void statement(Body& body) {
     const Nesting nesting(*this);
     if (accept(TokenKind::Newline)) return;
@@ -75,7 +76,8 @@ class Parser : public ExpressionParser {
       ExprPtr iterable = expression_list();
       Body inner = suite();
       no_else("for");
-      body.push_back(make_stmt(Stmt::For{std::move(target), std::move(iterable), std::move(inner)}, since_line(begin)));
+      body.push_back(
+          make_stmt(Stmt::For{std::move(target), std::move(iterable), std::move(inner)}, since_line(begin)));
     } else if (word == "with") {
       body.push_back(with_statement());
     } else if (word == "def") {
@@ -160,7 +162,8 @@ class Parser : public ExpressionParser {
     } else if (accept_name("else")) {
       otherwise = suite();
     }
-    return make_stmt(Stmt::If{std::move(condition), std::move(then), std::move(otherwise)}, since_line(begin));
+    return make_stmt(Stmt::If{std::move(condition), std::move(then), std::move(otherwise)},
+                     since_line(begin));
   }
 
   StmtPtr with_statement() {
@@ -224,7 +227,8 @@ class Parser : public ExpressionParser {
         const Range where = since(begin);
         return make_stmt(Stmt::Import{source_->text.substr(where.begin, where.end - where.begin)}, where);
       }
-      if (word == "global" || word == "nonlocal" || word == "yield" || word == "await") absent(fmt::format("{} is", word));
+      if (word == "global" || word == "nonlocal" || word == "yield" || word == "await")
+        absent(fmt::format("{} is", word));
     }
     return assignment();
   }
@@ -233,9 +237,11 @@ class Parser : public ExpressionParser {
     const size_t begin = token().begin;
     ExprPtr first = expression_list();
     static constexpr std::pair<std::string_view, BinaryOp> kAugmented[] = {
-        {"+=", BinaryOp::Add},       {"-=", BinaryOp::Sub},   {"*=", BinaryOp::Mul},   {"/=", BinaryOp::Div},     {"//=", BinaryOp::FloorDiv},
-        {"%=", BinaryOp::Mod},       {"**=", BinaryOp::Pow},  {"@=", BinaryOp::MatMul}, {"&=", BinaryOp::BitAnd}, {"|=", BinaryOp::BitOr},
-        {"^=", BinaryOp::BitXor}, {"<<=", BinaryOp::ShiftLeft}, {">>=", BinaryOp::ShiftRight}};
+        {"+=", BinaryOp::Add},        {"-=", BinaryOp::Sub},       {"*=", BinaryOp::Mul},
+        {"/=", BinaryOp::Div},        {"//=", BinaryOp::FloorDiv}, {"%=", BinaryOp::Mod},
+        {"**=", BinaryOp::Pow},       {"@=", BinaryOp::MatMul},    {"&=", BinaryOp::BitAnd},
+        {"|=", BinaryOp::BitOr},      {"^=", BinaryOp::BitXor},    {"<<=", BinaryOp::ShiftLeft},
+        {">>=", BinaryOp::ShiftRight}};
     for (const auto& [symbol, op] : kAugmented) {
       if (!accept(symbol)) continue;
       check_target(*first, false);
@@ -268,7 +274,8 @@ class Parser : public ExpressionParser {
     return Parser(source_, t.comment_begin, t.comment_end, true, depth_).only_expression();
   }
 
-  // ---- definitions -----------------------------------------------------------------------------------------
+  // ---- definitions
+  // -----------------------------------------------------------------------------------------
   FunctionDef function(std::vector<ExprPtr> decorators) {
     const Nesting nesting(*this);
     FunctionDef result;
@@ -281,8 +288,11 @@ class Parser : public ExpressionParser {
     parameters(result);
     if (accept("->")) result.returns = expression();
     size_t comment = tokens_.size();
-    if (is(":") && token().comment_end) comment = at_;
-    else if (is(":") && at_ + 1 < tokens_.size() && tokens_[at_ + 1].kind == TokenKind::Newline && tokens_[at_ + 1].comment_end) comment = at_ + 1;
+    if (is(":") && token().comment_end)
+      comment = at_;
+    else if (is(":") && at_ + 1 < tokens_.size() && tokens_[at_ + 1].kind == TokenKind::Newline &&
+             tokens_[at_ + 1].comment_end)
+      comment = at_ + 1;
     if (comment < tokens_.size()) comment_signature(result, tokens_[comment]);
     result.body = suite();
     result.docstring = docstring(result.body);
@@ -313,20 +323,23 @@ class Parser : public ExpressionParser {
       if (accept("=")) parameter.default_value = expression();
       if (!is(")")) expect(",");
       const Token& last = tokens_[last_];
-      if (!parameter.annotation && last.comment_end && source_->text[last.comment_begin] != '(') parameter.annotation = type_comment(last);
+      if (!parameter.annotation && last.comment_end && source_->text[last.comment_begin] != '(')
+        parameter.annotation = type_comment(last);
       function.parameters.push_back(std::move(parameter));
     }
   }
 
   void comment_signature(FunctionDef& function, const Token& t) {
     if (source_->text[t.comment_begin] != '(') return;
-    auto [types, returns] = ExpressionParser(source_, t.comment_begin, t.comment_end, true, depth_).signature();
+    auto [types, returns] =
+        ExpressionParser(source_, t.comment_begin, t.comment_end, true, depth_).signature();
     const size_t given = types.size(), wanted = function.parameters.size();
     if (given != wanted && given + 1 != wanted) {
       syntax_error(Range{source_, t.comment_begin, t.comment_end},
                    fmt::format("the type comment has {} types for {} parameters", given, wanted));
     }
-    for (size_t i = 0; i < given; ++i) function.parameters[wanted - given + i].annotation = std::move(types[i]);
+    for (size_t i = 0; i < given; ++i)
+      function.parameters[wanted - given + i].annotation = std::move(types[i]);
     function.returns = std::move(returns);
   }
 
@@ -366,7 +379,8 @@ class Parser : public ExpressionParser {
 
 Parser whole(const SourcePtr& source, bool is_expression = false) {
   constexpr size_t kMaxSource = size_t{16} << 20;
-  WEFT_CHECK(source->text.size() <= kMaxSource, fmt::format("{}: source of {} bytes; the most is {}", source->file, source->text.size(), kMaxSource));
+  WEFT_CHECK(source->text.size() <= kMaxSource, fmt::format("{}: source of {} bytes; the most is {}",
+                                                            source->file, source->text.size(), kMaxSource));
   return Parser(source, 0, source->text.size(), is_expression);
 }
 

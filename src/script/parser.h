@@ -1,5 +1,6 @@
-// From source text to syntax tree. ValueError with file, line, column and a caret for what TorchScript does not have
-// (named: "lambda is not part of TorchScript") and for what is no Python. Nesting deeper than kMaxDepth is refused.
+// From source text to syntax tree. ValueError with file, line, column and a caret for what TorchScript does
+// not have (named: "lambda is not part of TorchScript") and for what is no Python. Nesting deeper than
+// kMaxDepth is refused.
 #pragma once
 
 #include "script/tree.h"

@@ -19,7 +19,9 @@ namespace {
 
 constexpr size_t kMaxDepth = 1000;
 
-[[noreturn]] void fail(std::string message) { throw_error(ErrorKind::Value, "pickle: " + std::move(message)); }
+[[noreturn]] void fail(std::string message) {
+  throw_error(ErrorKind::Value, "pickle: " + std::move(message));
+}
 
 // Name of torch's storage class; untyped for the dtypes that came after the classes.
 const char* storage_type(DType dtype) {
@@ -144,7 +146,9 @@ class Pickler {
     write_global(name.substr(0, dot), name.substr(dot + 1));
   }
 
-  std::string type_text(const TypePtr& type) const { return options_.type_text ? options_.type_text(type) : type->str(); }
+  std::string type_text(const TypePtr& type) const {
+    return options_.type_text ? options_.type_text(type) : type->str();
+  }
 
   void write_complex(std::complex<double> value) {
     write_global("builtins", "complex");
@@ -203,7 +207,8 @@ class Pickler {
     if (original.is_traced()) fail("a tensor of a function that is being captured has no elements");
     if (original.device().type != DeviceType::CPU)
       fail(fmt::format("expected a tensor on the cpu, got {}", describe(original)));
-    const bool is_reversed = std::any_of(original.strides().begin(), original.strides().end(), [](int64_t s) { return s < 0; });
+    const bool is_reversed =
+        std::any_of(original.strides().begin(), original.strides().end(), [](int64_t s) { return s < 0; });
     const Tensor tensor = is_reversed ? original.clone() : original;  // PyTorch has no negative strides
     const bool is_typed = storage_type(tensor.dtype()) != nullptr;
     write_global("torch._utils", is_typed ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
@@ -272,7 +277,8 @@ class Pickler {
 
   void write_object(const std::shared_ptr<Object>& object, int depth) {
     const ClassType& type = *object->type;
-    if (!options_.type_tags) fail(fmt::format("an object of {} is written by weft.jit.save only", type.name()));
+    if (!options_.type_tags)
+      fail(fmt::format("an object of {} is written by weft.jit.save only", type.name()));
     write_qualified(type_text(object->type));
     put(Opcode::EmptyTuple);
     put(Opcode::NewObj);
@@ -293,7 +299,8 @@ class Pickler {
   }
 
   void write_enum(const EnumValue& value, int depth) {
-    if (!options_.type_tags) fail(fmt::format("the enum {} is written by weft.jit.save only", value.type->name()));
+    if (!options_.type_tags)
+      fail(fmt::format("the enum {} is written by weft.jit.save only", value.type->name()));
     write_qualified(type_text(value.type));
     write(value.value, depth);
     put(Opcode::Reduce);

@@ -1,5 +1,5 @@
-// Pickle, protocol 2 to 5, without executing anything: only tensors, containers, primitive values and objects of the
-// classes that a resolver knows can come out.
+// Pickle, protocol 2 to 5, without executing anything: only tensors, containers, primitive values and objects
+// of the classes that a resolver knows can come out.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,10 @@ struct UnpickleOptions {
   size_t max_depth = 1000, max_items = size_t{1} << 28;
 };
 
-// Storages of equal key are shared; tensors come to the CPU. A value that contains itself is refused. Refused with the name of what was asked for: any global but those of tensors,
-// parameters, OrderedDict, torch's size and dtypes/devices, and the archive's classes. A damaged stream is a ValueError
-// naming the opcode and its offset.
+// Storages of equal key are shared; tensors come to the CPU. A value that contains itself is refused. Refused
+// with the name of what was asked for: any global but those of tensors, parameters, OrderedDict, torch's size
+// and dtypes/devices, and the archive's classes. A damaged stream is a ValueError naming the opcode and its
+// offset.
 IValue unpickle(std::string_view bytes, const ArchiveReader* archive, const UnpickleOptions& options = {});
 
 struct PickleOptions {
@@ -38,12 +39,12 @@ struct PickleOptions {
   std::function<std::string(const TypePtr& type)> type_text = nullptr;
 };
 
-// The pickle of `value`, protocol 2; tensors' storages are added to `archive`, each once. ValueError for what has no
-// place in a pickle: futures, functions, meta and traced tensors, values that contain themselves.
+// The pickle of `value`, protocol 2; tensors' storages are added to `archive`, each once. ValueError for what
+// has no place in a pickle: futures, functions, meta and traced tensors, values that contain themselves.
 std::string pickle(const IValue& value, ArchiveWriter& archive, const PickleOptions& options = {});
 
-// torch.load/torch.save of plain values: state dicts, lists, tensors. A script archive is refused with a hint.
-// A dtype is its number (weft/ivalue.h), an OrderedDict a Dict, a torch.Size a tuple.
+// torch.load/torch.save of plain values: state dicts, lists, tensors. A script archive is refused with a
+// hint. A dtype is its number (weft/ivalue.h), an OrderedDict a Dict, a torch.Size a tuple.
 IValue load_value(const std::string& path);
 IValue load_value_bytes(std::string bytes);
 void save_value(const IValue& value, const std::string& path);

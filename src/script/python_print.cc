@@ -1,5 +1,5 @@
-// Functions: a graph as statements. Classes and whole programs are in python_print_types.cc, literals and names in
-// source_references.cc.
+// Functions: a graph as statements. Classes and whole programs are in python_print_types.cc, literals and
+// names in source_references.cc.
 #include "script/python_print.h"
 
 #include <fmt/format.h>
@@ -28,16 +28,21 @@ std::string indentation(int depth) { return std::string(static_cast<size_t>(dept
 
 // Names a printed variable must not take.
 bool is_reserved(const std::string& name) {
-  static const std::set<std::string> kReserved = {"torch", "ops",   "self", "CONSTANTS", "fork",  "inf",   "nan",  "annotate", "unchecked_cast",
-                                                  "uninitialized", "range", "float", "int", "bool", "str", "getattr", "isinstance", "print",
-                                                  "__torch__", "Tensor", "List", "Dict", "Tuple", "Optional", "Union", "Future", "Any"};
+  static const std::set<std::string> kReserved = {
+      "torch",          "ops",           "self",      "CONSTANTS", "fork", "inf",  "nan",   "annotate",
+      "unchecked_cast", "uninitialized", "range",     "float",     "int",  "bool", "str",   "getattr",
+      "isinstance",     "print",         "__torch__", "Tensor",    "List", "Dict", "Tuple", "Optional",
+      "Union",          "Future",        "Any"};
   return kReserved.contains(name);
 }
 
 // Names that archives give to builtins with a syntax of their own.
 const std::map<std::string, std::string>& conversions() {
-  static const std::map<std::string, std::string> names = {
-      {"aten::Int", "int"}, {"aten::Float", "float"}, {"aten::Bool", "bool"}, {"aten::str", "str"}, {"aten::Complex", "complex"}};
+  static const std::map<std::string, std::string> names = {{"aten::Int", "int"},
+                                                           {"aten::Float", "float"},
+                                                           {"aten::Bool", "bool"},
+                                                           {"aten::str", "str"},
+                                                           {"aten::Complex", "complex"}};
   return names;
 }
 
@@ -83,25 +88,32 @@ class Printer {
 
   void line(const std::string& text) { out_ += indentation(depth_) + text + "\n"; }
 
-  // ---- names -----------------------------------------------------------------------------------------------
+  // ---- names
+  // -----------------------------------------------------------------------------------------------
   std::string unique(std::string wanted) {
-    if (!is_identifier(wanted) || is_reserved(wanted)) wanted = wanted == "self" ? wanted : "_" + std::to_string(counter_++);
+    if (!is_identifier(wanted) || is_reserved(wanted))
+      wanted = wanted == "self" ? wanted : "_" + std::to_string(counter_++);
     std::string name = wanted;
-    for (int i = 0; !taken_.insert(name).second; ++i) name = wanted + (std::isdigit(static_cast<unsigned char>(wanted.back())) ? "_" : "") + std::to_string(i);
+    for (int i = 0; !taken_.insert(name).second; ++i)
+      name =
+          wanted + (std::isdigit(static_cast<unsigned char>(wanted.back())) ? "_" : "") + std::to_string(i);
     return name;
   }
-  std::string declare(const Value* value, const std::string& wanted) { return names_[value] = unique(wanted); }
+  std::string declare(const Value* value, const std::string& wanted) {
+    return names_[value] = unique(wanted);
+  }
   std::string declare(const Value* value) { return declare(value, value->name.empty() ? "_" : value->name); }
 
   static const TypePtr& type_of(const Value* value) { return value->type.script; }
 
-  // ---- expressions that wait for their only use --------------------------------------------------------------
-  // What is computed last may be written where it is used; everything before it becomes a statement first, so that
-  // the order of evaluation stays.
+  // ---- expressions that wait for their only use
+  // -------------------------------------------------------------- What is computed last may be written where
+  // it is used; everything before it becomes a statement first, so that the order of evaluation stays.
   std::string operand(const Value* value) {
     if (const auto found = names_.find(value); found != names_.end()) return found->second;
     if (value->def && value->def->script == &prim::kConstant) return constant(*value->def);
-    if (value->def && value->def->script == &prim::kUninitialized) return fmt::format("uninitialized({})", type_text(type_of(value)));
+    if (value->def && value->def->script == &prim::kUninitialized)
+      return fmt::format("uninitialized({})", type_text(type_of(value)));
     for (size_t i = pending_.size(); i-- > 0;) {
       if (pending_[i].value != value) continue;
       WEFT_ASSERT(i + 1 == pending_.size(), "an expression is used out of order");
@@ -133,7 +145,9 @@ class Printer {
   // Statements for the first `count` that wait; all of them by default.
   void flush(size_t count = SIZE_MAX) {
     count = std::min(count, pending_.size());
-    std::vector<Pending> first(std::make_move_iterator(pending_.begin()), std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(count)));
+    std::vector<Pending> first(
+        std::make_move_iterator(pending_.begin()),
+        std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(count)));
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
     for (const Pending& item : first) line(declare(item.value) + " = " + item.text);
   }
@@ -153,8 +167,8 @@ class Printer {
       return;
     }
     const Value* value = node.outputs[0];
-    const bool waits = value->uses.size() == 1 && value->name.empty() && text.size() < kLineLength && value->uses[0].user &&
-                       value->uses[0].user->parent == node.parent;
+    const bool waits = value->uses.size() == 1 && value->name.empty() && text.size() < kLineLength &&
+                       value->uses[0].user && value->uses[0].user->parent == node.parent;
     if (waits) {
       pending_.push_back({value, std::move(text)});
       return;
@@ -163,7 +177,8 @@ class Printer {
     line(declare(value) + " = " + text);
   }
 
-  // ---- nodes -------------------------------------------------------------------------------------------------
+  // ---- nodes
+  // -------------------------------------------------------------------------------------------------
   void print(const Node& node) {
     switch (node.kind) {
       case NodeKind::If: return print_if(node);
@@ -177,7 +192,8 @@ class Printer {
     const std::string condition = operands(node.inputs)[0];
     flush();
     std::vector<std::string> targets;
-    for (const Value* output : node.outputs) targets.push_back(unique(output->name.empty() ? "_" : output->name));
+    for (const Value* output : node.outputs)
+      targets.push_back(unique(output->name.empty() ? "_" : output->name));
     for (size_t b = 0; b < 2; ++b) {
       line(b == 0 ? "if " + condition + ":" : "else:");
       ++depth_;
@@ -189,7 +205,8 @@ class Printer {
         flush();
         const TypePtr& type = type_of(node.outputs[i]);
         const bool same = type_of(value)->equals(*type);
-        line(same ? targets[i] + " = " + text : fmt::format("{} : {} = {}", targets[i], type_text(type), text));
+        line(same ? targets[i] + " = " + text
+                  : fmt::format("{} : {} = {}", targets[i], type_text(type), text));
       }
       flush();
       if (out_.size() == start) line("pass");
@@ -218,7 +235,8 @@ class Printer {
       names.push_back(declare(param, param->name.empty() ? "_" : param->name));
       const TypePtr& type = type_of(param);
       const bool same = type_of(inputs[i + 2])->equals(*type);
-      line(same ? names[i] + " = " + texts[i + 2] : fmt::format("{} : {} = {}", names[i], type_text(type), texts[i + 2]));
+      line(same ? names[i] + " = " + texts[i + 2]
+                : fmt::format("{} : {} = {}", names[i], type_text(type), texts[i + 2]));
     }
     const IValue* trip = constant_of(inputs[0]);
     const bool endless = trip && trip->to_int() == INT64_MAX;
@@ -231,7 +249,8 @@ class Printer {
     for (size_t i = 0; i < carried; ++i) names_[node.outputs[i]] = names[i];
   }
 
-  void while_loop(const Block& body, const std::vector<std::string>& names, const std::vector<std::string>& texts, bool endless) {
+  void while_loop(const Block& body, const std::vector<std::string>& names,
+                  const std::vector<std::string>& texts, bool endless) {
     const bool counted = !endless || !body.params[0]->uses.empty();
     const std::string condition = unique("_");
     std::string counter, limit;
@@ -253,7 +272,8 @@ class Printer {
   }
 
   // `condition`: its name, a bar, and the text that its next value is put into; empty for a for loop.
-  void loop_body(const Block& body, const std::vector<std::string>& names, const std::string& condition, const std::string& counter) {
+  void loop_body(const Block& body, const std::vector<std::string>& names, const std::string& condition,
+                 const std::string& counter) {
     ++depth_;
     const size_t start = out_.size();
     nodes(body);
@@ -310,7 +330,8 @@ class Printer {
 
   static std::string attribute(const std::string& object, const std::string& name) {
     const std::string base = is_identifier(object) ? object : "(" + object + ")";
-    return is_identifier(name) ? base + "." + name : fmt::format("getattr({}, {})", object, quote_string(name));
+    return is_identifier(name) ? base + "." + name
+                               : fmt::format("getattr({}, {})", object, quote_string(name));
   }
 
   static std::string joined(const std::vector<std::string>& texts, size_t from = 0) {
@@ -325,9 +346,12 @@ class Printer {
     const ir::ScriptOp* op = node.script;
     const TypePtr& type = node.outputs.empty() ? Type::none() : type_of(node.outputs[0]);
     if (op == &prim::kGetAttr) return attribute(texts[0], node.payload->text);
-    if (op == &prim::kCallMethod) return fmt::format("({}).{}({}{})", texts[0], node.payload->text, joined(texts, 1), texts.size() > 1 ? ", " : "");
+    if (op == &prim::kCallMethod)
+      return fmt::format("({}).{}({}{})", texts[0], node.payload->text, joined(texts, 1),
+                         texts.size() > 1 ? ", " : "");
     if (op == &prim::kCallFunction) {
-      return fmt::format("{}({}{})", references_.name(node.payload->function), joined(texts), texts.empty() ? "" : ", ");
+      return fmt::format("{}({}{})", references_.name(node.payload->function), joined(texts),
+                         texts.empty() ? "" : ", ");
     }
     if (op == &prim::kCreateObject) return fmt::format("{0}.__new__({0})", type_text(type));
     if (op == &prim::kListConstruct) return list(node, texts, type);
@@ -336,12 +360,16 @@ class Printer {
     if (op == &prim::kTupleUnpack || op == &prim::kListUnpack) return texts[0];
     if (op == &prim::kTupleIndex) return fmt::format("({})[{}]", texts[0], texts[1]);
     if (op == &prim::kTupleSlice) return fmt::format("({})[{}:{}]", texts[0], texts[1], texts[2]);
-    if (op == &prim::kIsInstance) return fmt::format("isinstance({}, {})", texts[0], type_text(node.payload->type));
-    if (op == &prim::kUncheckedCast || op == &prim::kCast) return fmt::format("unchecked_cast({}, {})", type_text(type), texts[0]);
+    if (op == &prim::kIsInstance)
+      return fmt::format("isinstance({}, {})", texts[0], type_text(node.payload->type));
+    if (op == &prim::kUncheckedCast || op == &prim::kCast)
+      return fmt::format("unchecked_cast({}, {})", type_text(type), texts[0]);
     if (op == &prim::kRaise) {
       const std::string& name = node.payload->text;
-      return name.empty() ? fmt::format("ops.prim.RaiseException({})", texts[0])
-                          : fmt::format("ops.prim.RaiseException({}, {})", texts[0], quote_string(name.find('.') == std::string::npos ? "builtins." + name : name));
+      return name.empty()
+                 ? fmt::format("ops.prim.RaiseException({})", texts[0])
+                 : fmt::format("ops.prim.RaiseException({}, {})", texts[0],
+                               quote_string(name.find('.') == std::string::npos ? "builtins." + name : name));
     }
     if (op == &prim::kPrint) return fmt::format("print({})", joined(texts));
     if (op == &prim::kFormat) return fmt::format("torch.format({})", joined(texts));
@@ -356,9 +384,10 @@ class Printer {
 
   std::string list(const Node& node, const std::vector<std::string>& texts, const TypePtr& type) {
     const std::string text = "[" + joined(texts) + "]";
-    const bool plain = !texts.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Value* value) {
-      return type_of(value)->equals(*type->element());
-    });
+    const bool plain =
+        !texts.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Value* value) {
+          return type_of(value)->equals(*type->element());
+        });
     return plain ? text : fmt::format("annotate({}, {})", type_text(type), text);
   }
 
@@ -378,7 +407,8 @@ class Printer {
   }
 
   static std::string builtin(const Builtin& op, const std::vector<std::string>& texts) {
-    if (op.name == "aten::__getitem__" && texts.size() == 2) return fmt::format("({})[{}]", texts[0], texts[1]);
+    if (op.name == "aten::__getitem__" && texts.size() == 2)
+      return fmt::format("({})[{}]", texts[0], texts[1]);
     if (const auto found = conversions().find(op.name); found != conversions().end() && texts.size() == 1) {
       return fmt::format("{}({})", found->second, texts[0]);
     }
@@ -389,7 +419,8 @@ class Printer {
       arguments += keyword ? op.schema.arguments[i].name + "=" + texts[i] : texts[i];
     }
     const std::string name = op.name.starts_with("aten::") ? "torch." + op.name.substr(6)
-                                                           : "ops." + op.name.substr(0, op.name.find(':')) + "." + op.name.substr(op.name.find("::") + 2);
+                                                           : "ops." + op.name.substr(0, op.name.find(':')) +
+                                                                 "." + op.name.substr(op.name.find("::") + 2);
     return fmt::format("{}({})", name, arguments);
   }
 
@@ -397,7 +428,8 @@ class Printer {
     const IValue& value = node.payload->value;
     std::string text = print_literal(value, references_);
     const TypePtr& type = type_of(node.outputs[0]);
-    const bool empty = (value.is_list() && value.elements().empty()) || (value.is(IValue::Tag::Dict) && value.to_dict()->size() == 0);
+    const bool empty = (value.is_list() && value.elements().empty()) ||
+                       (value.is(IValue::Tag::Dict) && value.to_dict()->size() == 0);
     if (empty) return fmt::format("annotate({}, {})", type_text(type), text);
     return text;
   }

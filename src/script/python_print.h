@@ -14,15 +14,16 @@
 
 namespace weft::jit {
 
-// The operator by which a script calls Python (weft.jit.ignore): (int function, arguments…) [text: its name] -> T.
+// The operator by which a script calls Python (weft.jit.ignore): (int function, arguments…) [text: its name]
+// -> T.
 inline constexpr const char* kPythonCall = "python::call";
 
 // Collects what printed source refers to. Different types, or functions, of one name get different names.
 struct SourceReferences {
-  std::vector<Tensor> constants;                        // CONSTANTS.c0, …; a tensor occurs once
-  std::vector<TypePtr> types;                           // classes, interfaces, enums, NamedTuples; each once
-  std::vector<std::shared_ptr<Function>> functions;     // called by name; each once
-  std::vector<std::string> python_functions;            // what only Python can run: shown as ^name(…)
+  std::vector<Tensor> constants;                     // CONSTANTS.c0, …; a tensor occurs once
+  std::vector<TypePtr> types;                        // classes, interfaces, enums, NamedTuples; each once
+  std::vector<std::shared_ptr<Function>> functions;  // called by name; each once
+  std::vector<std::string> python_functions;         // what only Python can run: shown as ^name(…)
   std::string constant_name(const Tensor& tensor);
   void note(const TypePtr& type);
   void note(const std::shared_ptr<Function>& function);

@@ -20,9 +20,11 @@ std::string file_of(const std::string& qualified_name) {
   std::replace(path.begin() + 5, path.end() - 3, '.', '/');
   return path;
 }
-std::string last_name(const std::string& qualified_name) { return qualified_name.substr(qualified_name.find_last_of('.') + 1); }
+std::string last_name(const std::string& qualified_name) {
+  return qualified_name.substr(qualified_name.find_last_of('.') + 1);
+}
 
-std::string name_list(const ClassType& type, bool Attribute::*flag) {
+std::string name_list(const ClassType& type, bool Attribute::* flag) {
   std::string names;
   for (const Attribute& attribute : type.attributes()) {
     if (attribute.*flag) names += quote_string(attribute.name) + ", ";
@@ -42,18 +44,22 @@ std::string print_class(const ClassType& type, SourceReferences& references) {
   if (type.is_module()) {
     out += "  __parameters__ = " + name_list(type, &Attribute::is_parameter) + "\n";
     out += "  __buffers__ = " + name_list(type, &Attribute::is_buffer) + "\n";
-    out += hook_list("__forward_pre_hooks__", type.forward_pre_hooks) + hook_list("__forward_hooks__", type.forward_hooks);
+    out += hook_list("__forward_pre_hooks__", type.forward_pre_hooks) +
+           hook_list("__forward_hooks__", type.forward_hooks);
   }
   for (const Attribute& attribute : type.attributes()) {
     const std::string text = references.text(attribute.type);
-    out += is_identifier(attribute.name) ? fmt::format("  {} : {}\n", attribute.name, text)
-                                         : fmt::format("  __annotations__[{}] = {}\n", quote_string(attribute.name), text);
+    out += is_identifier(attribute.name)
+               ? fmt::format("  {} : {}\n", attribute.name, text)
+               : fmt::format("  __annotations__[{}] = {}\n", quote_string(attribute.name), text);
   }
   for (const auto& [name, value] : type.constants()) {
-    out += fmt::format("  {} : Final[{}] = {}\n", name, references.text(value.type()), print_literal(value, references));
+    out += fmt::format("  {} : Final[{}] = {}\n", name, references.text(value.type()),
+                       print_literal(value, references));
   }
   for (const auto& method : type.methods()) out += print_function(*method, references, 1);
-  const bool is_empty = type.attributes().empty() && type.methods().empty() && type.constants().empty() && !type.is_module();
+  const bool is_empty =
+      type.attributes().empty() && type.methods().empty() && type.constants().empty() && !type.is_module();
   return is_empty ? out + "  pass\n" : out;
 }
 
@@ -70,12 +76,14 @@ std::string print_named_tuple(const Type& type, SourceReferences& references) {
 
 std::string print_enum(const EnumType& type, SourceReferences& references) {
   std::string out = "class " + last_name(references.name(type)) + "(Enum):\n";
-  for (const auto& [name, value] : type.members()) out += fmt::format("  {} = {}\n", name, print_literal(value, references));
+  for (const auto& [name, value] : type.members())
+    out += fmt::format("  {} = {}\n", name, print_literal(value, references));
   return out;
 }
 
 std::string print_interface(const InterfaceType& type, SourceReferences& references) {
-  std::string out = "class " + last_name(references.name(type)) + (type.is_module() ? "(ModuleInterface):\n" : "(Interface):\n");
+  std::string out = "class " + last_name(references.name(type)) +
+                    (type.is_module() ? "(ModuleInterface):\n" : "(Interface):\n");
   for (const auto& method : type.methods()) {
     out += "  def " + last_name(method->name) + "(";
     for (size_t i = 0; i < method->arguments.size(); ++i) {
@@ -102,7 +110,8 @@ std::map<std::string, std::string> print_program(const TypePtr& root, SourceRefe
   std::map<std::string, std::string> files;
   references.note(root);
   // Printing one definition may bring up others.
-  for (size_t types = 0, functions = 0; types < references.types.size() || functions < references.functions.size();) {
+  for (size_t types = 0, functions = 0;
+       types < references.types.size() || functions < references.functions.size();) {
     if (types < references.types.size()) {
       const TypePtr type = references.types[types++];
       files[file_of(references.name(*type))] += print_type(type, references);

@@ -17,7 +17,9 @@ namespace {
 // The newest format that PyTorch 1.13 reads; no operator has an older meaning under it.
 constexpr const char* kFormatVersion = "10";
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 
 // What __getstate__ gives, where the class has one.
 std::optional<IValue> get_state(const std::shared_ptr<Object>& object) {
@@ -45,9 +47,12 @@ void write(const Module& module, const ExtraFiles& extra_files, ArchiveWriter& a
   std::unordered_set<const void*> seen;
   note_classes(IValue(module.object()), references, seen);
   const std::map<std::string, std::string> files = print_program(module.object()->type, references);
-  WEFT_CHECK(references.python_functions.empty(),
-             fmt::format("save: {} calls the Python function '{}' (@weft.jit.ignore), which an archive cannot hold; mark it "
-                         "@weft.jit.unused where it is not needed", module.type_name(), references.python_functions[0]));
+  WEFT_CHECK(
+      references.python_functions.empty(),
+      fmt::format(
+          "save: {} calls the Python function '{}' (@weft.jit.ignore), which an archive cannot hold; mark it "
+          "@weft.jit.unused where it is not needed",
+          module.type_name(), references.python_functions[0]));
   PickleOptions options;
   options.get_state = get_state;
   options.type_text = [&](const TypePtr& type) { return references.text(type); };

@@ -33,7 +33,8 @@ class SchemaParser {
 
  private:
   [[noreturn]] void fail(const std::string& expected) const {
-    throw_error(ErrorKind::Value, fmt::format("schema '{}': column {}: expected {}", text_, at_ + 1, expected));
+    throw_error(ErrorKind::Value,
+                fmt::format("schema '{}': column {}: expected {}", text_, at_ + 1, expected));
   }
 
   void skip_space() {
@@ -103,7 +104,8 @@ class SchemaParser {
       if (result.list_length > 0 && !result.default_value->is_list() && !result.default_value->is_none()) {
         const TypePtr list = result.type->is(TypeKind::Optional) ? result.type->element() : result.type;
         result.default_value =
-            IValue::list(list->element(), std::vector<IValue>(static_cast<size_t>(result.list_length), *result.default_value));
+            IValue::list(list->element(),
+                         std::vector<IValue>(static_cast<size_t>(result.list_length), *result.default_value));
       }
     }
     return result;
@@ -134,8 +136,10 @@ class SchemaParser {
     std::vector<TypePtr> types;
     SchemaArgument scratch;
     while (!accept(close)) {
-      if (accept('(')) expect(')');  // Tuple[()]
-      else types.push_back(type(scratch));
+      if (accept('('))
+        expect(')');  // Tuple[()]
+      else
+        types.push_back(type(scratch));
       if (peek() != close) expect(',');
     }
     return types;
@@ -148,7 +152,8 @@ class SchemaParser {
       annotation(argument);
       return Type::tensor();
     }
-    if (name == "int" || name == "ScalarType" || name == "Layout" || name == "MemoryFormat" || name == "SymInt" || name == "QScheme")
+    if (name == "int" || name == "ScalarType" || name == "Layout" || name == "MemoryFormat" ||
+        name == "SymInt" || name == "QScheme")
       return Type::integer();
     if (name == "float") return Type::floating();
     if (name == "complex") return Type::complex();
@@ -158,12 +163,15 @@ class SchemaParser {
     if (name == "Device") return Type::device();
     if (name == "Generator" || name == "Stream" || name == "Storage") return Type::generator();
     if (name == "NoneType") return Type::none();
-    if (name == "Any" || name == "AnyClassType" || name == "AnyEnumType" || name == "AnyListType") return Type::any();
+    if (name == "Any" || name == "AnyClassType" || name == "AnyEnumType" || name == "AnyListType")
+      return Type::any();
     if (name == "List" || name == "Optional" || name == "Future") {
       const std::vector<TypePtr> inner = type_list();
       if (inner.size() != 1) fail("one type");
       annotation(argument);
-      return name == "List" ? Type::list(inner[0]) : name == "Optional" ? Type::optional(inner[0]) : Type::future(inner[0]);
+      return name == "List"       ? Type::list(inner[0])
+             : name == "Optional" ? Type::optional(inner[0])
+                                  : Type::future(inner[0]);
     }
     if (name == "Dict") {
       const std::vector<TypePtr> inner = type_list();
@@ -222,7 +230,8 @@ class SchemaParser {
       return IValue::list(element, std::move(values));
     }
     if (c == '"' || c == '\'') return string(c);
-    if (c == '-' || c == '+' || c == '.' || std::isdigit(static_cast<unsigned char>(c))) return number(wanted);
+    if (c == '-' || c == '+' || c == '.' || std::isdigit(static_cast<unsigned char>(c)))
+      return number(wanted);
     const std::string name = identifier();
     if (name == "None") return {};
     if (name == "True") return true;
@@ -359,7 +368,9 @@ std::string Schema::str() const {
 std::vector<IValue> bind_arguments(const Schema& schema, std::vector<IValue> positional,
                                    std::vector<std::pair<std::string, IValue>> keywords) {
   const auto fail = [&](const std::string& what) {
-    throw_error(ErrorKind::Type, fmt::format("{}() {}\n  {}", schema.name.substr(schema.name.find_last_of(".:") + 1), what, schema.str()));
+    throw_error(ErrorKind::Type,
+                fmt::format("{}() {}\n  {}", schema.name.substr(schema.name.find_last_of(".:") + 1), what,
+                            schema.str()));
   };
   const size_t count = schema.arguments.size();
   std::vector<std::optional<IValue>> values(count);
@@ -370,8 +381,10 @@ std::vector<IValue> bind_arguments(const Schema& schema, std::vector<IValue> pos
     } else if (schema.is_vararg) {
       rest.push_back(std::move(positional[i]));
     } else {
-      const auto most = std::count_if(schema.arguments.begin(), schema.arguments.end(), [](const auto& a) { return !a.keyword_only; });
-      fail(fmt::format("takes {} positional argument{}, got {}", most, most == 1 ? "" : "s", positional.size()));
+      const auto most = std::count_if(schema.arguments.begin(), schema.arguments.end(),
+                                      [](const auto& a) { return !a.keyword_only; });
+      fail(fmt::format("takes {} positional argument{}, got {}", most, most == 1 ? "" : "s",
+                       positional.size()));
     }
   }
   for (auto& [name, value] : keywords) {
@@ -386,15 +399,17 @@ std::vector<IValue> bind_arguments(const Schema& schema, std::vector<IValue> pos
   for (size_t i = 0; i < count; ++i) {
     const SchemaArgument& argument = schema.arguments[i];
     if (!values[i]) {
-      if (!argument.default_value) fail(fmt::format("is missing the argument '{}' of type {}", argument.name, argument.type->str()));
+      if (!argument.default_value)
+        fail(fmt::format("is missing the argument '{}' of type {}", argument.name, argument.type->str()));
       // A list default must not be shared between calls.
-      values[i] = argument.default_value->is_list()
-                      ? IValue::list(argument.default_value->to_list()->element, argument.default_value->elements())
-                      : *argument.default_value;
+      values[i] = argument.default_value->is_list() ? IValue::list(argument.default_value->to_list()->element,
+                                                                   argument.default_value->elements())
+                                                    : *argument.default_value;
     }
     IValue value = coerce(argument, std::move(*values[i]));
     if (!accepts(*argument.type, value)) {
-      fail(fmt::format("argument '{}': expected {}, got {}", argument.name, argument.type->str(), value.type()->str()));
+      fail(fmt::format("argument '{}': expected {}, got {}", argument.name, argument.type->str(),
+                       value.type()->str()));
     }
     result.push_back(std::move(value));
   }

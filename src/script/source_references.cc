@@ -45,7 +45,8 @@ void SourceReferences::note(const TypePtr& type) {
 std::optional<size_t> SourceReferences::find(const Type& type) const {
   if (const auto found = positions_.find(&type); found != positions_.end()) return found->second;
   if (!type.is(TypeKind::Tuple)) return std::nullopt;
-  const auto same = std::find_if(types.begin(), types.end(), [&](const TypePtr& seen) { return seen->equals(type); });
+  const auto same =
+      std::find_if(types.begin(), types.end(), [&](const TypePtr& seen) { return seen->equals(type); });
   if (same == types.end()) return std::nullopt;
   return static_cast<size_t>(same - types.begin());
 }
@@ -72,7 +73,8 @@ std::string SourceReferences::name(const Type& type) {
 
 std::string SourceReferences::name(const std::shared_ptr<Function>& function) {
   note(function);
-  return function_names_[static_cast<size_t>(std::find(functions.begin(), functions.end(), function) - functions.begin())];
+  return function_names_[static_cast<size_t>(std::find(functions.begin(), functions.end(), function) -
+                                             functions.begin())];
 }
 
 std::string SourceReferences::text(const TypePtr& type) {
@@ -111,12 +113,15 @@ std::string print_literal(const IValue& value, SourceReferences& references) {
     case IValue::Tag::Dict: {
       std::string text;
       for (const auto& [key, item] : value.to_dict()->items()) {
-        text += (text.empty() ? "" : ", ") + print_literal(key, references) + ": " + print_literal(item, references);
+        text += (text.empty() ? "" : ", ") + print_literal(key, references) + ": " +
+                print_literal(item, references);
       }
       return "{" + text + "}";
     }
     case IValue::Tag::Enum: return references.text(value.to_enum()->type) + "." + value.to_enum()->name;
-    default: throw_error(ErrorKind::Value, fmt::format("a constant of type {} has no source text", value.type()->str()));
+    default:
+      throw_error(ErrorKind::Value,
+                  fmt::format("a constant of type {} has no source text", value.type()->str()));
   }
 }
 

@@ -30,7 +30,8 @@ Pattern Pattern::of(const IValue& value, std::vector<Tensor>& tensors) {
       return pattern;
     case IValue::Tag::List:
     case IValue::Tag::Tuple:
-      pattern.value = value.is_list() ? IValue::list(value.to_list()->element) : IValue(std::make_shared<Tuple>(Tuple{{}, value.to_tuple()->type}));
+      pattern.value = value.is_list() ? IValue::list(value.to_list()->element)
+                                      : IValue(std::make_shared<Tuple>(Tuple{{}, value.to_tuple()->type}));
       for (const IValue& element : value.elements()) pattern.elements.push_back(of(element, tensors));
       return pattern;
     case IValue::Tag::None:
@@ -42,7 +43,8 @@ Pattern Pattern::of(const IValue& value, std::vector<Tensor>& tensors) {
     case IValue::Tag::Device: pattern.value = value; return pattern;
     default: break;
   }
-  throw_error(ErrorKind::NotImplemented, fmt::format("a {} cannot be passed to compiled code", str(value.tag())));
+  throw_error(ErrorKind::NotImplemented,
+              fmt::format("a {} cannot be passed to compiled code", str(value.tag())));
 }
 
 bool Pattern::matches(const IValue& other, std::vector<Tensor>& tensors) const {
@@ -112,7 +114,8 @@ struct Stretch::Specialization {
 namespace {
 
 void log_decision(const std::string& name, const std::string& text) {
-  if (log::enabled(log::Channel::Executor)) log::write(log::Channel::Executor, fmt::format("{}: {}", name, text));
+  if (log::enabled(log::Channel::Executor))
+    log::write(log::Channel::Executor, fmt::format("{}: {}", name, text));
 }
 
 // Without one, only what calls prepared operators is worth a plan.
@@ -122,7 +125,8 @@ bool has_compiler() {
       runtime::toolchain();
       return true;
     } catch (const Error& error) {
-      log::write(log::Channel::Executor, fmt::format("no code is generated for TorchScript: {}", error.what()));
+      log::write(log::Channel::Executor,
+                 fmt::format("no code is generated for TorchScript: {}", error.what()));
       return false;
     }
   }();
@@ -137,7 +141,8 @@ int64_t count_steps(std::string_view description) {
     const std::string_view line = description.substr(0, description.find('\n'));
     description.remove_prefix(std::min(line.size() + 1, description.size()));
     const std::string_view name = line.substr(std::min(kCall.size(), line.size()));
-    const ops::OpDef* called = line.starts_with(kCall) ? ops::find_op(name.substr(0, name.find_first_of(" ,"))) : nullptr;
+    const ops::OpDef* called =
+        line.starts_with(kCall) ? ops::find_op(name.substr(0, name.find_first_of(" ,"))) : nullptr;
     count += !called || called->kind != ops::OpKind::View;
   }
   return count;
@@ -180,7 +185,8 @@ class Trace {
       outputs.push_back(Pattern::of(value, tensors));
     }
     for (const Tensor& tensor : tensors) {
-      const bool known = tensor.is_traced() || std::count(constants_.begin(), constants_.end(), tensor.impl().get());
+      const bool known =
+          tensor.is_traced() || std::count(constants_.begin(), constants_.end(), tensor.impl().get());
       // Every call would give the one tensor made now.
       if (!known) refuse("a result that depends on no input");
     }
@@ -192,7 +198,8 @@ class Trace {
  private:
   [[noreturn]] static void refuse(const char* what) { throw_error(ErrorKind::NotImplemented, what); }
   void note_constant(const IValue& value) {
-    if (value.is_tensor() && value.to_tensor().defined()) constants_.push_back(value.to_tensor().impl().get());
+    if (value.is_tensor() && value.to_tensor().defined())
+      constants_.push_back(value.to_tensor().impl().get());
     if (value.is_list() || value.is(IValue::Tag::Tuple)) {
       for (const IValue& element : value.elements()) note_constant(element);
     }
@@ -205,7 +212,8 @@ class Trace {
   }
   // A list is a reference: one that comes out must have been made inside.
   void check_lists(const IValue& value) const {
-    if (value.is_list() && std::count(lists_.begin(), lists_.end(), value.to_list().get())) refuse("a list that is returned as it came");
+    if (value.is_list() && std::count(lists_.begin(), lists_.end(), value.to_list().get()))
+      refuse("a list that is returned as it came");
     if (value.is_list() || value.is(IValue::Tag::Tuple)) {
       for (const IValue& element : value.elements()) check_lists(element);
     }
@@ -219,7 +227,8 @@ class Trace {
 
 }  // namespace
 
-Stretch::Stretch(StretchDefinition definition, std::string name) : definition_(std::move(definition)), name_(std::move(name)) {}
+Stretch::Stretch(StretchDefinition definition, std::string name)
+    : definition_(std::move(definition)), name_(std::move(name)) {}
 Stretch::~Stretch() = default;
 
 bool Stretch::run(std::span<const IValue* const> inputs, std::span<IValue> outputs) const {
@@ -251,21 +260,26 @@ bool Stretch::run(std::span<const IValue* const> inputs, std::span<IValue> outpu
 }
 
 size_t Stretch::num_specializations() const {
-  return static_cast<size_t>(std::count_if(specializations_.begin(), specializations_.end(), [](const auto& slot) { return slot.load() != nullptr; }));
+  return static_cast<size_t>(std::count_if(specializations_.begin(), specializations_.end(),
+                                           [](const auto& slot) { return slot.load() != nullptr; }));
 }
 
-// Compiled when what is known about the inputs has been seen before: a counter that never repeats is not worth it.
+// Compiled when what is known about the inputs has been seen before: a counter that never repeats is not
+// worth it.
 bool Stretch::is_expected(const std::vector<Pattern>& patterns, const std::vector<Tensor>& tensors) const {
   if (definition_.compile_at_once) return true;
   size_t hash = 0;
   for (const Pattern& pattern : patterns) hash = hash * 1000003 + pattern.hash();
-  for (const Tensor& tensor : tensors) hash = hash * 1000003 + static_cast<size_t>(tensor.dtype()) * 64 + static_cast<size_t>(tensor.dim());
+  for (const Tensor& tensor : tensors)
+    hash = hash * 1000003 + static_cast<size_t>(tensor.dtype()) * 64 + static_cast<size_t>(tensor.dim());
   if (std::count(missed_.begin(), missed_.end(), hash)) return true;
   constexpr size_t kMostMissed = 8;
   constexpr int kMostMisses = 64;
   if (++misses_ == kMostMisses) {
     is_closed_ = true;
-    log_decision(name_, fmt::format("{} specializations; other inputs are interpreted: what is known about them changes at every call", owned_.size()));
+    log_decision(name_, fmt::format("{} specializations; other inputs are interpreted: what is known about "
+                                    "them changes at every call",
+                                    owned_.size()));
   }
   if (missed_.size() == kMostMissed) missed_.erase(missed_.begin());
   missed_.push_back(hash);
@@ -292,7 +306,9 @@ const Stretch::Specialization* Stretch::specialize(std::span<const IValue* const
     specializations_[number].store(owned_.back().get(), std::memory_order_release);
     if (number + 1 == kMostSpecializations) {
       is_closed_ = true;
-      log_decision(name_, fmt::format("specialized {} times, the most there may be; other inputs are interpreted", number + 1));
+      log_decision(name_,
+                   fmt::format("specialized {} times, the most there may be; other inputs are interpreted",
+                               number + 1));
     }
     return owned_.back().get();
   } catch (const std::exception& error) {
@@ -306,7 +322,8 @@ const Stretch::Specialization* Stretch::specialize(std::span<const IValue* const
 void Stretch::note_failure(const std::exception& error) const {
   constexpr int kMostFailures = 20, kOfATrace = 10;
   const auto* known = dynamic_cast<const Error*>(&error);
-  const bool is_users = known && known->kind() != ErrorKind::NotImplemented && known->kind() != ErrorKind::Internal;
+  const bool is_users =
+      known && known->kind() != ErrorKind::NotImplemented && known->kind() != ErrorKind::Internal;
   failures_ += is_users ? 1 : kOfATrace;
   if (failures_ >= kMostFailures) is_closed_ = true;
 }
@@ -317,7 +334,9 @@ std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const 
   for (const IValue* input : inputs) made->inputs.push_back(Pattern::of(*input, tensors));
   if (!is_expected(made->inputs, tensors)) return nullptr;
   if (!owned_.empty() && log::enabled(log::Channel::Recompiles)) {
-    log::write(log::Channel::Recompiles, fmt::format("{}: specialization {}: the inputs match none of the earlier ones", name_, owned_.size() + 1));
+    log::write(log::Channel::Recompiles,
+               fmt::format("{}: specialization {}: the inputs match none of the earlier ones", name_,
+                           owned_.size() + 1));
   }
   if (!code_) code_ = std::make_unique<const Code>(*definition_.graph, name_);
   const auto start = std::chrono::steady_clock::now();
@@ -326,9 +345,11 @@ std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const 
   made->variant = frontend::trace(std::ref(trace), tensors, history_, options, has_compiler());
   made->outputs = std::move(trace.outputs);
   if (!pays(*made->variant)) throw_error(ErrorKind::NotImplemented, "nothing to fuse, no constant weights");
-  if (log::enabled(log::Channel::Guards)) log::write(log::Channel::Guards, fmt::format("{}\n{}", name_, made->variant->guards.str()));
+  if (log::enabled(log::Channel::Guards))
+    log::write(log::Channel::Guards, fmt::format("{}\n{}", name_, made->variant->guards.str()));
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-  log_decision(name_, fmt::format("compiled in {:.0f} ms, specialization {}", time.count(), owned_.size() + 1));
+  log_decision(name_,
+               fmt::format("compiled in {:.0f} ms, specialization {}", time.count(), owned_.size() + 1));
   return made;
 }
 

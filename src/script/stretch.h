@@ -44,11 +44,13 @@ class Stretch {
   Stretch(StretchDefinition definition, std::string name);
   ~Stretch();
 
-  // False where there is no compiled code for these inputs, or it failed: the operators are interpreted then, and
-  // raise the error with the script's stack.
+  // False where there is no compiled code for these inputs, or it failed: the operators are interpreted then,
+  // and raise the error with the script's stack.
   bool run(std::span<const IValue* const> inputs, std::span<IValue> outputs) const;
   // No compiled code, now or later?
-  bool is_idle() const { return is_closed_.load(std::memory_order_relaxed) && !specializations_[0].load(std::memory_order_relaxed); }
+  bool is_idle() const {
+    return is_closed_.load(std::memory_order_relaxed) && !specializations_[0].load(std::memory_order_relaxed);
+  }
   size_t num_specializations() const;
   const std::string& name() const { return name_; }
 
@@ -66,9 +68,9 @@ class Stretch {
   mutable std::atomic<bool> is_closed_ = false;  // no more specializations are made
   mutable std::mutex mutex_;                     // of what follows: one thread compiles
   mutable std::vector<std::unique_ptr<const Specialization>> owned_;
-  mutable std::unique_ptr<const Code> code_;     // of the graph, to be traced
+  mutable std::unique_ptr<const Code> code_;  // of the graph, to be traced
   mutable frontend::DimensionHistory history_;
-  mutable std::vector<size_t> missed_;           // hashes of inputs seen once
+  mutable std::vector<size_t> missed_;  // hashes of inputs seen once
   mutable int failures_ = 0, misses_ = 0;
 };
 

@@ -38,8 +38,8 @@ bool can_enter_stretch(const Type& type) {
     case TypeKind::List:
     case TypeKind::Optional:
     case TypeKind::Tuple:
-      return type.fields().empty() &&
-             std::all_of(type.elements().begin(), type.elements().end(), [](const TypePtr& t) { return can_enter_stretch(*t); });
+      return type.fields().empty() && std::all_of(type.elements().begin(), type.elements().end(),
+                                                  [](const TypePtr& t) { return can_enter_stretch(*t); });
     default: return false;
   }
 }
@@ -47,59 +47,104 @@ bool can_enter_stretch(const Type& type) {
 using Names = std::unordered_set<std::string_view>;
 
 // Of a tensor, what a trace knows without its elements.
-const Names kMetadata = {"aten::size", "aten::dim", "aten::len", "aten::numel", "prim::dtype", "prim::device", "prim::shape",
-                         "prim::layout", "prim::is_cuda", "prim::ndim", "aten::is_floating_point", "aten::is_complex",
-                         "prim::requires_grad", "aten::__is__", "aten::__isnot__"};
+const Names kMetadata = {"aten::size",
+                         "aten::dim",
+                         "aten::len",
+                         "aten::numel",
+                         "prim::dtype",
+                         "prim::device",
+                         "prim::shape",
+                         "prim::layout",
+                         "prim::is_cuda",
+                         "prim::ndim",
+                         "aten::is_floating_point",
+                         "aten::is_complex",
+                         "prim::requires_grad",
+                         "aten::__is__",
+                         "aten::__isnot__"};
 // Their results' shapes follow from elements, or they make a tensor that every call must make anew.
-const Names kNotTraceable = {"aten::nonzero", "aten::nonzero_numpy", "aten::masked_select", "aten::unique", "aten::_unique2",
-                             "aten::unique_consecutive", "aten::unique_dim", "aten::index", "aten::index_put", "aten::bincount",
-                             "aten::repeat_interleave", "aten::tensor", "aten::as_tensor", "aten::argwhere", "aten::histc",
-                             "aten::wait", "prim::id", "aten::save", "aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu"};
-// The operand that says that the module is in training: random or with changing statistics then, pure otherwise.
+const Names kNotTraceable = {"aten::nonzero",
+                             "aten::nonzero_numpy",
+                             "aten::masked_select",
+                             "aten::unique",
+                             "aten::_unique2",
+                             "aten::unique_consecutive",
+                             "aten::unique_dim",
+                             "aten::index",
+                             "aten::index_put",
+                             "aten::bincount",
+                             "aten::repeat_interleave",
+                             "aten::tensor",
+                             "aten::as_tensor",
+                             "aten::argwhere",
+                             "aten::histc",
+                             "aten::wait",
+                             "prim::id",
+                             "aten::save",
+                             "aten::lstm",
+                             "aten::gru",
+                             "aten::rnn_tanh",
+                             "aten::rnn_relu"};
+// The operand that says that the module is in training: random or with changing statistics then, pure
+// otherwise.
 const std::unordered_map<std::string_view, size_t> kTrainFlags = {
-    {"aten::dropout", 2},      {"aten::feature_dropout", 2},  {"aten::alpha_dropout", 2},       {"aten::feature_alpha_dropout", 2},
-    {"aten::dropout_", 2},     {"aten::feature_dropout_", 2}, {"aten::batch_norm", 5},          {"aten::instance_norm", 5},
+    {"aten::dropout", 2},          {"aten::feature_dropout", 2},
+    {"aten::alpha_dropout", 2},    {"aten::feature_alpha_dropout", 2},
+    {"aten::dropout_", 2},         {"aten::feature_dropout_", 2},
+    {"aten::batch_norm", 5},       {"aten::instance_norm", 5},
     {"aten::native_batch_norm", 5}};
 // They make a list of their own.
 const Names kListFunctions = {"aten::slice", "aten::add", "aten::mul", "aten::list", "prim::rangelist"};
 const std::unordered_set<const ir::ScriptOp*> kStructure = {
-    &prim::kListConstruct, &prim::kTupleConstruct, &prim::kTupleUnpack, &prim::kTupleIndex, &prim::kTupleSlice, &prim::kListUnpack,
-    &prim::kIsInstance, &prim::kUncheckedCast, &prim::kCast, &prim::kFormat};
+    &prim::kListConstruct, &prim::kTupleConstruct, &prim::kTupleUnpack, &prim::kTupleIndex,
+    &prim::kTupleSlice,    &prim::kListUnpack,     &prim::kIsInstance,  &prim::kUncheckedCast,
+    &prim::kCast,          &prim::kFormat};
 const std::unordered_set<const ir::ScriptOp*> kOtherPrims = {
-    &prim::kGetAttr, &prim::kSetAttr, &prim::kCreateObject, &prim::kCallFunction, &prim::kCallMethod, &prim::kDictConstruct,
-    &prim::kRaise, &prim::kFork, &prim::kPrint, &prim::kEnumName, &prim::kEnumValue, &kStretch};
+    &prim::kGetAttr,    &prim::kSetAttr,       &prim::kCreateObject, &prim::kCallFunction,
+    &prim::kCallMethod, &prim::kDictConstruct, &prim::kRaise,        &prim::kFork,
+    &prim::kPrint,      &prim::kEnumName,      &prim::kEnumValue,    &kStretch};
 
 bool is_constant(const Node* node) {
-  return node && (node->kind == NodeKind::Constant || node->script == &prim::kConstant || node->script == &prim::kUninitialized);
+  return node && (node->kind == NodeKind::Constant || node->script == &prim::kConstant ||
+                  node->script == &prim::kUninitialized);
 }
 bool is_tensor(const Value* value) { return value->type.script && value->type.script->is(TypeKind::Tensor); }
 const Builtin* builtin_of(const Node& node) {
-  if (node.kind != NodeKind::Script || is_constant(&node) || kStructure.contains(node.script) || kOtherPrims.contains(node.script)) return nullptr;
+  if (node.kind != NodeKind::Script || is_constant(&node) || kStructure.contains(node.script) ||
+      kOtherPrims.contains(node.script))
+    return nullptr;
   return static_cast<const Builtin*>(node.script);
 }
 bool holds_tensor(const Type& type) {
-  return type.is(TypeKind::Tensor) ||
-         std::any_of(type.elements().begin(), type.elements().end(), [](const TypePtr& t) { return holds_tensor(*t); });
+  return type.is(TypeKind::Tensor) || std::any_of(type.elements().begin(), type.elements().end(),
+                                                  [](const TypePtr& t) { return holds_tensor(*t); });
 }
 bool holds_tensor(const Value* value) { return value->type.script && holds_tensor(*value->type.script); }
 
 bool can_enter(const Value* value) {
-  return value->type.kind == ir::Type::Kind::Script ? can_enter_stretch(*value->type.script) : is_constant(value->def);
+  return value->type.kind == ir::Type::Kind::Script ? can_enter_stretch(*value->type.script)
+                                                    : is_constant(value->def);
 }
 
-bool returns_view(const Builtin& builtin) { return builtin.text.find("(a", builtin.text.find("->")) != std::string::npos; }
+bool returns_view(const Builtin& builtin) {
+  return builtin.text.find("(a", builtin.text.find("->")) != std::string::npos;
+}
 
 // An operator on tensors, as those that a stretch is worth it for: the interpreter makes views as quickly.
 bool computes_tensor(const Node& node) {
   const Builtin* builtin = builtin_of(node);
   if (!builtin || (builtin->is_pure && returns_view(*builtin))) return false;
-  return std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
+  return std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [](const Value* v) { return holds_tensor(v); });
 }
 size_t count_computing(const Node& node) {
   // One of many tensors, as an encoder layer, is several operators for a trace.
   constexpr int64_t kMany = 5;
   size_t count = computes_tensor(node);
-  count *= std::count_if(node.inputs.begin(), node.inputs.end(), [](const Value* input) { return is_tensor(input); }) > kMany ? 2 : 1;
+  count *= std::count_if(node.inputs.begin(), node.inputs.end(),
+                         [](const Value* input) { return is_tensor(input); }) > kMany
+               ? 2
+               : 1;
   for (const auto& block : node.blocks) {
     for (const auto& inner : block->nodes) count += count_computing(*inner);
   }
@@ -110,7 +155,9 @@ bool changes_tensor(const Node& node) {
   const Builtin* builtin = builtin_of(node);
   if (!builtin) return node.script == &prim::kCallFunction || node.script == &prim::kCallMethod;
   return std::any_of(builtin->schema.arguments.begin(), builtin->schema.arguments.end(),
-                     [](const SchemaArgument& argument) { return argument.is_written && argument.type->is(TypeKind::Tensor); });
+                     [](const SchemaArgument& argument) {
+                       return argument.is_written && argument.type->is(TypeKind::Tensor);
+                     });
 }
 
 // What a chain of views and updates starts from.
@@ -139,9 +186,12 @@ bool is_update(const Builtin& builtin) {
 
 bool can_run_builtin(const Node& node, const Builtin& builtin) {
   if (kNotTraceable.contains(builtin.name)) return false;
-  const bool reads_tensor = std::any_of(node.inputs.begin(), node.inputs.end(), [](const Value* v) { return holds_tensor(v); });
-  const bool gives_tensor = std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
-  if (const auto flag = kTrainFlags.find(builtin.name); flag != kTrainFlags.end()) return node.inputs.size() > flag->second;
+  const bool reads_tensor =
+      std::any_of(node.inputs.begin(), node.inputs.end(), [](const Value* v) { return holds_tensor(v); });
+  const bool gives_tensor =
+      std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
+  if (const auto flag = kTrainFlags.find(builtin.name); flag != kTrainFlags.end())
+    return node.inputs.size() > flag->second;
   if (reads_tensor && !gives_tensor) return kMetadata.contains(builtin.name);
   if (is_update(builtin)) return is_tensor(node.inputs[0]) && may_be_written(node.inputs[0]);
   if (!builtin.is_pure) return !gives_tensor && kListFunctions.contains(builtin.name);
@@ -152,12 +202,15 @@ bool can_run_builtin(const Node& node, const Builtin& builtin) {
 bool can_run_traced(const Node& node) {
   if (is_constant(&node)) return true;
   const auto fits = [](const Value* value) { return can_enter(value); };
-  if (!std::all_of(node.inputs.begin(), node.inputs.end(), fits) || !std::all_of(node.outputs.begin(), node.outputs.end(), fits)) return false;
+  if (!std::all_of(node.inputs.begin(), node.inputs.end(), fits) ||
+      !std::all_of(node.outputs.begin(), node.outputs.end(), fits))
+    return false;
   if (node.kind == NodeKind::If) {
     for (const auto& block : node.blocks) {
       if (!std::all_of(block->returns.begin(), block->returns.end(), fits)) return false;
       for (const auto& inner : block->nodes) {
-        if (inner->script != &prim::kRaise && inner->script != &prim::kGetAttr && !can_run_traced(*inner)) return false;
+        if (inner->script != &prim::kRaise && inner->script != &prim::kGetAttr && !can_run_traced(*inner))
+          return false;
       }
     }
     return true;
@@ -286,7 +339,8 @@ class Outliner {
 
   // A train flag is a constant False, or checked when the stretch is run.
   static bool check_train_flags(Candidate& stretch) {
-    return std::all_of(stretch.nodes.begin(), stretch.nodes.end(), [&](const Node* node) { return check_train_flag(*node, stretch); });
+    return std::all_of(stretch.nodes.begin(), stretch.nodes.end(),
+                       [&](const Node* node) { return check_train_flag(*node, stretch); });
   }
   static bool check_train_flag(const Node& node, Candidate& stretch) {
     for (const auto& block : node.blocks) {
@@ -305,7 +359,8 @@ class Outliner {
     return true;
   }
 
-  // Do two results view the same memory of the stretch's own, and may that be written later? They would be two.
+  // Do two results view the same memory of the stretch's own, and may that be written later? They would be
+  // two.
   bool shares_memory(const Candidate& stretch) const {
     std::unordered_set<const Value*> roots;
     bool is_shared = false;
@@ -326,8 +381,10 @@ class Outliner {
     for (const Value* output : stretch.outputs) types.push_back(output->type.script);
     auto payload = std::make_shared<StretchPayload>();
     stretch.definition.compile_at_once = compile_at_once_;
-    payload->stretch = std::make_shared<const Stretch>(std::move(stretch.definition), fmt::format("{}_{}", graph_.name, count_++));
-    Node* run = graph_.add_script_node(*stretch.block, kStretch, stretch.inputs, std::move(types), std::move(payload), last.location, &last);
+    payload->stretch = std::make_shared<const Stretch>(std::move(stretch.definition),
+                                                       fmt::format("{}_{}", graph_.name, count_++));
+    Node* run = graph_.add_script_node(*stretch.block, kStretch, stretch.inputs, std::move(types),
+                                       std::move(payload), last.location, &last);
     Node* choice = graph_.add_control(*stretch.block, NodeKind::If, {run->outputs[0]}, last.location, &last);
     const ValueMap values = copy_to(*choice->blocks[1], stretch);
     for (size_t i = 0; i < stretch.outputs.size(); ++i) {
@@ -355,7 +412,8 @@ class Outliner {
   void build_graph(Candidate& stretch) {
     auto graph = std::make_unique<Graph>(graph_.name);
     ValueMap values;
-    for (const Value* input : stretch.inputs) values[input] = graph->add_param(graph->body(), input->type, input->name);
+    for (const Value* input : stretch.inputs)
+      values[input] = graph->add_param(graph->body(), input->type, input->name);
     for (const Node* node : stretch.nodes) {
       copy_constants(*node, *graph, values);
       copy_node(*node, graph->body(), nullptr, values);
@@ -366,7 +424,8 @@ class Outliner {
   // Constants stay where they are, and are in the stretch's graph too.
   static void copy_constants(const Node& node, Graph& graph, ValueMap& values) {
     const auto copy = [&](const Value* value) {
-      if (is_constant(value->def) && !values.contains(value)) copy_node(*value->def, graph.body(), nullptr, values);
+      if (is_constant(value->def) && !values.contains(value))
+        copy_node(*value->def, graph.body(), nullptr, values);
     };
     for (const Value* input : node.inputs) copy(input);
     for (const auto& block : node.blocks) {
@@ -382,6 +441,8 @@ class Outliner {
 
 }  // namespace
 
-size_t outline_stretches(Graph& graph, bool compile_at_once) { return Outliner(graph, compile_at_once).run(); }
+size_t outline_stretches(Graph& graph, bool compile_at_once) {
+  return Outliner(graph, compile_at_once).run();
+}
 
 }  // namespace weft::jit

@@ -7,8 +7,9 @@
 
 namespace weft::jit {
 
-// Puts a try before each maximal run of operators on tensors, with the numbers, lists and branches they depend on, that
-// is worth it: compiled code if there is some for the values at hand, the operators otherwise. Returns how many there are.
+// Puts a try before each maximal run of operators on tensors, with the numbers, lists and branches they
+// depend on, that is worth it: compiled code if there is some for the values at hand, the operators
+// otherwise. Returns how many there are.
 size_t outline_stretches(ir::Graph& graph, bool compile_at_once);
 
 }  // namespace weft::jit

@@ -8,35 +8,48 @@
 namespace weft::jit {
 
 // ---- defaults --------------------------------------------------------------------------------------------
-ir::Value* SugaredValue::as_value(Emitter&, const Range& range) { type_error(range, kind() + " cannot be used as a value"); }
+ir::Value* SugaredValue::as_value(Emitter&, const Range& range) {
+  type_error(range, kind() + " cannot be used as a value");
+}
 SugaredPtr SugaredValue::attribute(Emitter&, const Range& range, const std::string& name) {
   type_error(range, fmt::format("{} has no attribute '{}'", kind(), name));
 }
 void SugaredValue::set_attribute(Emitter&, const Range& range, const std::string& name, ir::Value*) {
   type_error(range, fmt::format("attribute '{}' of {} cannot be set", name, kind()));
 }
-SugaredPtr SugaredValue::call_expr(Emitter& emitter, const Range& range, const Expr::Call& call, const TypePtr&) {
+SugaredPtr SugaredValue::call_expr(Emitter& emitter, const Range& range, const Expr::Call& call,
+                                   const TypePtr&) {
   return this->call(emitter, range, emitter.emit_arguments(call));
 }
-SugaredPtr SugaredValue::call(Emitter&, const Range& range, const CallArguments&) { type_error(range, kind() + " is not callable"); }
-SugaredPtr SugaredValue::subscript(Emitter&, const Range& range, ir::Value*) { type_error(range, kind() + " has no elements"); }
+SugaredPtr SugaredValue::call(Emitter&, const Range& range, const CallArguments&) {
+  type_error(range, kind() + " is not callable");
+}
+SugaredPtr SugaredValue::subscript(Emitter&, const Range& range, ir::Value*) {
+  type_error(range, kind() + " has no elements");
+}
 std::vector<SugaredPtr> SugaredValue::as_tuple(Emitter& emitter, const Range& range, std::optional<size_t>) {
   const Iteration iteration = iterate(emitter, range);
-  if (!iteration.unrolled) type_error(range, fmt::format("the length of {} is not known when compiling", kind()));
+  if (!iteration.unrolled)
+    type_error(range, fmt::format("the length of {} is not known when compiling", kind()));
   return *iteration.unrolled;
 }
-Iteration SugaredValue::iterate(Emitter&, const Range& range) { type_error(range, kind() + " cannot be iterated over"); }
+Iteration SugaredValue::iterate(Emitter&, const Range& range) {
+  type_error(range, kind() + " cannot be iterated over");
+}
 
 // ---- constants -------------------------------------------------------------------------------------------
 ConstantSugar::ConstantSugar(IValue constant) : constant_(std::move(constant)), type_(constant_.type()) {}
-ir::Value* ConstantSugar::as_value(Emitter& emitter, const Range& range) { return emitter.constant(constant_, type_, range); }
+ir::Value* ConstantSugar::as_value(Emitter& emitter, const Range& range) {
+  return emitter.constant(constant_, type_, range);
+}
 SugaredPtr ConstantSugar::attribute(Emitter& emitter, const Range& range, const std::string& name) {
   return simple(as_value(emitter, range))->attribute(emitter, range, name);
 }
 SugaredPtr ConstantSugar::subscript(Emitter& emitter, const Range& range, ir::Value* index) {
   return simple(as_value(emitter, range))->subscript(emitter, range, index);
 }
-std::vector<SugaredPtr> ConstantSugar::as_tuple(Emitter& emitter, const Range& range, std::optional<size_t> size) {
+std::vector<SugaredPtr> ConstantSugar::as_tuple(Emitter& emitter, const Range& range,
+                                                std::optional<size_t> size) {
   return simple(as_value(emitter, range))->as_tuple(emitter, range, size);
 }
 Iteration ConstantSugar::iterate(Emitter& emitter, const Range& range) {
@@ -58,7 +71,8 @@ SugaredPtr TupleSugar::subscript(Emitter& emitter, const Range& range, ir::Value
   const auto known = constant_int(index);
   if (!known) return simple(as_value(emitter, range))->subscript(emitter, range, index);
   const auto count = static_cast<int64_t>(elements_.size());
-  if (*known < -count || *known >= count) type_error(range, fmt::format("index {} is out of range for {} elements", *known, count));
+  if (*known < -count || *known >= count)
+    type_error(range, fmt::format("index {} is out of range for {} elements", *known, count));
   return elements_[static_cast<size_t>(*known < 0 ? *known + count : *known)];
 }
 
@@ -111,22 +125,27 @@ SugaredPtr BuiltinSugar::call(Emitter& emitter, const Range& range, const CallAr
   if (self_) all.push_back({"", self_, range});
   all.insert(all.end(), arguments.begin(), arguments.end());
   if (name_ == "prim::RaiseException") return raise(emitter, range, all);
-  if (name_ == "aten::format") return simple(emitter.value(prim::kFormat, values_of(all), Type::string(), range));
+  if (name_ == "aten::format")
+    return simple(emitter.value(prim::kFormat, values_of(all), Type::string(), range));
   if (name_ == "prim::Print" || name_ == "prim::print") {
     emitter.node(prim::kPrint, values_of(all), {}, range);
     return std::make_shared<ConstantSugar>(IValue());
   }
-  if (name_ == "prim::unchecked_unwrap_optional" && all.size() == 1) return simple(unwrap(emitter, range, all[0].value));
+  if (name_ == "prim::unchecked_unwrap_optional" && all.size() == 1)
+    return simple(unwrap(emitter, range, all[0].value));
   return emitter.call_builtin(name_, all, range);
 }
 
-SugaredPtr BuiltinSugar::call_expr(Emitter& emitter, const Range& range, const Expr::Call& call, const TypePtr& hint) {
+SugaredPtr BuiltinSugar::call_expr(Emitter& emitter, const Range& range, const Expr::Call& call,
+                                   const TypePtr& hint) {
   // Forms whose operands are types, spelt as operators in archives.
-  static const char* const kForms[] = {"unchecked_cast", "annotate", "uninitialized", "isinstance", "fork", "rpc_async"};
+  static const char* const kForms[] = {"unchecked_cast", "annotate", "uninitialized",
+                                       "isinstance",     "fork",     "rpc_async"};
   const std::string bare = name_.substr(name_.find("::") + 2);
   for (const char* form : kForms) {
     if (self_ || bare != form) continue;
-    if (const SugaredPtr special = resolve_builtin_name(form)) return special->call_expr(emitter, range, call, hint);
+    if (const SugaredPtr special = resolve_builtin_name(form))
+      return special->call_expr(emitter, range, call, hint);
   }
   return this->call(emitter, range, emitter.emit_arguments(call));
 }
@@ -134,7 +153,8 @@ SugaredPtr BuiltinSugar::call_expr(Emitter& emitter, const Range& range, const E
 // ---- classes ---------------------------------------------------------------------------------------------
 SugaredPtr ClassSugar::call(Emitter& emitter, const Range& range, const CallArguments& arguments) {
   if (type_->is(TypeKind::Tuple)) return construct_named_tuple(emitter, range, arguments);
-  if (type_->is(TypeKind::Enum)) type_error(range, fmt::format("the members of {} are named, not called: {}.NAME", kind(), type_->name()));
+  if (type_->is(TypeKind::Enum))
+    type_error(range, fmt::format("the members of {} are named, not called: {}.NAME", kind(), type_->name()));
   if (!type_->is(TypeKind::Class)) type_error(range, kind() + " cannot be constructed");
   ir::ScriptPayload payload;
   payload.type = type_;
@@ -147,7 +167,8 @@ SugaredPtr ClassSugar::call(Emitter& emitter, const Range& range, const CallArgu
   return simple(object);
 }
 
-SugaredPtr ClassSugar::construct_named_tuple(Emitter& emitter, const Range& range, const CallArguments& arguments) {
+SugaredPtr ClassSugar::construct_named_tuple(Emitter& emitter, const Range& range,
+                                             const CallArguments& arguments) {
   const auto& fields = type_->fields();
   const auto* named = dynamic_cast<const NamedTupleType*>(type_.get());
   const size_t defaults = named ? named->defaults().size() : 0;
@@ -157,10 +178,12 @@ SugaredPtr ClassSugar::construct_named_tuple(Emitter& emitter, const Range& rang
     SchemaArgument argument;
     argument.name = fields[i];
     argument.type = type_->elements()[i];
-    if (i + defaults >= fields.size()) argument.default_value = named->defaults()[i + defaults - fields.size()];
+    if (i + defaults >= fields.size())
+      argument.default_value = named->defaults()[i + defaults - fields.size()];
     schema.arguments.push_back(std::move(argument));
   }
-  return simple(emitter.value(prim::kTupleConstruct, emitter.match_call(schema, arguments, range), type_, range));
+  return simple(
+      emitter.value(prim::kTupleConstruct, emitter.match_call(schema, arguments, range), type_, range));
 }
 
 SugaredPtr ClassSugar::constant_member(const std::string& name) const {
@@ -201,8 +224,10 @@ SugaredPtr ClassSugar::attribute(Emitter& emitter, const Range& range, const std
   if (type_->is(TypeKind::Class)) {
     const auto& type = static_cast<const ClassType&>(*type_);
     if (name == "__new__") return std::make_shared<NewSugar>(type_);
-    if (const auto method = type.find_static_method(name)) return std::make_shared<FunctionSugar>(std::vector{method});
-    if (const auto method = type.find_method(name)) return std::make_shared<FunctionSugar>(std::vector{method});
+    if (const auto method = type.find_static_method(name))
+      return std::make_shared<FunctionSugar>(std::vector{method});
+    if (const auto method = type.find_method(name))
+      return std::make_shared<FunctionSugar>(std::vector{method});
   }
   return SugaredValue::attribute(emitter, range, name);
 }
@@ -210,7 +235,8 @@ SugaredPtr ClassSugar::attribute(Emitter& emitter, const Range& range, const std
 Iteration ClassSugar::iterate(Emitter& emitter, const Range& range) {
   if (!type_->is(TypeKind::Enum)) return SugaredValue::iterate(emitter, range);
   std::vector<SugaredPtr> members;
-  for (const auto& [name, value] : static_cast<const EnumType&>(*type_).members()) members.push_back(attribute(emitter, range, name));
+  for (const auto& [name, value] : static_cast<const EnumType&>(*type_).members())
+    members.push_back(attribute(emitter, range, name));
   return {.unrolled = std::move(members), .length = nullptr, .element = {}};
 }
 

@@ -1,5 +1,5 @@
-// What a name or an expression can stand for while TorchScript is compiled. Most are values of the graph; modules'
-// methods, classes, namespaces, ranges and the like exist only in the compiler.
+// What a name or an expression can stand for while TorchScript is compiled. Most are values of the graph;
+// modules' methods, classes, namespaces, ranges and the like exist only in the compiler.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ struct CallArgument {
 };
 using CallArguments = std::vector<CallArgument>;
 
-// How a loop runs over a value: element by element when they are all known now, or by a count and a function of the
-// counter.
+// How a loop runs over a value: element by element when they are all known now, or by a count and a function
+// of the counter.
 struct Iteration {
   std::optional<std::vector<SugaredPtr>> unrolled;
   ir::Value* length = nullptr;
@@ -46,7 +46,8 @@ class SugaredValue : public std::enable_shared_from_this<SugaredValue> {
   virtual bool has_attribute(Emitter&, const std::string&) { return false; }
   virtual void set_attribute(Emitter& emitter, const Range& range, const std::string& name, ir::Value* value);
   // Calls whose arguments are not ordinary expressions (types, closures, ranges) override this one.
-  virtual SugaredPtr call_expr(Emitter& emitter, const Range& range, const Expr::Call& call, const TypePtr& hint);
+  virtual SugaredPtr call_expr(Emitter& emitter, const Range& range, const Expr::Call& call,
+                               const TypePtr& hint);
   virtual SugaredPtr call(Emitter& emitter, const Range& range, const CallArguments& arguments);
   virtual SugaredPtr subscript(Emitter& emitter, const Range& range, ir::Value* index);
   virtual std::vector<SugaredPtr> as_tuple(Emitter& emitter, const Range& range, std::optional<size_t> size);
@@ -63,7 +64,8 @@ class SimpleValue final : public SugaredValue {
   ir::Value* as_value(Emitter&, const Range&) override { return value_; }
   SugaredPtr attribute(Emitter& emitter, const Range& range, const std::string& name) override;
   bool has_attribute(Emitter& emitter, const std::string& name) override;
-  void set_attribute(Emitter& emitter, const Range& range, const std::string& name, ir::Value* value) override;
+  void set_attribute(Emitter& emitter, const Range& range, const std::string& name,
+                     ir::Value* value) override;
   SugaredPtr call(Emitter& emitter, const Range& range, const CallArguments& arguments) override;
   SugaredPtr subscript(Emitter& emitter, const Range& range, ir::Value* index) override;
   std::vector<SugaredPtr> as_tuple(Emitter& emitter, const Range& range, std::optional<size_t> size) override;
@@ -90,7 +92,8 @@ class UndefinedValue final : public SugaredValue {
 // A compiled function; with several, the first whose signature fits.
 class FunctionSugar final : public SugaredValue {
  public:
-  explicit FunctionSugar(std::vector<std::shared_ptr<Function>> overloads) : overloads_(std::move(overloads)) {}
+  explicit FunctionSugar(std::vector<std::shared_ptr<Function>> overloads)
+      : overloads_(std::move(overloads)) {}
   std::string kind() const override;
   ir::Value* as_value(Emitter& emitter, const Range& range) override;
   SugaredPtr call(Emitter& emitter, const Range& range, const CallArguments& arguments) override;
@@ -120,7 +123,8 @@ class BuiltinSugar final : public SugaredValue {
   explicit BuiltinSugar(std::string name, ir::Value* self = nullptr) : name_(std::move(name)), self_(self) {}
   std::string kind() const override { return "builtin '" + name_ + "'"; }
   SugaredPtr call(Emitter& emitter, const Range& range, const CallArguments& arguments) override;
-  SugaredPtr call_expr(Emitter& emitter, const Range& range, const Expr::Call& call, const TypePtr& hint) override;
+  SugaredPtr call_expr(Emitter& emitter, const Range& range, const Expr::Call& call,
+                       const TypePtr& hint) override;
   const std::string& name() const { return name_; }
 
  private:
@@ -154,8 +158,12 @@ class TupleSugar final : public SugaredValue {
   ir::Value* as_value(Emitter& emitter, const Range& range) override;
   SugaredPtr attribute(Emitter& emitter, const Range& range, const std::string& name) override;
   SugaredPtr subscript(Emitter& emitter, const Range& range, ir::Value* index) override;
-  std::vector<SugaredPtr> as_tuple(Emitter&, const Range&, std::optional<size_t>) override { return elements_; }
-  Iteration iterate(Emitter&, const Range&) override { return {.unrolled = elements_, .length = nullptr, .element = {}}; }
+  std::vector<SugaredPtr> as_tuple(Emitter&, const Range&, std::optional<size_t>) override {
+    return elements_;
+  }
+  Iteration iterate(Emitter&, const Range&) override {
+    return {.unrolled = elements_, .length = nullptr, .element = {}};
+  }
   const std::vector<SugaredPtr>& elements() const { return elements_; }
 
  private:
@@ -165,7 +173,8 @@ class TupleSugar final : public SugaredValue {
 // range(…), enumerate(…), zip(…), reversed module lists: only to be looped over (range also to be listed).
 class IterationSugar final : public SugaredValue {
  public:
-  IterationSugar(std::string kind, Iteration iteration) : kind_(std::move(kind)), iteration_(std::move(iteration)) {}
+  IterationSugar(std::string kind, Iteration iteration)
+      : kind_(std::move(kind)), iteration_(std::move(iteration)) {}
   std::string kind() const override { return kind_; }
   Iteration iterate(Emitter&, const Range&) override { return iteration_; }
 
@@ -191,7 +200,8 @@ class ClassSugar final : public SugaredValue {
   TypePtr type_;
 };
 
-// "torch", "torch.nn.functional", "ops.prim", "math": names whose members are builtins under `prefix` ("aten::").
+// "torch", "torch.nn.functional", "ops.prim", "math": names whose members are builtins under `prefix`
+// ("aten::").
 class NamespaceSugar final : public SugaredValue {
  public:
   explicit NamespaceSugar(std::string path) : path_(std::move(path)) {}
@@ -209,7 +219,8 @@ class SpecialForm final : public SugaredValue {
   using Emit = SugaredPtr (*)(Emitter&, const Range&, const Expr::Call&, const TypePtr& hint);
   SpecialForm(std::string name, Emit emit) : name_(std::move(name)), emit_(emit) {}
   std::string kind() const override { return "'" + name_ + "'"; }
-  SugaredPtr call_expr(Emitter& emitter, const Range& range, const Expr::Call& call, const TypePtr& hint) override {
+  SugaredPtr call_expr(Emitter& emitter, const Range& range, const Expr::Call& call,
+                       const TypePtr& hint) override {
     return emit_(emitter, range, call, hint);
   }
   const std::string& name() const { return name_; }
@@ -238,9 +249,11 @@ class Resolver {
   virtual SugaredPtr resolve_value(const std::string& name, const Range& range) = 0;
   // A dotted name in an annotation: "__torch__.M", "MyClass". Null where there is no such type.
   virtual TypePtr resolve_type(const std::string& name, const Range& range) = 0;
-  // A member that the class of `object` gets when it is first used, as modules of Python get their methods. Null where
-  // there is none.
-  virtual SugaredPtr resolve_member(Emitter&, ir::Value*, const std::string&, const Range&) { return nullptr; }
+  // A member that the class of `object` gets when it is first used, as modules of Python get their methods.
+  // Null where there is none.
+  virtual SugaredPtr resolve_member(Emitter&, ir::Value*, const std::string&, const Range&) {
+    return nullptr;
+  }
   virtual bool has_member(const ClassType&, const std::string&) { return false; }
 };
 // Knows the builtin names only: torch, math, len, …
@@ -257,7 +270,8 @@ SugaredPtr constant_member(const Expr::Attribute& attribute, Resolver& resolver)
 enum class ContainerKind { None, List, Dict };
 ContainerKind container_kind(const Type& type);
 // The submodules of a container in order, as names and values.
-std::vector<std::pair<std::string, SugaredPtr>> container_items(Emitter& emitter, const Range& range, ir::Value* module);
+std::vector<std::pair<std::string, SugaredPtr>> container_items(Emitter& emitter, const Range& range,
+                                                                ir::Value* module);
 
 inline SugaredPtr simple(ir::Value* value) { return std::make_shared<SimpleValue>(value); }
 

@@ -68,12 +68,14 @@ SugaredPtr field_of(Emitter& emitter, const Range& range, ir::Value* tuple, cons
   const auto& fields = type_of(tuple)->fields();
   const auto found = std::find(fields.begin(), fields.end(), name);
   if (found == fields.end()) return nullptr;
-  return simple(tuple)->subscript(emitter, range, emitter.constant(static_cast<int64_t>(found - fields.begin()), range));
+  return simple(tuple)->subscript(emitter, range,
+                                  emitter.constant(static_cast<int64_t>(found - fields.begin()), range));
 }
 
 SugaredPtr enum_attribute(Emitter& emitter, const Range& range, ir::Value* value, const std::string& name) {
   if (name == "name") return simple(emitter.value(prim::kEnumName, {value}, Type::string(), range));
-  if (name == "value") return simple(emitter.value(prim::kEnumValue, {value}, type_of(value)->element(), range));
+  if (name == "value")
+    return simple(emitter.value(prim::kEnumValue, {value}, type_of(value)->element(), range));
   return nullptr;
 }
 
@@ -86,9 +88,12 @@ class ContainerMethod final : public SugaredValue {
     std::vector<SugaredPtr> elements;
     for (auto& [name, item] : container_items(emitter, range, module_)) {
       const SugaredPtr key = std::make_shared<ConstantSugar>(IValue(name));
-      if (name_ == "keys") elements.push_back(key);
-      else if (name_ == "values") elements.push_back(item);
-      else elements.push_back(std::make_shared<TupleSugar>(std::vector<SugaredPtr>{key, item}));
+      if (name_ == "keys")
+        elements.push_back(key);
+      else if (name_ == "values")
+        elements.push_back(item);
+      else
+        elements.push_back(std::make_shared<TupleSugar>(std::vector<SugaredPtr>{key, item}));
     }
     return std::make_shared<TupleSugar>(std::move(elements));
   }
@@ -108,13 +113,15 @@ SugaredPtr SimpleValue::object_attribute(Emitter& emitter, const Range& range, c
     return simple(emitter.value(prim::kGetAttr, {value_}, type.attributes()[*slot].type, range, payload));
   }
   if (type.find_method(name)) return std::make_shared<MethodSugar>(value_, name);
-  if (const auto method = type.find_static_method(name)) return std::make_shared<FunctionSugar>(std::vector{method});
+  if (const auto method = type.find_static_method(name))
+    return std::make_shared<FunctionSugar>(std::vector{method});
   if (const IValue* constant = type.find_constant(name)) return std::make_shared<ConstantSugar>(*constant);
   for (const ClassType::Property& property : type.properties) {
     if (property.name == name) return emitter.call_method(value_, property.getter->name(), {}, range);
   }
   const bool is_container_method = name == "items" || name == "keys" || name == "values";
-  if (is_container_method && container_kind(type) == ContainerKind::Dict) return std::make_shared<ContainerMethod>(value_, name);
+  if (is_container_method && container_kind(type) == ContainerKind::Dict)
+    return std::make_shared<ContainerMethod>(value_, name);
   return emitter.resolver().resolve_member(emitter, value_, name, range);
 }
 
@@ -129,11 +136,13 @@ SugaredPtr SimpleValue::find_attribute(Emitter& emitter, const Range& range, con
   if (!type->fields().empty()) {
     if (SugaredPtr field = field_of(emitter, range, value_, name)) return field;
   }
-  if (const char* builtin = builtin_attribute(type->kind(), name)) return simple(emitter.builtin(builtin, {value_}, range));
+  if (const char* builtin = builtin_attribute(type->kind(), name))
+    return simple(emitter.builtin(builtin, {value_}, range));
   for (const char* space : {"aten::", "prim::"}) {
     if (!find_builtins(space + name).empty()) return std::make_shared<BuiltinSugar>(space + name, value_);
   }
-  if (type->is(TypeKind::String) && name == "format") return std::make_shared<BuiltinSugar>("aten::format", value_);
+  if (type->is(TypeKind::String) && name == "format")
+    return std::make_shared<BuiltinSugar>("aten::format", value_);
   return nullptr;
 }
 
@@ -141,24 +150,30 @@ SugaredPtr SimpleValue::attribute(Emitter& emitter, const Range& range, const st
   if (SugaredPtr found = find_attribute(emitter, range, name)) return found;
   const TypePtr& type = type_of(value_);
   const bool is_optional = type->is(TypeKind::Optional);
-  type_error(range, fmt::format("a value of type {} has no attribute '{}'{}", type->str(), name,
-                                is_optional ? "; check that it is not None first, with the value in a local variable" : ""));
+  type_error(range,
+             fmt::format(
+                 "a value of type {} has no attribute '{}'{}", type->str(), name,
+                 is_optional ? "; check that it is not None first, with the value in a local variable" : ""));
 }
 
 bool SimpleValue::has_attribute(Emitter& emitter, const std::string& name) {
   const TypePtr& type = type_of(value_);
   if (type->is(TypeKind::Class)) {
     const auto& object = static_cast<const ClassType&>(*type);
-    const bool is_property = std::any_of(object.properties.begin(), object.properties.end(), [&](const auto& p) { return p.name == name; });
-    return object.find_slot(name) || object.find_method(name) || object.find_constant(name) || is_property || emitter.resolver().has_member(object, name);
+    const bool is_property = std::any_of(object.properties.begin(), object.properties.end(),
+                                         [&](const auto& p) { return p.name == name; });
+    return object.find_slot(name) || object.find_method(name) || object.find_constant(name) || is_property ||
+           emitter.resolver().has_member(object, name);
   }
-  if (type->is(TypeKind::Interface)) return static_cast<const InterfaceType&>(*type).find_method(name) != nullptr;
+  if (type->is(TypeKind::Interface))
+    return static_cast<const InterfaceType&>(*type).find_method(name) != nullptr;
   const auto& fields = type->fields();
   if (std::find(fields.begin(), fields.end(), name) != fields.end()) return true;
   return builtin_attribute(type->kind(), name) || !find_builtins("aten::" + name).empty();
 }
 
-void SimpleValue::set_attribute(Emitter& emitter, const Range& range, const std::string& name, ir::Value* value) {
+void SimpleValue::set_attribute(Emitter& emitter, const Range& range, const std::string& name,
+                                ir::Value* value) {
   const TypePtr type = type_of(value_);
   if (!type->is(TypeKind::Class)) return SugaredValue::set_attribute(emitter, range, name, value);
   const auto& object = static_cast<const ClassType&>(*type);
@@ -174,12 +189,14 @@ void SimpleValue::set_attribute(Emitter& emitter, const Range& range, const std:
     slot = object.find_slot(name);
   }
   if (!slot) {
-    type_error(range, fmt::format("'{}' has no attribute '{}' to set; attributes are defined in __init__{}", type->str(), name,
+    type_error(range, fmt::format("'{}' has no attribute '{}' to set; attributes are defined in __init__{}",
+                                  type->str(), name,
                                   object.find_constant(name) ? ", and this one is a constant" : ""));
   }
   ir::ScriptPayload payload;
   payload.text = name;
-  ir::Value* converted = emitter.convert(value, object.attributes()[*slot].type, range, fmt::format("attribute '{}'", name));
+  ir::Value* converted =
+      emitter.convert(value, object.attributes()[*slot].type, range, fmt::format("attribute '{}'", name));
   emitter.node(prim::kSetAttr, {value_, converted}, {}, range, payload);
 }
 
@@ -195,19 +212,26 @@ SugaredPtr call_with_hooks(Emitter& emitter, const Range& range, ir::Value* modu
     return emitter.make_tuple(inputs, range);
   };
   for (const auto& hook : type.forward_pre_hooks) {
-    ir::Value* result = emitter.call_function({hook}, {{"", module, range}, {"", inputs_of(), range}}, range)->as_value(emitter, range);
+    ir::Value* result = emitter.call_function({hook}, {{"", module, range}, {"", inputs_of(), range}}, range)
+                            ->as_value(emitter, range);
     if (type_of(result)->is(TypeKind::None)) continue;
     const TypePtr packed = type_of(result);
     arguments.clear();
     if (packed->is(TypeKind::Tuple)) {
-      for (ir::Value* element : emitter.unpack_tuple(result, range)) arguments.push_back({"", element, range});
+      for (ir::Value* element : emitter.unpack_tuple(result, range))
+        arguments.push_back({"", element, range});
     } else {
       arguments.push_back({"", result, range});
     }
   }
   SugaredPtr output = emitter.call_method(module, "forward", arguments, range);
   for (const auto& hook : type.forward_hooks) {
-    ir::Value* result = emitter.call_function({hook}, {{"", module, range}, {"", inputs_of(), range}, {"", output->as_value(emitter, range), range}}, range)
+    ir::Value* result = emitter
+                            .call_function({hook},
+                                           {{"", module, range},
+                                            {"", inputs_of(), range},
+                                            {"", output->as_value(emitter, range), range}},
+                                           range)
                             ->as_value(emitter, range);
     if (!type_of(result)->is(TypeKind::None)) output = simple(result);
   }
@@ -239,13 +263,16 @@ namespace {
 SugaredPtr tuple_element(Emitter& emitter, const Range& range, ir::Value* tuple, ir::Value* index) {
   const auto& types = type_of(tuple)->elements();
   const auto known = constant_int(index);
-  const bool all_equal = std::all_of(types.begin(), types.end(), [&](const TypePtr& t) { return t->equals(*types[0]); });
+  const bool all_equal =
+      std::all_of(types.begin(), types.end(), [&](const TypePtr& t) { return t->equals(*types[0]); });
   if (!known) {
-    if (!all_equal || types.empty()) type_error(range, "the index of a tuple of different types must be a literal");
+    if (!all_equal || types.empty())
+      type_error(range, "the index of a tuple of different types must be a literal");
     return simple(emitter.value(prim::kTupleIndex, {tuple, emitter.to_int(index, range)}, types[0], range));
   }
   const auto count = static_cast<int64_t>(types.size());
-  if (*known < -count || *known >= count) type_error(range, fmt::format("index {} is out of range for a tuple of {}", *known, count));
+  if (*known < -count || *known >= count)
+    type_error(range, fmt::format("index {} is out of range for a tuple of {}", *known, count));
   const auto at = static_cast<size_t>(*known < 0 ? *known + count : *known);
   if (tuple->def && tuple->def->script == &prim::kTupleConstruct) return simple(tuple->def->inputs[at]);
   return simple(emitter.value(prim::kTupleIndex, {tuple, index}, types[at], range));
@@ -254,7 +281,9 @@ SugaredPtr tuple_element(Emitter& emitter, const Range& range, ir::Value* tuple,
 SugaredPtr container_element(Emitter& emitter, const Range& range, ir::Value* module, ir::Value* index) {
   const auto items = container_items(emitter, range, module);
   const IValue* known = constant_of(index);
-  if (!known) type_error(range, "the subscript of a module container must be a literal: its modules have different types");
+  if (!known)
+    type_error(range,
+               "the subscript of a module container must be a literal: its modules have different types");
   if (known->is_string()) {
     for (const auto& [name, item] : items) {
       if (name == known->to_string()) return item;
@@ -263,7 +292,8 @@ SugaredPtr container_element(Emitter& emitter, const Range& range, ir::Value* mo
   }
   const auto count = static_cast<int64_t>(items.size());
   const int64_t at = known->to_int() < 0 ? known->to_int() + count : known->to_int();
-  if (at < 0 || at >= count) type_error(range, fmt::format("index {} is out of range for {} modules", known->to_int(), count));
+  if (at < 0 || at >= count)
+    type_error(range, fmt::format("index {} is out of range for {} modules", known->to_int(), count));
   return items[static_cast<size_t>(at)].second;
 }
 
@@ -276,30 +306,41 @@ SugaredPtr SimpleValue::subscript(Emitter& emitter, const Range& range, ir::Valu
     case TypeKind::List:
     case TypeKind::Dict:
     case TypeKind::String: return simple(emitter.builtin("aten::__getitem__", {value_, index}, range));
-    case TypeKind::Tensor: return simple(emitter.builtin("aten::select", {value_, emitter.constant(0, range), index}, range));
+    case TypeKind::Tensor:
+      return simple(emitter.builtin("aten::select", {value_, emitter.constant(0, range), index}, range));
     case TypeKind::Class:
-      if (static_cast<const ClassType&>(*type).find_method("__getitem__")) return emitter.call_method(value_, "__getitem__", {{"", index, range}}, range);
-      if (container_kind(*type) != ContainerKind::None) return container_element(emitter, range, value_, index);
+      if (static_cast<const ClassType&>(*type).find_method("__getitem__"))
+        return emitter.call_method(value_, "__getitem__", {{"", index, range}}, range);
+      if (container_kind(*type) != ContainerKind::None)
+        return container_element(emitter, range, value_, index);
       break;
     default: break;
   }
   return SugaredValue::subscript(emitter, range, index);
 }
 
-std::vector<SugaredPtr> SimpleValue::as_tuple(Emitter& emitter, const Range& range, std::optional<size_t> size) {
+std::vector<SugaredPtr> SimpleValue::as_tuple(Emitter& emitter, const Range& range,
+                                              std::optional<size_t> size) {
   const TypePtr& type = type_of(value_);
   std::vector<SugaredPtr> elements;
   if (type->is(TypeKind::Tuple)) {
     for (ir::Value* element : emitter.unpack_tuple(value_, range)) elements.push_back(simple(element));
     return elements;
   }
-  if (type->is(TypeKind::Class) && container_kind(*type) != ContainerKind::None) return SugaredValue::as_tuple(emitter, range, size);
-  if (!size) type_error(range, fmt::format("the length of a {} is not known when compiling: it cannot be unpacked here", type->str()));
+  if (type->is(TypeKind::Class) && container_kind(*type) != ContainerKind::None)
+    return SugaredValue::as_tuple(emitter, range, size);
+  if (!size)
+    type_error(range,
+               fmt::format("the length of a {} is not known when compiling: it cannot be unpacked here",
+                           type->str()));
   ir::Value* list = value_;
-  if (type->is(TypeKind::Tensor)) list = emitter.builtin("aten::unbind", {value_, emitter.constant(0, range)}, range);
-  if (!type_of(list)->is(TypeKind::List)) type_error(range, fmt::format("a value of type {} cannot be unpacked", type->str()));
+  if (type->is(TypeKind::Tensor))
+    list = emitter.builtin("aten::unbind", {value_, emitter.constant(0, range)}, range);
+  if (!type_of(list)->is(TypeKind::List))
+    type_error(range, fmt::format("a value of type {} cannot be unpacked", type->str()));
   const std::vector<TypePtr> types(*size, type_of(list)->element());
-  for (ir::Value* element : emitter.node(prim::kListUnpack, {list}, types, range)->outputs) elements.push_back(simple(element));
+  for (ir::Value* element : emitter.node(prim::kListUnpack, {list}, types, range)->outputs)
+    elements.push_back(simple(element));
   return elements;
 }
 
@@ -308,7 +349,9 @@ Iteration SimpleValue::iterate(Emitter& emitter, const Range& range) {
   Iteration result;
   const auto by_index = [&](ir::Value* sequence) {
     result.length = emitter.builtin("aten::len", {sequence}, range);
-    result.element = [&emitter, range, sequence](ir::Value* index) { return simple(sequence)->subscript(emitter, range, index); };
+    result.element = [&emitter, range, sequence](ir::Value* index) {
+      return simple(sequence)->subscript(emitter, range, index);
+    };
     return result;
   };
   switch (type->kind()) {
@@ -322,7 +365,8 @@ Iteration SimpleValue::iterate(Emitter& emitter, const Range& range) {
       if (container == ContainerKind::None) break;
       result.unrolled.emplace();
       for (const auto& [name, module] : container_items(emitter, range, value_)) {
-        result.unrolled->push_back(container == ContainerKind::Dict ? std::make_shared<ConstantSugar>(IValue(name)) : module);
+        result.unrolled->push_back(
+            container == ContainerKind::Dict ? std::make_shared<ConstantSugar>(IValue(name)) : module);
       }
       return result;
     }
@@ -333,7 +377,8 @@ Iteration SimpleValue::iterate(Emitter& emitter, const Range& range) {
 
 // ---- module containers -----------------------------------------------------------------------------------
 ContainerKind container_kind(const Type& type) {
-  if (!type.is(TypeKind::Class) || !static_cast<const ClassType&>(type).is_module()) return ContainerKind::None;
+  if (!type.is(TypeKind::Class) || !static_cast<const ClassType&>(type).is_module())
+    return ContainerKind::None;
   switch (static_cast<const ClassType&>(type).container) {
     case ClassType::Container::None: break;
     case ClassType::Container::List: return ContainerKind::List;
@@ -347,12 +392,14 @@ ContainerKind container_kind(const Type& type) {
   return ContainerKind::None;
 }
 
-std::vector<std::pair<std::string, SugaredPtr>> container_items(Emitter& emitter, const Range& range, ir::Value* module) {
+std::vector<std::pair<std::string, SugaredPtr>> container_items(Emitter& emitter, const Range& range,
+                                                                ir::Value* module) {
   const auto& type = static_cast<const ClassType&>(*type_of(module));
   std::vector<std::pair<std::string, SugaredPtr>> items;
   for (const Attribute& attribute : type.attributes()) {
     const bool is_module = attribute.type->is(TypeKind::Class) || attribute.type->is(TypeKind::Interface);
-    if (is_module || attribute.is_parameter) items.emplace_back(attribute.name, simple(module)->attribute(emitter, range, attribute.name));
+    if (is_module || attribute.is_parameter)
+      items.emplace_back(attribute.name, simple(module)->attribute(emitter, range, attribute.name));
   }
   return items;
 }

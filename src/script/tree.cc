@@ -47,6 +47,8 @@ std::string Range::highlight(const std::string& message) const {
 void syntax_error(const Range& range, const std::string& message) {
   throw_error(ErrorKind::Value, range.highlight(message));
 }
-void type_error(const Range& range, const std::string& message) { throw_error(ErrorKind::Type, range.highlight(message)); }
+void type_error(const Range& range, const std::string& message) {
+  throw_error(ErrorKind::Type, range.highlight(message));
+}
 
 }  // namespace weft::jit

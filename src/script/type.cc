@@ -40,7 +40,8 @@ struct TypeFactory {
   static std::shared_ptr<InterfaceType> make_interface(std::string name, bool is_module) {
     return std::shared_ptr<InterfaceType>(new InterfaceType(std::move(name), is_module));
   }
-  static TypePtr make_enum(std::string name, TypePtr value, std::vector<std::pair<std::string, IValue>> members) {
+  static TypePtr make_enum(std::string name, TypePtr value,
+                           std::vector<std::pair<std::string, IValue>> members) {
     return std::shared_ptr<EnumType>(new EnumType(std::move(name), std::move(value), std::move(members)));
   }
 };
@@ -97,7 +98,8 @@ bool fulfils(const Type& type, const InterfaceType& interface) {
 // Is each of `wanted` among `members`?
 bool has_all(const std::vector<TypePtr>& members, const std::vector<TypePtr>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const TypePtr& one) {
-    return std::any_of(members.begin(), members.end(), [&](const TypePtr& member) { return member->equals(*one); });
+    return std::any_of(members.begin(), members.end(),
+                       [&](const TypePtr& member) { return member->equals(*one); });
   });
 }
 
@@ -137,14 +139,16 @@ bool Type::equals(const Type& other) const {
   if (this == &other) return true;
   if (kind_ != other.kind_) return false;
   if (is_named(kind_)) return false;  // one object each
-  if (kind_ == TypeKind::Union) return has_all(other.elements_, elements_) && has_all(elements_, other.elements_);
+  if (kind_ == TypeKind::Union)
+    return has_all(other.elements_, elements_) && has_all(elements_, other.elements_);
   return name_ == other.name_ && all_equal(elements_, other.elements_);
 }
 
 bool Type::is_subtype_of(const Type& other) const {
   if (other.is(TypeKind::Any) || equals(other)) return true;
   if (is(TypeKind::Union)) {
-    return std::all_of(elements_.begin(), elements_.end(), [&](const TypePtr& t) { return t->is_subtype_of(other); });
+    return std::all_of(elements_.begin(), elements_.end(),
+                       [&](const TypePtr& t) { return t->is_subtype_of(other); });
   }
   if (is(TypeKind::Optional) && (other.is(TypeKind::Optional) || other.is(TypeKind::Union))) {
     return Type::none()->is_subtype_of(other) && element()->is_subtype_of(other);
@@ -171,10 +175,10 @@ bool Type::is_subtype_of(const Type& other) const {
   }
 }
 
-#define WEFT_SINGLETON(NAME, KIND)                              \
-  TypePtr Type::NAME() {                                        \
+#define WEFT_SINGLETON(NAME, KIND)                                 \
+  TypePtr Type::NAME() {                                           \
     static const TypePtr type = TypeFactory::make(TypeKind::KIND); \
-    return type;                                                \
+    return type;                                                   \
   }
 WEFT_SINGLETON(any, Any)
 WEFT_SINGLETON(tensor, Tensor)
@@ -192,7 +196,9 @@ WEFT_SINGLETON(generator, Generator)
 TypePtr Type::list(TypePtr element) { return TypeFactory::make(TypeKind::List, {std::move(element)}); }
 TypePtr Type::future(TypePtr element) { return TypeFactory::make(TypeKind::Future, {std::move(element)}); }
 TypePtr Type::variable(std::string name) { return TypeFactory::make(TypeKind::Var, {}, std::move(name)); }
-TypePtr Type::tuple(std::vector<TypePtr> elements) { return TypeFactory::make(TypeKind::Tuple, std::move(elements)); }
+TypePtr Type::tuple(std::vector<TypePtr> elements) {
+  return TypeFactory::make(TypeKind::Tuple, std::move(elements));
+}
 TypePtr Type::function(std::shared_ptr<Function> function) {
   return TypeFactory::make(TypeKind::Function, {}, function ? function->qualified_name() : "");
 }
@@ -209,7 +215,10 @@ TypePtr Type::dict(TypePtr key, TypePtr value) {
     case TypeKind::Any:
     case TypeKind::Var: break;
     default:
-      throw_error(ErrorKind::Type, fmt::format("a dictionary's keys are str, int, float, bool, complex, device or Tensor, not {}", key->str()));
+      throw_error(
+          ErrorKind::Type,
+          fmt::format("a dictionary's keys are str, int, float, bool, complex, device or Tensor, not {}",
+                      key->str()));
   }
   return TypeFactory::make(TypeKind::Dict, {std::move(key), std::move(value)});
 }
@@ -221,11 +230,13 @@ TypePtr Type::named_tuple(std::string name, std::vector<std::string> fields, std
 TypePtr Type::named_tuple(std::string name, std::vector<std::string> fields, std::vector<TypePtr> elements,
                           std::vector<IValue> defaults) {
   check_size(elements);
-  return std::make_shared<NamedTupleType>(std::move(name), std::move(fields), std::move(elements), std::move(defaults));
+  return std::make_shared<NamedTupleType>(std::move(name), std::move(fields), std::move(elements),
+                                          std::move(defaults));
 }
 
 TypePtr Type::optional(TypePtr element) {
-  if (element->is(TypeKind::Optional) || element->is(TypeKind::None) || element->is(TypeKind::Any)) return element;
+  if (element->is(TypeKind::Optional) || element->is(TypeKind::None) || element->is(TypeKind::Any))
+    return element;
   if (element->is(TypeKind::Union)) {
     std::vector<TypePtr> members = element->elements();
     members.push_back(none());
@@ -255,8 +266,10 @@ TypePtr Type::union_of(std::vector<TypePtr> members) {
   }
   WEFT_CHECK_TYPE(!flat.empty(), "Union: at least one member is needed");
   if (flat.size() == 1) return flat[0];
-  if (flat.size() == 2 && flat[0]->is(TypeKind::None)) return TypeFactory::make(TypeKind::Optional, {flat[1]});
-  if (flat.size() == 2 && flat[1]->is(TypeKind::None)) return TypeFactory::make(TypeKind::Optional, {flat[0]});
+  if (flat.size() == 2 && flat[0]->is(TypeKind::None))
+    return TypeFactory::make(TypeKind::Optional, {flat[1]});
+  if (flat.size() == 2 && flat[1]->is(TypeKind::None))
+    return TypeFactory::make(TypeKind::Optional, {flat[0]});
   return TypeFactory::make(TypeKind::Union, std::move(flat));
 }
 
@@ -266,7 +279,8 @@ TypePtr unify(const TypePtr& a, const TypePtr& b) {
   if (a->is(TypeKind::None)) return Type::optional(b);
   if (b->is(TypeKind::None)) return Type::optional(a);
   if (a->is(TypeKind::Optional) || b->is(TypeKind::Optional)) {
-    const TypePtr inner = unify(a->is(TypeKind::Optional) ? a->element() : a, b->is(TypeKind::Optional) ? b->element() : b);
+    const TypePtr inner =
+        unify(a->is(TypeKind::Optional) ? a->element() : a, b->is(TypeKind::Optional) ? b->element() : b);
     return inner ? Type::optional(inner) : nullptr;
   }
   if (a->is(TypeKind::Tuple) && b->is(TypeKind::Tuple) && a->elements().size() == b->elements().size()) {
@@ -280,8 +294,8 @@ TypePtr unify(const TypePtr& a, const TypePtr& b) {
   return nullptr;
 }
 
-NamedTupleType::NamedTupleType(std::string name, std::vector<std::string> fields, std::vector<TypePtr> elements,
-                               std::vector<IValue> defaults)
+NamedTupleType::NamedTupleType(std::string name, std::vector<std::string> fields,
+                               std::vector<TypePtr> elements, std::vector<IValue> defaults)
     : Type(TypeKind::Tuple, std::move(elements), std::move(name)), defaults_(std::move(defaults)) {
   fields_ = std::move(fields);
   WEFT_CHECK_TYPE(fields_.size() == elements_.size() && defaults_.size() <= fields_.size(),
@@ -322,7 +336,9 @@ void ClassType::remove_attribute(std::string_view name) {
   for (size_t i = 0; i < attributes_.size(); ++i) slots_[attributes_[i].name] = i;
 }
 
-void ClassType::add_constant(std::string name, IValue value) { constants_.emplace_back(std::move(name), std::move(value)); }
+void ClassType::add_constant(std::string name, IValue value) {
+  constants_.emplace_back(std::move(name), std::move(value));
+}
 
 const IValue* ClassType::find_constant(std::string_view name) const {
   for (const auto& [constant, value] : constants_) {
@@ -333,7 +349,8 @@ const IValue* ClassType::find_constant(std::string_view name) const {
 
 namespace {
 
-std::shared_ptr<Function> find_function(const std::vector<std::shared_ptr<Function>>& functions, std::string_view name) {
+std::shared_ptr<Function> find_function(const std::vector<std::shared_ptr<Function>>& functions,
+                                        std::string_view name) {
   for (const auto& function : functions) {
     if (function->name() == name) return function;
   }
@@ -346,7 +363,9 @@ void ClassType::add_method(std::shared_ptr<Function> method) { methods_.push_bac
 void ClassType::remove_method(std::string_view name) {
   std::erase_if(methods_, [&](const auto& method) { return method->name() == name; });
 }
-std::shared_ptr<Function> ClassType::find_method(std::string_view name) const { return find_function(methods_, name); }
+std::shared_ptr<Function> ClassType::find_method(std::string_view name) const {
+  return find_function(methods_, name);
+}
 void ClassType::remove_functions() {
   methods_.clear();
   static_methods_.clear();
@@ -355,7 +374,9 @@ void ClassType::remove_functions() {
   forward_pre_hooks.clear();
 }
 
-void ClassType::add_static_method(std::shared_ptr<Function> method) { static_methods_.push_back(std::move(method)); }
+void ClassType::add_static_method(std::shared_ptr<Function> method) {
+  static_methods_.push_back(std::move(method));
+}
 std::shared_ptr<Function> ClassType::find_static_method(std::string_view name) const {
   return find_function(static_methods_, name);
 }
@@ -374,7 +395,8 @@ const Schema* InterfaceType::find_method(std::string_view name) const {
 
 EnumType::EnumType(std::string name, TypePtr value_type, std::vector<std::pair<std::string, IValue>> members)
     : Type(TypeKind::Enum, {std::move(value_type)}, std::move(name)), members_(std::move(members)) {}
-TypePtr EnumType::create(std::string qualified_name, TypePtr value_type, std::vector<std::pair<std::string, IValue>> members) {
+TypePtr EnumType::create(std::string qualified_name, TypePtr value_type,
+                         std::vector<std::pair<std::string, IValue>> members) {
   return TypeFactory::make_enum(std::move(qualified_name), std::move(value_type), std::move(members));
 }
 

@@ -26,7 +26,8 @@ class TypeTagParser {
 
  private:
   [[noreturn]] void fail(std::string_view what) const {
-    throw_error(ErrorKind::Value, fmt::format("'{}' is no type: {} at column {}", text_.substr(0, 200), what, position_ + 1));
+    throw_error(ErrorKind::Value,
+                fmt::format("'{}' is no type: {} at column {}", text_.substr(0, 200), what, position_ + 1));
   }
   void skip_spaces() {
     while (position_ < text_.size() && text_[position_] == ' ') ++position_;
@@ -72,11 +73,11 @@ class TypeTagParser {
     if (depth > kMaxTypeDepth) fail("it is nested too deep");
     const std::string name = word();
     static const std::unordered_map<std::string_view, TypePtr (*)()> kSimple = {
-        {"Tensor", Type::tensor},    {"int", Type::integer},       {"float", Type::floating},
-        {"complex", Type::complex},  {"bool", Type::boolean},      {"str", Type::string},
-        {"NoneType", Type::none},    {"None", Type::none},         {"Any", Type::any},
-        {"number", Type::number},    {"Scalar", Type::number},     {"Device", Type::device},
-        {"device", Type::device},    {"Generator", Type::generator},
+        {"Tensor", Type::tensor},   {"int", Type::integer},         {"float", Type::floating},
+        {"complex", Type::complex}, {"bool", Type::boolean},        {"str", Type::string},
+        {"NoneType", Type::none},   {"None", Type::none},           {"Any", Type::any},
+        {"number", Type::number},   {"Scalar", Type::number},       {"Device", Type::device},
+        {"device", Type::device},   {"Generator", Type::generator},
     };
     if (const auto found = kSimple.find(name); found != kSimple.end()) return found->second();
     if (name == "List") return Type::list(only(parameters(depth)));
@@ -143,7 +144,8 @@ bool conform(IValue& value, const TypePtr& type) {
   switch (type->kind()) {
     case TypeKind::List: return value.is_list() && conform_list(*value.to_list(), type->element());
     case TypeKind::Dict:
-      return value.is(IValue::Tag::Dict) && conform_dict(*value.to_dict(), type->elements()[0], type->elements()[1]);
+      return value.is(IValue::Tag::Dict) &&
+             conform_dict(*value.to_dict(), type->elements()[0], type->elements()[1]);
     case TypeKind::Tuple: return value.is(IValue::Tag::Tuple) && conform_tuple(value, type);
     case TypeKind::Optional: return value.is_none() || conform(value, type->element());
     case TypeKind::Union:

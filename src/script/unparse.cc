@@ -22,8 +22,9 @@ std::string joined(const std::vector<ExprPtr>& list) {
 
 // An operand: in parentheses unless it binds tightest anyway.
 std::string operand(const ExprPtr& expr) {
-  const bool simple = expr->as<Expr::Name>() || expr->as<Expr::Attribute>() || expr->as<Expr::Subscript>() || expr->as<Expr::Call>() ||
-                      expr->as<Expr::List>() || expr->as<Expr::Dict>() || expr->as<Expr::ListComp>() || expr->as<Expr::DictComp>();
+  const bool simple = expr->as<Expr::Name>() || expr->as<Expr::Attribute>() || expr->as<Expr::Subscript>() ||
+                      expr->as<Expr::Call>() || expr->as<Expr::List>() || expr->as<Expr::Dict>() ||
+                      expr->as<Expr::ListComp>() || expr->as<Expr::DictComp>();
   return simple ? text(expr) : "(" + text(expr) + ")";
 }
 
@@ -36,7 +37,8 @@ std::string loop_text(const Comprehension& loop) {
 std::string constant_text(const Expr::Constant& constant) {
   return std::visit(
       []<class T>(const T& value) -> std::string {
-        if constexpr (std::is_same_v<T, std::monostate>) return "None";
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return "None";
         else if constexpr (std::is_same_v<T, double>) {
           // Python has no literal for infinity but a number too large.
           return value > 1.7976931348623157e308 ? "1e999" : IValue(value).repr();
@@ -55,9 +57,12 @@ std::string fstring_text(const Expr::FString& node) {
     for (const char c : raw) {
       if (c == '{' || c == '}') out += c;
       if (c == '"' || c == '\\') out += '\\';
-      if (c == '\n') out += "\\n";
-      else if (c == '\r') out += "\\r";
-      else out += c;
+      if (c == '\n')
+        out += "\\n";
+      else if (c == '\r')
+        out += "\\r";
+      else
+        out += c;
     }
     return out;
   };
@@ -76,7 +81,9 @@ struct ExprText {
   std::string operator()(const Expr::Constant& n) const { return constant_text(n); }
   std::string operator()(const Expr::Ellipsis&) const { return "..."; }
   std::string operator()(const Expr::Attribute& n) const { return operand(n.object) + "." + n.name; }
-  std::string operator()(const Expr::Subscript& n) const { return operand(n.object) + "[" + joined(n.indices) + "]"; }
+  std::string operator()(const Expr::Subscript& n) const {
+    return operand(n.object) + "[" + joined(n.indices) + "]";
+  }
   std::string operator()(const Expr::Slice& n) const {
     return text(n.start) + ":" + text(n.stop) + (n.step ? ":" + text(n.step) : "");
   }
@@ -89,7 +96,9 @@ struct ExprText {
     return operand(n.function) + "(" + out + ")";
   }
   std::string operator()(const Expr::Starred& n) const { return "*" + operand(n.value); }
-  std::string operator()(const Expr::Unary& n) const { return kUnaryText[static_cast<int>(n.op)] + operand(n.operand); }
+  std::string operator()(const Expr::Unary& n) const {
+    return kUnaryText[static_cast<int>(n.op)] + operand(n.operand);
+  }
   std::string operator()(const Expr::Binary& n) const {
     return fmt::format("{} {} {}", operand(n.left), kBinaryText[static_cast<int>(n.op)], operand(n.right));
   }
@@ -98,7 +107,8 @@ struct ExprText {
   }
   std::string operator()(const Expr::Compare& n) const {
     std::string out = operand(n.left);
-    for (const auto& [op, right] : n.rest) out += fmt::format(" {} {}", kCompareText[static_cast<int>(op)], operand(right));
+    for (const auto& [op, right] : n.rest)
+      out += fmt::format(" {} {}", kCompareText[static_cast<int>(op)], operand(right));
     return out;
   }
   std::string operator()(const Expr::IfExpr& n) const {
@@ -110,10 +120,13 @@ struct ExprText {
   }
   std::string operator()(const Expr::Dict& n) const {
     std::string out;
-    for (const auto& [key, value] : n.items) out += (out.empty() ? "" : ", ") + text(key) + ": " + text(value);
+    for (const auto& [key, value] : n.items)
+      out += (out.empty() ? "" : ", ") + text(key) + ": " + text(value);
     return "{" + out + "}";
   }
-  std::string operator()(const Expr::ListComp& n) const { return "[" + text(n.element) + loop_text(n.loop) + "]"; }
+  std::string operator()(const Expr::ListComp& n) const {
+    return "[" + text(n.element) + loop_text(n.loop) + "]";
+  }
   std::string operator()(const Expr::DictComp& n) const {
     return "{" + text(n.key) + ": " + text(n.value) + loop_text(n.loop) + "}";
   }
@@ -136,7 +149,9 @@ class StmtText {
  private:
   int depth_ = 0;
 
-  void line(const std::string& content) { out += std::string(static_cast<size_t>(depth_) * 2, ' ') + content + "\n"; }
+  void line(const std::string& content) {
+    out += std::string(static_cast<size_t>(depth_) * 2, ' ') + content + "\n";
+  }
   void block(const std::string& head, const Body& inner) {
     const int depth = depth_;
     line(head + ":");
@@ -151,7 +166,8 @@ class StmtText {
   void print(const Stmt::Expression& n) { line(text(n.value)); }
   void print(const Stmt::Assign& n) {
     if (n.annotation && n.targets.size() == 1 && !n.targets[0]->as<Expr::Tuple>()) {
-      line(fmt::format("{}: {}{}", text(n.targets[0]), text(n.annotation), n.value ? " = " + text(n.value) : ""));
+      line(fmt::format("{}: {}{}", text(n.targets[0]), text(n.annotation),
+                       n.value ? " = " + text(n.value) : ""));
       return;
     }
     std::string content;
@@ -165,7 +181,9 @@ class StmtText {
   void print(const Stmt::Raise& n) {
     line("raise" + (n.exception ? " " + text(n.exception) : "") + (n.cause ? " from " + text(n.cause) : ""));
   }
-  void print(const Stmt::Assert& n) { line("assert " + text(n.condition) + (n.message ? ", " + text(n.message) : "")); }
+  void print(const Stmt::Assert& n) {
+    line("assert " + text(n.condition) + (n.message ? ", " + text(n.message) : ""));
+  }
   void print(const Stmt::Delete& n) { line("del " + joined(n.targets)); }
   void print(const Stmt::Pass&) { line("pass"); }
   void print(const Stmt::Break&) { line("break"); }
@@ -175,11 +193,14 @@ class StmtText {
     if (!n.otherwise.empty()) block("else", n.otherwise);
   }
   void print(const Stmt::While& n) { block("while " + text(n.condition), n.body); }
-  void print(const Stmt::For& n) { block(fmt::format("for {} in {}", text(n.target), text(n.iterable)), n.body); }
+  void print(const Stmt::For& n) {
+    block(fmt::format("for {} in {}", text(n.target), text(n.iterable)), n.body);
+  }
   void print(const Stmt::With& n) {
     std::string items;
     for (const WithItem& item : n.items) {
-      items += (items.empty() ? "" : ", ") + text(item.context) + (item.target ? " as " + text(item.target) : "");
+      items +=
+          (items.empty() ? "" : ", ") + text(item.context) + (item.target ? " as " + text(item.target) : "");
     }
     block("with " + items, n.body);
   }
@@ -193,11 +214,15 @@ class StmtText {
     std::string parameters;
     bool keyword_only = false;
     for (const Parameter& p : f.parameters) {
-      if (p.kind == Parameter::Kind::KeywordOnly && !keyword_only) parameters += parameters.empty() ? "*" : ", *";
+      if (p.kind == Parameter::Kind::KeywordOnly && !keyword_only)
+        parameters += parameters.empty() ? "*" : ", *";
       keyword_only = p.kind == Parameter::Kind::KeywordOnly || p.kind == Parameter::Kind::VarArgs;
       parameters += parameters.empty() ? "" : ", ";
-      parameters += p.kind == Parameter::Kind::VarArgs ? "*" : p.kind == Parameter::Kind::VarKeywords ? "**" : "";
-      parameters += p.name + (p.annotation ? ": " + text(p.annotation) : "") + (p.default_value ? "=" + text(p.default_value) : "");
+      parameters += p.kind == Parameter::Kind::VarArgs       ? "*"
+                    : p.kind == Parameter::Kind::VarKeywords ? "**"
+                                                             : "";
+      parameters += p.name + (p.annotation ? ": " + text(p.annotation) : "") +
+                    (p.default_value ? "=" + text(p.default_value) : "");
     }
     block(fmt::format("def {}({}){}", f.name, parameters, f.returns ? " -> " + text(f.returns) : ""), f.body);
   }

@@ -1,5 +1,5 @@
-// The stack machine of pickle. Everything it makes is in the pool until the end, so that no stream, however it nests
-// its containers, makes destructors recurse.
+// The stack machine of pickle. Everything it makes is in the pool until the end, so that no stream, however
+// it nests its containers, makes destructors recurse.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,8 @@ class Unpickler {
     } catch (const Error& error) {
       const std::string file = archive_ ? fmt::format("archive '{}': ", archive_->name()) : "";
       const ErrorKind kind = error.kind() == ErrorKind::Type ? ErrorKind::Value : error.kind();
-      throw_error(kind, fmt::format("{}unpickle: {} at byte {}: {}", file, opcode_name(opcode), start, error.what()));
+      throw_error(
+          kind, fmt::format("{}unpickle: {} at byte {}: {}", file, opcode_name(opcode), start, error.what()));
     }
   }
 
@@ -57,7 +58,8 @@ class Unpickler {
   // ---- the stream --------------------------------------------------------------------------------------
   std::string_view take(size_t count) {
     if (count > bytes_.size() - position_)
-      fail(fmt::format("the pickle is truncated: {} more bytes are needed, {} are left", count, bytes_.size() - position_));
+      fail(fmt::format("the pickle is truncated: {} more bytes are needed, {} are left", count,
+                       bytes_.size() - position_));
     const std::string_view result = bytes_.substr(position_, count);
     position_ += count;
     return result;
@@ -105,8 +107,8 @@ class Unpickler {
     return std::bit_cast<double>(bits);
   }
 
-  // What a call reads is made of opcodes of its own in every real pickle. One that calls again and again on the same
-  // long list would take time, and memory, by the square of its length.
+  // What a call reads is made of opcodes of its own in every real pickle. One that calls again and again on
+  // the same long list would take time, and memory, by the square of its length.
   void charge(size_t work) {
     work_ += work;
     if (work_ > std::min(options_.max_items, kMaxWorkPerByte * bytes_.size()))
@@ -156,7 +158,8 @@ class Unpickler {
 
   void remember(uint64_t index) {
     // A stream that writes one memo entry per opcode never needs an index beyond its length.
-    if (index >= bytes_.size()) fail(fmt::format("memo index {} in a pickle of {} bytes", index, bytes_.size()));
+    if (index >= bytes_.size())
+      fail(fmt::format("memo index {} in a pickle of {} bytes", index, bytes_.size()));
     if (index >= memo_.size()) memo_.resize(index + 1);
     if (!memo_[index]) ++num_remembered_;
     memo_[index] = top();
@@ -182,7 +185,8 @@ class Unpickler {
     bool is_plain = true;
     for (const PickleValue& value : values) {
       is_plain = is_plain && std::holds_alternative<IValue>(value);
-      if (std::holds_alternative<std::shared_ptr<const PickleTuple>>(value)) fail("a name or storage is nested too deep");
+      if (std::holds_alternative<std::shared_ptr<const PickleTuple>>(value))
+        fail("a name or storage is nested too deep");
     }
     if (is_plain) {
       push(pool_.add(IValue::tuple(plain_values(values, "a tuple"))));
@@ -196,21 +200,25 @@ class Unpickler {
     if (!list || !list->is_list()) fail(fmt::format("expected a list, got {}", describe(top())));
     List& target = *list->to_list();
     // Its type would no longer be true; what writes pickles fills a list first.
-    if (!target.element->is(TypeKind::Any) && !values.empty()) fail("the list is filled after its type was stated");
+    if (!target.element->is(TypeKind::Any) && !values.empty())
+      fail("the list is filled after its type was stated");
     for (IValue& value : plain_values(values, "a list")) target.values.push_back(std::move(value));
   }
 
   void set_items(std::vector<PickleValue> values) {
     const IValue* dict = std::get_if<IValue>(&top());
-    if (!dict || !dict->is(IValue::Tag::Dict)) fail(fmt::format("expected a dictionary, got {}", describe(top())));
+    if (!dict || !dict->is(IValue::Tag::Dict))
+      fail(fmt::format("expected a dictionary, got {}", describe(top())));
     if (values.size() % 2 != 0) fail("a key without a value");
     Dict& target = *dict->to_dict();
-    if (!target.value->is(TypeKind::Any) && !values.empty()) fail("the dictionary is filled after its type was stated");
+    if (!target.value->is(TypeKind::Any) && !values.empty())
+      fail("the dictionary is filled after its type was stated");
     const std::vector<IValue> items = plain_values(values, "a dictionary");
     for (size_t i = 0; i < items.size(); i += 2) {
       const IValue& key = items[i];
       if (!key.is_string() && !key.is_number() && !key.is_none() && !key.is_tensor())
-        fail(fmt::format("expected str, int, float, bool, complex, None or Tensor as a key, got {}", str(key.tag())));
+        fail(fmt::format("expected str, int, float, bool, complex, None or Tensor as a key, got {}",
+                         str(key.tag())));
       target.set(key, items[i + 1]);
     }
   }
@@ -232,7 +240,8 @@ class Unpickler {
   std::vector<PickleValue> tuple_elements(const PickleValue& value) {
     if (const auto* mixed = std::get_if<std::shared_ptr<const PickleTuple>>(&value)) return (*mixed)->values;
     const auto* plain = std::get_if<IValue>(&value);
-    if (!plain || !plain->is(IValue::Tag::Tuple)) fail(fmt::format("expected a tuple of arguments, got {}", describe(value)));
+    if (!plain || !plain->is(IValue::Tag::Tuple))
+      fail(fmt::format("expected a tuple of arguments, got {}", describe(value)));
     charge(*plain);
     for (const IValue& element : plain->elements()) charge(element);
     return {plain->elements().begin(), plain->elements().end()};
@@ -249,9 +258,7 @@ class Unpickler {
     const PickleValue arguments = pop();
     const std::shared_ptr<const Global> global = pop_global();
     switch (global->kind) {
-      case Global::Kind::Function:
-        push(pool_.add(global->call(tuple_elements(arguments), options_)));
-        break;
+      case Global::Kind::Function: push(pool_.add(global->call(tuple_elements(arguments), options_))); break;
       case Global::Kind::StorageType: fail(fmt::format("'{}' cannot be called", global->name));
       case Global::Kind::Class: push(construct(*global, arguments)); break;
     }
@@ -286,11 +293,14 @@ class Unpickler {
   void build() {
     const IValue state = pop_value("an object's state");
     const IValue* target = std::get_if<IValue>(&top());
-    if (target && target->is(IValue::Tag::Dict)) return;  // attributes of an OrderedDict: a state dict's versions
-    if (!target || !target->is(IValue::Tag::Object)) fail(fmt::format("expected an object, got {}", describe(top())));
+    if (target && target->is(IValue::Tag::Dict))
+      return;  // attributes of an OrderedDict: a state dict's versions
+    if (!target || !target->is(IValue::Tag::Object))
+      fail(fmt::format("expected an object, got {}", describe(top())));
     const std::shared_ptr<Object>& object = target->to_object();
     if (object->type->find_method("__setstate__")) {
-      if (!options_.set_state) fail(fmt::format("{}: __setstate__ cannot be called here", object->type->name()));
+      if (!options_.set_state)
+        fail(fmt::format("{}: __setstate__ cannot be called here", object->type->name()));
       check_nesting(state, options_.max_depth);
       options_.set_state(object, state);
     } else {
@@ -306,10 +316,11 @@ class Unpickler {
     if (id.size() != 5) fail(fmt::format("a persistent id of {} parts: expected 5", id.size()));
     const IValue &kind = value_argument(id, 0), &key = value_argument(id, 2), &count = value_argument(id, 4);
     const auto* type = std::get_if<std::shared_ptr<const Global>>(&id[1]);
-    if (!kind.is_string() || kind.to_string() != "storage" || !type || (*type)->kind != Global::Kind::StorageType ||
-        !key.is_string() || !count.is_int())
+    if (!kind.is_string() || kind.to_string() != "storage" || !type ||
+        (*type)->kind != Global::Kind::StorageType || !key.is_string() || !count.is_int())
       fail("expected ('storage', type, key, location, number of elements)");
-    push(StorageRef{load_storage(key.to_string(), **type, count.to_int()), (*type)->dtype, (*type)->is_typed});
+    push(
+        StorageRef{load_storage(key.to_string(), **type, count.to_int()), (*type)->dtype, (*type)->is_typed});
   }
 
   std::shared_ptr<Storage> load_storage(const std::string& key, const Global& type, int64_t count) {
@@ -318,7 +329,8 @@ class Unpickler {
     const int64_t size = static_cast<int64_t>(archive_->size(entry));
     const int64_t itemsize = weft::itemsize(type.dtype);
     if (count < 0 || size % itemsize != 0 || size / itemsize != count)
-      fail(fmt::format("storage '{}' has {} bytes: expected {} elements of {} bytes", entry, size, count, itemsize));
+      fail(fmt::format("storage '{}' has {} bytes: expected {} elements of {} bytes", entry, size, count,
+                       itemsize));
     std::shared_ptr<Storage>& storage = storages_[key];
     if (!storage) storage = archive_->map(entry);
     return storage;
@@ -331,7 +343,8 @@ class Unpickler {
       case Opcode::Proto: fail("a second protocol");
       case Opcode::Frame:
         if (const uint64_t size = take_number<uint64_t>(); size > bytes_.size() - position_)
-          fail(fmt::format("the pickle is truncated: a frame of {} bytes, {} are left", size, bytes_.size() - position_));
+          fail(fmt::format("the pickle is truncated: a frame of {} bytes, {} are left", size,
+                           bytes_.size() - position_));
         break;
       case Opcode::Mark: marks_.push_back(stack_.size()); break;
       case Opcode::None: push(IValue()); break;
@@ -377,9 +390,11 @@ class Unpickler {
 
   IValue finish() {
     const IValue result = pop_value("a value");
-    if (!stack_.empty() || !marks_.empty()) fail(fmt::format("{} items are left on the stack", stack_.size()));
+    if (!stack_.empty() || !marks_.empty())
+      fail(fmt::format("{} items are left on the stack", stack_.size()));
     if (position_ != bytes_.size()) fail(fmt::format("{} bytes follow the end", bytes_.size() - position_));
-    if (!unset_.empty()) fail(fmt::format("an object of {} has no attributes", unset_.begin()->second->type->name()));
+    if (!unset_.empty())
+      fail(fmt::format("an object of {} has no attributes", unset_.begin()->second->type->name()));
     pool_.keep(check_nesting(result, options_.max_depth));
     return result;
   }
@@ -401,18 +416,73 @@ class Unpickler {
 
 std::string_view opcode_name(uint8_t opcode) {
   static const std::unordered_map<int, std::string_view> kNames = {
-      {'(', "MARK"}, {'.', "STOP"}, {'0', "POP"}, {'1', "POP_MARK"}, {'2', "DUP"}, {'F', "FLOAT"}, {'I', "INT"},
-      {'J', "BININT"}, {'K', "BININT1"}, {'L', "LONG"}, {'M', "BININT2"}, {'N', "NONE"}, {'P', "PERSID"},
-      {'Q', "BINPERSID"}, {'R', "REDUCE"}, {'S', "STRING"}, {'T', "BINSTRING"}, {'U', "SHORT_BINSTRING"},
-      {'V', "UNICODE"}, {'X', "BINUNICODE"}, {'a', "APPEND"}, {'b', "BUILD"}, {'c', "GLOBAL"}, {'d', "DICT"},
-      {'}', "EMPTY_DICT"}, {'e', "APPENDS"}, {'g', "GET"}, {'h', "BINGET"}, {'i', "INST"}, {'j', "LONG_BINGET"},
-      {'l', "LIST"}, {']', "EMPTY_LIST"}, {'o', "OBJ"}, {'p', "PUT"}, {'q', "BINPUT"}, {'r', "LONG_BINPUT"},
-      {'s', "SETITEM"}, {'t', "TUPLE"}, {')', "EMPTY_TUPLE"}, {'u', "SETITEMS"}, {'G', "BINFLOAT"},
-      {'B', "BINBYTES"}, {'C', "SHORT_BINBYTES"}, {0x80, "PROTO"}, {0x81, "NEWOBJ"}, {0x82, "EXT1"},
-      {0x83, "EXT2"}, {0x84, "EXT4"}, {0x85, "TUPLE1"}, {0x86, "TUPLE2"}, {0x87, "TUPLE3"}, {0x88, "NEWTRUE"},
-      {0x89, "NEWFALSE"}, {0x8a, "LONG1"}, {0x8b, "LONG4"}, {0x8c, "SHORT_BINUNICODE"}, {0x8d, "BINUNICODE8"},
-      {0x8e, "BINBYTES8"}, {0x8f, "EMPTY_SET"}, {0x90, "ADDITEMS"}, {0x91, "FROZENSET"}, {0x92, "NEWOBJ_EX"},
-      {0x93, "STACK_GLOBAL"}, {0x94, "MEMOIZE"}, {0x95, "FRAME"}, {0x96, "BYTEARRAY8"}, {0x97, "NEXT_BUFFER"},
+      {'(', "MARK"},
+      {'.', "STOP"},
+      {'0', "POP"},
+      {'1', "POP_MARK"},
+      {'2', "DUP"},
+      {'F', "FLOAT"},
+      {'I', "INT"},
+      {'J', "BININT"},
+      {'K', "BININT1"},
+      {'L', "LONG"},
+      {'M', "BININT2"},
+      {'N', "NONE"},
+      {'P', "PERSID"},
+      {'Q', "BINPERSID"},
+      {'R', "REDUCE"},
+      {'S', "STRING"},
+      {'T', "BINSTRING"},
+      {'U', "SHORT_BINSTRING"},
+      {'V', "UNICODE"},
+      {'X', "BINUNICODE"},
+      {'a', "APPEND"},
+      {'b', "BUILD"},
+      {'c', "GLOBAL"},
+      {'d', "DICT"},
+      {'}', "EMPTY_DICT"},
+      {'e', "APPENDS"},
+      {'g', "GET"},
+      {'h', "BINGET"},
+      {'i', "INST"},
+      {'j', "LONG_BINGET"},
+      {'l', "LIST"},
+      {']', "EMPTY_LIST"},
+      {'o', "OBJ"},
+      {'p', "PUT"},
+      {'q', "BINPUT"},
+      {'r', "LONG_BINPUT"},
+      {'s', "SETITEM"},
+      {'t', "TUPLE"},
+      {')', "EMPTY_TUPLE"},
+      {'u', "SETITEMS"},
+      {'G', "BINFLOAT"},
+      {'B', "BINBYTES"},
+      {'C', "SHORT_BINBYTES"},
+      {0x80, "PROTO"},
+      {0x81, "NEWOBJ"},
+      {0x82, "EXT1"},
+      {0x83, "EXT2"},
+      {0x84, "EXT4"},
+      {0x85, "TUPLE1"},
+      {0x86, "TUPLE2"},
+      {0x87, "TUPLE3"},
+      {0x88, "NEWTRUE"},
+      {0x89, "NEWFALSE"},
+      {0x8a, "LONG1"},
+      {0x8b, "LONG4"},
+      {0x8c, "SHORT_BINUNICODE"},
+      {0x8d, "BINUNICODE8"},
+      {0x8e, "BINBYTES8"},
+      {0x8f, "EMPTY_SET"},
+      {0x90, "ADDITEMS"},
+      {0x91, "FROZENSET"},
+      {0x92, "NEWOBJ_EX"},
+      {0x93, "STACK_GLOBAL"},
+      {0x94, "MEMOIZE"},
+      {0x95, "FRAME"},
+      {0x96, "BYTEARRAY8"},
+      {0x97, "NEXT_BUFFER"},
       {0x98, "READONLY_BUFFER"},
   };
   const auto found = kNames.find(opcode);

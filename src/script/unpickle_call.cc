@@ -46,8 +46,8 @@ std::vector<int64_t> sizes(const IValue& value, const char* what) {
 // The view's elements must lie in the storage, and be countable.
 void check_extent(const Shape& shape, const Strides& strides, int64_t offset, DType dtype, size_t nbytes) {
   const auto refuse = [&](const char* why) {
-    fail(fmt::format("tensor of {} with shape {}, strides {} and offset {}: {} (the storage has {} bytes)", name(dtype),
-                     weft::str(shape), weft::str(strides), offset, why, nbytes));
+    fail(fmt::format("tensor of {} with shape {}, strides {} and offset {}: {} (the storage has {} bytes)",
+                     name(dtype), weft::str(shape), weft::str(strides), offset, why, nbytes));
   };
   int64_t count = itemsize(dtype), last = offset;
   bool overflow = false, empty = false;
@@ -90,7 +90,8 @@ void check_metadata(const Arguments& arguments, size_t index) {
   if (!metadata.is(IValue::Tag::Dict)) return;
   for (const auto& [key, value] : metadata.to_dict()->items()) {
     if (key.is_string() && value.is_bool() && value.to_bool())
-      fail(fmt::format("tensor: its flag '{}' is set; save tensor.resolve_conj().resolve_neg() instead", key.to_string()));
+      fail(fmt::format("tensor: its flag '{}' is set; save tensor.resolve_conj().resolve_neg() instead",
+                       key.to_string()));
   }
 }
 
@@ -115,13 +116,15 @@ IValue rebuild_tensor_v3(const Arguments& arguments, const UnpickleOptions&) {
 IValue rebuild_parameter(const Arguments& arguments, const UnpickleOptions&) {
   expect_arguments(arguments, 1, 3, "_rebuild_parameter");
   const IValue& tensor = value_argument(arguments, 0);
-  if (!tensor.is_tensor()) fail(fmt::format("_rebuild_parameter: expected Tensor, got {}", str(tensor.tag())));
+  if (!tensor.is_tensor())
+    fail(fmt::format("_rebuild_parameter: expected Tensor, got {}", str(tensor.tag())));
   return tensor;
 }
 
 void check_key(const IValue& key) {
   if (!key.is_string() && !key.is_number() && !key.is_none())
-    fail(fmt::format("expected str, int, float, bool, complex or None as a dictionary's key, got {}", str(key.tag())));
+    fail(fmt::format("expected str, int, float, bool, complex or None as a dictionary's key, got {}",
+                     str(key.tag())));
 }
 
 // ([[key, value], …])
@@ -130,8 +133,11 @@ IValue ordered_dict(const Arguments& arguments, const UnpickleOptions&) {
   IValue result = IValue::dict(Type::any(), Type::any());
   if (arguments.empty()) return result;
   const IValue& pairs = value_argument(arguments, 0);
-  const auto is_sequence = [](const IValue& value) { return value.is_list() || value.is(IValue::Tag::Tuple); };
-  if (!is_sequence(pairs)) fail(fmt::format("OrderedDict: expected a list of pairs, got {}", str(pairs.tag())));
+  const auto is_sequence = [](const IValue& value) {
+    return value.is_list() || value.is(IValue::Tag::Tuple);
+  };
+  if (!is_sequence(pairs))
+    fail(fmt::format("OrderedDict: expected a list of pairs, got {}", str(pairs.tag())));
   for (const IValue& pair : pairs.elements()) {
     if (!is_sequence(pair) || pair.elements().size() != 2) fail("OrderedDict: expected a list of pairs");
     check_key(pair.elements()[0]);
@@ -204,13 +210,20 @@ const std::unordered_map<std::string_view, Global::Call> kFunctions = {
 };
 
 const std::unordered_map<std::string_view, std::optional<DType>> kStorageTypes = {
-    {"torch.BoolStorage", DType::Bool},           {"torch.ByteStorage", DType::U8},
-    {"torch.CharStorage", DType::I8},             {"torch.ShortStorage", DType::I16},
-    {"torch.IntStorage", DType::I32},             {"torch.LongStorage", DType::I64},
-    {"torch.HalfStorage", DType::F16},            {"torch.BFloat16Storage", DType::BF16},
-    {"torch.FloatStorage", DType::F32},           {"torch.DoubleStorage", DType::F64},
-    {"torch.ComplexFloatStorage", DType::C64},    {"torch.ComplexDoubleStorage", DType::C128},
-    {"torch.UntypedStorage", std::nullopt},       {"torch.storage.UntypedStorage", std::nullopt},
+    {"torch.BoolStorage", DType::Bool},
+    {"torch.ByteStorage", DType::U8},
+    {"torch.CharStorage", DType::I8},
+    {"torch.ShortStorage", DType::I16},
+    {"torch.IntStorage", DType::I32},
+    {"torch.LongStorage", DType::I64},
+    {"torch.HalfStorage", DType::F16},
+    {"torch.BFloat16Storage", DType::BF16},
+    {"torch.FloatStorage", DType::F32},
+    {"torch.DoubleStorage", DType::F64},
+    {"torch.ComplexFloatStorage", DType::C64},
+    {"torch.ComplexDoubleStorage", DType::C128},
+    {"torch.UntypedStorage", std::nullopt},
+    {"torch.storage.UntypedStorage", std::nullopt},
     {"torch.storage._UntypedStorage", std::nullopt},
 };
 
@@ -263,15 +276,17 @@ PickleValue find_global(const std::string& module, const std::string& name, cons
     return IValue(*dtype);
   for (const auto& [refused, reason] : kReasons)
     if (full == refused) fail(fmt::format("'{}' is not allowed: {}", full, reason));
-  fail(fmt::format("'{}' is not allowed: a pickle may hold tensors, parameters, numbers, strings, lists, tuples, "
-                   "dictionaries, sizes, dtypes, devices and objects of the archive's own classes",
-                   printable(full)));
+  fail(fmt::format(
+      "'{}' is not allowed: a pickle may hold tensors, parameters, numbers, strings, lists, tuples, "
+      "dictionaries, sizes, dtypes, devices and objects of the archive's own classes",
+      printable(full)));
 }
 
 const IValue& value_argument(const std::vector<PickleValue>& arguments, size_t index) {
   if (index >= arguments.size()) fail(fmt::format("expected more than {} arguments", arguments.size()));
   const auto* value = std::get_if<IValue>(&arguments[index]);
-  if (!value) fail(fmt::format("argument {}: expected a value, got the name of a function, class or storage", index));
+  if (!value)
+    fail(fmt::format("argument {}: expected a value, got the name of a function, class or storage", index));
   return *value;
 }
 
@@ -301,8 +316,8 @@ void set_attributes(const std::shared_ptr<Object>& object, const IValue& state) 
     if (!found) fail(fmt::format("{}: the attribute '{}' is missing", type.name(), attribute.name));
     IValue value = *found;
     if (!conform(value, attribute.type))
-      fail(fmt::format("{}: the attribute '{}' is a {}: expected {}", type.name(), attribute.name, str(value.tag()),
-                       attribute.type->str()));
+      fail(fmt::format("{}: the attribute '{}' is a {}: expected {}", type.name(), attribute.name,
+                       str(value.tag()), attribute.type->str()));
     object->slots[slot] = std::move(value);
   }
 }

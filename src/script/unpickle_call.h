@@ -12,7 +12,8 @@
 
 namespace weft::jit {
 
-// A storage that a persistent id named. One that is not typed is bytes, which a tensor's own dtype tells how to read.
+// A storage that a persistent id named. One that is not typed is bytes, which a tensor's own dtype tells how
+// to read.
 struct StorageRef {
   std::shared_ptr<Storage> storage;
   DType dtype = DType::U8;
@@ -23,7 +24,8 @@ struct Global;
 struct PickleTuple;
 
 // What the unpickler's stack holds: a value, a name, a storage, or a tuple with one of the latter two in it.
-using PickleValue = std::variant<IValue, std::shared_ptr<const Global>, StorageRef, std::shared_ptr<const PickleTuple>>;
+using PickleValue =
+    std::variant<IValue, std::shared_ptr<const Global>, StorageRef, std::shared_ptr<const PickleTuple>>;
 struct PickleTuple {
   std::vector<PickleValue> values;
 };
@@ -33,10 +35,10 @@ struct Global {
   using Call = IValue (*)(const std::vector<PickleValue>& arguments, const UnpickleOptions& options);
   Kind kind;
   std::string name;
-  Call call = nullptr;         // Function
-  DType dtype = DType::U8;     // StorageType
+  Call call = nullptr;      // Function
+  DType dtype = DType::U8;  // StorageType
   bool is_typed = false;
-  TypePtr type;                // Class: a class, an enum or a NamedTuple
+  TypePtr type;  // Class: a class, an enum or a NamedTuple
 };
 
 // The meaning of a module's name: a Global, or a value (torch.float32). ValueError for every other name.

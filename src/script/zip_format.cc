@@ -59,13 +59,15 @@ bool inflate(Bytes compressed, std::span<std::byte> out, uint64_t& produced) {
 
 std::string deflate(Bytes bytes) {
   z_stream stream{};
-  WEFT_ASSERT(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK,
-              "zlib cannot start");
+  WEFT_ASSERT(
+      deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK,
+      "zlib cannot start");
   std::string out(deflateBound(&stream, bytes.size()), '\0');
   size_t consumed = 0, produced = 0;
   int status = Z_OK;
   while (status == Z_OK) {
-    const size_t input = std::min(kChunk, bytes.size() - consumed), space = std::min(kChunk, out.size() - produced);
+    const size_t input = std::min(kChunk, bytes.size() - consumed),
+                 space = std::min(kChunk, out.size() - produced);
     stream.next_in = pointer(bytes.data() + consumed);
     stream.avail_in = static_cast<uInt>(input);
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + produced);

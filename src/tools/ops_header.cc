@@ -1,9 +1,9 @@
 // ops_header FILE: writes weft/ops.h, the operator table as C++ functions. A step of the build.
+#include "frontend/ops_header.h"
+
 #include <fstream>
 #include <iostream>
 #include <sstream>
-
-#include "frontend/ops_header.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {

@@ -1,5 +1,5 @@
-// Writes the precompiled preludes that come with the library: `weft_precompile FOLDER [PROCESSOR ...]`. Without any, those
-// of the processor at hand.
+// Writes the precompiled preludes that come with the library: `weft_precompile FOLDER [PROCESSOR ...]`.
+// Without any, those of the processor at hand.
 #include <cstdio>
 #include <exception>
 #include <fstream>

@@ -1,5 +1,5 @@
-// argmin and argmax of roots, compared without taking them, against the interpreter: lengths below and above the
-// vector's, ties, zeros, NaN and infinity.
+// argmin and argmax of roots, compared without taking them, against the interpreter: lengths below and above
+// the vector's, ties, zeros, NaN and infinity.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ namespace {
 
 TEST(ArgRoot, AgreesWithTheInterpreter) {
   std::mt19937_64 random(7);
-  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN();
   for (const char* op : {"argmin", "argmax"}) {
     for (const char* dtype : {"f32", "f64"}) {
       const auto graph = ir::parse_graph(fmt::format(R"(graph f[s0=5](%x: {0}[s0, 2]) {{
@@ -24,7 +25,8 @@ TEST(ArgRoot, AgreesWithTheInterpreter) {
   %4: i64[] = {1}(%3) {{dim=0}}
   return %4
 }}
-)", dtype, op));
+)",
+                                                     dtype, op));
       const auto compiled = compile(graph->clone());
       for (int64_t n : {2, 5, 8, 9, 17, 64, 100, 5000}) {
         for (int variant = 0; variant < 8; ++variant) {
@@ -38,7 +40,8 @@ TEST(ArgRoot, AgreesWithTheInterpreter) {
           if (variant == 2) x[2 * (n - 1)] = nan;
           if (variant == 3) x[2 * (n / 2)] = infinity;
           const Tensor input = wide.to(graph->inputs()[0]->tensor().dtype);
-          EXPECT_EQ(compiled->run({input})[0].item().to_int(), ir::interpret(*graph, {input})[0].item().to_int())
+          EXPECT_EQ(compiled->run({input})[0].item().to_int(),
+                    ir::interpret(*graph, {input})[0].item().to_int())
               << op << " " << dtype << " n=" << n << " variant " << variant;
         }
       }

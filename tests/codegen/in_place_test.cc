@@ -13,7 +13,8 @@ namespace {
 using Tensors = std::vector<Tensor>;
 
 std::string bytes_of(const Tensor& tensor) {
-  return {static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.numel() * itemsize(tensor.dtype()))};
+  return {static_cast<const char*>(tensor.data()),
+          static_cast<size_t>(tensor.numel() * itemsize(tensor.dtype()))};
 }
 
 // What the interpreter makes of inputs and what compiled code does; the results in front of the inputs.
@@ -30,7 +31,8 @@ void expect_same(const std::string& text, const Tensors& given) {
   SCOPED_TRACE(text);
   const Tensors want = after(text, given, false), got = after(text, given, true);
   ASSERT_EQ(want.size(), got.size());
-  for (size_t i = 0; i < want.size(); ++i) expect_equal(got[i], want[i], 1e-14, "tensor " + std::to_string(i));
+  for (size_t i = 0; i < want.size(); ++i)
+    expect_equal(got[i], want[i], 1e-14, "tensor " + std::to_string(i));
 }
 
 const char* const kGraphs[] = {
@@ -122,13 +124,18 @@ const char* const kGraphs[] = {
 )",
 };
 
-Shape shape_of_inputs(const std::string& text) { return text.find("%a: f64[100]") != std::string::npos ? Shape{100} : Shape{10, 10}; }
-
-TEST(InPlace, GivesWhatTheInterpreterGives) {
-  for (const char* text : kGraphs) expect_same(text, {sample(shape_of_inputs(text), DType::F64, 1), sample(shape_of_inputs(text), DType::F64, 2)});
+Shape shape_of_inputs(const std::string& text) {
+  return text.find("%a: f64[100]") != std::string::npos ? Shape{100} : Shape{10, 10};
 }
 
-// Kernels over a product that nothing else needs, and over products that they read elsewhere too or that are results.
+TEST(InPlace, GivesWhatTheInterpreterGives) {
+  for (const char* text : kGraphs)
+    expect_same(text,
+                {sample(shape_of_inputs(text), DType::F64, 1), sample(shape_of_inputs(text), DType::F64, 2)});
+}
+
+// Kernels over a product that nothing else needs, and over products that they read elsewhere too or that are
+// results.
 const char* const kOverwritten[] = {
     R"(graph scaled(%a: f64[40, 40]) {
   %1: f64[40, 40] = matmul(%a, %a)
@@ -188,7 +195,8 @@ TEST(InPlace, InputsThatShareMemory) {
       return results;
     };
     const Tensors want = run(false), got = run(true);
-    for (size_t i = 0; i < want.size(); ++i) expect_equal(got[i], want[i], 1e-14, "tensor " + std::to_string(i));
+    for (size_t i = 0; i < want.size(); ++i)
+      expect_equal(got[i], want[i], 1e-14, "tensor " + std::to_string(i));
   }
 }
 
@@ -210,13 +218,15 @@ std::vector<std::string> states_of_a(const std::string& text, const Tensors& giv
   std::vector<std::string> states;
   const std::regex update("(%[0-9]+): [^\n]* = slice_update"), write("write %a = %[0-9]+");
   for (std::sregex_iterator found(text.begin(), text.end(), update), end; found != end; ++found) {
-    const Tensors tensors = after(std::regex_replace(text, write, "write %a = " + found->str(1)), given, false);
+    const Tensors tensors =
+        after(std::regex_replace(text, write, "write %a = " + found->str(1)), given, false);
     states.push_back(bytes_of(tensors[tensors.size() - given.size()]));
   }
   return states;
 }
 
-// An array holds what the program's own statements leave in it, nothing is lost, and the next run has what it needs.
+// An array holds what the program's own statements leave in it, nothing is lost, and the next run has what it
+// needs.
 TEST(InPlace, WhereAnyAllocationFailsNoStatementIsHalfDone) {
   for (const std::string text : kGraphs) {
     SCOPED_TRACE(text);
@@ -235,7 +245,8 @@ TEST(InPlace, WhereAnyAllocationFailsNoStatementIsHalfDone) {
         std::vector<std::string> possible = {bytes_of(want[num_results + i])};
         if (error) possible.push_back(bytes_of(given[i]));
         if (error && i == 0) possible.insert(possible.end(), between.begin(), between.end());
-        EXPECT_GT(std::count(possible.begin(), possible.end(), bytes_of(inputs[i])), 0) << "allocation " << n << ", input " << i;
+        EXPECT_GT(std::count(possible.begin(), possible.end(), bytes_of(inputs[i])), 0)
+            << "allocation " << n << ", input " << i;
       }
       if (!error) break;
       EXPECT_EQ(*error, ErrorKind::Memory);

@@ -9,7 +9,9 @@ using Tensors = std::vector<Tensor>;
 Tensor roll(const Tensor& x, int64_t shift, int64_t dim) {
   return ops::call1("roll", {x}, {{"shifts", SymShape{Sym(shift)}}, {"dims", SymShape{Sym(dim)}}});
 }
-Tensor pointwise(std::string_view name, const Tensor& a, const Tensor& b) { return ops::call1(name, {a, b}, {}); }
+Tensor pointwise(std::string_view name, const Tensor& a, const Tensor& b) {
+  return ops::call1(name, {a, b}, {});
+}
 Tensor reduce(std::string_view name, const Tensor& x, int64_t dim) {
   const ops::Attr along = name == "argmax" ? ops::Attr(Sym(dim)) : ops::Attr(SymShape{Sym(dim)});
   return ops::call1(name, {x}, {{"dim", along}, {"keepdim", true}});
@@ -32,7 +34,8 @@ TEST(Rotation, OfRowsOnlyIsOneLoop) {
   const auto f = [](const Tensors& in) { return Tensors{pointwise("add", in[0], roll(in[0], 5, 0))}; };
   const auto compiled = compile(trace("f", f, {sample({40, 3}, DType::F64, 1)}, false));
   ASSERT_EQ(compiled->kernels().size(), 1U);
-  EXPECT_EQ(compiled->kernels()[0].source.find("for_rows(begin"), std::string::npos) << compiled->kernels()[0].source;
+  EXPECT_EQ(compiled->kernels()[0].source.find("for_rows(begin"), std::string::npos)
+      << compiled->kernels()[0].source;
 }
 
 TEST(Rotation, OfShortRowsIsACopy) {
@@ -44,7 +47,8 @@ TEST(Rotation, OfShortRowsIsACopy) {
 TEST(Rotation, StepsAreStored) {
   const auto f = [](const Tensors& in) {
     Tensor x = in[0];
-    for (int step = 0; step < 6; ++step) x = pointwise("mul", pointwise("add", roll(x, 1, 0), roll(x, -1, 0)), x);
+    for (int step = 0; step < 6; ++step)
+      x = pointwise("mul", pointwise("add", roll(x, 1, 0), roll(x, -1, 0)), x);
     return Tensors{x};
   };
   const auto compiled = compile(trace("f", f, {sample({500}, DType::F64, 1)}, false));
@@ -69,7 +73,8 @@ Tensors random_program(unsigned seed, const Tensors& in) {
       case 4: full.push_back(pointwise("add", x, y)); break;
       case 5: full.push_back(ops::call1("flip", {x}, {{"dims", SymShape{Sym(dim)}}})); break;
       case 6: results.push_back(reduce(below(2) == 0 ? "sum" : "argmax", x, dim)); break;
-      default: results.push_back(ops::build::slice(pointwise("sub", x, y), dim, Sym(1), std::nullopt, 1 + below(2)));
+      default:
+        results.push_back(ops::build::slice(pointwise("sub", x, y), dim, Sym(1), std::nullopt, 1 + below(2)));
     }
   }
   results.push_back(full.back());
@@ -85,8 +90,9 @@ TEST(Rotation, RandomPrograms) {
     CompileOptions options;
     options.vector_bytes = seed % 2 == 0 ? 32 : 64;
     const auto f = [seed](const Tensors& in) { return random_program(seed, in); };
-    run_case({"program " + std::to_string(seed), f, {sample(shape, dtype, seed), sample(shape, dtype, seed + 1)}}, options,
-             seed % 4 == 3);
+    run_case(
+        {"program " + std::to_string(seed), f, {sample(shape, dtype, seed), sample(shape, dtype, seed + 1)}},
+        options, seed % 4 == 3);
   }
 }
 

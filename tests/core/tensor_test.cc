@@ -121,7 +121,8 @@ TEST(Tensor, DevicesAndBadShapes) {
 
 TEST(Allocator, AlignsAndReuses) {
   empty_allocator_cache();
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(Tensor::empty({1}, DType::F32).data()) % 64, 0u);  // within its Storage
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(Tensor::empty({1}, DType::F32).data()) % 64,
+            0u);  // within its Storage
   for (const int64_t n : {100, 5000, 3000000}) {
     void* first;
     {

@@ -64,7 +64,8 @@ TEST(Compile, ReturnsTuplesArraysVectorsAndNothing) {
 
 TEST(Compile, ASecondSizeBecomesSymbolic) {
   const auto compiled = compile(twice, {.name = "twice"});
-  for (int64_t n : {5, 6, 7, 8, 9, 100}) EXPECT_EQ(compiled(iota(n)).at(n - 1), 2.0 * static_cast<double>(n - 1));
+  for (int64_t n : {5, 6, 7, 8, 9, 100})
+    EXPECT_EQ(compiled(iota(n)).at(n - 1), 2.0 * static_cast<double>(n - 1));
   EXPECT_EQ(compiled.num_variants(), 2u);
   EXPECT_THAT(compiled.explain(), HasSubstr("twice specialization 2\nargument 0: f64[s0] contiguous\n"));
 }
@@ -86,7 +87,8 @@ TEST(Compile, EqualSizesStayEqualUnderGuards) {
 
 TEST(Compile, ReadSizesAreGuarded) {
   const auto compiled = compile(
-      [](Tensor x) { return op("mul", {x, Tensor::scalar(static_cast<double>(x.size(0)), DType::F64)}); }, {.dynamic = true});
+      [](Tensor x) { return op("mul", {x, Tensor::scalar(static_cast<double>(x.size(0)), DType::F64)}); },
+      {.dynamic = true});
   EXPECT_EQ(compiled(iota(3)).at(2), 6);
   EXPECT_EQ(compiled(iota(4)).at(2), 8);
   EXPECT_EQ(compiled.num_variants(), 2u);
@@ -152,7 +154,8 @@ TEST(Compile, ReadingElementsFallsBackToThePlainCall) {
   const auto compiled = compile(function);
   EXPECT_EQ(elements(compiled(Tensor::of<double>({1, 2}))), (std::vector<double>{2, 4}));
   EXPECT_EQ(elements(compiled(Tensor::of<double>({-1, 2}))), (std::vector<double>{-1, 2}));
-  EXPECT_THAT(compiled.explain(), HasSubstr("called as it is: at: the elements of a traced tensor are not known"));
+  EXPECT_THAT(compiled.explain(),
+              HasSubstr("called as it is: at: the elements of a traced tensor are not known"));
   EXPECT_THROW(compile(function, {.fullgraph = true})(iota(2)), Error);
 }
 

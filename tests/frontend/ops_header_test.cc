@@ -1,13 +1,13 @@
 // weft/ops.h: a function for every operator, and the functions do what they say.
-#include "weft/ops.h"
+#include "frontend/ops_header.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontend/ops_header.h"
 #include "ops/registry.h"
 #include "weft/compile.h"
 #include "weft/error.h"
+#include "weft/ops.h"
 
 namespace weft {
 namespace {
@@ -37,8 +37,10 @@ TEST(OpsHeader, FunctionsAndOperators) {
 }
 
 TEST(OpsHeader, KMeansInCpp) {
-  const auto assign = compile([](Tensor x, Tensor means) { return argmin(norm(x - unsqueeze(means, 1), 2.0, {2}), 0); });
-  const Tensor x = Tensor::of<double>({5, 6, 11, 9, 7, 7, 9, 9}, {4, 2}), means = Tensor::of<int64_t>({5, 5, 10, 10}, {2, 2});
+  const auto assign =
+      compile([](Tensor x, Tensor means) { return argmin(norm(x - unsqueeze(means, 1), 2.0, {2}), 0); });
+  const Tensor x = Tensor::of<double>({5, 6, 11, 9, 7, 7, 9, 9}, {4, 2}),
+               means = Tensor::of<int64_t>({5, 5, 10, 10}, {2, 2});
   const Tensor labels = assign(x, means);
   std::vector<int64_t> got(labels.data_as<int64_t>(), labels.data_as<int64_t>() + 4);
   EXPECT_EQ(got, (std::vector<int64_t>{0, 1, 0, 1}));
@@ -55,8 +57,10 @@ TEST(Call, Mistakes) {
     return "";
   };
   EXPECT_EQ(message([&] { call("frobnicate", {x}); }), "weft has no operator 'frobnicate'");
-  EXPECT_THAT(message([&] { call("sum", {x}, {{"axis", int64_t{0}}}); }), testing::HasSubstr("sum: no argument 'axis'"));
-  EXPECT_THAT(message([&] { call("sum", {Scalar(1.0)}); }), testing::HasSubstr("sum: expected a tensor, got the number 1"));
+  EXPECT_THAT(message([&] { call("sum", {x}, {{"axis", int64_t{0}}}); }),
+              testing::HasSubstr("sum: no argument 'axis'"));
+  EXPECT_THAT(message([&] { call("sum", {Scalar(1.0)}); }),
+              testing::HasSubstr("sum: expected a tensor, got the number 1"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Any bytes given to the zip reader are refused with a ValueError, or every entry of the archive is read or refused.
+// Any bytes given to the zip reader are refused with a ValueError, or every entry of the archive is read or
+// refused.
 #include "fuzz/support.h"
 #include "script/archive.h"
 #include "weft/error.h"

@@ -1,5 +1,5 @@
-// Any text given to TorchScript's compiler is refused with a place in it, or gives graphs that verify and print as
-// text, and as source that the parser takes.
+// Any text given to TorchScript's compiler is refused with a place in it, or gives graphs that verify and
+// print as text, and as source that the parser takes.
 #include <memory>
 
 #include "fuzz/support.h"
@@ -17,11 +17,14 @@ class InputResolver final : public jit::Resolver {
  public:
   explicit InputResolver(jit::CompilationUnit& unit) : unit_(unit) {}
   jit::SugaredPtr resolve_value(const std::string& name, const jit::Range& range) override {
-    if (auto function = unit_.find_function(name)) return std::make_shared<jit::FunctionSugar>(std::vector{std::move(function)});
+    if (auto function = unit_.find_function(name))
+      return std::make_shared<jit::FunctionSugar>(std::vector{std::move(function)});
     if (jit::TypePtr type = unit_.find_type(name)) return std::make_shared<jit::ClassSugar>(std::move(type));
     return jit::builtin_resolver()->resolve_value(name, range);
   }
-  jit::TypePtr resolve_type(const std::string& name, const jit::Range&) override { return unit_.find_type(name); }
+  jit::TypePtr resolve_type(const std::string& name, const jit::Range&) override {
+    return unit_.find_type(name);
+  }
 
  private:
   jit::CompilationUnit& unit_;
@@ -49,7 +52,8 @@ void compile(std::string text) {
   for (const auto& function : unit->functions()) accepts([&] { check_function(*function); });
   for (const jit::TypePtr& type : unit->types()) {
     if (!type->is(jit::TypeKind::Class)) continue;
-    for (const auto& method : static_cast<const jit::ClassType&>(*type).methods()) accepts([&] { check_function(*method); });
+    for (const auto& method : static_cast<const jit::ClassType&>(*type).methods())
+      accepts([&] { check_function(*method); });
   }
 }
 

@@ -1,5 +1,5 @@
-// Any bytes given to the graph parser are refused with a ValueError, or give a graph that verifies and prints as
-// text which parses to the same text again.
+// Any bytes given to the graph parser are refused with a ValueError, or give a graph that verifies and prints
+// as text which parses to the same text again.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

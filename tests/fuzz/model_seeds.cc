@@ -38,23 +38,30 @@ constexpr const char* kMetaspaceJson = R"({"added_tokens": [],
 std::string tiktoken() {
   const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
-  for (int byte = 0; byte < 256; ++byte) text += fmt::format("{}{}== {}\n", digits[byte >> 2], digits[byte << 4 & 63], byte);
+  for (int byte = 0; byte < 256; ++byte)
+    text += fmt::format("{}{}== {}\n", digits[byte >> 2], digits[byte << 4 & 63], byte);
   return text + "aGU= 256\nbGw= 257\nIHc= 258\nb3I= 259\n";
 }
 
 }  // namespace
 
 std::vector<std::string> safetensors() {
-  return {safetensors_of("{}", 0),
-          safetensors_of(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
-                         R"("b":{"dtype":"BF16","shape":[],"data_offsets":[24,26]},"c":{"dtype":"BOOL","shape":[0,7],"data_offsets":[26,26]}})", 26),
-          safetensors_of(R"({"x":{"dtype":"I64","shape":[1],"data_offsets":[1,9]},"y":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 9)};
+  return {
+      safetensors_of("{}", 0),
+      safetensors_of(
+          R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+          R"("b":{"dtype":"BF16","shape":[],"data_offsets":[24,26]},"c":{"dtype":"BOOL","shape":[0,7],"data_offsets":[26,26]}})",
+          26),
+      safetensors_of(
+          R"({"x":{"dtype":"I64","shape":[1],"data_offsets":[1,9]},"y":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+          9)};
 }
 
 std::vector<std::string> tokenizers() {
   std::vector<std::string> result;
   for (const char* json : {kByteLevelJson, kMetaspaceJson}) result.push_back('\0' + std::string(json));
-  for (const uint64_t model_type : {1, 2, 3, 4}) result.push_back('\1' + testing_support::sentencepiece_model(model_type));
+  for (const uint64_t model_type : {1, 2, 3, 4})
+    result.push_back('\1' + testing_support::sentencepiece_model(model_type));
   result.push_back('\1' + testing_support::sentencepiece_model(2, ""));
   result.push_back('\2' + tiktoken());
   return result;

@@ -1,5 +1,6 @@
-// Any bytes given to jit::load are refused, or give a module that can be looked at, printed, frozen and saved. Mutations
-// keep most inputs readable archives: one entry changes, its pickle by opcodes, its source by characters.
+// Any bytes given to jit::load are refused, or give a module that can be looked at, printed, frozen and
+// saved. Mutations keep most inputs readable archives: one entry changes, its pickle by opcodes, its source
+// by characters.
 #include "fuzz/support.h"
 #include "ir/graph.h"
 #include "weft/jit.h"
@@ -16,7 +17,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
     return fuzz::mutated(std::move(contents), room);
   };
   if (seed % 8 != 0) {
-    if (const size_t changed = fuzz::give_back(fuzz::change_entry(bytes, seed, change), data, max_size)) return changed;
+    if (const size_t changed = fuzz::give_back(fuzz::change_entry(bytes, seed, change), data, max_size))
+      return changed;
   }
   return LLVMFuzzerMutate(data, size, max_size);
 }
@@ -26,7 +28,8 @@ namespace {
 void look_at(const weft::jit::Module& module) {
   using namespace weft;
   for (const auto& [name, child] : module.named_modules()) {
-    for (const std::string& method : child.method_names()) fuzz::accepts([&] { child.method(method)->graph().str(); });
+    for (const std::string& method : child.method_names())
+      fuzz::accepts([&] { child.method(method)->graph().str(); });
     fuzz::accepts([&] { child.code(); });
   }
   for (const jit::NamedTensor& entry : module.state_dict()) entry.tensor.numel();

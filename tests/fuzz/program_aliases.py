@@ -57,7 +57,7 @@ def argument_of(rng):
 def outcome(function, argument):
     try:
         return function(argument.copy(order="K"))
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return type(error)
 
 

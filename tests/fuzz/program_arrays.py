@@ -14,14 +14,50 @@ from program_values import Argument, Number, Program, shares
 DTYPES = """bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128""".split()
 COMMON = ["int32", "int64", "float32", "float64", "float64", "bool"]
 UNARY = ["np.negative", "np.abs", "np.square", "np.positive", "-", "+"]
-DISCONTINUOUS = ["np.floor", "np.ceil", "np.rint", "np.trunc", "np.isnan", "np.isfinite", "np.signbit", "np.sign", "~"]
+DISCONTINUOUS = [
+    "np.floor",
+    "np.ceil",
+    "np.rint",
+    "np.trunc",
+    "np.isnan",
+    "np.isfinite",
+    "np.signbit",
+    "np.sign",
+    "~",
+]
 BINARY = ["+", "-", "*"]
 BINARY_CALLS = ["np.maximum", "np.minimum", "np.fmax", "np.fmin", "np.add", "np.subtract", "np.multiply"]
 COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]
 EXACT_BINARY = ["&", "|", "^", "//", "%", "<<", ">>", "/", "/", "**"]
 SMALL = ["2", "3", "-3", "1", "0", "-1"]
-CONSTANTS = ["2", "3", "-1", "0.5", "1.25", "7", "True", "np.float32(1.5)", "np.int8(3)", "np.float64(-2.5)", "np.uint8(200)", "1j"]
-NUMBERS = ["3", "-2", "2.5", "True", "np.float32(1.5)", "np.int16(-4)", "nan", "10**12", "np.uint8(250)", "-0.0", "inf", "0"]
+CONSTANTS = [
+    "2",
+    "3",
+    "-1",
+    "0.5",
+    "1.25",
+    "7",
+    "True",
+    "np.float32(1.5)",
+    "np.int8(3)",
+    "np.float64(-2.5)",
+    "np.uint8(200)",
+    "1j",
+]
+NUMBERS = [
+    "3",
+    "-2",
+    "2.5",
+    "True",
+    "np.float32(1.5)",
+    "np.int16(-4)",
+    "nan",
+    "10**12",
+    "np.uint8(250)",
+    "-0.0",
+    "inf",
+    "0",
+]
 # What a casting to integers is applied to: outside of their range C leaves the result open.
 CLIPPED = "np.clip(np.nan_to_num({}), 0, 100)"
 
@@ -93,7 +129,8 @@ class Generator:
         found = [
             n
             for n, v in self.values.items()
-            if isinstance(v, np.ndarray if arrays else np.ndarray | np.generic) and not (exact and self.bounds.get(n))
+            if isinstance(v, np.ndarray if arrays else np.ndarray | np.generic)
+            and not (exact and self.bounds.get(n))
         ]
         if exact and not found:
             raise NothingExact
@@ -149,10 +186,15 @@ class Generator:
         operator = self.pick(BINARY)
         if self.chance(0.2):
             a, b = b, a
-        return Step(f"{self.target()} = {a} {operator} {b}", self.product(a, b) if operator == "*" else self.linear(a, b))
+        return Step(
+            f"{self.target()} = {a} {operator} {b}",
+            self.product(a, b) if operator == "*" else self.linear(a, b),
+        )
 
     def comparison(self):
-        return Step(f"{self.target()} = {self.exact_name()} {self.pick(COMPARISONS)} {self.operand(exact=True)}")
+        return Step(
+            f"{self.target()} = {self.exact_name()} {self.pick(COMPARISONS)} {self.operand(exact=True)}"
+        )
 
     def exact_binary(self):
         a, operator = self.exact_name(), self.pick(EXACT_BINARY)
@@ -195,7 +237,9 @@ class Generator:
     def slice_text(self, size):
         if self.chance(0.2):
             return ":"
-        start, stop = (str(self.rng.integers(-size - 1, size + 2)) if self.chance(0.6) else "" for _ in range(2))
+        start, stop = (
+            str(self.rng.integers(-size - 1, size + 2)) if self.chance(0.6) else "" for _ in range(2)
+        )
         return f"{start}:{stop}{self.pick(['', '', ':2', ':-1', ':-2', ':3'])}"
 
     def index_text(self, value):
@@ -244,12 +288,16 @@ class Generator:
     def reduction(self):
         a = self.exact_name()
         value = self.values[a]
-        axis = "" if self.chance(0.3) or not value.ndim else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
+        axis = (
+            "" if self.chance(0.3) or not value.ndim else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
+        )
         if value.ndim > 1 and self.chance(0.1):
             axis = "axis=(0, 1)"
         keep = ", keepdims=True" if axis and self.chance(0.4) else ""
         if self.chance(0.3):
-            return Step(f"{self.target()} = {a}.{self.pick(['argmax', 'argmin'])}({'' if '(' in axis else axis})")
+            return Step(
+                f"{self.target()} = {a}.{self.pick(['argmax', 'argmin'])}({'' if '(' in axis else axis})"
+            )
         more = ""
         if self.chance(0.15):
             more = f", where={a} > 0, initial={self.pick(['0', '1', '-2'])}"
@@ -261,7 +309,9 @@ class Generator:
     def total(self):
         a = self.any_name()
         value = self.values[a]
-        axis = "" if self.chance(0.3) or not value.ndim else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
+        axis = (
+            "" if self.chance(0.3) or not value.ndim else f"axis={self.rng.integers(-value.ndim, value.ndim)}"
+        )
         keep = ", keepdims=True" if axis and self.chance(0.4) else ""
         function = self.pick(["sum", "mean", "cumsum"])
         absolute = float(np.sum(bounds.finite_abs(value)))
@@ -287,17 +337,25 @@ class Generator:
         bound = self.product(a, b) if operator == "*=" else self.linear(a, b)
         if self.chance(0.15) and operator != "=":
             return Step(f"{a} {operator} {b}", bound, target=a)
-        index = self.index_text(value) if self.chance(0.8) else self.pick(["[0, -1]", f"{a} == {a}", "...", "::2, None"])
+        index = (
+            self.index_text(value)
+            if self.chance(0.8)
+            else self.pick(["[0, -1]", f"{a} == {a}", "...", "::2, None"])
+        )
         return Step(f"{a}[{index}] {operator} {b}", bound, target=a)
 
     def join(self):
         a = self.any_name()
-        text = self.pick([f"np.concatenate([{a}, {a}])", f"np.stack([{a}, {a}])", f"np.concatenate([{a}, {a}], axis=None)"])
+        text = self.pick(
+            [f"np.concatenate([{a}, {a}])", f"np.stack([{a}, {a}])", f"np.concatenate([{a}, {a}], axis=None)"]
+        )
         return Step(f"{self.target()} = {text}", self.linear(a))
 
     def short_loop(self):
         a, target = self.exact_name(), self.target()
-        return Step(f"{target} = {a}\nfor i in range({self.rng.integers(0, 4)}):\n    {target} = {target} + i")
+        return Step(
+            f"{target} = {a}\nfor i in range({self.rng.integers(0, 4)}):\n    {target} = {target} + i"
+        )
 
     def fill(self, template):
         names = {"x": self.exact_name(), "y": self.exact_name(), "k": str(self.rng.integers(0, 4))}
@@ -324,7 +382,14 @@ class Generator:
         """`finite`: what infinities and NaN become depends on the order of the operations."""
         text, names = self.fill(template)
         x, y = self.values[names["x"]], self.values[names["y"]]
-        scope = {"np": np, "x": x, "y": y, "k": float(names["k"]), "A": bounds.finite_abs, "M": bounds.magnitude}
+        scope = {
+            "np": np,
+            "x": x,
+            "y": y,
+            "k": float(names["k"]),
+            "A": bounds.finite_abs,
+            "M": bounds.magnitude,
+        }
 
         def bound(r):
             narrow = max(bounds.eps(r), bounds.eps(x), bounds.eps(y))
@@ -332,7 +397,9 @@ class Generator:
             scope["R"] = bounds.magnitude(r)
             if not x.size or np.asarray(r).dtype.kind not in "fc":
                 return 0.0
-            if finite or np.asarray(r).dtype.kind == "c":  # which parts become NaN depends on the order of the products
+            if (
+                finite or np.asarray(r).dtype.kind == "c"
+            ):  # which parts become NaN depends on the order of the products
                 if not (np.isfinite(x).all() and np.isfinite(y).all()):
                     return math.inf
             with np.errstate(all="ignore"):
@@ -412,7 +479,11 @@ class Generator:
     def set_bound(self, name, step, value):
         # A view of what may differ may differ.
         held = max((b for n, b in self.bounds.items() if hold_one(value, self.values[n])), default=0.0)
-        bound = bounds.checked(step.bound(value), value) if step.bound and isinstance(value, np.ndarray | np.generic) else 0.0
+        bound = (
+            bounds.checked(step.bound(value), value)
+            if step.bound and isinstance(value, np.ndarray | np.generic)
+            else 0.0
+        )
         bound = max(bound, held)
         if isinstance(bound, float) and math.isnan(bound):
             bound = math.inf

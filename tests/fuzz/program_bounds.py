@@ -60,5 +60,7 @@ def sum_bound(terms, absolute, result, error=0.0):
 
 
 def finite_abs(value):
-    wide = np.abs(np.asarray(value).astype(np.complex128 if np.asarray(value).dtype.kind == "c" else np.float64))
+    wide = np.abs(
+        np.asarray(value).astype(np.complex128 if np.asarray(value).dtype.kind == "c" else np.float64)
+    )
     return np.where(np.isfinite(wide), wide, 0.0)

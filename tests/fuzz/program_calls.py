@@ -46,7 +46,9 @@ np.arange(k, dtype=x.dtype) | np.linspace(0, 4, 5) | np.ones(k, np.float32) | np
 
 # Another order of a sum, or an elementary function: call || what n * eps times bounds the distance, n being the number
 # of elements of the arguments.
-BOUNDED = [tuple(entry.split(" || ")) for entry in lines("""
+BOUNDED = [
+    tuple(entry.split(" || "))
+    for entry in lines("""
 np.trapezoid(x) || 2 * np.sum(A(x)) | np.gradient(x, axis=0) || 4 * M(x) | np.gradient(x, 0.5, axis=0, edge_order=2) || 16 * M(x)
 np.cov(x) || 4 * M(x) ** 2 | np.convolve(x.ravel(), y.ravel()) || np.convolve(A(x).ravel(), A(y).ravel())
 np.convolve(x.ravel(), y.ravel(), "same") || np.convolve(A(x).ravel(), A(y).ravel())
@@ -67,7 +69,8 @@ np.sinc(np.clip(x, -99, 99)) || 400 | np.log(np.abs(x) + 1) || 8 + M(x) | np.exp
 np.polyval([1.0, -2.0, 3.0], np.clip(x, -9, 9)) || 200 | np.power(np.abs(x), 1.5) || 4 + M(x) ** 1.5 | np.square(x) || 2 * M(x) ** 2 | x * y || 2 * M(x) * M(y)
 np.multiply.reduce(np.clip(x.ravel()[:5], -5, 5)) || 3200 | np.prod(np.clip(x.ravel()[:4], -9, 9)) || 6600 | np.cumprod(np.clip(x.ravel()[:4], -9, 9)) || 6600 | np.degrees(x) || 60 * M(x)
 np.interp(x, [-3.0, 0.0, 2.0], [1.0, -1.0, 5.0], left=0.0) || 8 | np.linspace(0, k, 7) || 8 | np.std(x, axis=0) || 4 * M(x) / np.sqrt(E(x)) | np.reciprocal(x + 0.5) || 4 / max(np.min(A(x + 0.5)), 1e-9)
-""")]
+""")
+]
 
 # Statements that change x.
 UPDATES = lines("""

@@ -47,7 +47,11 @@ from program_values import (  # noqa: F401  (the corpus imports them from here)
 )
 from program_variants import variants
 
-GENERATORS = {"arrays": program_arrays.generate, "loops": program_loops.generate, "whole": program_whole.generate}
+GENERATORS = {
+    "arrays": program_arrays.generate,
+    "loops": program_loops.generate,
+    "whole": program_whole.generate,
+}
 # How the compiled function is executed: environment variables.
 MODES = {
     # Native loops are compiled here, too.
@@ -82,7 +86,9 @@ def compare_run(what, program, actual, expected, layouts=True):
     if expected_error is None and layouts:
         for name, one, other in zip(results_names, results, expected_results):
             compare(f"{what}: {name}", one, other, math.inf, exact_zeros)
-        compare_aliasing(what, [*results_names, *names], [*results, *arrays], [*expected_results, *expected_arrays])
+        compare_aliasing(
+            what, [*results_names, *names], [*results, *arrays], [*expected_results, *expected_arrays]
+        )
 
 
 def compare_aliasing(what, names, actual, expected):
@@ -131,7 +137,9 @@ def check_variants(mode, program, compiled):
     for number, other in enumerate(variants(program, len(program.source()))):
         expected = run(plain, other, SECONDS_PER_RUN)
         try:
-            compare_run(f"{mode}, other arguments {number}", other, run(compiled, other), expected, layouts=False)
+            compare_run(
+                f"{mode}, other arguments {number}", other, run(compiled, other), expected, layouts=False
+            )
         except Difference as difference:
             raise Difference(f"{difference}\nwith {other.arguments}") from None
 
@@ -235,7 +243,9 @@ class Worker:
                 break
             self.state[0] = seed
             kind = self.options.kinds[seed % len(self.options.kinds)]
-            self.one(seed, GENERATORS[kind](seed), modes_of(seed // len(self.options.kinds), self.options.compiled))
+            self.one(
+                seed, GENERATORS[kind](seed), modes_of(seed // len(self.options.kinds), self.options.compiled)
+            )
             if seed % 16 == 0:
                 weft.compiler.reset()
 
@@ -283,9 +293,15 @@ def main():
     parser.add_argument("--compiled", type=int, default=1, help="compile every so manieth program; 0: none")
     parser.add_argument("--kinds", default="arrays,loops,whole", help="of programs")
     parser.add_argument("--corpus", type=pathlib.Path, help="write shrunk failures to this folder")
-    parser.add_argument("--values", dest="layouts", action="store_false", help="memory order and aliasing are not compared")
-    parser.add_argument("--others", action="store_true", help="call compiled functions with other arguments, too")
-    parser.add_argument("--threads", type=int, default=8, help="every so manieth program in two threads at once; 0: none")
+    parser.add_argument(
+        "--values", dest="layouts", action="store_false", help="memory order and aliasing are not compared"
+    )
+    parser.add_argument(
+        "--others", action="store_true", help="call compiled functions with other arguments, too"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=8, help="every so manieth program in two threads at once; 0: none"
+    )
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     options = parser.parse_args()
     options.kinds = options.kinds.split(",")

@@ -4,8 +4,37 @@ import random
 
 from program_values import Argument, Number, Program
 
-LOOP_DTYPES = ["float64", "float64", "float64", "float32", "int64", "int64", "int32", "int8", "uint8", "bool", "uint64", "int16", "float16", "complex128"]
-RANGES = ["n", "len(a)", "1, n", "1, n - 1", "n - 1, -1, -1", "0, n, 2", "A.shape[0]", "20", "k, n", "n, 0, -3", "n % 4", "2 * n", "0"]
+LOOP_DTYPES = [
+    "float64",
+    "float64",
+    "float64",
+    "float32",
+    "int64",
+    "int64",
+    "int32",
+    "int8",
+    "uint8",
+    "bool",
+    "uint64",
+    "int16",
+    "float16",
+    "complex128",
+]
+RANGES = [
+    "n",
+    "len(a)",
+    "1, n",
+    "1, n - 1",
+    "n - 1, -1, -1",
+    "0, n, 2",
+    "A.shape[0]",
+    "20",
+    "k, n",
+    "n, 0, -3",
+    "n % 4",
+    "2 * n",
+    "0",
+]
 
 
 class LoopGenerator:
@@ -14,7 +43,9 @@ class LoopGenerator:
         self.integers, self.numbers = ["n", "k"], ["x", "s", "t"]
         self.loops, self.lines, self.depth, self.indent, self.count = [], [], 0, 0, 0
         dtype = self.pick(LOOP_DTYPES)
-        self.dtypes = [dtype if self.chance(0.7) else self.pick(LOOP_DTYPES) for _ in range(3)]  # of a, b and A
+        self.dtypes = [
+            dtype if self.chance(0.7) else self.pick(LOOP_DTYPES) for _ in range(3)
+        ]  # of a, b and A
 
     def emit(self, text):
         self.lines.append("    " * self.indent + text)
@@ -31,20 +62,44 @@ class LoopGenerator:
         if depth == 0 or roll < 0.35:
             return self.pick(self.integers + self.loops * 2)
         if roll < 0.5:
-            return self.pick(["0", "1", "2", "3", "5", "-1", "-2", "7", "2**31", "2**62"] if self.chance(0.1) else ["0", "1", "2", "3", "-1"])
+            return self.pick(
+                ["0", "1", "2", "3", "5", "-1", "-2", "7", "2**31", "2**62"]
+                if self.chance(0.1)
+                else ["0", "1", "2", "3", "-1"]
+            )
         if roll < 0.6:
             return self.pick(["len(a)", "A.shape[0]", "A.shape[1]", "a.size", "A.ndim"])
         if roll < 0.66:
             return f"int({self.number(depth - 1)})"
         if roll < 0.74:
-            return self.pick([f"abs({self.integer(depth - 1)})", f"min({self.integer(depth - 1)}, {self.integer(depth - 1)})", f"max({self.integer(depth - 1)}, k)"])
+            return self.pick(
+                [
+                    f"abs({self.integer(depth - 1)})",
+                    f"min({self.integer(depth - 1)}, {self.integer(depth - 1)})",
+                    f"max({self.integer(depth - 1)}, k)",
+                ]
+            )
         operator = self.pick(["+", "-", "*", "//", "%", "+", "-", "&", "|", "^", ">>"])
         return f"({self.integer(depth - 1)} {operator} {self.integer(depth - 1)})"
 
     def position(self):
         if self.loops and self.chance(0.75):
             name = self.pick(self.loops)
-            return self.pick([name, name, name, f"{name} - 1", f"{name} + 1", f"-{name}", f"{name} % 5", f"2 * {name}", f"{name} // 2", f"I[{name}]", f"I[{name} - 1]"])
+            return self.pick(
+                [
+                    name,
+                    name,
+                    name,
+                    f"{name} - 1",
+                    f"{name} + 1",
+                    f"-{name}",
+                    f"{name} % 5",
+                    f"2 * {name}",
+                    f"{name} // 2",
+                    f"I[{name}]",
+                    f"I[{name} - 1]",
+                ]
+            )
         return self.pick(["0", "-1", "k", "1", self.integer(1)])
 
     def element(self):
@@ -78,7 +133,15 @@ class LoopGenerator:
         if roll < 0.73:
             return f"({self.number(depth - 1)} if {self.condition(depth - 1)} else {self.number(depth - 1)})"
         if roll < 0.75:
-            return self.pick([f"({self.number(depth - 1)}) ** 2", f"float({self.number(0)})", f"-({self.number(0)})", f"bool({self.number(0)})", f"round({self.number(0)})"])
+            return self.pick(
+                [
+                    f"({self.number(depth - 1)}) ** 2",
+                    f"float({self.number(0)})",
+                    f"-({self.number(0)})",
+                    f"bool({self.number(0)})",
+                    f"round({self.number(0)})",
+                ]
+            )
         operator = self.pick(["+", "-", "*", "+", "-", "*", "/", "%", "//"])
         return f"({self.number(depth - 1)} {operator} {self.number(depth - 1)})"
 
@@ -153,7 +216,9 @@ class LoopGenerator:
     def attempt(self, inside):
         self.emit("try:")
         self.block(1, 2, inside)
-        self.emit(f"except {self.pick(['IndexError', 'ZeroDivisionError', '(ValueError, OverflowError)', 'ArithmeticError'])}:")
+        self.emit(
+            f"except {self.pick(['IndexError', 'ZeroDivisionError', '(ValueError, OverflowError)', 'ArithmeticError'])}:"
+        )
         self.block(1, 1, inside)
 
     def block(self, low, high, inside):
@@ -203,10 +268,35 @@ class LoopGenerator:
             return Argument(kind, shape, layout, self.chance(0.1), self.random.randrange(1 << 30))
 
         first = array(self.dtypes[0], (rows,))
-        second = Argument("float64", (), "C", False, 0, same_as=0) if self.chance(0.1) else array(self.dtypes[1], (length or rows,))
+        second = (
+            Argument("float64", (), "C", False, 0, same_as=0)
+            if self.chance(0.1)
+            else array(self.dtypes[1], (length or rows,))
+        )
         numbers = [str(self.random.randint(0, 24)), str(self.random.randint(-3, 9))]
-        x = self.pick(["1.5", "2", "-0.5", "0", "np.float64(2.5)", "np.float32(0.5)", "np.int64(3)", "True", "2**40", "np.int8(100)", "nan", "0.0"])
-        return [first, second, array(self.dtypes[2], (rows, columns)), *map(Number, [*numbers, x]), array("int64", (rows,))]
+        x = self.pick(
+            [
+                "1.5",
+                "2",
+                "-0.5",
+                "0",
+                "np.float64(2.5)",
+                "np.float32(0.5)",
+                "np.int64(3)",
+                "True",
+                "2**40",
+                "np.int8(100)",
+                "nan",
+                "0.0",
+            ]
+        )
+        return [
+            first,
+            second,
+            array(self.dtypes[2], (rows, columns)),
+            *map(Number, [*numbers, x]),
+            array("int64", (rows,)),
+        ]
 
 
 def generate(seed):

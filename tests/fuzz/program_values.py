@@ -16,7 +16,23 @@ import numpy as np
 import program_helpers
 
 # Which zero is the larger of 0.0 and -0.0 depends on NumPy's vector instructions.
-UNORDERED_ZEROS = ("maximum", "minimum", "fmax", "fmin", "clip", ".max(", ".min(", "ptp", "sort", "1d", "unique", "quantile", "percentile", "median", "partition")
+UNORDERED_ZEROS = (
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "clip",
+    ".max(",
+    ".min(",
+    "ptp",
+    "sort",
+    "1d",
+    "unique",
+    "quantile",
+    "percentile",
+    "median",
+    "partition",
+)
 # Arrays of three and more dimensions that are computed from permuted ones come in C order (docs/WHAT_COMPILES.md).
 ORDERED_DIMS = 2
 # A run that takes longer is a failure; of NumPy's own, a program that is no test (integers that double in every round).

@@ -47,7 +47,11 @@ def variants(program, seed, count=3):
         sizes = {}
         if rng.random() < 0.6:
             found = {size for one in program.arguments if isinstance(one, Argument) for size in one.shape}
-            sizes = {size: rng.choice([0, 1, 2, 3, 7, 16, 33]) if rng.random() < 0.6 else size for size in found if size != 1}
+            sizes = {
+                size: rng.choice([0, 1, 2, 3, 7, 16, 33]) if rng.random() < 0.6 else size
+                for size in found
+                if size != 1
+            }
         arguments = []
         for position, argument in enumerate(program.arguments):
             arguments.append(changed_argument(rng, argument, sizes, position, arguments))

@@ -69,7 +69,9 @@ np.fft.fftfreq(k + 1) | np.fft.rfftfreq(k + 2, 0.5) | np.fft.fftshift(x) | np.ff
 
 # call || what n * eps times bounds the distance; R is the magnitude of the result. square() gives matrices whose condition is
 # below 4 and whose elements are below 108: backward stability (Higham, 9.4, 19.4) gives n * eps * |A| * condition.
-LINEAR = [tuple(entry.split(" || ")) for entry in lines("""
+LINEAR = [
+    tuple(entry.split(" || "))
+    for entry in lines("""
 np.linalg.solve(square(x), square(y)) || 50 * R + 1 | np.linalg.solve(square(x, 2), np.arange(2.0)) || 50 * R | np.linalg.inv(square(x, 4)) || 50 * R | np.linalg.det(square(x)) || 50 * R | np.linalg.slogdet(square(x))[1] || 50 * R + 50
 np.linalg.norm(square(x)) || 20 * R | np.linalg.norm(square(x), 1, axis=0) || 20 * R | np.linalg.norm(square(x), np.inf) || 20 * R | np.linalg.norm(square(x), 2) || 50 * R | np.linalg.norm(square(x), "nuc") || 50 * R
 np.linalg.norm(square(x), axis=-1, keepdims=True) || 20 * R | np.matmul(*np.linalg.qr(square(x))) || 5000 | np.abs(np.linalg.qr(square(x), mode="r")) || 5000 | np.linalg.svd(square(x), compute_uv=False) || 5000
@@ -79,14 +81,18 @@ np.linalg.multi_dot([square(x), square(y), square(x)]) || 2e7 | np.linalg.matrix
 np.vecdot(square(x), square(y)) || 1e5 | np.vdot(square(x), square(y)) || 2e5 | np.linalg.vector_norm(square(x), axis=0) || 20 * R | np.linalg.matrix_norm(square(x), keepdims=True) || 20 * R | square(x) @ square(y)[0] || 1e5 | np.dot(square(x), square(y).T) || 1e5
 np.linalg.inv(np.stack([square(x), square(y)])) || 50 * R | np.linalg.solve(np.stack([square(x), square(y)]), square(x)) || 50 * R + 1 | np.linalg.det(np.stack([square(x), square(y)])) || 50 * R | np.matvec(square(x), square(y)[0]) || 1e5 | np.kron(square(x, 2), square(y, 2)) || 5e4
 np.linalg.tensorsolve(square(x, 4).reshape(2, 2, 4), np.ones((2, 2))) || 50 * R | np.linalg.tensorinv(square(x, 4).reshape(2, 2, 4)) || 50 * R | np.cross(square(x), square(y)) || 3e4 | np.sort(np.abs(np.linalg.eigvals(square(x) + square(x).conj().T))) || 2e4
-""")]
+""")
+]
 
 # A transform adds at most n products with roots of one: n * eps times the sum of magnitudes is what the definition itself gives.
-FOURIER = [tuple(entry.split(" || ")) for entry in lines("""
+FOURIER = [
+    tuple(entry.split(" || "))
+    for entry in lines("""
 np.fft.fft(x) || np.sum(A(x)) | np.fft.fft(x, 5, axis=0) || np.sum(A(x)) | np.fft.ifft(x) || np.sum(A(x)) | np.fft.rfft(x.real) || np.sum(A(x)) | np.fft.rfft(x.real, axis=0, norm="ortho") || np.sum(A(x)) | np.fft.irfft(x) || 2 * np.sum(A(x))
 np.fft.fft2(x) || np.sum(A(x)) | np.fft.fftn(x) || np.sum(A(x)) | np.fft.ifftn(x) || np.sum(A(x)) | np.fft.rfftn(x.real) || np.sum(A(x)) | np.fft.hfft(x) || 2 * np.sum(A(x)) | np.fft.ihfft(x.real) || np.sum(A(x)) | np.fft.irfft(x, 7, norm="forward") if x.shape[-1:] > (0,) else 0 || 2 * np.sum(A(x))
 np.abs(np.fft.fft(x)) || np.sum(A(x)) | np.fft.ifft(np.fft.fft(x)) || 4 * np.sum(A(x)) | np.fft.irfft(np.fft.rfft(x.real), x.shape[-1]) || 4 * np.sum(A(x)) | np.fft.rfft(x, 16) || np.sum(A(x)) | np.fft.fftn(x, axes=(0,)) || np.sum(A(x)) | np.fft.fft(x.T).T || np.sum(A(x))
-""")]
+""")
+]
 
 PYTHON = [(3, CLASSES), (2, GENERATORS), (2, CONTAINERS), (2, FUNCTIONS), (2, EXCEPTIONS), (3, BREAKS)]
 

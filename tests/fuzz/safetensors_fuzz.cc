@@ -1,5 +1,5 @@
-// Any bytes given as a safetensors file are refused with a ValueError, or every tensor's bytes can be read, and what is
-// written from them is read again.
+// Any bytes given as a safetensors file are refused with a ValueError, or every tensor's bytes can be read,
+// and what is written from them is read again.
 #include "fuzz/support.h"
 #include "weft/models/safetensors.h"
 
@@ -13,13 +13,17 @@ constexpr size_t kLengthBytes = 8;
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   using weft::fuzz::mutated;
   std::string bytes(weft::fuzz::text_of(data, size));
-  if (seed % 8 == 0 || size <= kLengthBytes || max_size <= 2 * kLengthBytes) return weft::fuzz::give_back(mutated(bytes, max_size), data, max_size);
+  if (seed % 8 == 0 || size <= kLengthBytes || max_size <= 2 * kLengthBytes)
+    return weft::fuzz::give_back(mutated(bytes, max_size), data, max_size);
   size_t length = 0;
   for (size_t i = kLengthBytes; i-- > 0;) length = length << 8 | static_cast<uint8_t>(bytes[i]);
-  std::string header = bytes.substr(kLengthBytes, length), rest = length < size - kLengthBytes ? bytes.substr(kLengthBytes + length) : "";
+  std::string header = bytes.substr(kLengthBytes, length),
+              rest = length < size - kLengthBytes ? bytes.substr(kLengthBytes + length) : "";
   const size_t room = max_size - kLengthBytes;
-  if (seed % 4 == 1) rest = mutated(rest, room - std::min(room, header.size()));
-  else header = mutated(header, room - std::min(room, rest.size()));
+  if (seed % 4 == 1)
+    rest = mutated(rest, room - std::min(room, header.size()));
+  else
+    header = mutated(header, room - std::min(room, rest.size()));
   std::string result;
   for (size_t i = 0; i < kLengthBytes; ++i) result += static_cast<char>(header.size() >> (8 * i));
   result += header + rest;

@@ -213,44 +213,51 @@ IValue classes_root(jit::CompilationUnit& unit) {
   IValue table = IValue::dict(jit::Type::string(), jit::Type::list(jit::Type::integer()));
   table.to_dict()->set("k", IValue(std::vector<int64_t>{1, -2}));
   const Tensor whole = ramp({3, 4});
-  return jit::object_of(unit, "__torch__.Point",
-                   {{"weight", whole},
-                    {"mean", whole.as_strided({4}, {1}, 4)},
-                    {"training", false},
-                    {"names", std::vector<std::string>{"a", "b"}},
-                    {"table", table},
-                    {"pair", IValue::named_tuple(unit.find_type("__torch__.Pair"), {3, "x"})},
-                    {"color", enum_of(unit, "__torch__.Color", 1)},
-                    {"either", "text"},
-                    {"state", jit::object_of(unit, "__torch__.kinds.Stateful", {{"total", 7}, {"training", true}})},
-                    {"device", Device{}},
-                    {"number", std::complex<double>(1, -2)}});
+  return jit::object_of(
+      unit, "__torch__.Point",
+      {{"weight", whole},
+       {"mean", whole.as_strided({4}, {1}, 4)},
+       {"training", false},
+       {"names", std::vector<std::string>{"a", "b"}},
+       {"table", table},
+       {"pair", IValue::named_tuple(unit.find_type("__torch__.Pair"), {3, "x"})},
+       {"color", enum_of(unit, "__torch__.Color", 1)},
+       {"either", "text"},
+       {"state", jit::object_of(unit, "__torch__.kinds.Stateful", {{"total", 7}, {"training", true}})},
+       {"device", Device{}},
+       {"number", std::complex<double>(1, -2)}});
 }
 
 IValue linear(jit::CompilationUnit& unit, const std::string& type, bool has_bias) {
-  return jit::object_of(unit, type, {{"weight", ramp({2, 2})}, {"bias", has_bias ? IValue(ramp({2})) : IValue()}, {"training", false}});
+  return jit::object_of(
+      unit, type,
+      {{"weight", ramp({2, 2})}, {"bias", has_bias ? IValue(ramp({2})) : IValue()}, {"training", false}});
 }
 
 }  // namespace
 
 std::vector<std::string> programs() {
-  return {kStatements, kExpressions, kClassesAndCalls, kClassesFile, kStatefulFile, kModulesFile, kFunctionalFile};
+  return {kStatements,   kExpressions, kClassesAndCalls, kClassesFile,
+          kStatefulFile, kModulesFile, kFunctionalFile};
 }
 
 std::string archive_of_classes() {
-  return jit::archive_of(jit::Files{{"code/__torch__.py", kClassesFile}, {"code/__torch__/kinds.py", kStatefulFile}}, {ramp({4})}, classes_root);
+  return jit::archive_of(
+      jit::Files{{"code/__torch__.py", kClassesFile}, {"code/__torch__/kinds.py", kStatefulFile}},
+      {ramp({4})}, classes_root);
 }
 
 std::string archive_of_modules() {
   const jit::Files files = {{"code/__torch__.py", kModulesFile},
-                       {"code/__torch__/layers.py", linear_file("__torch__.layers.Linear")},
-                       {"code/__torch__/layers/___torch_mangle_0.py", linear_file("__torch__.layers.___torch_mangle_0.Linear")},
-                       {"code/__torch__/functional.py", kFunctionalFile}};
+                            {"code/__torch__/layers.py", linear_file("__torch__.layers.Linear")},
+                            {"code/__torch__/layers/___torch_mangle_0.py",
+                             linear_file("__torch__.layers.___torch_mangle_0.Linear")},
+                            {"code/__torch__/functional.py", kFunctionalFile}};
   return jit::archive_of(files, {ramp({2})}, [](jit::CompilationUnit& unit) {
     return jit::object_of(unit, "__torch__.Net",
-                     {{"0", linear(unit, "__torch__.layers.Linear", true)},
-                      {"1", linear(unit, "__torch__.layers.___torch_mangle_0.Linear", false)},
-                      {"training", false}});
+                          {{"0", linear(unit, "__torch__.layers.Linear", true)},
+                           {"1", linear(unit, "__torch__.layers.___torch_mangle_0.Linear", false)},
+                           {"training", false}});
   });
 }
 

@@ -1,4 +1,5 @@
-// Any text given to TorchScript's parser is refused with a place in it, or gives a tree whose text parses to the same.
+// Any text given to TorchScript's parser is refused with a place in it, or gives a tree whose text parses to
+// the same.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -17,10 +18,12 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace weft;
   const auto parse = [](std::string text) {
-    return jit::parse_source(std::make_shared<const jit::Source>(jit::Source{std::move(text), "fuzz.py", 1, 0}));
+    return jit::parse_source(
+        std::make_shared<const jit::Source>(jit::Source{std::move(text), "fuzz.py", 1, 0}));
   };
   std::string printed;
-  if (!fuzz::accepts([&] { printed = jit::unparse(parse(std::string(fuzz::text_of(data, size)))); })) return 0;
+  if (!fuzz::accepts([&] { printed = jit::unparse(parse(std::string(fuzz::text_of(data, size)))); }))
+    return 0;
   std::string again;
   // Its parentheses may nest deeper than the parser allows.
   if (!fuzz::accepts([&] { again = jit::unparse(parse(printed)); }) || again == printed) return 0;

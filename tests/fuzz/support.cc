@@ -30,7 +30,9 @@ void set_u32(std::string& bytes, size_t position, uint32_t value) {
   for (size_t i = 0; i < 4; ++i) bytes[position + i] = static_cast<char>(value >> (8 * i));
 }
 
-size_t random_below(std::minstd_rand& random, size_t count) { return std::uniform_int_distribution<size_t>(0, count - 1)(random); }
+size_t random_below(std::minstd_rand& random, size_t count) {
+  return std::uniform_int_distribution<size_t>(0, count - 1)(random);
+}
 
 }  // namespace
 
@@ -62,8 +64,10 @@ void repair_checksums(std::string& archive) {
   for (size_t at = archive.find("PK\1\2"); at != archive.npos; at = archive.find("PK\1\2", at + 1)) {
     if (archive.size() - at < zip::kCentralHeaderSize) return;
     const uint64_t size = number_at(archive, at + 20, 4), header = number_at(archive, at + 42, 4);
-    if (number_at(archive, at + 10, 2) != zip::kStored || header + zip::kLocalHeaderSize > archive.size()) continue;
-    const uint64_t payload = header + zip::kLocalHeaderSize + number_at(archive, header + 26, 2) + number_at(archive, header + 28, 2);
+    if (number_at(archive, at + 10, 2) != zip::kStored || header + zip::kLocalHeaderSize > archive.size())
+      continue;
+    const uint64_t payload = header + zip::kLocalHeaderSize + number_at(archive, header + 26, 2) +
+                             number_at(archive, header + 28, 2);
     if (payload > archive.size() || size > archive.size() - payload) continue;
     const uint32_t crc = zip::crc32(std::as_bytes(std::span(archive)).subspan(payload, size));
     set_u32(archive, at + 16, crc);
@@ -98,7 +102,10 @@ namespace {
 size_t opcode_size(const std::string& bytes, size_t at) {
   const size_t left = bytes.size() - at;
   const auto counted = [&](size_t width) {
-    return left < 1 + width ? left : static_cast<size_t>(std::min<uint64_t>(left, 1 + width + std::min<uint64_t>(left, number_at(bytes, at + 1, width))));
+    return left < 1 + width
+               ? left
+               : static_cast<size_t>(std::min<uint64_t>(
+                     left, 1 + width + std::min<uint64_t>(left, number_at(bytes, at + 1, width))));
   };
   switch (static_cast<jit::Opcode>(bytes[at])) {
     case jit::Opcode::Proto:
@@ -116,7 +123,8 @@ size_t opcode_size(const std::string& bytes, size_t at) {
     case jit::Opcode::BinUnicode: return counted(4);
     case jit::Opcode::BinUnicode8: return counted(8);
     case jit::Opcode::Global: {
-      const size_t first = bytes.find('\n', at), second = first == bytes.npos ? first : bytes.find('\n', first + 1);
+      const size_t first = bytes.find('\n', at),
+                   second = first == bytes.npos ? first : bytes.find('\n', first + 1);
       return second == bytes.npos ? left : second + 1 - at;
     }
     default: return 1;
@@ -125,7 +133,8 @@ size_t opcode_size(const std::string& bytes, size_t at) {
 
 std::vector<std::string> split_opcodes(const std::string& bytes) {
   std::vector<std::string> opcodes;
-  for (size_t at = 0; at < bytes.size(); at += opcodes.back().size()) opcodes.push_back(bytes.substr(at, opcode_size(bytes, at)));
+  for (size_t at = 0; at < bytes.size(); at += opcodes.back().size())
+    opcodes.push_back(bytes.substr(at, opcode_size(bytes, at)));
   return opcodes;
 }
 
@@ -134,7 +143,8 @@ std::vector<std::string> split_opcodes(const std::string& bytes) {
 namespace {
 
 // A few changes to a sequence of pieces; `fresh` makes a piece that was not there.
-std::string mutated_pieces(std::vector<std::string> pieces, unsigned seed, const std::function<std::string(std::minstd_rand&)>& fresh) {
+std::string mutated_pieces(std::vector<std::string> pieces, unsigned seed,
+                           const std::function<std::string(std::minstd_rand&)>& fresh) {
   std::minstd_rand random(seed);
   for (size_t changes = 1 + random_below(random, 3); changes-- > 0 && !pieces.empty();) {
     const size_t at = random_below(random, pieces.size()), other = random_below(random, pieces.size());
@@ -178,17 +188,71 @@ std::vector<std::string> split_source(const std::string& text) {
 }  // namespace
 
 std::string mutated_pickle(const std::string& bytes, unsigned seed, size_t max_size) {
-  std::string result = mutated_pieces(split_opcodes(bytes), seed, [](std::minstd_rand& random) { return std::string(1, static_cast<char>(random())); });
+  std::string result = mutated_pieces(split_opcodes(bytes), seed, [](std::minstd_rand& random) {
+    return std::string(1, static_cast<char>(random()));
+  });
   return result.size() <= max_size ? result : bytes;
 }
 
 std::string mutated_source(const std::string& text, unsigned seed, size_t max_size) {
-  static const std::vector<std::string> kWords = {
-      "if", "else", "elif", "while", "for", "in", "return", "break", "continue", "def f(x):", "class A:", "with", "as", "not", "is", "and", "or",
-      "None", "True", "int", "str", "float", "Tensor", "Optional[int]", "List[int]", "Dict[str, int]", "Tuple[int, str]", "self", "raise", "assert",
-      "del", "pass", "**", "//", "->", "==", "<=", "+=", "...", "\"\"\"", "f'{x!r:>3}'", "# type: (int) -> int", "0x7fffffffffffffff", "1e308", "2j",
-      "isinstance(", "range(", "enumerate(", "zip(", "len(", "torch.jit.fork(", "torch.jit.annotate(", "hasattr(", "print(", "[1:2, ..., None]"};
-  std::string result = mutated_pieces(split_source(text), seed, [](std::minstd_rand& random) { return " " + kWords[random_below(random, kWords.size())]; });
+  static const std::vector<std::string> kWords = {"if",
+                                                  "else",
+                                                  "elif",
+                                                  "while",
+                                                  "for",
+                                                  "in",
+                                                  "return",
+                                                  "break",
+                                                  "continue",
+                                                  "def f(x):",
+                                                  "class A:",
+                                                  "with",
+                                                  "as",
+                                                  "not",
+                                                  "is",
+                                                  "and",
+                                                  "or",
+                                                  "None",
+                                                  "True",
+                                                  "int",
+                                                  "str",
+                                                  "float",
+                                                  "Tensor",
+                                                  "Optional[int]",
+                                                  "List[int]",
+                                                  "Dict[str, int]",
+                                                  "Tuple[int, str]",
+                                                  "self",
+                                                  "raise",
+                                                  "assert",
+                                                  "del",
+                                                  "pass",
+                                                  "**",
+                                                  "//",
+                                                  "->",
+                                                  "==",
+                                                  "<=",
+                                                  "+=",
+                                                  "...",
+                                                  "\"\"\"",
+                                                  "f'{x!r:>3}'",
+                                                  "# type: (int) -> int",
+                                                  "0x7fffffffffffffff",
+                                                  "1e308",
+                                                  "2j",
+                                                  "isinstance(",
+                                                  "range(",
+                                                  "enumerate(",
+                                                  "zip(",
+                                                  "len(",
+                                                  "torch.jit.fork(",
+                                                  "torch.jit.annotate(",
+                                                  "hasattr(",
+                                                  "print(",
+                                                  "[1:2, ..., None]"};
+  std::string result = mutated_pieces(split_source(text), seed, [](std::minstd_rand& random) {
+    return " " + kWords[random_below(random, kWords.size())];
+  });
   return result.size() <= max_size ? result : text;
 }
 

@@ -9,9 +9,12 @@
 
 namespace weft::fuzz {
 
-inline std::string_view text_of(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+inline std::string_view text_of(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
 
-// Runs `body`; false where it refused the input. Anything but an error of the user's is a failure of the target.
+// Runs `body`; false where it refused the input. Anything but an error of the user's is a failure of the
+// target.
 bool accepts(const std::function<void()>& body);
 
 // Copies `bytes` to `data` where they fit, and returns their number; 0 where they do not.
@@ -25,8 +28,9 @@ void repair_checksums(std::string& archive);
 
 // One entry of a readable archive changed, and the archive written again; "" where it cannot be read.
 // `change` gets the entry's name and contents.
-std::string change_entry(const std::string& archive, unsigned seed,
-                         const std::function<std::string(const std::string& name, std::string contents)>& change);
+std::string change_entry(
+    const std::string& archive, unsigned seed,
+    const std::function<std::string(const std::string& name, std::string contents)>& change);
 
 // Opcodes repeated, removed, moved and joined, instead of bytes.
 std::string mutated_pickle(const std::string& bytes, unsigned seed, size_t max_size);

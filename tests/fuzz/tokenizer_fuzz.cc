@@ -1,5 +1,5 @@
-// Any bytes given as a tokenizer are refused with a ValueError, or texts become ids that decode. The first byte says
-// which kind: tokenizer.json, SentencePiece or tiktoken.
+// Any bytes given as a tokenizer are refused with a ValueError, or texts become ids that decode. The first
+// byte says which kind: tokenizer.json, SentencePiece or tiktoken.
 #include "fuzz/support.h"
 #include "models/tokenizers.h"
 

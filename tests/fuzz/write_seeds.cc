@@ -12,7 +12,8 @@ namespace {
 
 void write(const std::filesystem::path& folder, const std::vector<std::string>& inputs) {
   std::filesystem::create_directories(folder);
-  for (size_t i = 0; i < inputs.size(); ++i) std::ofstream(folder / std::to_string(i), std::ios::binary) << inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i)
+    std::ofstream(folder / std::to_string(i), std::ios::binary) << inputs[i];
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 const Tensor kVector = Tensor::of<float>({1, 2, 3});
-const Tensor kWhole = Tensor::scalar(3, DType::I64), kReal = Tensor::scalar(2.5, DType::F64), kFlag = Tensor::scalar(true, DType::Bool);
+const Tensor kWhole = Tensor::scalar(3, DType::I64), kReal = Tensor::scalar(2.5, DType::F64),
+             kFlag = Tensor::scalar(true, DType::Bool);
 
 jit::Keywords arguments(const char* schema, const NamedValues& arrays) {
   return arguments_of_arrays(jit::parse_schema(schema), arrays);
@@ -36,8 +37,10 @@ std::string refusal(const char* schema, const NamedValues& arrays) {
 TEST(Arguments, ByNameByPositionAndWithPrefix) {
   const char* schema = "m::f(Tensor x, int n) -> ()";
   const std::vector<NamedValues> ways = {
-      {{"n", kWhole}, {"x", kVector}},          {{"0", kVector}, {"1", kWhole}},
-      {{"arr_0", kVector}, {"arr_1", kWhole}}, {{"in.0", kVector}, {"in.n", kWhole}, {"out", kFlag}},
+      {{"n", kWhole}, {"x", kVector}},
+      {{"0", kVector}, {"1", kWhole}},
+      {{"arr_0", kVector}, {"arr_1", kWhole}},
+      {{"in.0", kVector}, {"in.n", kWhole}, {"out", kFlag}},
   };
   for (const NamedValues& arrays : ways) {
     const jit::Keywords found = arguments(schema, arrays);
@@ -57,9 +60,11 @@ TEST(Arguments, EveryType) {
   EXPECT_EQ(argument("Device", {{"x", "cpu"}}).to_device(), Device());
   EXPECT_TRUE(argument("Tensor?", {}).is_none());
   EXPECT_TRUE(argument("Tensor?", {{"x", kVector}}).is_tensor());
-  EXPECT_EQ(argument("int[]", {{"x", Tensor::of<int64_t>({4, 5})}}).to_int_list(), (std::vector<int64_t>{4, 5}));
+  EXPECT_EQ(argument("int[]", {{"x", Tensor::of<int64_t>({4, 5})}}).to_int_list(),
+            (std::vector<int64_t>{4, 5}));
   EXPECT_EQ(argument("float[]", {{"x", kVector}}).to_double_list(), (std::vector<double>{1, 2, 3}));
-  EXPECT_EQ(argument("int[]", {{"x.0", kWhole}, {"x.1", kWhole}}).to_int_list(), (std::vector<int64_t>{3, 3}));
+  EXPECT_EQ(argument("int[]", {{"x.0", kWhole}, {"x.1", kWhole}}).to_int_list(),
+            (std::vector<int64_t>{3, 3}));
   EXPECT_EQ(argument("str[]", {{"x", std::vector<std::string>{"a", "b"}}}).elements().size(), 2u);
   EXPECT_EQ(argument("Tensor[]", {{"x.0", kVector}, {"x.1", kWhole}}).to_tensor_list().size(), 2u);
   EXPECT_EQ(argument("(Tensor, int)", {{"x.0", kVector}, {"x.1", kWhole}}).elements()[1].to_int(), 3);
@@ -72,21 +77,29 @@ TEST(Arguments, MistakesNameTheArgumentAndItsType) {
               HasSubstr("f: argument 'n' (int): expected one int for int, got f32[3] cpu in 'n'"));
   EXPECT_THAT(refusal("m::f(int n) -> ()", {{"n", kReal}}), HasSubstr("got f64[] cpu"));
   EXPECT_THAT(refusal("m::f(bool b) -> ()", {{"b", kWhole}}), HasSubstr("expected one bool"));
-  EXPECT_THAT(refusal("m::f(Tensor x) -> ()", {{"x", "text"}}), HasSubstr("expected an array of numbers for Tensor, got text"));
-  EXPECT_THAT(refusal("m::f(str s) -> ()", {{"s", kVector}}), HasSubstr("expected text for str, got f32[3] cpu"));
-  EXPECT_THAT(refusal("m::f(Tensor[] xs) -> ()", {{"xs.1", kVector}}), HasSubstr("expected arrays numbered from 0"));
-  EXPECT_THAT(refusal("m::f(Tensor[] xs) -> ()", {{"xs", kVector}}), HasSubstr("expected arrays numbered from 0"));
+  EXPECT_THAT(refusal("m::f(Tensor x) -> ()", {{"x", "text"}}),
+              HasSubstr("expected an array of numbers for Tensor, got text"));
+  EXPECT_THAT(refusal("m::f(str s) -> ()", {{"s", kVector}}),
+              HasSubstr("expected text for str, got f32[3] cpu"));
+  EXPECT_THAT(refusal("m::f(Tensor[] xs) -> ()", {{"xs.1", kVector}}),
+              HasSubstr("expected arrays numbered from 0"));
+  EXPECT_THAT(refusal("m::f(Tensor[] xs) -> ()", {{"xs", kVector}}),
+              HasSubstr("expected arrays numbered from 0"));
   EXPECT_THAT(refusal("m::f(Tensor x) -> ()", {{"x", kVector}, {"x.0", kVector}}), HasSubstr("'x'"));
   EXPECT_THAT(refusal("m::f((Tensor, int) p) -> ()", {{"p.0", kVector}}), HasSubstr("expected 2 arrays"));
-  EXPECT_THAT(refusal("m::f((Tensor, int) p) -> ()", {{"p.0", kVector}, {"p.1", kReal}}),
-              HasSubstr("argument 'p' (Tuple[Tensor, int]): expected one int for int, got f64[] cpu in 'p.1'"));
-  EXPECT_THAT(refusal("m::f(Dict(int, Tensor) d) -> ()", {{"d.a", kVector}}), HasSubstr("whole numbers as keys"));
-  EXPECT_THAT(refusal("m::f(Future(Tensor) w) -> ()", {{"w", kVector}}), HasSubstr("a type that arrays can express"));
+  EXPECT_THAT(
+      refusal("m::f((Tensor, int) p) -> ()", {{"p.0", kVector}, {"p.1", kReal}}),
+      HasSubstr("argument 'p' (Tuple[Tensor, int]): expected one int for int, got f64[] cpu in 'p.1'"));
+  EXPECT_THAT(refusal("m::f(Dict(int, Tensor) d) -> ()", {{"d.a", kVector}}),
+              HasSubstr("whole numbers as keys"));
+  EXPECT_THAT(refusal("m::f(Future(Tensor) w) -> ()", {{"w", kVector}}),
+              HasSubstr("a type that arrays can express"));
   EXPECT_THAT(refusal("m::f(Tensor x, int n) -> ()", {{"x", kVector}}),
-              AllOf(HasSubstr("the argument 'n' (int) is missing"), HasSubstr("arguments: x (Tensor), n (int)"),
-                    HasSubstr("arrays:    'x' (f32[3] cpu)")));
+              AllOf(HasSubstr("the argument 'n' (int) is missing"),
+                    HasSubstr("arguments: x (Tensor), n (int)"), HasSubstr("arrays:    'x' (f32[3] cpu)")));
   EXPECT_THAT(refusal("m::f(Tensor x) -> ()", {{"y", kVector}}), HasSubstr("the array 'y' is no argument"));
-  EXPECT_THAT(refusal("m::f(Tensor x) -> ()", {{"x", kVector}, {"0", kVector}}), HasSubstr("'x' is given twice"));
+  EXPECT_THAT(refusal("m::f(Tensor x) -> ()", {{"x", kVector}, {"0", kVector}}),
+              HasSubstr("'x' is given twice"));
   EXPECT_THAT(refusal("m::f() -> ()", {{"x", kVector}}), HasSubstr("arguments: none"));
 }
 

@@ -52,16 +52,21 @@ TEST(Npy, ReadsOrdersAndByteOrders) {
 }
 
 TEST(Npy, ReadsText) {
-  EXPECT_EQ(parse(npy(header("<U2", "()"), std::string("\xe9\0\0\0a\0\0\0", 8))).to_string(), "\xc3\xa9""a");
-  EXPECT_EQ(parse(npy(header(">U2", "(1,)"), std::string("\0\1\xf6\0\0\0\0\0", 8))).elements()[0].to_string(), "\xf0\x9f\x98\x80");
-  EXPECT_THAT(refusal(npy(header("<U1", "()"), std::string("\0\xd8\0\0", 4))), HasSubstr("0xd800 is no character"));
+  EXPECT_EQ(parse(npy(header("<U2", "()"), std::string("\xe9\0\0\0a\0\0\0", 8))).to_string(),
+            "\xc3\xa9"
+            "a");
+  EXPECT_EQ(parse(npy(header(">U2", "(1,)"), std::string("\0\1\xf6\0\0\0\0\0", 8))).elements()[0].to_string(),
+            "\xf0\x9f\x98\x80");
+  EXPECT_THAT(refusal(npy(header("<U1", "()"), std::string("\0\xd8\0\0", 4))),
+              HasSubstr("0xd800 is no character"));
   EXPECT_THAT(refusal(npy(header("<U1", "(1, 1)"), "aaaa")), HasSubstr("expected one string or a list"));
   EXPECT_THAT(refusal(npy(header("<U0", "(99999999999,)"), "")), HasSubstr("more than"));
 }
 
 TEST(Npy, RefusesMalformedFiles) {
   const std::string good = npy(header("<f4", "(2,)"), "12345678");
-  for (size_t length = 0; length < good.size(); ++length) EXPECT_NE(refusal(good.substr(0, length)), "accepted") << length;
+  for (size_t length = 0; length < good.size(); ++length)
+    EXPECT_NE(refusal(good.substr(0, length)), "accepted") << length;
   EXPECT_THAT(refusal(good + "1"), HasSubstr("has 9 bytes of elements: [2] of dtype <f4 need 8"));
   EXPECT_THAT(refusal("PK\3\4"), HasSubstr("is no .npy array"));
   EXPECT_THAT(refusal(std::string("\x93NUMPY\x04\x00\x00\x00\x00\x00", 12)), HasSubstr("has version 4.0"));
@@ -71,10 +76,13 @@ TEST(Npy, RefusesMalformedFiles) {
   EXPECT_THAT(refusal(npy(header("<f4", "(-1,)"), "")), HasSubstr("expected a size"));
   EXPECT_THAT(refusal(npy(header("<f4", "(99999999999999999999,)"), "")), HasSubstr("expected a size"));
   EXPECT_THAT(refusal(npy(header("<f4", "(4611686018427387904, 0)"), "")), HasSubstr("too large"));
-  EXPECT_THAT(refusal(npy(header("<f4", "(1000000000, 1000000000)"), "")), HasSubstr("has 0 bytes of elements"));
+  EXPECT_THAT(refusal(npy(header("<f4", "(1000000000, 1000000000)"), "")),
+              HasSubstr("has 0 bytes of elements"));
   EXPECT_THAT(refusal(npy(header("|O", "()"), "")), HasSubstr("never unpickled"));
-  EXPECT_THAT(refusal(npy(header("<M8[ns]", "()"), "")), HasSubstr("dtype '<M8[ns]': there is no tensor of it"));
-  EXPECT_THAT(refusal(npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': ()}", "")), HasSubstr("structured"));
+  EXPECT_THAT(refusal(npy(header("<M8[ns]", "()"), "")),
+              HasSubstr("dtype '<M8[ns]': there is no tensor of it"));
+  EXPECT_THAT(refusal(npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': ()}", "")),
+              HasSubstr("structured"));
 }
 
 TEST(Npy, EveryChangedByteIsReadOrRefused) {
@@ -90,7 +98,8 @@ TEST(Npy, EveryChangedByteIsReadOrRefused) {
 
 TEST(Npy, WritesWhatItReads) {
   const runtime::TemporaryFolder folder;
-  for (const DType dtype : {DType::Bool, DType::I8, DType::U16, DType::I64, DType::F16, DType::F32, DType::F64, DType::C64, DType::C128}) {
+  for (const DType dtype : {DType::Bool, DType::I8, DType::U16, DType::I64, DType::F16, DType::F32,
+                            DType::F64, DType::C64, DType::C128}) {
     const Tensor written = Tensor::full({3, 2}, 1, dtype).as_strided({2, 3}, {1, 2}, 0);
     save_npy(folder.path() + "/a.npy", written);
     const Tensor read = load_npy(folder.path() + "/a.npy").to_tensor();
@@ -152,8 +161,10 @@ TEST(Npz, SaysWhatIsWrong) {
   EXPECT_THAT(why([&] { load_npz(folder.path() + "/text"); }), HasSubstr("is no zip archive"));
   EXPECT_THAT(why([&] { load_npy(folder.path() + "/none"); }), HasSubstr("No such file"));
   EXPECT_THAT(why([&] { load_npy(folder.path()); }), HasSubstr("cannot read"));
-  EXPECT_THAT(why([&] { save_npy(folder.path() + "/none/a.npy", 1); }), HasSubstr("cannot write: No such file"));
-  EXPECT_THAT(why([&] { save_npy(folder.path(), 1); }), HasSubstr("cannot write: it is there and not a regular file"));
+  EXPECT_THAT(why([&] { save_npy(folder.path() + "/none/a.npy", 1); }),
+              HasSubstr("cannot write: No such file"));
+  EXPECT_THAT(why([&] { save_npy(folder.path(), 1); }),
+              HasSubstr("cannot write: it is there and not a regular file"));
 }
 
 TEST(Npy, TheFileBehindALinkIsReplaced) {

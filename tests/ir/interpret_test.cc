@@ -48,12 +48,14 @@ TEST(Interpret, BindsSymbols) {
 )");
   const auto zeros = [](int64_t n) { return Tensor::full({n}, 0, DType::F32); };
   EXPECT_EQ(bind_symbols(*graph, {zeros(5), zeros(10)}), std::vector<int64_t>{5});
-  EXPECT_THAT(message_of(*graph, {zeros(5), zeros(9)}),
-              HasSubstr("f: input 1 (y): size of dimension 0 must be 10, got 9\n  expected f32[s0*2], got f32[9]"));
+  EXPECT_THAT(
+      message_of(*graph, {zeros(5), zeros(9)}),
+      HasSubstr("f: input 1 (y): size of dimension 0 must be 10, got 9\n  expected f32[s0*2], got f32[9]"));
   EXPECT_THAT(message_of(*graph, {zeros(1), zeros(2)}), HasSubstr("size s0 must be at least 2, got 1"));
   EXPECT_THAT(message_of(*graph, {zeros(12), zeros(24)}), HasSubstr("f: guard does not hold: s0 < 10"));
   EXPECT_THAT(message_of(*graph, {zeros(5)}), HasSubstr("expected 2 inputs, got 1"));
-  EXPECT_THAT(message_of(*graph, {zeros(5).to(DType::F64), zeros(10)}), HasSubstr("input 0 (x): dtype differs"));
+  EXPECT_THAT(message_of(*graph, {zeros(5).to(DType::F64), zeros(10)}),
+              HasSubstr("input 0 (x): dtype differs"));
   EXPECT_THAT(message_of(*graph, {Tensor::full({5, 1}, 0, DType::F32), zeros(10)}),
               HasSubstr("number of dimensions differs"));
 }
@@ -78,8 +80,8 @@ TEST(Interpret, Loops) {
   const auto graph = parse_graph(kPower);
   verify(*graph);
   const auto power = [&](int64_t n, bool go) {
-    const auto outputs =
-        interpret(*graph, {Tensor::scalar(n, DType::I64), Tensor::scalar(go, DType::Bool), Tensor::scalar(3.0, DType::F64)});
+    const auto outputs = interpret(*graph, {Tensor::scalar(n, DType::I64), Tensor::scalar(go, DType::Bool),
+                                            Tensor::scalar(3.0, DType::F64)});
     return std::pair(outputs[0].item().to_double(), outputs[1].item().to_int());
   };
   EXPECT_EQ(power(4, true), std::pair(81.0, int64_t{3}));
@@ -99,12 +101,15 @@ TEST(Interpret, Branches) {
 }
 )");
   const Tensor x = Tensor::of<double>({1, 2});
-  EXPECT_EQ(elements(interpret(*graph, {Tensor::scalar(true, DType::Bool), x})[0]), (std::vector<double>{2, 4}));
-  EXPECT_EQ(elements(interpret(*graph, {Tensor::scalar(false, DType::Bool), x})[0]), (std::vector<double>{1, 2}));
+  EXPECT_EQ(elements(interpret(*graph, {Tensor::scalar(true, DType::Bool), x})[0]),
+            (std::vector<double>{2, 4}));
+  EXPECT_EQ(elements(interpret(*graph, {Tensor::scalar(false, DType::Bool), x})[0]),
+            (std::vector<double>{1, 2}));
 }
 
 TEST(Interpret, WritesBackAfterwards) {
-  const auto graph = parse_graph("graph swap(%a: f64[2], %b: f64[2]) {\n  write %a = %b\n  write %b = %a\n  return %a\n}\n");
+  const auto graph =
+      parse_graph("graph swap(%a: f64[2], %b: f64[2]) {\n  write %a = %b\n  write %b = %a\n  return %a\n}\n");
   const Tensor a = Tensor::of<double>({1, 2}), b = Tensor::of<double>({3, 4});
   const auto outputs = interpret(*graph, {a, b});
   EXPECT_EQ(elements(a), (std::vector<double>{3, 4}));

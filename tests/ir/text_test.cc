@@ -29,7 +29,8 @@ TEST(GraphText, RoundTripsOperatorsAndLocations) {
 }
 
 TEST(GraphText, RoundTripsSymbolsAndGuards) {
-  expect_round_trip(R"(graph f[s0=100, s1=7 any](%x: f32[s0, 2], %n: i64[] = s1, %y: f32[s0*2 + 1, min(s0, s1)]) {
+  expect_round_trip(
+      R"(graph f[s0=100, s1=7 any](%x: f32[s0, 2], %n: i64[] = s1, %y: f32[s0*2 + 1, min(s0, s1)]) {
   guard s0 != s1
   guard s0 < 4096
   guard s0%2 == 0
@@ -134,7 +135,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "graph text:5:1: expected the data of 'data0', got the end of the text"},
         BadText{"graph f(%x: f32[4]) {\n  return %x\n} more",
                 "graph text:3:3: expected the data of a constant, or the end of the text, got 'more'"},
-        BadText{"graph f(%x: f32[4]) {\n  yield %x\n}", "graph text:2:3: expected the name of an operator, got 'yield'"},
+        BadText{"graph f(%x: f32[4]) {\n  yield %x\n}",
+                "graph text:2:3: expected the name of an operator, got 'yield'"},
         BadText{"graph f(%c: bool[]) {\n  %1: f32[4] = if(%c) {\n    yield\n  }\n  return",
                 "graph text:5:3: expected 'else', got 'return'"}));
 

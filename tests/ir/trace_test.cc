@@ -1,8 +1,9 @@
-// Operator calls on traced tensors become the graph one expects, and the graph does what the calls do eagerly.
+// Operator calls on traced tensors become the graph one expects, and the graph does what the calls do
+// eagerly.
+#include "ir/trace.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "ir/trace.h"
 
 namespace weft::ir {
 namespace {
@@ -97,7 +98,8 @@ Tensor iota(int64_t n, Shape shape) {
 }
 
 Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t stop, int64_t step = 1) {
-  return op("slice", {x}, {{"dim", Sym(dim)}, {"start", Sym(start)}, {"stop", Sym(stop)}, {"step", Sym(step)}});
+  return op("slice", {x},
+            {{"dim", Sym(dim)}, {"start", Sym(start)}, {"stop", Sym(stop)}, {"step", Sym(step)}});
 }
 
 Tensor permute(const Tensor& x, SymShape dims) { return op("permute", {x}, {{"dims", std::move(dims)}}); }

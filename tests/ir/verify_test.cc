@@ -19,7 +19,9 @@ void expect_broken(const Graph& graph, const std::string& message) {
   }
 }
 
-void expect_broken(const std::string& text, const std::string& message) { expect_broken(*parse_graph(text), message); }
+void expect_broken(const std::string& text, const std::string& message) {
+  expect_broken(*parse_graph(text), message);
+}
 
 Node* first_node(Graph& graph) { return graph.body().nodes.front().get(); }
 
@@ -88,13 +90,17 @@ TEST(Verify, OutputCount) {
 }
 
 TEST(Verify, OperandCount) {
-  expect_broken("graph f(%x: f32[4]) {\n  %1: f32[4] = add(%x)\n  return %1\n}\n", "expected 2 operands, got 1");
-  expect_broken("graph f(%x: f32[4]) {\n  %1: f32[4] = add(%x, none)\n  return %1\n}\n", "operand 'y' is absent");
+  expect_broken("graph f(%x: f32[4]) {\n  %1: f32[4] = add(%x)\n  return %1\n}\n",
+                "expected 2 operands, got 1");
+  expect_broken("graph f(%x: f32[4]) {\n  %1: f32[4] = add(%x, none)\n  return %1\n}\n",
+                "operand 'y' is absent");
 }
 
 TEST(Verify, Attributes) {
-  expect_broken("graph f(%x: f32[4]) {\n  %1: f32[4] = cast(%x)\n  return %1\n}\n", "attribute 'dtype' is missing");
-  const auto graph = parse_graph("graph f(%x: f32[4]) {\n  %1: f64[4] = cast(%x) {dtype=f64}\n  return %1\n}\n");
+  expect_broken("graph f(%x: f32[4]) {\n  %1: f32[4] = cast(%x)\n  return %1\n}\n",
+                "attribute 'dtype' is missing");
+  const auto graph =
+      parse_graph("graph f(%x: f32[4]) {\n  %1: f64[4] = cast(%x) {dtype=f64}\n  return %1\n}\n");
   first_node(*graph)->attrs.set("dtype", true);
   expect_broken(*graph, "attribute 'dtype' has the wrong type: true");
   first_node(*graph)->attrs.set("dtype", DType::F64);
@@ -112,10 +118,12 @@ TEST(Verify, If) {
   expect_broken("graph f(%c: f32[]) {\n  if(%c) {\n    yield\n  } else {\n    yield\n  }\n  return\n}\n",
                 "if: the condition must be bool[], got f32[]");
   expect_broken(
-      "graph f(%c: bool[], %x: f32[4]) {\n  %2: f32[4] = if(%c) {\n    yield %x\n  } else {\n    yield\n  }\n  return %2\n}\n",
+      "graph f(%c: bool[], %x: f32[4]) {\n  %2: f32[4] = if(%c) {\n    yield %x\n  } else {\n    yield\n  "
+      "}\n  return %2\n}\n",
       "if (%2): a branch yields 0 values, expected 1");
   expect_broken(
-      "graph f(%c: bool[], %x: f32[4]) {\n  %2: f32[4] = if(%c) {\n    yield %x\n  } else {\n    yield %c\n  }\n  return %2\n}\n",
+      "graph f(%c: bool[], %x: f32[4]) {\n  %2: f32[4] = if(%c) {\n    yield %x\n  } else {\n    yield %c\n  "
+      "}\n  return %2\n}\n",
       "yielded value: %c has type bool[], expected f32[4]");
 }
 
@@ -125,14 +133,20 @@ TEST(Verify, Loop) {
            ") {\n    yield " + yields + "\n  }\n  return %3\n}\n";
   };
   EXPECT_NO_THROW(verify(*parse_graph(loop("%n, %c, %x", "%i: i64[], %y: f32[4]", "%c, %y"))));
-  expect_broken(loop("%c, %c, %x", "%i: i64[], %y: f32[4]", "%c, %y"), "the trip count must be i64[], got bool[]");
-  expect_broken(loop("%n, %n, %x", "%i: i64[], %y: f32[4]", "%c, %y"), "the condition must be bool[], got i64[]");
+  expect_broken(loop("%c, %c, %x", "%i: i64[], %y: f32[4]", "%c, %y"),
+                "the trip count must be i64[], got bool[]");
+  expect_broken(loop("%n, %n, %x", "%i: i64[], %y: f32[4]", "%c, %y"),
+                "the condition must be bool[], got i64[]");
   expect_broken(loop("%n, %c, %x", "%i: i64[]", "%c, %x"), "the body has 1 parameters, expected 2");
-  expect_broken(loop("%n, %c, %x", "%i: f32[], %y: f32[4]", "%c, %y"), "the counter must be i64[], got f32[]");
+  expect_broken(loop("%n, %c, %x", "%i: f32[], %y: f32[4]", "%c, %y"),
+                "the counter must be i64[], got f32[]");
   expect_broken(loop("%n, %c, %x", "%i: i64[], %y: f32[4]", "%c"), "the body yields 1 values, expected 2");
-  expect_broken(loop("%n, %c, %x", "%i: i64[], %y: f32[4]", "%i, %y"), "the yielded condition must be bool[], got i64[]");
-  expect_broken(loop("%n, %c, %x", "%i: i64[], %y: f32[5]", "%c, %y"), "carried value: %x has type f32[4], expected f32[5]");
-  expect_broken(loop("%n, %c, %x", "%i: i64[], %y: f32[4]", "%c, %i"), "yielded value: %i has type i64[], expected f32[4]");
+  expect_broken(loop("%n, %c, %x", "%i: i64[], %y: f32[4]", "%i, %y"),
+                "the yielded condition must be bool[], got i64[]");
+  expect_broken(loop("%n, %c, %x", "%i: i64[], %y: f32[5]", "%c, %y"),
+                "carried value: %x has type f32[4], expected f32[5]");
+  expect_broken(loop("%n, %c, %x", "%i: i64[], %y: f32[4]", "%c, %i"),
+                "yielded value: %i has type i64[], expected f32[4]");
 }
 
 TEST(Verify, WriteBacks) {

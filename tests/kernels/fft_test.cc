@@ -25,7 +25,8 @@ std::vector<T> sample(int64_t count, std::mt19937& random) {
 
 // Element k of the transform of the pairs (or numbers) x[j * step], j < given.
 template <class T>
-std::pair<long double, long double> frequency(const T* x, int64_t given, int64_t step, bool real, int64_t n, int64_t k) {
+std::pair<long double, long double> frequency(const T* x, int64_t given, int64_t step, bool real, int64_t n,
+                                              int64_t k) {
   long double re = 0, im = 0;
   for (int64_t j = 0; j < std::min(given, n); ++j) {
     const long double angle = -kTwoPi * static_cast<long double>(j * k % n) / static_cast<long double>(n);
@@ -38,13 +39,16 @@ std::pair<long double, long double> frequency(const T* x, int64_t given, int64_t
 
 template <class T>
 void check(int64_t outer, int64_t inner, int64_t n, int64_t given, std::mt19937& random) {
-  SCOPED_TRACE(std::to_string(outer) + "x" + std::to_string(given) + "x" + std::to_string(inner) + " n " + std::to_string(n));
-  const auto bound = static_cast<double>(std::numeric_limits<T>::epsilon()) * 4 * std::sqrt(static_cast<double>(n)) *
-                     (1 + std::log2(static_cast<double>(n)));
+  SCOPED_TRACE(std::to_string(outer) + "x" + std::to_string(given) + "x" + std::to_string(inner) + " n " +
+               std::to_string(n));
+  const auto bound = static_cast<double>(std::numeric_limits<T>::epsilon()) * 4 *
+                     std::sqrt(static_cast<double>(n)) * (1 + std::log2(static_cast<double>(n)));
   const int64_t half = n / 2 + 1, count = outer * inner;
-  const std::vector<T> pairs = sample<T>(2 * count * given, random), numbers = sample<T>(count * given, random);
-  std::vector<T> complex(static_cast<size_t>(2 * count * n)), inverse = complex,
-      real(static_cast<size_t>(2 * count * half)), full = complex, back(static_cast<size_t>(count * n));
+  const std::vector<T> pairs = sample<T>(2 * count * given, random),
+                       numbers = sample<T>(count * given, random);
+  std::vector<T> complex(static_cast<size_t>(2 * count * n)),
+      inverse = complex, real(static_cast<size_t>(2 * count * half)), full = complex,
+      back(static_cast<size_t>(count * n));
   const FftShape shape{.outer = outer, .inner = inner, .n = n, .given = given, .result = n};
   FftShape onesided = shape;
   onesided.result = half;
@@ -118,7 +122,8 @@ TYPED_TEST(Fft, PlansAreDroppedAndMadeAgain) {
   EXPECT_EQ(fft_plan<TypeParam>(97), fft_plan<TypeParam>(97));
 }
 
-// ---- instruction sets -------------------------------------------------------------------------------------------
+// ---- instruction sets
+// -------------------------------------------------------------------------------------------
 template <class T>
 std::vector<const FftKernels<T>*> other_sets() {
   std::vector<const FftKernels<T>*> sets;
@@ -154,7 +159,8 @@ TYPED_TEST(Fft, PassesOfEveryInstructionSet) {
     for (const int64_t n : {8, 12, 30, 77, 128, 360, 1024, 13 * 8, 17 * 29})
       for (const int64_t width : {int64_t{1}, kFftWidth<T>})
         for (const FftPass<T>& pass : fft_plan<T>(n)->passes) {
-          SCOPED_TRACE(std::to_string(n) + " radix " + std::to_string(pass.radix) + " width " + std::to_string(width));
+          SCOPED_TRACE(std::to_string(n) + " radix " + std::to_string(pass.radix) + " width " +
+                       std::to_string(width));
           const int64_t size = n * width;
           std::vector<T> in = sample<T>(2 * size, random), a(in.size()), b(in.size());
           baseline<T>().pass(pass, width, {in.data(), in.data() + size}, {a.data(), a.data() + size});
@@ -169,13 +175,15 @@ TYPED_TEST(Fft, CopiesOfEveryInstructionSet) {
   std::mt19937 random(5);
   const auto run = [&](const FftKernels<T>& kernels, const std::vector<T>& in, int64_t n, int64_t count) {
     std::vector<T> all(in.size() * 4), parts(static_cast<size_t>(2 * n * kWidth)), tiles = parts;
-    const Split<T> split{parts.data(), parts.data() + n * kWidth}, tiled{tiles.data(), tiles.data() + n * kWidth};
+    const Split<T> split{parts.data(), parts.data() + n * kWidth},
+        tiled{tiles.data(), tiles.data() + n * kWidth};
     T* const out = all.data();
     kernels.split_rows(n, count, in.data(), kWidth + 1, true, split);
     kernels.join_rows(n, count, split, out, kWidth + 2, true, T(3));
     kernels.split_columns(n, count, in.data(), n + 1, false, split);
     kernels.join_columns(n, count, split, out + in.size(), n + 2, true, T(3));
-    if (n % kWidth == 0) kernels.twiddle_transpose(n, count, split, in.data(), in.data() + 7, tiled, kWidth * kWidth);
+    if (n % kWidth == 0)
+      kernels.twiddle_transpose(n, count, split, in.data(), in.data() + 7, tiled, kWidth * kWidth);
     std::copy(tiles.begin(), tiles.end(), out + 2 * in.size());
     kernels.multiply(n, in.data(), in.data() + 2, out + 3 * in.size(), true, T(2));
     return all;

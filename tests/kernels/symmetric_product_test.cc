@@ -1,4 +1,5 @@
-// a @ a.T and a.T @ a, of which half is computed: against the general product of a copy, on several numbers of threads.
+// a @ a.T and a.T @ a, of which half is computed: against the general product of a copy, on several numbers
+// of threads.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -18,20 +19,25 @@ class SymmetricProduct : public ::testing::Test {
   ~SymmetricProduct() override { set_num_threads(threads_); }
 
   static void check(int64_t n, int64_t k, int64_t row_stride, int64_t column_stride) {
-    SCOPED_TRACE(std::to_string(n) + "x" + std::to_string(k) + " strides " + std::to_string(row_stride) + " " + std::to_string(column_stride));
+    SCOPED_TRACE(std::to_string(n) + "x" + std::to_string(k) + " strides " + std::to_string(row_stride) +
+                 " " + std::to_string(column_stride));
     std::mt19937 random(7);
     std::uniform_real_distribution<T> uniform(-1, 1);
     std::vector<T> values(static_cast<size_t>((n - 1) * row_stride + (k - 1) * column_stride + 1));
     for (T& value : values) value = uniform(random);
     const std::vector<T> other = values;
     std::vector<T> half(static_cast<size_t>(n * n)), whole = half;
-    matrix_product<T>(n, n, k, {values.data(), row_stride, column_stride}, {values.data(), column_stride, row_stride}, half.data());
-    matrix_product<T>(n, n, k, {values.data(), row_stride, column_stride}, {other.data(), column_stride, row_stride}, whole.data());
+    matrix_product<T>(n, n, k, {values.data(), row_stride, column_stride},
+                      {values.data(), column_stride, row_stride}, half.data());
+    matrix_product<T>(n, n, k, {values.data(), row_stride, column_stride},
+                      {other.data(), column_stride, row_stride}, whole.data());
     const T bound = static_cast<T>(k + 1) * std::numeric_limits<T>::epsilon() * static_cast<T>(k);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j) {
-        ASSERT_NEAR(half[static_cast<size_t>(i * n + j)], whole[static_cast<size_t>(i * n + j)], bound) << i << " " << j;
-        ASSERT_EQ(half[static_cast<size_t>(i * n + j)], half[static_cast<size_t>(j * n + i)]) << i << " " << j;
+        ASSERT_NEAR(half[static_cast<size_t>(i * n + j)], whole[static_cast<size_t>(i * n + j)], bound)
+            << i << " " << j;
+        ASSERT_EQ(half[static_cast<size_t>(i * n + j)], half[static_cast<size_t>(j * n + i)])
+            << i << " " << j;
       }
   }
 

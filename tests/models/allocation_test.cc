@@ -1,4 +1,5 @@
-// A token of a compiled model allocates nothing. Replaces operator new of the whole program by one that counts.
+// A token of a compiled model allocates nothing. Replaces operator new of the whole program by one that
+// counts.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,14 +14,18 @@ std::atomic<int64_t> g_allocations{0};
 
 void* counted(std::size_t bytes, std::size_t alignment) {
   ++g_allocations;
-  void* memory = alignment == 0 ? std::malloc(bytes) : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* memory = alignment == 0
+                     ? std::malloc(bytes)
+                     : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 }  // namespace
 
 void* operator new(std::size_t bytes) { return counted(bytes == 0 ? 1 : bytes, 0); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
 // Address sanitizer has its own, whose memory the deletes below may not free.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++g_allocations;
@@ -54,7 +59,8 @@ TEST_P(Allocations, NoneInATokenOfACompiledModel) {
   EXPECT_EQ(allocator_stats().num_requests - requests, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Allocations, ::testing::Values("float32", "bfloat16", "float16", "int8", "int4-g32"));
+INSTANTIATE_TEST_SUITE_P(All, Allocations,
+                         ::testing::Values("float32", "bfloat16", "float16", "int8", "int4-g32"));
 
 }  // namespace
 }  // namespace weft::models

@@ -48,10 +48,13 @@ TEST(Gptq, IndependentInputsAreRoundedToNearest) {
 
 TEST(Gptq, OutputsOfItsInputsAreCloser) {
   const Tensor weight = uniform(40, 96, 2);
-  const Tensor x = matmul(uniform(300, 24, 3), uniform(24, 96, 4)) + uniform(300, 96, 5) * Tensor::scalar(0.1, DType::F32);  // mostly of 24 dimensions
+  const Tensor x = matmul(uniform(300, 24, 3), uniform(24, 96, 4)) +
+                   uniform(300, 96, 5) * Tensor::scalar(0.1, DType::F32);  // mostly of 24 dimensions
   for (const char* name : {"int4-g32", "int4-g64", "int4-g128"}) {
     const auto scheme = QuantizationScheme::parse(name);
-    EXPECT_LT(output_error(weight, quantize_gptq(weight, moments_of(x), scheme), x), 0.5 * output_error(weight, quantize(weight, scheme), x)) << name;
+    EXPECT_LT(output_error(weight, quantize_gptq(weight, moments_of(x), scheme), x),
+              0.5 * output_error(weight, quantize(weight, scheme), x))
+        << name;
   }
 }
 
@@ -64,14 +67,19 @@ TEST(Gptq, InputsThatAreNeverThere) {
 TEST(Gptq, Errors) {
   const auto int4 = QuantizationScheme::parse("int4-g32");
   const Tensor eye = Tensor::full({8, 8}, 1.0, DType::F64);
-  EXPECT_THAT(error_of([&] { quantize_gptq(uniform(2, 8, 1), eye, QuantizationScheme::parse("int8")); }), HasSubstr("GPTQ is for int4 schemes, got 'int8'"));
-  EXPECT_THAT(error_of([&] { quantize_gptq(uniform(2, 6, 1), eye, int4); }), HasSubstr("float64 moments [in, in]"));
-  EXPECT_THAT(error_of([&] { quantize_gptq(Tensor::full({2, 8}, INFINITY, DType::F32), eye, int4); }), HasSubstr("expected finite weights"));
-  EXPECT_THAT(error_of([&] { quantize_gptq(uniform(2, 8, 1), Tensor::full({8, 8}, NAN, DType::F64), int4); }), HasSubstr("infinite or NaN activations"));
+  EXPECT_THAT(error_of([&] { quantize_gptq(uniform(2, 8, 1), eye, QuantizationScheme::parse("int8")); }),
+              HasSubstr("GPTQ is for int4 schemes, got 'int8'"));
+  EXPECT_THAT(error_of([&] { quantize_gptq(uniform(2, 6, 1), eye, int4); }),
+              HasSubstr("float64 moments [in, in]"));
+  EXPECT_THAT(error_of([&] { quantize_gptq(Tensor::full({2, 8}, INFINITY, DType::F32), eye, int4); }),
+              HasSubstr("expected finite weights"));
+  EXPECT_THAT(error_of([&] { quantize_gptq(uniform(2, 8, 1), Tensor::full({8, 8}, NAN, DType::F64), int4); }),
+              HasSubstr("infinite or NaN activations"));
   WEFT_NEEDS_STORIES();
   const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(stories());
   EXPECT_THAT(error_of([&] { Gptq(checkpoint, int4, {}); }), HasSubstr("no tokens to calibrate with"));
-  EXPECT_THAT(error_of([&] { Gptq(checkpoint, int4, {{1, 512}}); }), HasSubstr("token id 512 is outside the vocabulary of 512"));
+  EXPECT_THAT(error_of([&] { Gptq(checkpoint, int4, {{1, 512}}); }),
+              HasSubstr("token id 512 is outside the vocabulary of 512"));
 }
 
 }  // namespace

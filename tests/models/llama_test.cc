@@ -69,12 +69,15 @@ TEST_P(Executions, PromptAtOnceIsPromptByToken) {
     const Tensor all = model->forward(prompt, whole, true, GetParam());
     for (size_t i = 0; i < prompt.size(); ++i) {
       const Tensor one = model->forward(std::span(prompt).subspan(i, 1), single, false, Execution::Compiled);
-      EXPECT_LT(largest_difference(one, slice(all, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1)), 2e-5) << type << " " << i;
+      EXPECT_LT(largest_difference(one, slice(all, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1)),
+                2e-5)
+          << type << " " << i;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Executions, ::testing::Values(Execution::Eager, Execution::Static, Execution::Compiled));
+INSTANTIATE_TEST_SUITE_P(All, Executions,
+                         ::testing::Values(Execution::Eager, Execution::Static, Execution::Compiled));
 
 TEST(Llama, FewTokensAtOnceAreExactlyThoseOneByOne) {
   const auto model = Llama::random(small_config("llama"), {.dtype = "bfloat16"});
@@ -82,7 +85,9 @@ TEST(Llama, FewTokensAtOnceAreExactlyThoseOneByOne) {
   const Ids prompt = {3, 1, 4, 1, 5, 9, 2};
   const Tensor all = model->forward(prompt, whole, true);
   for (size_t i = 0; i < prompt.size(); ++i)
-    EXPECT_EQ(largest_difference(model->forward(std::span(prompt).subspan(i, 1), single), slice(all, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1)), 0.0);
+    EXPECT_EQ(largest_difference(model->forward(std::span(prompt).subspan(i, 1), single),
+                                 slice(all, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1)),
+              0.0);
 }
 
 TEST(Llama, MetaFolderGivesTheSame) {
@@ -108,14 +113,16 @@ TEST(Llama, ShardedFolderGivesTheSame) {
     parts[i % 2][name] = file.tensor(name);
     index["weight_map"][name] = fmt::format("part-{}.safetensors", i++ % 2);
   }
-  for (int part = 0; part < 2; ++part) save_safetensors(folder.path(fmt::format("part-{}.safetensors", part)), parts[part]);
+  for (int part = 0; part < 2; ++part)
+    save_safetensors(folder.path(fmt::format("part-{}.safetensors", part)), parts[part]);
   folder.write("config.json", read_file(stories() + "/config.json"));
   folder.write("model.safetensors.index.json", index.dump());
   Ids ids = expected_ids();
   ids.resize(64);
   EXPECT_EQ(greedy(*Llama::from_pretrained(folder.path()), 64, Execution::Compiled), ids);
   std::filesystem::remove(folder.path("part-1.safetensors"));
-  EXPECT_THAT(error_of([&] { Llama::from_pretrained(folder.path()); }), HasSubstr("the shard 'part-1.safetensors' is missing"));
+  EXPECT_THAT(error_of([&] { Llama::from_pretrained(folder.path()); }),
+              HasSubstr("the shard 'part-1.safetensors' is missing"));
 }
 
 TEST(Llama, QuantizedModelsAreTheirDequantizedOnes) {
@@ -137,25 +144,32 @@ TEST(Llama, QuantizedModelsAreTheirDequantizedOnes) {
       const std::string prefix = fmt::format("model.layers.{}.", i);
       add(prefix + "self_attn.q_proj", 64, 64, scheme), add(prefix + "self_attn.o_proj", 64, 64, scheme);
       add(prefix + "self_attn.k_proj", 32, 64, scheme), add(prefix + "self_attn.v_proj", 32, 64, scheme);
-      add(prefix + "mlp.gate_proj", 192, 64, scheme), add(prefix + "mlp.up_proj", 192, 64, scheme), add(prefix + "mlp.down_proj", 64, 192, scheme);
-      for (const char* norm : {"input_layernorm.weight", "post_attention_layernorm.weight"}) tensors[prefix + norm] = rounded[prefix + norm] = Tensor::full({64}, 1.0, DType::F32);
+      add(prefix + "mlp.gate_proj", 192, 64, scheme), add(prefix + "mlp.up_proj", 192, 64, scheme),
+          add(prefix + "mlp.down_proj", 64, 192, scheme);
+      for (const char* norm : {"input_layernorm.weight", "post_attention_layernorm.weight"})
+        tensors[prefix + norm] = rounded[prefix + norm] = Tensor::full({64}, 1.0, DType::F32);
     }
     add("lm_head", 96, 64, scheme);
     tensors["model.norm.weight"] = rounded["model.norm.weight"] = Tensor::full({64}, 1.0, DType::F32);
-    tensors["model.embed_tokens.weight"] = rounded["model.embed_tokens.weight"] = weights->embedding("e", 96, 64);
-    const std::string text = R"({"model_type": "llama", "vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2,
+    tensors["model.embed_tokens.weight"] = rounded["model.embed_tokens.weight"] =
+        weights->embedding("e", 96, 64);
+    const std::string text =
+        R"({"model_type": "llama", "vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2,
       "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 128})";
     for (const auto* where : {&folder, &back}) where->write("config.json", text);
     save_safetensors(folder.path("model.safetensors"), tensors);
     save_safetensors(back.path("model.safetensors"), rounded);
     const auto quantized = Llama::from_pretrained(folder.path(), {.dtype = "float32", .quantize = name});
     const auto reference = Llama::from_pretrained(back.path(), {.dtype = "float32"});
-    const auto exact = Llama::from_pretrained(folder.path(), {.dtype = "float32", .quantize = name, .activations = "float32"});
+    const auto exact = Llama::from_pretrained(
+        folder.path(), {.dtype = "float32", .quantize = name, .activations = "float32"});
     EXPECT_LT(quantized->bytes_per_token(), reference->bytes_per_token() / 3);
     for (const Ids& prompt : {Ids{5}, Ids{1, 2, 3, 4}}) {
       KVCache a = quantized->make_cache(), b = reference->make_cache();
-      // Inputs of products are rounded to 2^-16 of their group's largest; logits of a few units move by that through 14 products.
-      EXPECT_LT(largest_difference(quantized->forward(prompt, a), reference->forward(prompt, b)), 5e-4) << name;
+      // Inputs of products are rounded to 2^-16 of their group's largest; logits of a few units move by that
+      // through 14 products.
+      EXPECT_LT(largest_difference(quantized->forward(prompt, a), reference->forward(prompt, b)), 5e-4)
+          << name;
       KVCache c = exact->make_cache(), d = reference->make_cache();
       EXPECT_LT(largest_difference(exact->forward(prompt, c), reference->forward(prompt, d)), 3e-5) << name;
     }
@@ -175,9 +189,9 @@ TEST(Llama, RopeScaling) {
   config.rope_factor = 8;
   const Tensor scaled = rope_table(config, 2);
   const auto angle = [](const Tensor& table, int64_t pair) { return std::asin(table.at(64 + 2 * pair + 1)); };
-  EXPECT_NEAR(angle(scaled, 0), angle(plain, 0), 1e-6);             // short waves are kept
-  EXPECT_NEAR(angle(scaled, 31) * 8, angle(plain, 31), 1e-9);       // long ones stretched
-  EXPECT_LT(angle(scaled, 18), angle(plain, 18));                   // between them in between
+  EXPECT_NEAR(angle(scaled, 0), angle(plain, 0), 1e-6);        // short waves are kept
+  EXPECT_NEAR(angle(scaled, 31) * 8, angle(plain, 31), 1e-9);  // long ones stretched
+  EXPECT_LT(angle(scaled, 18), angle(plain, 18));              // between them in between
   EXPECT_GT(angle(scaled, 18) * 8, angle(plain, 18));
 }
 
@@ -206,7 +220,8 @@ TEST(Cache, ReplacedTensorsAreSeen) {
   --other.length;
   model->forward(Ids{7}, cache);
   cache.length = 3;
-  for (size_t i = 0; i < cache.keys.size(); ++i) cache.keys[i] = other.keys[i].clone(), cache.values[i] = other.values[i].clone();
+  for (size_t i = 0; i < cache.keys.size(); ++i)
+    cache.keys[i] = other.keys[i].clone(), cache.values[i] = other.values[i].clone();
   EXPECT_EQ(largest_difference(model->forward(Ids{7}, cache), expected), 0.0);
 }
 
@@ -225,11 +240,14 @@ TEST(Cache, ListsOfManyLengthsAreMadeAnew) {
 
 TEST(Cache, WhatDoesNotFitIsRefused) {
   const auto model = Llama::random(small_config("llama"), {.dtype = "float32", .max_positions = 16});
-  const auto error = [&](KVCache& cache, Execution execution) { return error_of([&] { model->forward(Ids{1, 2}, cache, false, execution); }); };
+  const auto error = [&](KVCache& cache, Execution execution) {
+    return error_of([&] { model->forward(Ids{1, 2}, cache, false, execution); });
+  };
   KVCache grown = model->make_cache();
   model->forward(Ids{1, 2, 3}, grown, false, Execution::Eager);
   for (const Execution execution : {Execution::Static, Execution::Compiled})
-    EXPECT_THAT(error(grown, execution), HasSubstr("keys of layer 0 are f32[4, 3, 8] cpu, expected a contiguous [4, 16, 8]"));
+    EXPECT_THAT(error(grown, execution),
+                HasSubstr("keys of layer 0 are f32[4, 3, 8] cpu, expected a contiguous [4, 16, 8]"));
   EXPECT_EQ(error(grown, Execution::Eager), "no error");
   LlamaConfig wide = small_config("llama");
   wide.num_kv_heads = 8;
@@ -239,9 +257,11 @@ TEST(Cache, WhatDoesNotFitIsRefused) {
   KVCache longer = Llama::random(small_config("llama"), {.max_positions = 64})->make_cache();
   longer.length = 15;
   for (const Execution execution : {Execution::Eager, Execution::Static, Execution::Compiled})
-    EXPECT_THAT(error(longer, execution), HasSubstr("2 tokens after 15 are more than the model's 16 positions"));
+    EXPECT_THAT(error(longer, execution),
+                HasSubstr("2 tokens after 15 are more than the model's 16 positions"));
   KVCache none, mixed = model->make_cache(), missing = model->make_cache(), negative = model->make_cache();
-  EXPECT_THAT(error(none, Execution::Compiled), HasSubstr("keys of 0 layers and values of 0, the model has 2"));
+  EXPECT_THAT(error(none, Execution::Compiled),
+              HasSubstr("keys of 0 layers and values of 0, the model has 2"));
   mixed.values[1] = mixed.values[1].to(DType::BF16);
   EXPECT_THAT(error(mixed, Execution::Compiled), HasSubstr("values of layer 1 are bfloat16"));
   missing.values[1] = Tensor();
@@ -258,11 +278,16 @@ TEST(Llama, Errors) {
   EXPECT_THAT(forward({96}), HasSubstr("token id 96 is outside the vocabulary of 96"));
   EXPECT_THAT(forward({-1}), HasSubstr("token id -1"));
   EXPECT_THAT(forward(Ids(17, 1)), HasSubstr("17 tokens after 0 do not fit into a cache of 16"));
-  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.quantize = "int3"}); }), HasSubstr("unknown quantization scheme 'int3'"));
-  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.activations = "int4"}); }), HasSubstr("activations must be auto, float32, int16 or int8, got 'int4'"));
-  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.dtype = "int8"}); }), HasSubstr("dtype must be float32, bfloat16 or float16"));
-  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.max_positions = 1000}); }), HasSubstr("more than the model's 128"));
-  EXPECT_THAT(error_of([] { named_config("gpt-5"); }), HasSubstr("unknown model shape 'gpt-5'; the shapes are "));
+  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.quantize = "int3"}); }),
+              HasSubstr("unknown quantization scheme 'int3'"));
+  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.activations = "int4"}); }),
+              HasSubstr("activations must be auto, float32, int16 or int8, got 'int4'"));
+  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.dtype = "int8"}); }),
+              HasSubstr("dtype must be float32, bfloat16 or float16"));
+  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.max_positions = 1000}); }),
+              HasSubstr("more than the model's 128"));
+  EXPECT_THAT(error_of([] { named_config("gpt-5"); }),
+              HasSubstr("unknown model shape 'gpt-5'; the shapes are "));
 }
 
 TEST(Checkpoint, BadFolders) {
@@ -275,35 +300,52 @@ TEST(Checkpoint, BadFolders) {
   EXPECT_THAT(error(), HasSubstr("no 'vocab_size'"));
   folder.write("config.json", R"({"vocab_size": "many"})");
   EXPECT_THAT(error(), HasSubstr("'vocab_size' must be an integer, got \"many\""));
-  const std::string sizes = R"("vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8)";
+  const std::string sizes =
+      R"("vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8)";
   folder.write("config.json", fmt::format("{{{}, \"num_key_value_heads\": 3}}", sizes));
   EXPECT_THAT(error(), HasSubstr("num_attention_heads 8 is not a multiple of num_key_value_heads 3"));
   folder.write("config.json", fmt::format("{{{}, \"rope_scaling\": {{\"rope_type\": \"yarn\"}}}}", sizes));
   EXPECT_THAT(error(), HasSubstr("rope_scaling of type 'yarn' is not supported"));
   folder.write("config.json", fmt::format("{{{}}}", sizes));
-  save_safetensors(folder.path("model.safetensors"), {{"model.layers.0.input_layernorm.weight", Tensor::full({65}, 1.0, DType::F32)}});
-  EXPECT_THAT(error(), HasSubstr("tensor 'model.layers.0.input_layernorm.weight' has shape [65], the configuration expects [64]"));
+  save_safetensors(folder.path("model.safetensors"),
+                   {{"model.layers.0.input_layernorm.weight", Tensor::full({65}, 1.0, DType::F32)}});
+  EXPECT_THAT(
+      error(),
+      HasSubstr(
+          "tensor 'model.layers.0.input_layernorm.weight' has shape [65], the configuration expects [64]"));
   save_safetensors(folder.path("model.safetensors"), {{"x", Tensor::full({1}, 1.0, DType::F32)}});
   EXPECT_THAT(error(), HasSubstr("the checkpoint has no tensor 'model.layers.0.input_layernorm.weight'"));
-  save_safetensors(folder.path("model.safetensors"), {{"model.layers.0.input_layernorm.weight", Tensor::full({64}, 1.0, DType::I32)}});
-  EXPECT_THAT(error(), HasSubstr(folder.path("model.safetensors") + "': tensor 'model.layers.0.input_layernorm.weight' is int32, expected a floating dtype"));
+  save_safetensors(folder.path("model.safetensors"),
+                   {{"model.layers.0.input_layernorm.weight", Tensor::full({64}, 1.0, DType::I32)}});
+  EXPECT_THAT(
+      error(),
+      HasSubstr(folder.path("model.safetensors") +
+                "': tensor 'model.layers.0.input_layernorm.weight' is int32, expected a floating dtype"));
   folder.write("model.safetensors", "");
   EXPECT_THAT(error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("empty")));
-  folder.write("config.json", R"({"vocab_size": -5, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8})");
+  folder.write(
+      "config.json",
+      R"({"vocab_size": -5, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8})");
   EXPECT_THAT(error(), HasSubstr("vocab_size must be between 1 and 16777216, got -5"));
-  folder.write("config.json", R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 0})");
+  folder.write(
+      "config.json",
+      R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 0})");
   EXPECT_THAT(error(), HasSubstr("num_attention_heads must be positive, got 0"));
   folder.write("config.json", "{\"model_type\": \"\xFF\"}");
   EXPECT_THAT(error(), AllOf(HasSubstr("config.json"), HasSubstr("not valid JSON")));
-  EXPECT_THAT(error_of([&] { Llama::from_pretrained(folder.path("config.json")); }), HasSubstr("not a folder"));
+  EXPECT_THAT(error_of([&] { Llama::from_pretrained(folder.path("config.json")); }),
+              HasSubstr("not a folder"));
 }
 
 TEST(Checkpoint, MismatchedShards) {
   const Folder folder;
   const auto error = [&] { return error_of([&] { Llama::from_pretrained(folder.path()); }); };
   const std::string norm = "model.layers.0.input_layernorm.weight";
-  folder.write("config.json", R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8})");
-  for (const auto& [extension, index] : {std::pair{"safetensors", "model.safetensors.index.json"}, std::pair{"bin", "pytorch_model.bin.index.json"}}) {
+  folder.write(
+      "config.json",
+      R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8})");
+  for (const auto& [extension, index] : {std::pair{"safetensors", "model.safetensors.index.json"},
+                                         std::pair{"bin", "pytorch_model.bin.index.json"}}) {
     const auto save = [&](const std::string& file, const std::map<std::string, Tensor>& tensors) {
       if (std::string(extension) == "safetensors") return save_safetensors(folder.path(file), tensors);
       IValue dict = IValue::dict(jit::Type::string(), jit::Type::tensor());
@@ -311,14 +353,19 @@ TEST(Checkpoint, MismatchedShards) {
       folder.write(file, jit::save_value_bytes(dict));
     };
     const std::string a = fmt::format("a.{}", extension), b = fmt::format("b.{}", extension);
-    const auto map = [&](const std::string& file) { folder.write(index, fmt::format(R"({{"weight_map": {{"{}": "{}", "x": "{}"}}}})", norm, file, b)); };
+    const auto map = [&](const std::string& file) {
+      folder.write(index, fmt::format(R"({{"weight_map": {{"{}": "{}", "x": "{}"}}}})", norm, file, b));
+    };
     map(a);
     EXPECT_THAT(error(), HasSubstr(fmt::format("the shard '{}' is missing", a)));
     save(a, {{"y", Tensor::full({1}, 1.0, DType::F32)}});
     save(b, {{"x", Tensor::full({1}, 1.0, DType::F32)}, {norm, Tensor::full({64}, 1.0, DType::F32)}});
-    EXPECT_THAT(error(), HasSubstr(fmt::format("the index says that '{}' holds '{}', and it does not", a, norm)));
+    EXPECT_THAT(error(),
+                HasSubstr(fmt::format("the index says that '{}' holds '{}', and it does not", a, norm)));
     save(a, {{norm, Tensor::full({63}, 1.0, DType::F32)}});  // this one counts, not that of the other shard
-    EXPECT_THAT(error(), HasSubstr(fmt::format("{}': tensor '{}' has shape [63], the configuration expects [64]", folder.path(a), norm)));
+    EXPECT_THAT(error(),
+                HasSubstr(fmt::format("{}': tensor '{}' has shape [63], the configuration expects [64]",
+                                      folder.path(a), norm)));
     map("../" + a);
     EXPECT_THAT(error(), HasSubstr("is not in the same folder"));
     folder.write(index, R"({"weight_map": {"x": 3}})");
@@ -331,11 +378,13 @@ TEST(Checkpoint, MismatchedShards) {
 
 TEST(Checkpoint, MismatchedMetaShards) {
   const Folder folder;
-  folder.write("params.json", R"({"dim": 64, "n_layers": 1, "n_heads": 8, "vocab_size": 96, "multiple_of": 32})");
+  folder.write("params.json",
+               R"({"dim": 64, "n_layers": 1, "n_heads": 8, "vocab_size": 96, "multiple_of": 32})");
   const auto save = [&](const char* file, float norm, int64_t rows) {
     IValue dict = IValue::dict(jit::Type::string(), jit::Type::tensor());
     dict.to_dict()->set("tok_embeddings.weight", Tensor::full({48, 64}, 1.0, DType::F32));
-    for (const char* name : {"layers.0.attention_norm.weight", "layers.0.ffn_norm.weight"}) dict.to_dict()->set(name, Tensor::full({64}, norm, DType::F32));
+    for (const char* name : {"layers.0.attention_norm.weight", "layers.0.ffn_norm.weight"})
+      dict.to_dict()->set(name, Tensor::full({64}, norm, DType::F32));
     dict.to_dict()->set("layers.0.attention.wq.weight", Tensor::full({rows, 64}, 1.0, DType::F32));
     folder.write(file, jit::save_value_bytes(dict));
   };
@@ -345,9 +394,14 @@ TEST(Checkpoint, MismatchedMetaShards) {
   std::filesystem::rename(folder.path("consolidated.02.pth"), folder.path("consolidated.01.pth"));
   EXPECT_THAT(error(), HasSubstr("no tensor 'model.layers.0.self_attn.k_proj.weight'"));
   save("consolidated.01.pth", 1, 31);
-  EXPECT_THAT(error(), HasSubstr("consolidated.01.pth': tensor 'model.layers.0.self_attn.q_proj.weight' has shape [31, 64] as the last of 2 parts, the configuration expects [64, 64]"));
+  EXPECT_THAT(error(),
+              HasSubstr("consolidated.01.pth': tensor 'model.layers.0.self_attn.q_proj.weight' has shape "
+                        "[31, 64] as the last of 2 parts, the configuration expects [64, 64]"));
   save("consolidated.01.pth", 2, 32);
-  EXPECT_THAT(error(), HasSubstr("tensor 'model.layers.0.input_layernorm.weight' is whole in 2 shards, and not the same in all"));
+  EXPECT_THAT(
+      error(),
+      HasSubstr(
+          "tensor 'model.layers.0.input_layernorm.weight' is whole in 2 shards, and not the same in all"));
 }
 
 TEST(Checkpoint, StoredQuantizationIsChecked) {
@@ -365,9 +419,12 @@ TEST(Checkpoint, StoredQuantizationIsChecked) {
     save_safetensors(folder.path("model.safetensors"), tensors, {{"weft.quantization", scheme}});
     return error_of([&] { Llama::from_pretrained(folder.path(), {.quantize = asked}); });
   };
-  EXPECT_THAT(error("int4-g32"), HasSubstr("model.safetensors': tensor 'model.layers.0.self_attn.q_proj.scales' is float32, expected bfloat16"));
+  EXPECT_THAT(error("int4-g32"),
+              HasSubstr("model.safetensors': tensor 'model.layers.0.self_attn.q_proj.scales' is float32, "
+                        "expected bfloat16"));
   EXPECT_THAT(error("int8"), HasSubstr("has shape [64, 32], the configuration expects [64, 64]"));
-  EXPECT_THAT(error("int4-g32", "int8"), HasSubstr("the weights are quantized as 'int4-g32', and 'int8' was asked for"));
+  EXPECT_THAT(error("int4-g32", "int8"),
+              HasSubstr("the weights are quantized as 'int4-g32', and 'int8' was asked for"));
   EXPECT_THAT(error("int5"), HasSubstr("unknown quantization scheme 'int5'"));
 }
 

@@ -293,9 +293,8 @@ TEST(Convolution, PaddingWords) {
 
 TEST(Convolution, ErrorsSayWhatIsWrong) {
   const auto message = [](Shape x, Shape w, Attrs attrs, const char* op = "conv2d", Tensor bias = Tensor()) {
-    return error_of([&] {
-      call1(op, {sample(x, DType::F32, 0, 1, 1), sample(w, DType::F32, 0, 1, 1), bias}, attrs);
-    });
+    return error_of(
+        [&] { call1(op, {sample(x, DType::F32, 0, 1, 1), sample(w, DType::F32, 0, 1, 1), bias}, attrs); });
   };
   const auto has = [](const char* text) { return ::testing::HasSubstr(text); };
   EXPECT_THAT(message({1, 3, 8, 8}, {4, 2, 3, 3}, {}),

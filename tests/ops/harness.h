@@ -24,7 +24,8 @@ inline std::vector<DType> dtypes_in(DTypeSet set) {
 }
 
 // Values from [low, high]; with `special`, every third is an extreme or non-finite one.
-inline Tensor sample(const Shape& shape, DType dtype, double low, double high, unsigned seed, bool special = false) {
+inline Tensor sample(const Shape& shape, DType dtype, double low, double high, unsigned seed,
+                     bool special = false) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(low, high);
   const double inf = std::numeric_limits<double>::infinity();
@@ -45,11 +46,12 @@ inline Tensor sample(const Shape& shape, DType dtype, double low, double high, u
   const Tensor result = Tensor::empty(shape, dtype);
   visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
-      const T extremes[] = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T(0), T(1), static_cast<T>(-1), T(2)};
+      const T extremes[] = {
+          std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T(0), T(1), static_cast<T>(-1), T(2)};
       for (int64_t i = 0; i < result.numel(); ++i) {
         const bool pick = special && random() % 3 != 0;
         const double value = std::floor(std::uniform_real_distribution<double>(low, high + 1)(random));
-        result.data_as<T>()[i] = pick ? extremes[random() % std::size(extremes)]
+        result.data_as<T>()[i] = pick                      ? extremes[random() % std::size(extremes)]
                                  : std::is_same_v<T, bool> ? static_cast<T>(random() % 2 != 0)
                                                            : static_cast<T>(static_cast<int64_t>(value));
       }
@@ -112,9 +114,12 @@ inline Attrs default_attrs(const OpDef& op) {
   Attrs attrs;
   for (const Param& param : op.params) {
     if (param.type == Param::Type::Tensor) continue;
-    if (param.has_default) attrs.set(param.name, param.default_value);
-    else if (param.type == Param::Type::Scalar) attrs.set(param.name, Scalar(1));
-    else if (param.type == Param::Type::DType) attrs.set(param.name, DType::F32);
+    if (param.has_default)
+      attrs.set(param.name, param.default_value);
+    else if (param.type == Param::Type::Scalar)
+      attrs.set(param.name, Scalar(1));
+    else if (param.type == Param::Type::DType)
+      attrs.set(param.name, DType::F32);
   }
   return attrs;
 }
@@ -134,7 +139,8 @@ inline scalar::Element element_at(const Tensor& x, int64_t flat) {
   scalar::Element element;
   element.dtype = x.dtype();
   const auto size = static_cast<int64_t>(itemsize(x.dtype()));
-  std::memcpy(element.bytes, static_cast<const std::byte*>(x.data()) + position * size, static_cast<size_t>(size));
+  std::memcpy(element.bytes, static_cast<const std::byte*>(x.data()) + position * size,
+              static_cast<size_t>(size));
   return element;
 }
 
@@ -171,7 +177,8 @@ inline ::testing::AssertionResult same_tensor(const Tensor& a, const Tensor& b) 
   for (int64_t i = 0; i < a.numel(); ++i) {
     const scalar::Element x = element_at(a, i), y = element_at(b, i);
     if (!same_element(x, y))
-      return ::testing::AssertionFailure() << "element " << i << ": " << element_text(x) << " against " << element_text(y);
+      return ::testing::AssertionFailure()
+             << "element " << i << ": " << element_text(x) << " against " << element_text(y);
   }
   return ::testing::AssertionSuccess();
 }

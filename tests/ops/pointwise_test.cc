@@ -11,7 +11,8 @@ const OpDef& op_named(const std::string& name) { return get_op(name); }
 std::vector<std::string> pointwise_names() {
   std::vector<std::string> names;
   for (const auto& [name, op] : all_ops()) {
-    if (op->kind == OpKind::Pointwise && op->semantics != nullptr && operand_count(*op) > 0) names.push_back(name);
+    if (op->kind == OpKind::Pointwise && op->semantics != nullptr && operand_count(*op) > 0)
+      names.push_back(name);
   }
   return names;
 }
@@ -52,8 +53,8 @@ TEST_P(Pointwise, ExpressionEqualsEagerLoop) {
         }
         const scalar::Element expected = scalar::evaluate(expression, elements);
         ASSERT_TRUE(same_element(expected, element_at(eager, i)))
-            << GetParam() << " " << name(dtype) << " of" << shown << ": expression " << element_text(expected) << ", eager "
-            << element_text(element_at(eager, i));
+            << GetParam() << " " << name(dtype) << " of" << shown << ": expression " << element_text(expected)
+            << ", eager " << element_text(element_at(eager, i));
       }
     }
   }
@@ -67,7 +68,8 @@ TEST_P(Pointwise, LayoutsDoNotMatter) {
       std::vector<Tensor> arranged, reference;
       for (size_t i = 0; i < plain.size(); ++i) {
         // Operands in different layouts at once.
-        const auto each = static_cast<Layout>((layout + static_cast<int>(i)) % static_cast<int>(Layout::kCount));
+        const auto each =
+            static_cast<Layout>((layout + static_cast<int>(i)) % static_cast<int>(Layout::kCount));
         arranged.push_back(with_layout(plain[i], each));
         reference.push_back(arranged.back().clone());
       }
@@ -90,7 +92,8 @@ TEST_P(Pointwise, BroadcastsScalarsAndEmpties) {
     std::vector<Tensor> stretched = operands;
     operands.back() = zero_dim;
     stretched.back() = zero_dim.as_strided({4, 3}, {0, 0}, 0).clone();
-    EXPECT_TRUE(same_tensor(call(op(), {operands, attrs})[0], call(op(), {stretched, attrs})[0])) << name(dtype);
+    EXPECT_TRUE(same_tensor(call(op(), {operands, attrs})[0], call(op(), {stretched, attrs})[0]))
+        << name(dtype);
   }
 }
 
@@ -98,8 +101,8 @@ TEST_P(Pointwise, RejectsOtherDtypes) {
   for (DType dtype : dtypes_in(kAllDTypes & ~op().dtypes)) {
     const std::vector<Tensor> operands = operands_of(op(), dtype, {2}, false);
     EXPECT_THAT(error_of([&] { call(op(), {operands, default_attrs(op())}); }),
-                ::testing::HasSubstr(op().name + ": dtype not supported: expected " + str(op().dtypes) + ", got " +
-                                     std::string(name(dtype)) + "\n"));
+                ::testing::HasSubstr(op().name + ": dtype not supported: expected " + str(op().dtypes) +
+                                     ", got " + std::string(name(dtype)) + "\n"));
   }
 }
 

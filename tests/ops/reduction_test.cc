@@ -62,7 +62,8 @@ TEST(Reduction, SumStaysWithinItsBound) {
           long double exact = 0, magnitude = 0;
           for (int64_t flat : positions[i]) exact += x.at(flat), magnitude += std::fabs(x.at(flat));
           const double n = static_cast<double>(positions[i].size());
-          const double bound = (36 + std::log2(std::max(1.0, n / 512))) * epsilon * static_cast<double>(magnitude);
+          const double bound =
+              (36 + std::log2(std::max(1.0, n / 512))) * epsilon * static_cast<double>(magnitude);
           ASSERT_NEAR(sum.at(static_cast<int64_t>(i)), static_cast<double>(exact), bound);
         }
       }
@@ -81,8 +82,9 @@ TEST(Reduction, ExactOnesEqualPlainLoops) {
       for (const Axes& axes : kAxes) {
         const bool arg = op.reduce == ReduceOp::ArgMin || op.reduce == ReduceOp::ArgMax;
         if (arg && axes.size() == 2) continue;
-        const Attrs attrs = arg ? Attrs{{"dim", axes.size() == 1 ? Attr(Sym(axes[0])) : Attr(std::monostate{})}}
-                                : reduction_attrs(axes, false);
+        const Attrs attrs =
+            arg ? Attrs{{"dim", axes.size() == 1 ? Attr(Sym(axes[0])) : Attr(std::monostate{})}}
+                : reduction_attrs(axes, false);
         const Tensor result = call1(name, {x}, attrs);
         const auto positions = groups(shape, axes);
         for (size_t i = 0; i < positions.size(); ++i) {
@@ -90,12 +92,14 @@ TEST(Reduction, ExactOnesEqualPlainLoops) {
           if (accumulates) {
             uint64_t total = op.reduce == ReduceOp::Prod;
             for (int64_t flat : positions[i]) {
-              const uint64_t value = static_cast<uint64_t>(visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
-                return scalar::convert<int64_t>(element_at(x, flat).as<T>());
-              }));
+              const uint64_t value =
+                  static_cast<uint64_t>(visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
+                    return scalar::convert<int64_t>(element_at(x, flat).as<T>());
+                  }));
               total = op.reduce == ReduceOp::Prod ? total * value : total + value;
             }
-            ASSERT_EQ(static_cast<uint64_t>(element_at(result, first).as<int64_t>()), total) << name << " " << weft::name(dtype);
+            ASSERT_EQ(static_cast<uint64_t>(element_at(result, first).as<int64_t>()), total)
+                << name << " " << weft::name(dtype);
             continue;
           }
           const bool smaller = op.reduce == ReduceOp::Min || op.reduce == ReduceOp::ArgMin;
@@ -123,7 +127,8 @@ TEST(Reduction, ExactOnesEqualPlainLoops) {
               any = any || nonzero;
               all = all && nonzero;
             }
-            ASSERT_EQ(result.at(first) != 0, op.reduce == ReduceOp::Any ? any : all) << name << " " << weft::name(dtype);
+            ASSERT_EQ(result.at(first) != 0, op.reduce == ReduceOp::Any ? any : all)
+                << name << " " << weft::name(dtype);
           }
         }
       }
@@ -141,7 +146,8 @@ TEST(Reduction, LayoutsDoNotMatter) {
         const Tensor arranged = with_layout(x, static_cast<Layout>(layout));
         for (const Axes& axes : kAxes) {
           if (arg && axes.size() > 1) continue;
-          const Attrs attrs = arg ? Attrs{{"dim", Sym(axes[0])}, {"keepdim", true}} : reduction_attrs(axes, true);
+          const Attrs attrs =
+              arg ? Attrs{{"dim", Sym(axes[0])}, {"keepdim", true}} : reduction_attrs(axes, true);
           ASSERT_TRUE(same_tensor(call1(name, {arranged}, attrs), call1(name, {arranged.clone()}, attrs)))
               << name << " " << weft::name(dtype) << " " << layout_name(static_cast<Layout>(layout));
         }
@@ -158,7 +164,8 @@ TEST(Reduction, EmptyAndZeroDimensional) {
   EXPECT_EQ(call1("sum", {empty}, reduction_attrs({1}, false)).shape(), Shape{0});
   EXPECT_TRUE(call1("all", {empty}).item().to_bool());
   EXPECT_TRUE(std::isnan(call1("mean", {empty}).item().to_double()));
-  EXPECT_THAT(error_of([&] { call1("amax", {empty}); }), ::testing::HasSubstr("amax: an empty reduction has no value"));
+  EXPECT_THAT(error_of([&] { call1("amax", {empty}); }),
+              ::testing::HasSubstr("amax: an empty reduction has no value"));
   EXPECT_EQ(call1("amax", {Tensor::scalar(Scalar(3.0), DType::F32)}).item(), Scalar(3.0));
   EXPECT_EQ(call1("argmax", {Tensor::scalar(Scalar(3.0), DType::F32)}).item(), Scalar(int64_t{0}));
 }
@@ -176,9 +183,11 @@ TEST(Reduction, ErrorsNameTheRule) {
               ::testing::HasSubstr("sum: dimension out of range: expected one in [-2, 1], got 2"));
   EXPECT_THAT(error_of([&] { call1("sum", {x}, reduction_attrs({0, -2}, false)); }),
               ::testing::HasSubstr("sum: each dimension may be named once"));
-  EXPECT_THAT(error_of([&] { call1("mean", {x}); }),
-              ::testing::HasSubstr("mean: dtype not supported: expected floating or complex (or an explicit dtype), got int32\n"
-                                   "  x: i32[2, 3] cpu"));
+  EXPECT_THAT(
+      error_of([&] { call1("mean", {x}); }),
+      ::testing::HasSubstr(
+          "mean: dtype not supported: expected floating or complex (or an explicit dtype), got int32\n"
+          "  x: i32[2, 3] cpu"));
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ std::string error_of(const std::function<void()>& body) {
 }
 
 TEST(Schema, ParsesTypesDefaultsAndKeywordOnly) {
-  const Schema schema = parse_schema("(Tensor x, int[]? dim=None, Scalar alpha=1, *, str mode='none') -> (Tensor, Tensor)");
+  const Schema schema =
+      parse_schema("(Tensor x, int[]? dim=None, Scalar alpha=1, *, str mode='none') -> (Tensor, Tensor)");
   ASSERT_EQ(schema.params.size(), 4u);
   EXPECT_EQ(schema.num_outputs, 2);
   EXPECT_TRUE(schema.params[1].optional);
@@ -31,7 +32,8 @@ TEST(Schema, ListsOfFixedLengthTellOperandsApart) {
   const Schema schema = parse_schema("(Tensor x, Tensor[2] hx, Tensor[] params) -> Tensor");
   EXPECT_EQ(schema.params[1].list_length, 2);
   EXPECT_EQ(schema.params[2].num_operands(), -1);
-  EXPECT_THAT(error_of([] { parse_schema("(Tensor[] x, Tensor[] y) -> Tensor"); }), testing::HasSubstr("a list of any length beside another"));
+  EXPECT_THAT(error_of([] { parse_schema("(Tensor[] x, Tensor[] y) -> Tensor"); }),
+              testing::HasSubstr("a list of any length beside another"));
 }
 
 TEST(Call, AddsWithBroadcasting) {
@@ -43,10 +45,13 @@ TEST(Call, AddsWithBroadcasting) {
 
 TEST(Call, ErrorsDescribeOperands) {
   const Tensor a = Tensor::of<float>({1, 2, 3}), b = Tensor::of<float>({1, 2}), c = Tensor::of<double>({1});
-  EXPECT_THAT(error_of([&] { call1("mul", {a, b}); }), testing::HasSubstr("mul: shapes [3] and [2] do not broadcast"));
+  EXPECT_THAT(error_of([&] { call1("mul", {a, b}); }),
+              testing::HasSubstr("mul: shapes [3] and [2] do not broadcast"));
   EXPECT_THAT(error_of([&] { call1("mul", {a, c}); }),
-              testing::HasSubstr("mul: operands must have one dtype: expected float64, got float32\n  x: f32[3] cpu   y: f64[1] cpu"));
-  EXPECT_THAT(error_of([&] { call1("add", {a}); }), testing::HasSubstr("add: expected 2 tensor operands, got 1"));
+              testing::HasSubstr("mul: operands must have one dtype: expected float64, got float32\n  x: "
+                                 "f32[3] cpu   y: f64[1] cpu"));
+  EXPECT_THAT(error_of([&] { call1("add", {a}); }),
+              testing::HasSubstr("add: expected 2 tensor operands, got 1"));
   const Tensor flags = Tensor::of<uint8_t>({1}).to(DType::Bool);
   EXPECT_THAT(error_of([&] { call1("sub", {flags, flags}); }),
               testing::HasSubstr("sub: dtype not supported: expected integer, floating, complex, got bool"));
@@ -59,8 +64,10 @@ TEST(Invoke, PromotesWeakScalarsUnderBothRules) {
   EXPECT_EQ(invoke("add", {bytes, Scalar(1.5)}, Promotion::Torch).dtype(), DType::F32);
   EXPECT_THAT(error_of([&] { invoke("add", {bytes, Scalar(300)}, Promotion::NumPy); }),
               testing::HasSubstr("add: Python integer 300 out of bounds for int8"));
-  EXPECT_EQ(invoke("add", {bytes, Tensor::scalar(Scalar(7), DType::I64)}, Promotion::Torch).dtype(), DType::I8);
-  EXPECT_EQ(invoke("add", {bytes, Tensor::scalar(Scalar(7), DType::I64)}, Promotion::NumPy).dtype(), DType::I64);
+  EXPECT_EQ(invoke("add", {bytes, Tensor::scalar(Scalar(7), DType::I64)}, Promotion::Torch).dtype(),
+            DType::I8);
+  EXPECT_EQ(invoke("add", {bytes, Tensor::scalar(Scalar(7), DType::I64)}, Promotion::NumPy).dtype(),
+            DType::I64);
 }
 
 TEST(Reduction, SumsAnyAxes) {

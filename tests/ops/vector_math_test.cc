@@ -24,27 +24,51 @@ void call_vector(const void* address, bool binary, const void* a, const void* b,
   V x, y, z;
   std::memcpy(&x, a, sizeof x);
   std::memcpy(&y, b, sizeof y);
-  if (binary) z = reinterpret_cast<V (*)(V, V)>(const_cast<void*>(address))(x, y);
-  else z = reinterpret_cast<V (*)(V)>(const_cast<void*>(address))(x);
+  if (binary)
+    z = reinterpret_cast<V (*)(V, V)>(const_cast<void*>(address))(x, y);
+  else
+    z = reinterpret_cast<V (*)(V)>(const_cast<void*>(address))(x);
   std::memcpy(out, &z, sizeof z);
 }
 template <class V>
-__attribute__((target("avx512f"))) void call_vector_512(const void* address, bool binary, const void* a, const void* b,
-                                                        void* out) {
+__attribute__((target("avx512f"))) void call_vector_512(const void* address, bool binary, const void* a,
+                                                        const void* b, void* out) {
   V x, y, z;
   std::memcpy(&x, a, sizeof x);
   std::memcpy(&y, b, sizeof y);
-  if (binary) z = reinterpret_cast<V (*)(V, V)>(const_cast<void*>(address))(x, y);
-  else z = reinterpret_cast<V (*)(V)>(const_cast<void*>(address))(x);
+  if (binary)
+    z = reinterpret_cast<V (*)(V, V)>(const_cast<void*>(address))(x, y);
+  else
+    z = reinterpret_cast<V (*)(V)>(const_cast<void*>(address))(x);
   std::memcpy(out, &z, sizeof z);
 }
 
 template <class T>
 std::vector<T> samples(unsigned seed) {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values = {T(0), T(-0.0), T(1), T(-1), T(0.5), T(-0.5), T(2), T(-2), Limits::infinity(), -Limits::infinity(),
-                           Limits::quiet_NaN(), Limits::max(), Limits::lowest(), Limits::min(), Limits::denorm_min(),
-                           T(1e-20), T(88.7), T(-104), T(709.7), T(-745.2), T(1e10), T(-1e10), T(3.1415926535897932)};
+  std::vector<T> values = {T(0),
+                           T(-0.0),
+                           T(1),
+                           T(-1),
+                           T(0.5),
+                           T(-0.5),
+                           T(2),
+                           T(-2),
+                           Limits::infinity(),
+                           -Limits::infinity(),
+                           Limits::quiet_NaN(),
+                           Limits::max(),
+                           Limits::lowest(),
+                           Limits::min(),
+                           Limits::denorm_min(),
+                           T(1e-20),
+                           T(88.7),
+                           T(-104),
+                           T(709.7),
+                           T(-745.2),
+                           T(1e10),
+                           T(-1e10),
+                           T(3.1415926535897932)};
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> narrow(-3, 3), unit(-1, 1), exponent(-120, 120);
   for (int i = 0; i < 800; ++i) {
@@ -80,13 +104,19 @@ void check(DType dtype) {
         T out[16], expected;
         const T *x = &a[i], *y = &b[i];
         if constexpr (sizeof(T) == 4) {
-          if (bytes == 16) call_vector<F32x4>(vector.address, binary, x, y, out);
-          else if (bytes == 32) call_vector<F32x8>(vector.address, binary, x, y, out);
-          else call_vector_512<F32x16>(vector.address, binary, x, y, out);
+          if (bytes == 16)
+            call_vector<F32x4>(vector.address, binary, x, y, out);
+          else if (bytes == 32)
+            call_vector<F32x8>(vector.address, binary, x, y, out);
+          else
+            call_vector_512<F32x16>(vector.address, binary, x, y, out);
         } else {
-          if (bytes == 16) call_vector<F64x2>(vector.address, binary, x, y, out);
-          else if (bytes == 32) call_vector<F64x4>(vector.address, binary, x, y, out);
-          else call_vector_512<F64x8>(vector.address, binary, x, y, out);
+          if (bytes == 16)
+            call_vector<F64x2>(vector.address, binary, x, y, out);
+          else if (bytes == 32)
+            call_vector<F64x4>(vector.address, binary, x, y, out);
+          else
+            call_vector_512<F64x8>(vector.address, binary, x, y, out);
         }
         for (int lane = 0; lane < vector.lanes; ++lane) {
           void* address = const_cast<void*>(scalar->address);
@@ -94,8 +124,8 @@ void check(DType dtype) {
                             : reinterpret_cast<T (*)(T)>(address)(x[lane]);
           const bool same = std::memcmp(&out[lane], &expected, sizeof(T)) == 0 ||
                             (std::isnan(out[lane]) && std::isnan(expected));
-          EXPECT_TRUE(same) << vector.name << "(" << x[lane] << ", " << y[lane] << ") = " << out[lane] << ", scalar "
-                            << expected;
+          EXPECT_TRUE(same) << vector.name << "(" << x[lane] << ", " << y[lane] << ") = " << out[lane]
+                            << ", scalar " << expected;
           if (!same) break;
         }
       }

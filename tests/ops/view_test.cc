@@ -1,5 +1,5 @@
-// Views, creation, joining: shapes, sharing of storage, symbolic sizes and errors. Values over layouts and dtypes
-// are compared with NumPy in tests/python/test_ops_numpy.py.
+// Views, creation, joining: shapes, sharing of storage, symbolic sizes and errors. Values over layouts and
+// dtypes are compared with NumPy in tests/python/test_ops_numpy.py.
 #include "ops/view.h"
 
 #include <gmock/gmock.h>
@@ -35,15 +35,17 @@ std::vector<double> values(const Tensor& x) {
 
 TEST(View, SharesStorage) {
   const Tensor x = range({2, 3, 4});
-  for (const Tensor& view : {build::permute(x, {2, 0, 1}), build::reshape(x, {Sym(6), Sym(4)}), build::transpose(x, 0, 2),
-                             build::slice(x, 1, std::nullopt, std::nullopt, -1), build::select(x, 2, Sym(-1)),
-                             build::expand(x, {Sym(5), Sym(2), Sym(3), Sym(4)}), call1("diagonal", {x}),
-                             call1("unfold", {x}, {{"dim", Sym(2)}, {"size", Sym(2)}, {"step", Sym(1)}})}) {
+  for (const Tensor& view :
+       {build::permute(x, {2, 0, 1}), build::reshape(x, {Sym(6), Sym(4)}), build::transpose(x, 0, 2),
+        build::slice(x, 1, std::nullopt, std::nullopt, -1), build::select(x, 2, Sym(-1)),
+        build::expand(x, {Sym(5), Sym(2), Sym(3), Sym(4)}), call1("diagonal", {x}),
+        call1("unfold", {x}, {{"dim", Sym(2)}, {"size", Sym(2)}, {"step", Sym(1)}})}) {
     EXPECT_EQ(view.storage(), x.storage());
   }
   EXPECT_EQ(values(call1("diagonal", {x}, {{"offset", Sym(1)}, {"dim1", Sym(1)}, {"dim2", Sym(2)}})),
             (std::vector<double>{1, 6, 11, 13, 18, 23}));
-  EXPECT_EQ(values(build::slice(range({6}), 0, std::nullopt, std::nullopt, -2)), (std::vector<double>{5, 3, 1}));
+  EXPECT_EQ(values(build::slice(range({6}), 0, std::nullopt, std::nullopt, -2)),
+            (std::vector<double>{5, 3, 1}));
 }
 
 TEST(View, ReshapeIsAViewOnlyWhereStridesAllow) {
@@ -64,8 +66,15 @@ TEST(View, SliceFollowsNumPy) {
     int64_t step;
     std::vector<double> expected;
   };
-  for (const Case& c : std::vector<Case>{{1, 4, 1, {1, 2, 3}}, {-2, {}, 1, {3, 4}}, {{}, {}, -1, {4, 3, 2, 1, 0}}, {{}, 1, -1, {4, 3, 2}},
-                                         {10, -10, -2, {4, 2, 0}}, {4, 1, 1, {}}, {-100, 2, 1, {0, 1}}, {0, 5, 3, {0, 3}}, {2, 2, -1, {}}}) {
+  for (const Case& c : std::vector<Case>{{1, 4, 1, {1, 2, 3}},
+                                         {-2, {}, 1, {3, 4}},
+                                         {{}, {}, -1, {4, 3, 2, 1, 0}},
+                                         {{}, 1, -1, {4, 3, 2}},
+                                         {10, -10, -2, {4, 2, 0}},
+                                         {4, 1, 1, {}},
+                                         {-100, 2, 1, {0, 1}},
+                                         {0, 5, 3, {0, 3}},
+                                         {2, 2, -1, {}}}) {
     const auto sym = [](std::optional<int64_t> v) { return v ? std::optional<Sym>(Sym(*v)) : std::nullopt; };
     EXPECT_EQ(values(build::slice(range({5}), 0, sym(c.start), sym(c.stop), c.step)), c.expected);
   }
@@ -75,7 +84,9 @@ TEST(View, ShapesMayBeSymbolic) {
   SymEnv env;
   const Sym n = env.new_symbol(10);
   const TensorType x{DType::F32, {n, Sym(4)}, {}};
-  const auto inferred = [&](const char* op, const Attrs& attrs) { return weft::str(infer(get_op(op), std::span(&x, 1), attrs)[0].shape); };
+  const auto inferred = [&](const char* op, const Attrs& attrs) {
+    return weft::str(infer(get_op(op), std::span(&x, 1), attrs)[0].shape);
+  };
   EXPECT_EQ(inferred("permute", {{"dims", SymShape{Sym(1), Sym(0)}}}), "[4, s0]");
   EXPECT_EQ(inferred("reshape", {{"shape", SymShape{Sym(-1), Sym(4)}}}), "[s0, 4]");
   EXPECT_EQ(inferred("reshape", {{"shape", SymShape{n, Sym(2), Sym(-1)}}}), "[s0, 2, 2]");
@@ -88,21 +99,29 @@ TEST(View, ShapesMayBeSymbolic) {
 
 TEST(View, Errors) {
   const Tensor x = range({2, 3});
-  EXPECT_THAT(error_of([&] { build::reshape(x, {Sym(4), Sym(2)}); }),
-              HasSubstr("reshape: cannot reshape array of size 6 into shape [4, 2]: the array has shape [2, 3]"));
-  EXPECT_THAT(error_of([&] { build::reshape(x, {Sym(-1), Sym(-1)}); }), HasSubstr("only one dimension can be -1"));
-  EXPECT_THAT(error_of([&] { build::permute(x, {0, 0}); }), HasSubstr("permute: each dimension may be named once"));
-  EXPECT_THAT(error_of([&] { build::expand(x, {Sym(2), Sym(4)}); }), HasSubstr("expand: the shape must broadcast"));
-  EXPECT_EQ(error_of([&] { build::select(x, 1, Sym(5)); }), "index 5 is out of bounds for axis 1 with size 3");
-  EXPECT_THAT(error_of([&] { build::slice(x, 0, Sym(0), Sym(1), 0); }), HasSubstr("slice step cannot be zero"));
+  EXPECT_THAT(
+      error_of([&] { build::reshape(x, {Sym(4), Sym(2)}); }),
+      HasSubstr("reshape: cannot reshape array of size 6 into shape [4, 2]: the array has shape [2, 3]"));
+  EXPECT_THAT(error_of([&] { build::reshape(x, {Sym(-1), Sym(-1)}); }),
+              HasSubstr("only one dimension can be -1"));
+  EXPECT_THAT(error_of([&] { build::permute(x, {0, 0}); }),
+              HasSubstr("permute: each dimension may be named once"));
+  EXPECT_THAT(error_of([&] { build::expand(x, {Sym(2), Sym(4)}); }),
+              HasSubstr("expand: the shape must broadcast"));
+  EXPECT_EQ(error_of([&] { build::select(x, 1, Sym(5)); }),
+            "index 5 is out of bounds for axis 1 with size 3");
+  EXPECT_THAT(error_of([&] { build::slice(x, 0, Sym(0), Sym(1), 0); }),
+              HasSubstr("slice step cannot be zero"));
   EXPECT_THAT(error_of([&] { call1("concatenate", {x, range({2, 4})}); }),
               HasSubstr("sizes must match except in dimension 0: expected size 3 in dimension 1, got 4"));
-  EXPECT_THAT(error_of([&] { call1("zeros", {}, {{"shape", SymShape{Sym(-1)}}}); }), HasSubstr("sizes must not be negative"));
+  EXPECT_THAT(error_of([&] { call1("zeros", {}, {{"shape", SymShape{Sym(-1)}}}); }),
+              HasSubstr("sizes must not be negative"));
 }
 
 TEST(Update, ReplacesASliceOrADiagonal) {
   const Tensor x = range({2, 3}), ones = Tensor::full({2, 2}, 1, DType::F32);
-  const Tensor y = call1("slice_update", {x, ones}, {{"dim", Sym(1)}, {"start", Sym(2)}, {"stop", Sym(-1)}, {"step", Sym(-2)}});
+  const Tensor y = call1("slice_update", {x, ones},
+                         {{"dim", Sym(1)}, {"start", Sym(2)}, {"stop", Sym(-1)}, {"step", Sym(-2)}});
   EXPECT_EQ(values(y), (std::vector<double>{1, 1, 1, 1, 4, 1}));
   EXPECT_EQ(x.at(0), 0);
   const Tensor z = call1("diagonal_update", {x, Tensor::of<float>({7, 8})}, {});
@@ -112,7 +131,8 @@ TEST(Update, ReplacesASliceOrADiagonal) {
 TEST(Creation, Values) {
   EXPECT_EQ(values(call1("arange", {}, {{"start", Scalar(5)}})), (std::vector<double>{0, 1, 2, 3, 4}));
   EXPECT_EQ(call1("arange", {}, {{"start", Scalar(5)}}).dtype(), DType::I64);
-  EXPECT_EQ(values(call1("arange", {}, {{"start", Scalar(5)}, {"stop", Scalar(0)}, {"step", Scalar(-2)}})), (std::vector<double>{5, 3, 1}));
+  EXPECT_EQ(values(call1("arange", {}, {{"start", Scalar(5)}, {"stop", Scalar(0)}, {"step", Scalar(-2)}})),
+            (std::vector<double>{5, 3, 1}));
   EXPECT_EQ(call1("full", {}, {{"shape", SymShape{Sym(2)}}, {"value", Scalar(2.5)}}).dtype(), DType::F32);
 }
 

@@ -1,5 +1,5 @@
-// Compiled image networks: what weft::compile gives equals the operators called one by one, and the graph holds no
-// layout changes but at its ends.
+// Compiled image networks: what weft::compile gives equals the operators called one by one, and the graph
+// holds no layout changes but at its ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,13 +36,18 @@ void expect_close(const Tensor& got, const Tensor& wanted) {
   for (int64_t i = 0; i < wanted.numel(); ++i) ASSERT_NEAR(got.at(i), wanted.at(i), 1e-5 * largest) << i;
 }
 
-Tensor conv(const Tensor& x, const Tensor& w, const Tensor& b, int64_t stride, int64_t padding, int64_t groups = 1) {
-  return op("convolution", {x, w, b}, {{"stride", list({stride, stride})}, {"padding", list({padding, padding})}, {"groups", Sym(groups)}});
+Tensor conv(const Tensor& x, const Tensor& w, const Tensor& b, int64_t stride, int64_t padding,
+            int64_t groups = 1) {
+  return op(
+      "convolution", {x, w, b},
+      {{"stride", list({stride, stride})}, {"padding", list({padding, padding})}, {"groups", Sym(groups)}});
 }
 
 TEST(ChannelsLast, ANetworkGivesWhatItsOperatorsGive) {
-  const Tensor w1 = noise({24, 3, 3, 3}, 1), b1 = noise({24}, 2), w2 = noise({24, 1, 5, 5}, 3), b2 = noise({24}, 4);
-  const Tensor w3 = noise({8, 24, 1, 1}, 5), b3 = noise({8}, 6), w4 = noise({24, 8, 1, 1}, 7), b4 = noise({24}, 8), w5 = noise({10, 48}, 9), b5 = noise({10}, 10);
+  const Tensor w1 = noise({24, 3, 3, 3}, 1), b1 = noise({24}, 2), w2 = noise({24, 1, 5, 5}, 3),
+               b2 = noise({24}, 4);
+  const Tensor w3 = noise({8, 24, 1, 1}, 5), b3 = noise({8}, 6), w4 = noise({24, 8, 1, 1}, 7),
+               b4 = noise({24}, 8), w5 = noise({10, 48}, 9), b5 = noise({10}, 10);
   const auto network = [=](Tensor x) {
     Tensor y = op("hardswish", {conv(x, w1, b1, 2, 1)});
     y = op("max_pool2d", {y}, {{"kernel_size", list({3})}, {"stride", list({2})}, {"ceil_mode", true}});
@@ -53,7 +58,8 @@ TEST(ChannelsLast, ANetworkGivesWhatItsOperatorsGive) {
     scale = op("hardsigmoid", {conv(scale, w4, b4, 1, 0)});
     const Tensor scaled = op("add", {op("mul", {deep, scale}), y});
     const Tensor both = op("concatenate", {scaled, deep}, {{"dim", Sym(1)}});
-    const Tensor row = op("reshape", {op("adaptive_avg_pool2d", {both}, {{"output_size", list({1, 1})}})}, {{"shape", SymShape{x.shape()[0], 48}}});
+    const Tensor row = op("reshape", {op("adaptive_avg_pool2d", {both}, {{"output_size", list({1, 1})}})},
+                          {{"shape", SymShape{x.shape()[0], 48}}});
     return op("add", {op("matmul", {row, op("permute", {w5}, {{"dims", list({1, 0})}})}), b5});
   };
   const auto compiled = weft::compile(network);
@@ -80,8 +86,13 @@ TEST(ChannelsLast, OtherConsumersKeepTheirLayout) {
     const Tensor y = conv(x, w, Tensor(), 1, 1);
     const Tensor rows = op("sum", {y}, {{"dim", list({3})}, {"keepdim", false}});
     const Tensor total = op("sum", {y}, {{"dim", list({2, 3})}, {"keepdim", true}});
-    return std::vector<Tensor>{y, rows, op("sub", {y, total}), op("sum", {y}, {{"dim", list({1})}, {"keepdim", true}}),
-                               op("mul", {y, noise({1, 6, 1, 1}, 4)}), op("mul", {y, noise({6, 1, 1}, 4)}), op("mul", {y, noise({8}, 5)})};
+    return std::vector<Tensor>{y,
+                               rows,
+                               op("sub", {y, total}),
+                               op("sum", {y}, {{"dim", list({1})}, {"keepdim", true}}),
+                               op("mul", {y, noise({1, 6, 1, 1}, 4)}),
+                               op("mul", {y, noise({6, 1, 1}, 4)}),
+                               op("mul", {y, noise({8}, 5)})};
   };
   const auto compiled = weft::compile(function);
   const Tensor x = noise({2, 4, 7, 8}, 2);
@@ -91,12 +102,17 @@ TEST(ChannelsLast, OtherConsumersKeepTheirLayout) {
 }
 
 TEST(ChannelsLast, ConvolutionsWriteTheirPartsOfAJoin) {
-  const Tensor w1 = noise({20, 6, 1, 1}, 1), b1 = noise({20}, 2), w3 = noise({35, 6, 3, 3}, 3), depthwise = noise({6, 1, 3, 3}, 4);
+  const Tensor w1 = noise({20, 6, 1, 1}, 1), b1 = noise({20}, 2), w3 = noise({35, 6, 3, 3}, 3),
+               depthwise = noise({6, 1, 3, 3}, 4);
   const auto function = [=](Tensor x) {
-    const Tensor left = op("relu", {conv(x, w1, b1, 1, 0)}), right = op("hardswish", {conv(x, w3, Tensor(), 1, 1)});
-    const Tensor all = op("concatenate", {left, right, conv(x, depthwise, Tensor(), 1, 1, 6)}, {{"dim", Sym(1)}});
+    const Tensor left = op("relu", {conv(x, w1, b1, 1, 0)}),
+                 right = op("hardswish", {conv(x, w3, Tensor(), 1, 1)});
+    const Tensor all =
+        op("concatenate", {left, right, conv(x, depthwise, Tensor(), 1, 1, 6)}, {{"dim", Sym(1)}});
     const Tensor shared = conv(x, w1, b1, 1, 0);  // joined and used elsewhere: it has memory of its own
-    return std::vector<Tensor>{all, op("concatenate", {shared, op("relu", {conv(x, w3, Tensor(), 1, 1)})}, {{"dim", Sym(1)}}), op("concatenate", {shared, shared}, {{"dim", Sym(1)}})};
+    return std::vector<Tensor>{
+        all, op("concatenate", {shared, op("relu", {conv(x, w3, Tensor(), 1, 1)})}, {{"dim", Sym(1)}}),
+        op("concatenate", {shared, shared}, {{"dim", Sym(1)}})};
   };
   const auto compiled = weft::compile(function);
   for (const int64_t height : {5, 9, 12}) {
@@ -111,8 +127,17 @@ TEST(ChannelsLast, PoolsAgree) {
   const auto function = [=](Tensor x) {
     const Tensor y = conv(x, w, Tensor(), 1, 0);
     return std::vector<Tensor>{
-        op("max_pool2d", {y}, {{"kernel_size", list({3, 2})}, {"stride", list({1, 2})}, {"padding", list({1, 1})}, {"dilation", list({2, 1})}}),
-        op("avg_pool2d", {y}, {{"kernel_size", list({3})}, {"stride", list({2})}, {"padding", list({1})}, {"ceil_mode", true}, {"count_include_pad", false}}),
+        op("max_pool2d", {y},
+           {{"kernel_size", list({3, 2})},
+            {"stride", list({1, 2})},
+            {"padding", list({1, 1})},
+            {"dilation", list({2, 1})}}),
+        op("avg_pool2d", {y},
+           {{"kernel_size", list({3})},
+            {"stride", list({2})},
+            {"padding", list({1})},
+            {"ceil_mode", true},
+            {"count_include_pad", false}}),
         op("avg_pool2d", {y}, {{"kernel_size", list({2})}, {"divisor_override", Sym(3)}}),
         op("adaptive_avg_pool2d", {y}, {{"output_size", list({3, 5})}})};
   };

@@ -1,11 +1,10 @@
 // Text in, text out, pass by pass.
-#include "passes/fuse.h"
-#include "passes/pass.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "passes/analysis.h"
+#include "passes/fuse.h"
+#include "passes/pass.h"
 #include "runtime/log.h"
 #include "weft/error.h"
 
@@ -23,7 +22,8 @@ void expect_pass(std::string_view pass, const std::string& before, const std::st
 }
 
 // A graph with one line per node, returning the last value; the pass is followed by dead_code.
-void expect_body(std::string_view pass, const std::string& inputs, const std::string& before, const std::string& after) {
+void expect_body(std::string_view pass, const std::string& inputs, const std::string& before,
+                 const std::string& after) {
   const std::string head = "graph f(" + inputs + ") {\n";
   const auto graph = ir::parse_graph(head + before + "}\n");
   ir::verify(*graph);
@@ -44,13 +44,15 @@ TEST(Canonicalize, CastChainsThatLoseNothing) {
   %2: f32[4] = cast(%1) {dtype=f32}
   %3: f32[4] = neg(%2)
   return %3
-)", R"(  %3: f32[4] = neg(%x)
+)",
+              R"(  %3: f32[4] = neg(%x)
   return %3
 )");
   expect_body("canonicalize", "%x: u8[4]", R"(  %1: i32[4] = cast(%x) {dtype=i32}
   %2: f64[4] = cast(%1) {dtype=f64}
   return %2
-)", R"(  %4: f64[4] = cast(%x) {dtype=f64}
+)",
+              R"(  %4: f64[4] = cast(%x) {dtype=f64}
   return %4
 )");
 }
@@ -74,7 +76,8 @@ TEST(Canonicalize, ViewChains) {
   expect_body("canonicalize", "%x: f32[2, 3, 4]", R"(  %1: f32[3, 4, 2] = permute(%x) {dims=[1, 2, 0]}
   %2: f32[4, 2, 3] = permute(%1) {dims=[1, -1, 0]}
   return %2
-)", R"(  %4: f32[4, 2, 3] = permute(%x) {dims=[2, 0, 1]}
+)",
+              R"(  %4: f32[4, 2, 3] = permute(%x) {dims=[2, 0, 1]}
   return %4
 )");
   expect_body("canonicalize", "%x: f32[2, 6]", R"(  %1: f32[6, 2] = permute(%x) {dims=[1, 0]}
@@ -85,24 +88,29 @@ TEST(Canonicalize, ViewChains) {
   %6: f32[5, 3, 4] = expand(%5) {shape=[5, 3, 4]}
   %7: f32[5, 3, 4] = slice(%6) {dim=0, start=0, stop=5}
   return %7
-)", R"(  %10: f32[3, 4] = reshape(%x) {shape=[3, 4]}
+)",
+              R"(  %10: f32[3, 4] = reshape(%x) {shape=[3, 4]}
   %11: f32[5, 3, 4] = expand(%10) {shape=[5, 3, 4]}
   return %11
 )");
 }
 
 TEST(Canonicalize, PartsStoredTwice) {
-  expect_body("canonicalize", "%x: f32[8], %y: f32[6]", R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
+  expect_body("canonicalize", "%x: f32[8], %y: f32[6]",
+              R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
   %2: f32[8] = slice_update(%1, %y) {dim=0, start=1, stop=7}
   return %2
-)", R"(  %5: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
+)",
+              R"(  %5: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
   return %5
 )");
   // What replaces a part of another part is no such thing.
-  expect_body("canonicalize", "%x: f32[8], %y: f32[6]", R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
+  expect_body("canonicalize", "%x: f32[8], %y: f32[6]",
+              R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
   %2: f32[8] = slice_update(%1, %y) {dim=0, start=2, stop=8}
   return %2
-)", R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
+)",
+              R"(  %1: f32[8] = slice_update(%x, %y) {dim=0, start=1, stop=7}
   %2: f32[8] = slice_update(%1, %y) {dim=0, start=2, stop=8}
   return %2
 )");
@@ -119,14 +127,16 @@ TEST(Canonicalize, NeutralElements) {
   %8: f32[4] = pow(%7, %1)
   %9: f32[4] = neg(%8)
   return %9
-)", R"(  %9: f32[4] = neg(%x)
+)",
+              R"(  %9: f32[4] = neg(%x)
   return %9
 )");
   expect_body("canonicalize", "%x: i32[4]", R"(  %1: i32[] = constant {0}
   %2: i32[4] = add(%1, %x)
   %3: i32[4] = neg(%2)
   return %3
-)", R"(  %3: i32[4] = neg(%x)
+)",
+              R"(  %3: i32[4] = neg(%x)
   return %3
 )");
 }
@@ -168,7 +178,8 @@ TEST(Canonicalize, InvolutionsAndEqualOperands) {
   %7: f32[4] = where(%c, %6, %6)
   %8: f32[4] = exp(%7)
   return %8
-)", R"(  %4: f32[4] = abs(%x)
+)",
+              R"(  %4: f32[4] = abs(%x)
   %8: f32[4] = exp(%4)
   return %8
 )");
@@ -178,7 +189,8 @@ TEST(Canonicalize, SquaresAreProducts) {
   expect_body("canonicalize", "%x: f64[4]", R"(  %1: f64[] = constant {2.0}
   %2: f64[4] = pow(%x, %1)
   return %2
-)", R"(  %4: f64[4] = mul(%x, %x)
+)",
+              R"(  %4: f64[4] = mul(%x, %x)
   return %4
 )");
   expect_body("decompose", "%x: f64[4]", "  %1: f64[4] = square(%x)\n  return %1\n",
@@ -193,7 +205,8 @@ TEST(FoldConstants, SmallResults) {
   %3: f32[] = sum(%2)
   %4: f32[2] = mul(%x, %3)
   return %4
-)", R"(  %7: f32[] = constant {6.0}
+)",
+              R"(  %7: f32[] = constant {6.0}
   %4: f32[2] = mul(%x, %7)
   return %4
 )");
@@ -222,7 +235,8 @@ TEST(Cse, MergesEqualNodes) {
   %8: f32[4] = mul(%4, %6)
   %9: f32[4] = add(%7, %8)
   return %9
-)", R"(  %1: f32[] = constant {2.0}
+)",
+              R"(  %1: f32[] = constant {2.0}
   %3: f32[4] = mul(%x, %1)
   %5: f32[] = constant {-0.0}
   %6: f32[] = constant {0.0}
@@ -252,7 +266,8 @@ TEST(Cse, InnerBlocksUseOuterValuesOnly) {
   %9: f32[4] = add(%8, %3)
   return %9
 }
-)", R"(graph f(%c: bool[], %x: f32[4]) {
+)",
+              R"(graph f(%c: bool[], %x: f32[4]) {
   %2: f32[4] = neg(%x)
   %3: f32[4] = if(%c) {
     %6: f32[4] = exp(%2)
@@ -282,7 +297,8 @@ TEST(DeadCode, RemovesChainsAndKeepsWriteBacks) {
   write %x = %6
   return
 }
-)", R"(graph f(%c: bool[], %x: f32[4]) {
+)",
+              R"(graph f(%c: bool[], %x: f32[4]) {
   %6: f32[4] = add(%x, %x)
   write %x = %6
   return
@@ -296,7 +312,8 @@ TEST(StripMonotone, ArgminOfTheRootOfANonNegative) {
   %3: f64[4] = sqrt(%2)
   %4: i64[] = argmin(%3) {dim=0}
   return %4
-)", R"(  %1: f64[4, 2] = mul(%x, %x)
+)",
+              R"(  %1: f64[4, 2] = mul(%x, %x)
   %2: f64[4] = sum(%1) {dim=[1]}
   %4: i64[] = argmin(%2) {dim=0, through="sqrt"}
   return %4
@@ -304,7 +321,8 @@ TEST(StripMonotone, ArgminOfTheRootOfANonNegative) {
 }
 
 TEST(StripMonotone, NotOfWhatMayBeNegativeOrIsUsedElsewhere) {
-  expect_unchanged("strip_monotone", "%x: f64[4]", "  %1: f64[4] = sqrt(%x)\n  %2: i64[] = argmin(%1)\n  return %2\n");
+  expect_unchanged("strip_monotone", "%x: f64[4]",
+                   "  %1: f64[4] = sqrt(%x)\n  %2: i64[] = argmin(%1)\n  return %2\n");
   expect_unchanged("strip_monotone", "%x: f64[4]", R"(  %1: f64[4] = abs(%x)
   %2: f64[4] = sqrt(%1)
   %3: i64[] = argmin(%2)
@@ -319,9 +337,10 @@ struct SignCase {
 class NonNegative : public testing::TestWithParam<SignCase> {};
 
 TEST_P(NonNegative, IsKnown) {
-  const auto graph = ir::parse_graph(std::string("graph f(%x: f64[4], %i: i64[4], %u: u8[4], %c: bool[4]) {\n"
-                                                 "  %s: f64[4] = abs(%x)\n  %m: f64[] = constant {-1.0}\n  ") +
-                                     GetParam().node + "\n  return %r\n}\n");
+  const auto graph =
+      ir::parse_graph(std::string("graph f(%x: f64[4], %i: i64[4], %u: u8[4], %c: bool[4]) {\n"
+                                  "  %s: f64[4] = abs(%x)\n  %m: f64[] = constant {-1.0}\n  ") +
+                      GetParam().node + "\n  return %r\n}\n");
   ir::verify(*graph);
   EXPECT_EQ(is_non_negative(graph->outputs()[0]), GetParam().non_negative) << graph->str();
 }
@@ -331,12 +350,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(SignCase{"%r: f64[4] = neg(%s)", false}, SignCase{"%r: f64[4] = mul(%x, %x)", true},
                     SignCase{"%r: f64[4] = mul(%x, %s)", false}, SignCase{"%r: f64[4] = mul(%s, %s)", true},
                     SignCase{"%r: i64[4] = mul(%i, %i)", false}, SignCase{"%r: f64[4] = add(%s, %s)", true},
-                    SignCase{"%r: f64[4] = add(%s, %s) {alpha=-1}", false}, SignCase{"%r: f64[4] = sub(%s, %s)", false},
-                    SignCase{"%r: f64[4] = exp(%x)", true}, SignCase{"%r: f64[4] = square(%x)", true},
-                    SignCase{"%r: f64[] = sum(%s)", true}, SignCase{"%r: f64[] = sum(%x)", false},
-                    SignCase{"%r: f64[] = amax(%s)", true}, SignCase{"%r: f64[4] = cast(%u) {dtype=f64}", true},
-                    SignCase{"%r: f64[4] = cast(%i) {dtype=f64}", false}, SignCase{"%r: f64[4] = where(%c, %s, %s)", true},
-                    SignCase{"%r: f64[4] = where(%c, %s, %x)", false}, SignCase{"%r: f64[4] = add(%s, %m)", false},
+                    SignCase{"%r: f64[4] = add(%s, %s) {alpha=-1}", false},
+                    SignCase{"%r: f64[4] = sub(%s, %s)", false}, SignCase{"%r: f64[4] = exp(%x)", true},
+                    SignCase{"%r: f64[4] = square(%x)", true}, SignCase{"%r: f64[] = sum(%s)", true},
+                    SignCase{"%r: f64[] = sum(%x)", false}, SignCase{"%r: f64[] = amax(%s)", true},
+                    SignCase{"%r: f64[4] = cast(%u) {dtype=f64}", true},
+                    SignCase{"%r: f64[4] = cast(%i) {dtype=f64}", false},
+                    SignCase{"%r: f64[4] = where(%c, %s, %s)", true},
+                    SignCase{"%r: f64[4] = where(%c, %s, %x)", false},
+                    SignCase{"%r: f64[4] = add(%s, %m)", false},
                     SignCase{"%r: f64[2, 2] = reshape(%s) {shape=[2, 2]}", true}));
 
 TEST(Pipeline, KMeansKeepsOneRootFreeArgmin) {
@@ -369,7 +391,8 @@ TEST(Pipeline, KMeansKeepsOneRootFreeArgmin) {
 }
 
 TEST(Pipeline, LogsEachPass) {
-  const auto graph = ir::parse_graph("graph f(%x: f32[4]) {\n  %1: f32[4] = neg(%x)\n  %2: f32[4] = neg(%x)\n  return %1\n}\n");
+  const auto graph = ir::parse_graph(
+      "graph f(%x: f32[4]) {\n  %1: f32[4] = neg(%x)\n  %2: f32[4] = neg(%x)\n  return %1\n}\n");
   log::set_logs("passes");
   testing::internal::CaptureStderr();
   run_pipeline(*graph);
@@ -408,7 +431,8 @@ TEST(Fuse, CostlyValuesOfColumnsAreStored) {
   EXPECT_EQ(roots(small), (std::vector<std::string>{"%4"}));
 }
 
-// What a reduction evaluates along its own dimension is not repeated where the reduction is moved out of a loop.
+// What a reduction evaluates along its own dimension is not repeated where the reduction is moved out of a
+// loop.
 TEST(Fuse, OperandsOfReductionsOfRowsAreNotStored) {
   const auto graph = ir::parse_graph(R"(graph f(%x: f64[4000, 300]) {
   %1: f64[4000, 300] = exp(%x)

@@ -11,7 +11,8 @@ using testing_support::difference;
 using testing_support::random_graph;
 using testing_support::RandomGraph;
 
-std::string run(const RandomGraph& sample, const ir::Graph& source, const std::function<void(ir::Graph&)>& pass) {
+std::string run(const RandomGraph& sample, const ir::Graph& source,
+                const std::function<void(ir::Graph&)>& pass) {
   const auto graph = source.clone();
   try {
     pass(*graph);
@@ -22,12 +23,12 @@ std::string run(const RandomGraph& sample, const ir::Graph& source, const std::f
   }
 }
 
-void expect_kept(uint64_t seed, const RandomGraph& sample, const std::string& name, const std::function<void(ir::Graph&)>& pass) {
+void expect_kept(uint64_t seed, const RandomGraph& sample, const std::string& name,
+                 const std::function<void(ir::Graph&)>& pass) {
   const std::string problem = run(sample, *sample.graph, pass);
   if (problem.empty()) return;
-  const auto small = testing_support::shrink(*sample.graph, [&](const ir::Graph& graph) {
-    return !run(sample, graph, pass).empty();
-  });
+  const auto small = testing_support::shrink(
+      *sample.graph, [&](const ir::Graph& graph) { return !run(sample, graph, pass).empty(); });
   const auto after = small->clone();
   pass(*after);
   ADD_FAILURE() << "seed " << seed << ", " << name << ": " << problem << "\n" << small->str() << after->str();
@@ -37,7 +38,8 @@ class RandomGraphs : public testing::TestWithParam<bool> {};
 
 TEST_P(RandomGraphs, PassesKeepResults) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const RandomGraph sample = random_graph(seed, {.num_nodes = 4 + static_cast<int>(seed % 24), .symbolic = GetParam()});
+    const RandomGraph sample =
+        random_graph(seed, {.num_nodes = 4 + static_cast<int>(seed % 24), .symbolic = GetParam()});
     ASSERT_NO_THROW(ir::verify(*sample.graph)) << "seed " << seed << "\n" << sample.graph->str();
     for (const Pass& pass : pipeline()) expect_kept(seed, sample, std::string(pass.name), pass.run);
     expect_kept(seed, sample, "the pipeline", run_pipeline);
@@ -51,7 +53,8 @@ TEST_P(RandomGraphs, TextParsesBack) {
     const auto parsed = ir::parse_graph(sample.graph->str());
     ASSERT_EQ(parsed->str(), sample.graph->str()) << "seed " << seed;
     ASSERT_NO_THROW(ir::verify(*parsed)) << "seed " << seed;
-    ASSERT_EQ(difference(ir::interpret(*parsed, sample.inputs), ir::interpret(*sample.graph, sample.inputs)), "");
+    ASSERT_EQ(difference(ir::interpret(*parsed, sample.inputs), ir::interpret(*sample.graph, sample.inputs)),
+              "");
   }
 }
 

@@ -20,7 +20,14 @@ surface.ARRAYS.update(
         "c64": np.array([1 + 2j, -0.5j, 3], dtype=np.complex64),
         "nv": np.array([np.nan, 1.0, -np.inf, 2.0, np.inf, -0.0]),
         "zz": np.array(
-            [complex(np.inf, 1), complex(1, -np.inf), complex(-np.inf, np.inf), complex(np.nan, 1), 0j, 1e-20 + 1e-20j]
+            [
+                complex(np.inf, 1),
+                complex(1, -np.inf),
+                complex(-np.inf, np.inf),
+                complex(np.nan, 1),
+                0j,
+                1e-20 + 1e-20j,
+            ]
         ),
         "u64": np.array([1, 2**63, 2**64 - 1], dtype=np.uint64),
         "t": np.array([[1, 1, 2], [1, 1, 2], [0, 1, 2]]),
@@ -153,7 +160,9 @@ def plain(sample):
     compiled = weft.compile(function)
     for _ in range(2):
         actual, actual_args = surface.run(compiled, names)
-        problem = surface.difference(actual, expected, 1e-13) or surface.difference(actual_args, expected_args, 1e-13)
+        problem = surface.difference(actual, expected, 1e-13) or surface.difference(
+            actual_args, expected_args, 1e-13
+        )
         if problem:
             return problem
     return ""

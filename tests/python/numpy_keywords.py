@@ -24,7 +24,9 @@ from numpy_keyword_samples import KEYWORDS_TEXT, USUAL
 OUTPUTS = {
     "OUT": lambda result: np.full(result.shape, 3, result.dtype),
     "STRIDED": lambda result: np.full((*result.shape, 2), 3, result.dtype)[..., 0],
-    "NARROW": lambda result: np.full(result.shape, 1, {"f": "f4", "c": "f8", "i": "i2", "u": "i1"}.get(result.dtype.kind, "?")),
+    "NARROW": lambda result: np.full(
+        result.shape, 1, {"f": "f4", "c": "f8", "i": "i2", "u": "i1"}.get(result.dtype.kind, "?")
+    ),
     "OTHER": lambda result: np.full((2, *result.shape, 1), 3, result.dtype),
 }
 UFUNC_KEYWORDS = {
@@ -48,8 +50,16 @@ METHOD_KEYWORDS = {
         "initial": "2 || None",
         "where": "b, initial=1 || True || b",
     },
-    "accumulate": {"axis": "0 || 1 || 5", "dtype": "np.float32 || np.int16", "out": "OUT || STRIDED || NARROW || OTHER"},
-    "reduceat": {"axis": "0 || 1 || 5", "dtype": "np.float32 || np.int16", "out": "OUT || STRIDED || NARROW || OTHER"},
+    "accumulate": {
+        "axis": "0 || 1 || 5",
+        "dtype": "np.float32 || np.int16",
+        "out": "OUT || STRIDED || NARROW || OTHER",
+    },
+    "reduceat": {
+        "axis": "0 || 1 || 5",
+        "dtype": "np.float32 || np.int16",
+        "out": "OUT || STRIDED || NARROW || OTHER",
+    },
     "outer": {"dtype": "np.float32", "out": "OUT || NARROW", "casting": "'safe' || 'same_kind'"},
     "at": {},
 }
@@ -61,7 +71,17 @@ BINARY_METHOD_ARGUMENTS = {
     "at": ["A, [0, 2, 0], 1", "A, (r, r), B[0, :3]", "A, slice(0, 2), 2", "A, [9], 1"],
 }
 GUFUNCS = {
-    "matmul": ["m, h", "f, g.T", "v, w", "b, b.T", "cube, m", "f, g", "s, s.T", "hz, hz", "half[None], half[:, None]"],
+    "matmul": [
+        "m, h",
+        "f, g.T",
+        "v, w",
+        "b, b.T",
+        "cube, m",
+        "f, g",
+        "s, s.T",
+        "hz, hz",
+        "half[None], half[:, None]",
+    ],
     "matvec": ["m, v[:4]", "cube, m[0]", "f, v", "hz, hz[0]", "b, c"],
     "vecmat": ["v[:3], f", "hz[0], hz", "f, v", "b[:, 0], b"],
     "vecdot": ["f, g", "z, z", "i, j", "v, w", "f, v", "b, b"],
@@ -127,12 +147,22 @@ def calls_of(name, path, function, groups, values, every):
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             continue
-        wanted = values[parameter.name] if parameter.name in values else alternatives(USUAL.get(parameter.name, ""))
+        wanted = (
+            values[parameter.name]
+            if parameter.name in values
+            else alternatives(USUAL.get(parameter.name, ""))
+        )
         takes = [group for group in groups if not binds(signature, group, parameter.name)]
         for group in takes if every else takes[:1]:
             for value in wanted:
-                yield Call(name, parameter.name, f"{path}({', '.join(filter(None, [group, f'{parameter.name}={value}']))})")
-        covered = wanted or parameter.name in values or any(parameter.name in shape_of_call(g)[1] for g in groups)
+                yield Call(
+                    name,
+                    parameter.name,
+                    f"{path}({', '.join(filter(None, [group, f'{parameter.name}={value}']))})",
+                )
+        covered = (
+            wanted or parameter.name in values or any(parameter.name in shape_of_call(g)[1] for g in groups)
+        )
         if takes and not covered:
             yield Call(name, parameter.name, "")
 
@@ -160,7 +190,12 @@ def function_calls(every):
     for prefix, module in (("", np), ("linalg.", np.linalg), ("fft.", np.fft)):
         for name in sorted(module.__all__):
             function, name = getattr(module, name), prefix + name
-            if name in REASONS or name in SETTINGS or isinstance(function, np.ufunc | type) or not callable(function):
+            if (
+                name in REASONS
+                or name in SETTINGS
+                or isinstance(function, np.ufunc | type)
+                or not callable(function)
+            ):
                 continue
             if name not in samples:
                 yield Call(name, "", "")
@@ -173,14 +208,20 @@ def method_calls(every):
     samples = table()
     for name in sorted(set(dir(np.ndarray))):
         function = getattr(np.ndarray, name)
-        if name.startswith("_") or not callable(function) or name in surface.words(surface.METHODS_RUN_IN_NUMPY):
+        if (
+            name.startswith("_")
+            or not callable(function)
+            or name in surface.words(surface.METHODS_RUN_IN_NUMPY)
+        ):
             continue
         groups, values = samples.get("." + name) or samples.get(name) or ([], {})
         for index, group in enumerate(groups):
             receiver, rest = split_receiver(name, group)
             if receiver:
                 keywords = {} if index and not every else values
-                for call in calls_of("." + name, f"{receiver}.{name}", bound(function), [rest], keywords, every):
+                for call in calls_of(
+                    "." + name, f"{receiver}.{name}", bound(function), [rest], keywords, every
+                ):
                     if not call.keyword or index == 0 or every:
                         yield call
         if not groups:
@@ -225,7 +266,11 @@ def ufunc_calls():
             if keyword == "where" and function.signature:
                 continue
             for value in alternatives(text):
-                yield Call(name, keyword, f"np.{name}({group}, {keyword}={value.replace('SIGNATURE', repr(usual_types(function)))})")
+                yield Call(
+                    name,
+                    keyword,
+                    f"np.{name}({group}, {keyword}={value.replace('SIGNATURE', repr(usual_types(function)))})",
+                )
         if function.signature is None and function.nin == 2 and function.nout == 1:
             yield from ufunc_method_calls(name, first, second)
 
@@ -349,7 +394,9 @@ def defined(call, value):
 
 def compare(actual, expected):
     if isinstance(expected, Exception) or isinstance(actual, Exception):
-        ours, theirs = (f"{type(e).__name__}: {e}" if isinstance(e, Exception) else "a result" for e in (actual, expected))
+        ours, theirs = (
+            f"{type(e).__name__}: {e}" if isinstance(e, Exception) else "a result" for e in (actual, expected)
+        )
         return "" if ours == theirs else f"{ours}; NumPy: {theirs}"
     return surface.difference(actual, expected, 1e-13)
 
@@ -375,7 +422,9 @@ NumPy's in all {calls} calls. Their memory order is weft's own in `einsum` with 
 def why(reason):
     """The reason of a graph break without the function's name, where weft has no source for such a call."""
     reason = reason.split("\n")[0]
-    is_plain = "with these arguments" in reason or "has no parameter" in reason or reason.startswith("a call ")
+    is_plain = (
+        "with these arguments" in reason or "has no parameter" in reason or reason.startswith("a call ")
+    )
     return "these arguments" if is_plain else reason
 
 
@@ -400,7 +449,10 @@ def main():
         counts[outcome.status] = counts.get(outcome.status, 0) + 1
         if outcome.status != "same":
             call = outcome.call
-            print(f"{outcome.status}: {call.text or f'{call.name} {call.keyword}'}: {outcome.detail}"[:400], flush=True)
+            print(
+                f"{outcome.status}: {call.text or f'{call.name} {call.keyword}'}: {outcome.detail}"[:400],
+                flush=True,
+            )
     print(counts)
 
 

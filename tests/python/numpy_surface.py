@@ -228,7 +228,13 @@ def tables():
     return [
         ("numpy", "np.", sorted(np.__all__), parse(SAMPLES_TEXT), main),
         # __buffer__: every object with a buffer has it, from Python 3.12 on.
-        ("numpy.ndarray", ".", sorted(set(dir(np.ndarray)) - {"__buffer__"}), parse(METHODS_TEXT), words(METHODS_RUN_IN_NUMPY)),
+        (
+            "numpy.ndarray",
+            ".",
+            sorted(set(dir(np.ndarray)) - {"__buffer__"}),
+            parse(METHODS_TEXT),
+            words(METHODS_RUN_IN_NUMPY),
+        ),
         (
             "numpy.linalg",
             "np.linalg.",

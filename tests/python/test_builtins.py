@@ -8,10 +8,11 @@ import zipfile
 
 import numpy as np
 import pytest
-
 import weft
 
-SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
+)
 GOLDENS = SHARED / "torch_goldens"
 ARCHIVES = SHARED / "torchscript"
 
@@ -87,7 +88,11 @@ def test_golden(case, arrays):
             assert got.dtype == want.dtype
             wanted = want.numpy()
             # Sums of terms of both signs: PyTorch's rounding is relative to the terms, not to the result.
-            floor = 1e-6 * float(np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.1)) if wanted.dtype.kind in "fc" else 0
+            floor = (
+                1e-6 * float(np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.1))
+                if wanted.dtype.kind in "fc"
+                else 0
+            )
             np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-5, atol=floor)
         else:
             assert got == want

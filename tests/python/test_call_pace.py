@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-
 import weft
-
-
 
 
 @pytest.fixture

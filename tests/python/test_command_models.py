@@ -8,16 +8,21 @@ import subprocess
 import sys
 
 import pytest
-
 from weft import models
 
-SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
+)
 STORIES = str(SHARED / "stories260k")
-pytestmark = pytest.mark.skipif(not pathlib.Path(STORIES).is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
+pytestmark = pytest.mark.skipif(
+    not pathlib.Path(STORIES).is_dir(), reason="no shared data (WEFT_SHARED_DATA)"
+)
 
 
 def weft(*arguments, status=0, **options):
-    done = subprocess.run([sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, timeout=120, **options
+    )
     assert done.returncode == status, done.stderr
     return done
 
@@ -32,7 +37,8 @@ def test_generate():
 
 def test_sampling_repeats_with_a_seed():
     texts = [
-        weft("generate", "-m", STORIES, "-n", "30", "--temperature", "1", "--seed", seed).stdout for seed in ("1", "1", "2")
+        weft("generate", "-m", STORIES, "-n", "30", "--temperature", "1", "--seed", seed).stdout
+        for seed in ("1", "1", "2")
     ]
     assert texts[0] == texts[1] != texts[2]
 
@@ -44,7 +50,10 @@ def test_interactive():
     result = json.loads(weft(*arguments, "-n", "5", "--json", input="Hello\nBye\nHello\n").stdout)
     assert 0.4 < result["kept_tokens"] / result["prompt_tokens"] < 1 and result["finish_reason"] == "length"
     one = json.loads(weft(*arguments, "-n", "5", "--json", input="Hello\n").stdout)["text"]
-    assert json.loads(weft(*arguments, "-n", "5", "--json", input="Hello\n/new\nHello\n").stdout)["text"] == 2 * one
+    assert (
+        json.loads(weft(*arguments, "-n", "5", "--json", input="Hello\n/new\nHello\n").stdout)["text"]
+        == 2 * one
+    )
     full = weft(*arguments, "--max-positions", "60", input="Hello\nBye\n", status=1)
     assert "the context of 60 tokens is full" in full.stderr and "has no room for an answer" in full.stderr
 
@@ -56,7 +65,17 @@ def test_interrupted(tmp_path):
     config = json.loads((tmp_path / "config.json").read_text()) | {"max_position_embeddings": 100_000}
     (tmp_path / "config.json").unlink()
     (tmp_path / "config.json").write_text(json.dumps(config))
-    arguments = [sys.executable, "-m", "weft", "generate", "-m", str(tmp_path), "-n", "100000", "--ignore-eos"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "weft",
+        "generate",
+        "-m",
+        str(tmp_path),
+        "-n",
+        "100000",
+        "--ignore-eos",
+    ]
     arguments += ["--max-positions", "100000", "--temperature", "1", "--threads", "1"]  # minutes of text
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.read(1)
@@ -69,7 +88,9 @@ def test_quantize_then_generate(tmp_path):
     for scheme in ("int8", "int4-g32"):
         done = weft("quantize", STORIES, str(tmp_path / scheme), "--scheme", scheme)
         assert "times smaller" in done.stdout
-        assert len([line for line in done.stdout.splitlines() if line[:1].isdigit()]) == 6  # five layers and the total
+        assert (
+            len([line for line in done.stdout.splitlines() if line[:1].isdigit()]) == 6
+        )  # five layers and the total
         text = weft("generate", "-m", str(tmp_path / scheme), "-n", "30").stdout
         assert text == weft("generate", "-m", STORIES, "--quantize", scheme, "-n", "30").stdout
         assert text.startswith("Once upon a time")
@@ -86,7 +107,9 @@ def test_gptq_loses_less(tmp_path):
     perplexities = []
     for folder, options in (("nearest", []), ("gptq", calibration)):
         weft("quantize", STORIES, str(tmp_path / folder), "--scheme", "int4-g64", *options)
-        done = weft("eval", "perplexity", "-m", str(tmp_path / folder), "--text", str(tmp_path / "held_out"), "--json")
+        done = weft(
+            "eval", "perplexity", "-m", str(tmp_path / folder), "--text", str(tmp_path / "held_out"), "--json"
+        )
         perplexities.append(json.loads(done.stdout)["perplexity"])
     assert perplexities[1] < 0.98 * perplexities[0]
 
@@ -99,10 +122,33 @@ def test_perplexity(tmp_path):
 
 
 def test_bench():
-    done = weft("bench", "llm", "--shape", "tiny", "--random-weights", "--schemes", "bfloat16,int8", "--pp", "8", "--tg", "4", "-r", "2", "-o", "json")
+    done = weft(
+        "bench",
+        "llm",
+        "--shape",
+        "tiny",
+        "--random-weights",
+        "--schemes",
+        "bfloat16,int8",
+        "--pp",
+        "8",
+        "--tg",
+        "4",
+        "-r",
+        "2",
+        "-o",
+        "json",
+    )
     tests = json.loads(done.stdout)["tests"]
-    assert [test["test"] for test in tests] == ["pp8", "tg4"] * 2 and all(test["tokens_per_second"] > 0 for test in tests)
-    assert "| tiny | int4-g32 | " in weft("bench", "llm", "--shape", "tiny", "--random-weights", "--ladder", "--tg", "24", "-r", "1").stdout
+    assert [test["test"] for test in tests] == ["pp8", "tg4"] * 2 and all(
+        test["tokens_per_second"] > 0 for test in tests
+    )
+    assert (
+        "| tiny | int4-g32 | "
+        in weft(
+            "bench", "llm", "--shape", "tiny", "--random-weights", "--ladder", "--tg", "24", "-r", "1"
+        ).stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,19 +157,43 @@ def test_bench():
         (["generate", "-m", "/nope"], "'/nope': not a folder"),
         (["generate", "-m", STORIES, "--top-p", "3"], "top_p must be above 0 and at most 1, got 3"),
         (["generate", "-m", STORIES, "-p", "word " * 600], "the model's context 512 leaves no room"),
-        (["generate", "-m", STORIES, "--max-positions", "9999"], "max_positions 9999 is more than the model's 512"),
-        (["generate", "-m", STORIES, "--draft", "prompt-lookup", "--speculate-k", "0"], "speculate_k must be between 1 and 7"),
-        (["generate", "-m", STORIES, "--chat-template", "vicuna", "--chat"], "unknown chat template 'vicuna'"),
+        (
+            ["generate", "-m", STORIES, "--max-positions", "9999"],
+            "max_positions 9999 is more than the model's 512",
+        ),
+        (
+            ["generate", "-m", STORIES, "--draft", "prompt-lookup", "--speculate-k", "0"],
+            "speculate_k must be between 1 and 7",
+        ),
+        (
+            ["generate", "-m", STORIES, "--chat-template", "vicuna", "--chat"],
+            "unknown chat template 'vicuna'",
+        ),
         (["quantize", STORIES, "/tmp/never", "--scheme", "int3"], "unknown quantization scheme 'int3'"),
-        (["quantize", STORIES, "/tmp/never", "--scheme", "int4-g32", "--gptq"], "--gptq and --calibration go together"),
-        (["quantize", STORIES, "/tmp/never", "--gptq", "--calibration", "/nope"], "GPTQ is for int4 schemes, got 'int8'"),
-        (["quantize", STORIES, "/tmp/never", "--scheme", "int4-g32", "--gptq", "--calibration", "/nope"], "'/nope': cannot be read"),
+        (
+            ["quantize", STORIES, "/tmp/never", "--scheme", "int4-g32", "--gptq"],
+            "--gptq and --calibration go together",
+        ),
+        (
+            ["quantize", STORIES, "/tmp/never", "--gptq", "--calibration", "/nope"],
+            "GPTQ is for int4 schemes, got 'int8'",
+        ),
+        (
+            ["quantize", STORIES, "/tmp/never", "--scheme", "int4-g32", "--gptq", "--calibration", "/nope"],
+            "'/nope': cannot be read",
+        ),
         (["eval", "perplexity", "-m", STORIES, "--text", "/nope"], "'/nope': cannot be read"),
         (["eval", "perplexity", "-m", STORIES, "--text", sys.executable], "not valid UTF-8"),
-        (["eval", "perplexity", "-m", STORIES, "--text", __file__, "--stride", "-1"], "must not be negative, got 0 and -1"),
+        (
+            ["eval", "perplexity", "-m", STORIES, "--text", __file__, "--stride", "-1"],
+            "must not be negative, got 0 and -1",
+        ),
         (["bench", "llm", "--shape", "tiny"], "add --random-weights"),
         (["bench", "llm", "-m", STORIES, "--shape", "tiny"], "not both"),
-        (["bench", "llm", "-m", STORIES, "--pp", "600"], "--pp 600 after --depth 0 does not fit into the context of 512"),
+        (
+            ["bench", "llm", "-m", STORIES, "--pp", "600"],
+            "--pp 600 after --depth 0 does not fit into the context of 512",
+        ),
         (["bench", "llm", "-m", STORIES, "--schemes", "int8,int9"], "unknown quantization scheme 'int9'"),
         (["bench", "llm"], "give --model, or --shape"),
     ],

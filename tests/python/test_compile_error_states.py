@@ -4,7 +4,6 @@ import traceback
 
 import numpy as np
 import pytest
-
 import weft
 
 VALUES = np.array([1.0, 0.0, -2.0, 1e308, 1e-308])

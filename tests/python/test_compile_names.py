@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import weft
 
 NAMES = "i32 i64 f64 bf16 vec lanes maximum select sum_of_elements fuel alignas namespace nullptr _a π WEFT_INLINE r i8 turn".split()

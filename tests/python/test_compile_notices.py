@@ -38,7 +38,10 @@ def function(weights, x):
 
 def test_an_unrolled_loop_is_named_once(tmp_path):
     (line,) = said(tmp_path, UNROLLED, "[np.ones(3)] * 24, np.ones(3)")
-    assert f"the loop at {tmp_path}/program.py:6 is not native code: 24 rounds of it were unrolled into one graph" in line
+    assert (
+        f"the loop at {tmp_path}/program.py:6 is not native code: 24 rounds of it were unrolled into one graph"
+        in line
+    )
 
 
 @pytest.mark.parametrize("count", [3, 16])
@@ -86,7 +89,11 @@ def test_explain_lists_unrolled_loops_and_fallbacks():
 
     found = weft.compiler.explain(function)([np.ones(3)] * 20, np.ones(3))
     (loop,) = found.unrolled
-    assert (loop.rounds, loop.line, loop.source) == (20, function.__code__.co_firstlineno + 1, "for w in weights:")
+    assert (loop.rounds, loop.line, loop.source) == (
+        20,
+        function.__code__.co_firstlineno + 1,
+        "for w in weights:",
+    )
     assert f"{__file__}:{loop.line}: 20 rounds in one graph, not native code: " in str(found)
     assert not found.fallbacks
 

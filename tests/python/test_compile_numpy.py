@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import weft
 
 f = np.array([[1.5, -2.25, 0.5, 3.0], [4.0, 0.125, -1.0, 2.5], [0.0, 7.5, -3.5, 1.0]])
@@ -56,9 +55,9 @@ def check(function, args, rtol=0.0, breaks=0):
         same(actual_args, expected_args, rtol)
     explanation = weft.compiler.explain(function)(*copies(args))
     if breaks is not None:
-        assert [one.reason for one in explanation.breaks] == [""] * breaks if breaks else not explanation.breaks, [
-            one.reason for one in explanation.breaks
-        ]
+        assert (
+            [one.reason for one in explanation.breaks] == [""] * breaks if breaks else not explanation.breaks
+        ), [one.reason for one in explanation.breaks]
 
 
 def case(name, function, *args, rtol=0.0):
@@ -124,7 +123,9 @@ INDEXING = [
     case("put-mask-argument", lambda x: put_in_argument(x, x < 0, 0), f),
     case("put-mask-nan", lambda x: put(x, np.isnan(x), -1), n),
     case("put-mask-rows", lambda x, m: put(x, m, 9), f, np.array([True, False, True])),
-    case("put-mask-column", lambda x, m: put(x, (slice(None), m), 9), f, np.array([True, False, True, False])),
+    case(
+        "put-mask-column", lambda x, m: put(x, (slice(None), m), 9), f, np.array([True, False, True, False])
+    ),
     case("put-mask-int", lambda x: put(x, x > 2, 2.5), i),
     case("put-mask-float32", lambda x: put(x, x > 2, 2.5), s),
     case("put-argument", put_in_argument, f, rows, 3.0),
@@ -214,7 +215,11 @@ NAMES = [
     case("vander", lambda x: np.vander(x, 3), v, rtol=1e-14),
     case("vander-increasing", lambda x: np.vander(x, 4, increasing=True), v, rtol=1e-14),
     case("nan_to_num", lambda x: np.nan_to_num(x), n),
-    case("nan_to_num-values", lambda x: np.nan_to_num(x, nan=1.5, posinf=2.0, neginf=-2.0), np.where(n > 2, np.inf, n)),
+    case(
+        "nan_to_num-values",
+        lambda x: np.nan_to_num(x, nan=1.5, posinf=2.0, neginf=-2.0),
+        np.where(n > 2, np.inf, n),
+    ),
     case("nan_to_num-int", lambda x: np.nan_to_num(x), i),
     case("select", lambda x: np.select([x > 2, x < 0], [x, -x], 0.5), f),
     case("select-default", lambda x: np.select([x > 2, x < 0], [x, x * 2]), i),
@@ -229,7 +234,9 @@ NAMES = [
     case("casts", lambda x: (np.int8(x), np.int16(x), np.uint16(x), np.uint32(x), np.uint64(x)), np.abs(i)),
     case("float-casts", lambda x: (np.float16(x), np.complex64(x), np.complex128(x)), f),
     case("cast-scalar", lambda x: np.int16(x.sum()), i),
-    case("add-reduce", lambda x: (np.add.reduce(x), np.add.reduce(x, axis=1), np.add.reduce(x, axis=None)), f),
+    case(
+        "add-reduce", lambda x: (np.add.reduce(x), np.add.reduce(x, axis=1), np.add.reduce(x, axis=None)), f
+    ),
     case("multiply-reduce", lambda x: np.multiply.reduce(x), f),
     case("maximum-reduce", lambda x: (np.maximum.reduce(x), np.minimum.reduce(x, axis=1)), f),
     case("reduce-list", lambda x, y: np.maximum.reduce([x, y, x + y]), v, v[::-1].copy()),
@@ -237,7 +244,12 @@ NAMES = [
     case("add-accumulate", lambda x: (np.add.accumulate(x), np.add.accumulate(x, axis=1)), f, rtol=1e-14),
     case("multiply-accumulate", lambda x: np.multiply.accumulate(x), f),
     case("maximum-accumulate", lambda x: (np.maximum.accumulate(x), np.minimum.accumulate(x, axis=1)), f),
-    case("outer-ufuncs", lambda x, y: (np.add.outer(x, y), np.subtract.outer(x, y), np.multiply.outer(x, y)), v, v[:4]),
+    case(
+        "outer-ufuncs",
+        lambda x, y: (np.add.outer(x, y), np.subtract.outer(x, y), np.multiply.outer(x, y)),
+        v,
+        v[:4],
+    ),
     case("outer-extremes", lambda x, y: (np.maximum.outer(x, y), np.minimum.outer(x, y)), v, v[:4]),
     case("sum-initial", lambda x: (np.sum(x, initial=5), x.sum(axis=0, initial=2.5)), f, rtol=1e-14),
     case("prod-initial", lambda x: x.prod(axis=1, initial=3), i),
@@ -338,7 +350,9 @@ def test_what_graphs_cannot_decide_runs_in_numpy():
             same(compiled(x), order_with_ties(x))
 
 
-@pytest.mark.parametrize("value", [np.nan, 1e30, -1.0, 2.5, 300, -1, True, np.float64(2.5), np.float32(np.nan), np.int64(7)])
+@pytest.mark.parametrize(
+    "value", [np.nan, 1e30, -1.0, 2.5, 300, -1, True, np.float64(2.5), np.float32(np.nan), np.int64(7)]
+)
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.bool_])
 def test_storing_numbers_that_may_not_fit(value, dtype):
     def store(v):

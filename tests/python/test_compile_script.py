@@ -58,7 +58,10 @@ def test_runs_as_python_does(script):
     expected = subprocess.run([sys.executable, str(script), "a", "-b"], capture_output=True, text=True)
     found = run(script, "a", "-b")
     assert (found.returncode, found.stdout) == (0, expected.stdout), found.stderr
-    assert all(line.startswith("[weft warning] weft.compile: __main__.main runs as it is, from ") for line in found.stderr.splitlines())
+    assert all(
+        line.startswith("[weft warning] weft.compile: __main__.main runs as it is, from ")
+        for line in found.stderr.splitlines()
+    )
     assert "['--report', 'x']" in run(script, "--", "--report", "x").stdout
 
 
@@ -117,5 +120,8 @@ def test_unrolled_loops_and_fallbacks_are_reported(tmp_path):
     assert found.returncode == 0, found.stderr
     functions = {f["name"]: f for f in json.loads(report.read_text())["functions"]}
     (unrolled,), (fallback,) = functions["layers"]["unrolled"], functions["reader"]["fallbacks"]
-    assert unrolled.startswith(f"{path}:3: 20 rounds in one graph: ") and f"unrolled in layers: {unrolled}" in found.stderr
+    assert (
+        unrolled.startswith(f"{path}:3: 20 rounds in one graph: ")
+        and f"unrolled in layers: {unrolled}" in found.stderr
+    )
     assert fallback.startswith(f"{path}:") and f"reader falls back to Python at {fallback}" in found.stderr

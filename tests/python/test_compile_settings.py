@@ -4,7 +4,6 @@ import threading
 
 import numpy as np
 import pytest
-
 import weft
 
 x34 = np.linspace(0.1, 1, 12).reshape(3, 4)
@@ -86,7 +85,9 @@ def test_loops_in_float32():
 
 
 def test_config_refuses_what_it_does_not_know():
-    with pytest.raises(AttributeError, match="no setting 'numpy_default_flaot'; there are: numpy_default_float"):
+    with pytest.raises(
+        AttributeError, match="no setting 'numpy_default_flaot'; there are: numpy_default_float"
+    ):
         weft.config.numpy_default_flaot = "float32"
     with pytest.raises(AttributeError, match="there are: numpy_default_float"):
         weft.config.other  # noqa: B018
@@ -110,7 +111,10 @@ def test_cuda_names_what_is_missing_before_anything_runs():
         log.append(1)
         return x + 1
 
-    with weft.device("cuda"), pytest.raises(RuntimeError, match="device 'cuda:0' cannot be used: this build of weft has no CUDA"):
+    with (
+        weft.device("cuda"),
+        pytest.raises(RuntimeError, match="device 'cuda:0' cannot be used: this build of weft has no CUDA"),
+    ):
         function(x34)
     assert log == []
     np.testing.assert_array_equal(function(x34), x34 + 1)
@@ -211,7 +215,9 @@ def test_tensors_are_seen_as_arrays_without_copies():
     for dtype in (np.float32, np.int64):
         other = np.arange(6).reshape(3, 2).astype(dtype)
         expected = np.sin(other + dtype(1)) * 3
-        np.testing.assert_allclose(compiled(weft.from_numpy(other)), expected, rtol=1e-6)  # sin of float32 is not bit-equal to NumPy's
+        np.testing.assert_allclose(
+            compiled(weft.from_numpy(other)), expected, rtol=1e-6
+        )  # sin of float32 is not bit-equal to NumPy's
 
 
 def test_arrays_become_tensors_without_copies():

@@ -10,7 +10,6 @@ import threading
 
 import numpy as np
 import pytest
-
 import weft
 
 x4 = np.arange(4.0)
@@ -120,7 +119,11 @@ def test_uncaught_exception_has_the_users_line():
 
 def test_generator_expressions_and_partial_are_entered():
     def fn(x):
-        return sum(k * x for k in (1, 2, 3)) + max(k for k in [1, 5, 2]) + functools.reduce(lambda a, b: a * b, [x, 2])
+        return (
+            sum(k * x for k in (1, 2, 3))
+            + max(k for k in [1, 5, 2])
+            + functools.reduce(lambda a, b: a * b, [x, 2])
+        )
 
     one_graph(fn, x4)
     assert weft.compile(functools.partial(lambda a, b, c=1: a + b * c, 1, c=3), fullgraph=True)(x4)[1] == 4
@@ -301,8 +304,9 @@ def test_environment_switches_it_off_and_logs():
         "f = weft.compile(lambda x: x if x.sum() > 0 else -x)\n"
         "print(f(np.ones(2)), weft.compiler.stats()['captures'])\n"
     )
-    run = functools.partial(subprocess.run, [sys.executable, "-c", program], capture_output=True, text=True, check=True)
-
+    run = functools.partial(
+        subprocess.run, [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
 
     off = run(env={**os.environ, "WEFT_DISABLE_COMPILE": "1"})
     assert off.stdout.split() == ["[1.", "1.]", "0"]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import weft
 from weft import nn
 
@@ -56,7 +55,11 @@ def test_nested_arguments_and_results():
     for k in (1, 2, 1.0, True):
         out, expected = compiled((x, {"x": x}), k=k), f((x, {"x": x}), k=k)
         same(out["sum"], expected["sum"])
-        assert type(out["rest"]) is list and out["rest"][1:] == ["text", k, None] and type(out["rest"][2]) is type(k)
+        assert (
+            type(out["rest"]) is list
+            and out["rest"][1:] == ["text", k, None]
+            and type(out["rest"][2]) is type(k)
+        )
         same(out["pair"][0], x)
 
 

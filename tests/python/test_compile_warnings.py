@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 import weft
 
 
@@ -145,7 +144,10 @@ def test_an_exception_leaves_what_numpy_leaves():
 
     compiled = weft.compile(function)
     for _ in range(2):
-        (expected, log, message, line), (actual, compiled_log, compiled_message, compiled_line) = run(function), run(compiled)
+        (expected, log, message, line), (actual, compiled_log, compiled_message, compiled_line) = (
+            run(function),
+            run(compiled),
+        )
         np.testing.assert_array_equal(actual, expected)
         assert (compiled_log, compiled_message, compiled_line) == (log, message, line)
 
@@ -220,4 +222,7 @@ def test_loops_that_are_not_native_are_named_once_with_their_line(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[1500.0, 1500.0, 1500.0]"
     assert done.stderr.count("runs round by round") == 1, done.stderr
-    assert f"the loop at {path}:6 runs round by round, not as native code: {path}:7: a call of hash" in done.stderr
+    assert (
+        f"the loop at {path}:6 runs round by round, not as native code: {path}:7: a call of hash"
+        in done.stderr
+    )

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 import weft
 
 RNG = np.random.default_rng(5)
@@ -40,7 +39,11 @@ PROGRAMS = {
     "comparisons": lambda z, w: (z == w) | (z != w * 1) | (z < w) | (z >= w),
     "parts": lambda z, w: z.real * w.imag + 1j * z.imag,
     "several": lambda z, w: (z * w, np.abs(w), z.real),
-    "conversions": lambda z, w: ((z * w).astype(np.complex64) * 2, (z * 0).astype(bool), (w * w).real.astype(complex)),
+    "conversions": lambda z, w: (
+        (z * w).astype(np.complex64) * 2,
+        (z * 0).astype(bool),
+        (w * w).real.astype(complex),
+    ),
     "views": lambda z, w: (z.T * 2, z[::-1] * w, z[..., ::2] + w[..., ::2], z[..., 1:] * w[..., :-1]),
     "kinds": lambda z, w: np.isnan(z * w) | np.isinf(w) | np.isfinite(z),
     "full": lambda z, w: np.full(z.shape, 1 + 2j) * z,

@@ -8,7 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-
 import weft
 
 path = pathlib.Path(__file__).resolve().parents[2] / "bench" / "elementary_accuracy.py"
@@ -16,7 +15,22 @@ spec = importlib.util.spec_from_file_location("elementary_accuracy", path)
 accuracy = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(accuracy)
 
-OWN = ["exp", "exp2", "expm1", "sinh", "cosh", "tanh", "log", "log2", "log10", "log1p", "arctan", "power", "arctan2", "fmod"]
+OWN = [
+    "exp",
+    "exp2",
+    "expm1",
+    "sinh",
+    "cosh",
+    "tanh",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "arctan",
+    "power",
+    "arctan2",
+    "fmod",
+]
 DTYPES = [np.float32, np.float64]
 
 

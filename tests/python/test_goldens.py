@@ -9,10 +9,11 @@ import pathlib
 
 import numpy as np
 import pytest
-
 import weft
 
-SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
+)
 FOLDER = SHARED / "torch_goldens"
 
 

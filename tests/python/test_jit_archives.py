@@ -49,7 +49,9 @@ def check(module, arrays):
         assert value.shape == expected.shape, key
         if expected.dtype.kind == "f":
             largest = np.abs(expected).max(initial=0)
-            np.testing.assert_allclose(value, expected, rtol=RELATIVE, atol=0.1 * RELATIVE * largest, err_msg=key)
+            np.testing.assert_allclose(
+                value, expected, rtol=RELATIVE, atol=0.1 * RELATIVE * largest, err_msg=key
+            )
         else:
             np.testing.assert_array_equal(value, expected, err_msg=key)
 
@@ -82,7 +84,9 @@ def test_saved_again(folder, name):
     module = weft.jit.load(folder / f"{name}.pt")
     again = weft.jit.load(io.BytesIO(module.save_to_buffer()))
     check(again, np.load(folder / f"{name}.npz"))
-    assert again.training == module.training if hasattr(module, "training") else not hasattr(again, "training")
+    assert (
+        again.training == module.training if hasattr(module, "training") else not hasattr(again, "training")
+    )
 
 
 def test_sources(folder, tmp_path):

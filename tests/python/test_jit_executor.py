@@ -9,12 +9,11 @@ import threading
 import numpy as np
 import pytest
 import weft
-
 from test_jit_archives import NAMES, check, folder  # noqa: F401
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_interpreted(folder, name):  # noqa: F811
+def test_interpreted(folder, name):
     module = weft.jit.load(folder / f"{name}.pt")
     with weft.jit.optimized_execution(False):
         for _ in range(2):
@@ -22,8 +21,10 @@ def test_interpreted(folder, name):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("optimize", [lambda module: module, weft.jit.freeze, weft.jit.optimize_for_inference])
-def test_many_threads(folder, name, optimize):  # noqa: F811
+@pytest.mark.parametrize(
+    "optimize", [lambda module: module, weft.jit.freeze, weft.jit.optimize_for_inference]
+)
+def test_many_threads(folder, name, optimize):
     module = optimize(weft.jit.load(folder / f"{name}.pt").eval())
     # Read at once: threads must not share an open archive.
     arrays, errors = dict(np.load(folder / f"{name}.npz")), []
@@ -32,7 +33,7 @@ def test_many_threads(folder, name, optimize):  # noqa: F811
         try:
             for _ in range(4):
                 check(module, arrays)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             errors.append(error)
 
     threads = [threading.Thread(target=run) for _ in range(8)]
@@ -45,7 +46,7 @@ def test_many_threads(folder, name, optimize):  # noqa: F811
 
 @pytest.mark.parametrize("name", ["cnn_scripted", "squeezenet1_1", "mobilenet_v3_small"])
 @pytest.mark.parametrize("optimize", [lambda module: module, weft.jit.optimize_for_inference])
-def test_other_sizes(folder, name, optimize):  # noqa: F811
+def test_other_sizes(folder, name, optimize):
     loaded = weft.jit.load(folder / f"{name}.pt").eval()
     module = optimize(loaded)
     shape = (1, 3, 32, 32) if name.startswith("cnn") else (1, 3, 96, 96)
@@ -54,7 +55,9 @@ def test_other_sizes(folder, name, optimize):  # noqa: F811
         with weft.jit.optimized_execution(False):
             expected = np.asarray(loaded(x))
         for _ in range(3):
-            np.testing.assert_allclose(np.asarray(module(x)), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+            np.testing.assert_allclose(
+                np.asarray(module(x)), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max()
+            )
     with pytest.raises(RuntimeError, match="Traceback of TorchScript"):
         module(weft.tensor(np.zeros((1, 5, 32, 32), np.float32)))
 
@@ -65,7 +68,7 @@ def test_the_switch():
         pass
 
 
-def test_without_a_compiler(folder, tmp_path):  # noqa: F811
+def test_without_a_compiler(folder, tmp_path):
     """Networks are as right, and convolutions still packed, where nothing can generate code."""
     program = f"""
 import sys, numpy as np, weft
@@ -79,7 +82,12 @@ for name in NAMES:
         for _ in range(4):
             check(module, np.load(folder / f"{{name}}.npz"))
 """
-    environment = dict(os.environ, WEFT_TOOLCHAIN="clang", WEFT_CLANG_PLUGIN=str(tmp_path / "missing.so"), WEFT_LOGS="executor")
+    environment = dict(
+        os.environ,
+        WEFT_TOOLCHAIN="clang",
+        WEFT_CLANG_PLUGIN=str(tmp_path / "missing.so"),
+        WEFT_LOGS="executor",
+    )
     result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert result.stderr.count("no code is generated for TorchScript") == 1

@@ -121,7 +121,13 @@ def test_unions_and_optionals():
 
 
 def test_defaults_are_pythons_values():
-    def f(x, size: List[int] = [2, 3], scale: float = SCALE * 2, dtype: weft.dtype = weft.float64, name: Optional[str] = None):
+    def f(
+        x,
+        size: List[int] = [2, 3],
+        scale: float = SCALE * 2,
+        dtype: weft.dtype = weft.float64,
+        name: Optional[str] = None,
+    ):
         return (x * scale).to(dtype).reshape(size), name
 
     check(f, x23())
@@ -559,7 +565,13 @@ def test_results_in_the_place_of_operands():
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     given = weft.tensor(x)
     results = [result.numpy() for result in function(given)]
-    expected = [(x + 1).reshape(-1), (x + 1) * 3 - 1, (x + 1) * 2 - 1 > 5, (x + 0.5).T * 2, np.broadcast_to(x[:, :1], (2, 3))]
+    expected = [
+        (x + 1).reshape(-1),
+        (x + 1) * 3 - 1,
+        (x + 1) * 2 - 1 > 5,
+        (x + 0.5).T * 2,
+        np.broadcast_to(x[:, :1], (2, 3)),
+    ]
     for result, wanted in zip(results, expected):
         assert result.dtype == wanted.dtype
         np.testing.assert_array_equal(result, wanted)

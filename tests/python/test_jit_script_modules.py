@@ -26,7 +26,11 @@ def check(module, *arguments):
     """The compiled module, its archive and its frozen form give what Python gives."""
     compiled = weft.jit.script(module)
     expected = module(*arguments)
-    for one in (compiled, reload(compiled), weft.jit.freeze(weft.jit.script(module.eval())) if not module.training else compiled):
+    for one in (
+        compiled,
+        reload(compiled),
+        weft.jit.freeze(weft.jit.script(module.eval())) if not module.training else compiled,
+    ):
         found = one(*arguments)
         if isinstance(expected, Tensor):
             np.testing.assert_array_equal(array(found), array(expected))
@@ -108,7 +112,9 @@ class Everything(nn.Module):
 def test_attributes_and_methods():
     module = Everything()
     compiled = check(module, ramp(2, 3))
-    assert compiled.record("k", 5) == {"k": 5} and compiled.table == {"k": 5} and compiled.sizes == [1, 2, 5, 9]
+    assert (
+        compiled.record("k", 5) == {"k": 5} and compiled.table == {"k": 5} and compiled.sizes == [1, 2, 5, 9]
+    )
     assert compiled.count == 2 and compiled.names == ("a", "b") and compiled.typed == []
     assert compiled.level == 7 and compiled.maybe is None
     compiled.set_maybe(ramp(3))
@@ -176,7 +182,11 @@ class Chain(nn.Sequential):
 
 def test_containers_are_unrolled():
     compiled = check(Containers(), ramp(2, 3))
-    assert len(compiled.layers) == 3 and len(list(compiled.chain)) == 2 and list(compiled.named) == ["one", "two"]
+    assert (
+        len(compiled.layers) == 3
+        and len(list(compiled.chain)) == 2
+        and list(compiled.named) == ["one", "two"]
+    )
 
 
 def test_ignored_and_unused_methods():
@@ -362,7 +372,11 @@ def test_script_module_as_base():
     expected = (array(ramp(2, 3)) + 3) * 2
     np.testing.assert_allclose(array(module(ramp(2, 3))), expected, rtol=1e-6)
     np.testing.assert_allclose(array(reload(module)(ramp(2, 3))), expected, rtol=1e-6)
-    assert "self.weight" in module.helper.code and list(module.state_dict()) == ["weight", "inner.weight", "inner.shift"]
+    assert "self.weight" in module.helper.code and list(module.state_dict()) == [
+        "weight",
+        "inner.weight",
+        "inner.shift",
+    ]
     with pytest.raises(TypeError, match="fixed"):
         module.register_buffer("more", ramp(2))
 
@@ -391,7 +405,9 @@ def test_errors():
         def forward(self, x):
             return self.things
 
-    with pytest.raises(weft.jit.Error, match="attribute 'things' of Fails cannot be used in a script") as caught:
+    with pytest.raises(
+        weft.jit.Error, match="attribute 'things' of Fails cannot be used in a script"
+    ) as caught:
         weft.jit.script(Fails())
     assert f"{__file__}:{Fails.forward.__code__.co_firstlineno + 1}:" in str(caught.value)
 

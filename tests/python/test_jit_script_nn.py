@@ -5,13 +5,17 @@ import io
 import nn_cases
 import numpy as np
 import pytest
-from nn_cases import CASES
-
 import weft
+from nn_cases import CASES
 from weft import nn
 
 # Parameters that no script has a type for, or operators that TorchScript has under another signature.
-NOT_FOR_SCRIPTS = ("AdaptiveAvgPool2d((None, 3))", "AdaptiveMaxPool2d((None, 3))", "CTCLoss", "TripletMarginWithDistanceLoss")
+NOT_FOR_SCRIPTS = (
+    "AdaptiveAvgPool2d((None, 3))",
+    "AdaptiveMaxPool2d((None, 3))",
+    "CTCLoss",
+    "TripletMarginWithDistanceLoss",
+)
 
 
 def fresh(case):
@@ -19,7 +23,9 @@ def fresh(case):
     return nn_cases.to_tensors(weft.asarray, inputs), nn_cases.to_tensors(weft.asarray, options)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not repr(case).startswith(NOT_FOR_SCRIPTS)], ids=repr)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if not repr(case).startswith(NOT_FOR_SCRIPTS)], ids=repr
+)
 def test_scripted_modules_give_what_modules_give(case):
     module = nn_cases.filled(case.build(nn), weft.asarray)
     inputs, options = fresh(case)

@@ -7,7 +7,6 @@ import subprocess
 import numpy as np
 import pytest
 import test_jit_script_modules as modules
-
 import weft
 from weft import nn
 
@@ -67,7 +66,9 @@ def run(program, folder, *arguments):
 class Network(nn.Module):
     def __init__(self):
         super().__init__()
-        self.features = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2))
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)
+        )
         self.classifier = nn.Linear(4 * 4 * 4, 5)
 
     def forward(self, x):
@@ -113,7 +114,9 @@ def test_pytorch_runs_what_weft_scripts(name, frozen, tmp_path):
         compiled = weft.jit.freeze(compiled)
     compiled.save(tmp_path / "weft.pt")
     np.savez(tmp_path / "in.npz", **{"in.0": np.asarray(x)})
-    run(LOAD, tmp_path, tmp_path / "weft.pt", tmp_path / "in.npz", tmp_path / "out.npy", tmp_path / "torch.pt")
+    run(
+        LOAD, tmp_path, tmp_path / "weft.pt", tmp_path / "in.npz", tmp_path / "out.npy", tmp_path / "torch.pt"
+    )
     if name == "state":  # __getstate__ doubles the weight each time
         expected = expected * 2 - np.asarray(x)
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, rtol=2e-5, atol=1e-5)
@@ -133,7 +136,9 @@ def test_pytorch_runs_functions(tmp_path):
     x = modules.ramp(2, 3)
     weft.jit.script(f).save(tmp_path / "weft.pt")
     np.savez(tmp_path / "in.npz", **{"in.0": np.asarray(x)})
-    run(LOAD, tmp_path, tmp_path / "weft.pt", tmp_path / "in.npz", tmp_path / "out.npy", tmp_path / "torch.pt")
+    run(
+        LOAD, tmp_path, tmp_path / "weft.pt", tmp_path / "in.npz", tmp_path / "out.npy", tmp_path / "torch.pt"
+    )
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), np.asarray(f(x)), rtol=1e-6)
 
 
@@ -142,4 +147,6 @@ def test_weft_runs_what_pytorch_scripts(tmp_path):
     arrays = np.load(tmp_path / "io.npz")
     module = weft.jit.load(tmp_path / "torch.pt")
     for one in (module, weft.jit.freeze(module)):
-        np.testing.assert_allclose(np.asarray(one(weft.tensor(arrays["x"]))), arrays["y"], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            np.asarray(one(weft.tensor(arrays["x"]))), arrays["y"], rtol=1e-5, atol=1e-6
+        )

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from loop_checks import check_equal
-
 import weft
+from loop_checks import check_equal
 
 RNG = np.random.default_rng(5)
 
@@ -59,7 +58,8 @@ def nothing_in_them(x, n):
 
 
 @pytest.mark.parametrize(
-    "function", [history, updated_after_it_was_appended, rows_and_pairs, comprehensions, stacked, nothing_in_them]
+    "function",
+    [history, updated_after_it_was_appended, rows_and_pairs, comprehensions, stacked, nothing_in_them],
 )
 def test_what_lists_hold(function):
     x = RNG.random((3, 3))

@@ -4,9 +4,8 @@ import copy
 
 import numpy as np
 import pytest
-from loop_checks import check_equal, outcome
-
 import weft
+from loop_checks import check_equal, outcome
 
 
 def recursive(x, y):
@@ -72,11 +71,23 @@ def in_a_list(x, y):
     return numbers
 
 
-VECTORS = [recursive, only_two_before, backward, by_two, in_both_branches, in_one_branch, twice, left_early, in_a_list]
+VECTORS = [
+    recursive,
+    only_two_before,
+    backward,
+    by_two,
+    in_both_branches,
+    in_one_branch,
+    twice,
+    left_early,
+    in_a_list,
+]
 
 
 @pytest.mark.parametrize("function", VECTORS, ids=lambda function: function.__name__)
-@pytest.mark.parametrize("dtypes", [(np.float64, np.float64), (np.float32, np.float32), (np.float64, np.int8)])
+@pytest.mark.parametrize(
+    "dtypes", [(np.float64, np.float64), (np.float32, np.float32), (np.float64, np.int8)]
+)
 def test_vectors(function, dtypes):
     rng = np.random.default_rng(1)
     compiled = weft.compile(function)
@@ -117,7 +128,9 @@ def along_the_diagonal(t):
     return t
 
 
-@pytest.mark.parametrize("function", [along_columns, along_the_diagonal], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [along_columns, along_the_diagonal], ids=lambda function: function.__name__
+)
 @pytest.mark.parametrize("strides", [(88, 8), (-8, 8), (0, 8), (8, 0), (16, 8)])
 def test_elements_that_share_an_address(function, strides):
     compiled = weft.compile(function)
@@ -127,10 +140,17 @@ def test_elements_that_share_an_address(function, strides):
     np.testing.assert_array_equal(*memory)
 
 
-@pytest.mark.parametrize("function", [recursive, twice, in_both_branches, backward], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [recursive, twice, in_both_branches, backward], ids=lambda function: function.__name__
+)
 def test_arrays_that_share_memory(function):
     compiled = weft.compile(function)
-    for pair in (lambda m: (m, m), lambda m: (m[1:], m[:-1]), lambda m: (m[:-1], m[1:]), lambda m: (m[::-1], m)):
+    for pair in (
+        lambda m: (m, m),
+        lambda m: (m[1:], m[:-1]),
+        lambda m: (m[:-1], m[1:]),
+        lambda m: (m[::-1], m),
+    ):
         memory = [np.random.default_rng(4).standard_normal(50) for _ in range(2)]
         for call, m in zip((compiled, function), memory, strict=True):
             call(*pair(m))

@@ -8,9 +8,8 @@ import warnings
 
 import numpy as np
 import pytest
-from loop_checks import outcome
-
 import weft
+from loop_checks import outcome
 
 
 def bits(value):
@@ -171,7 +170,12 @@ def test_signed_zeros_infinities_and_nan():
 
     special = [0.0, -0.0, 1.0, math.inf, -math.inf, math.nan]
     zs = np.array([complex(a, b) for a in special for b in special])
-    for w in (complex(-0.0, 0.0), complex(0.0, -0.0), complex(math.inf, 1.0), np.complex128(complex(1.0, math.nan))):
+    for w in (
+        complex(-0.0, 0.0),
+        complex(0.0, -0.0),
+        complex(math.inf, 1.0),
+        np.complex128(complex(1.0, math.nan)),
+    ):
         check(sums, zs, w)
 
 

@@ -5,9 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from loop_checks import check_equal, outcome
-
 import weft
+from loop_checks import check_equal, outcome
 
 
 def appended(x):

@@ -175,7 +175,7 @@ def test_globals_that_change():
 
     compiled = weft.compile(scaled)
     a = np.arange(20.0)
-    for SCALE in (2, 3, 2.5):  # noqa: B007
+    for SCALE in (2, 3, 2.5):
         identical(compiled(a), scaled(a))
 
 

@@ -4,9 +4,8 @@ import copy
 
 import numpy as np
 import pytest
-from loop_checks import check_equal, outcome
-
 import weft
+from loop_checks import check_equal, outcome
 
 
 def union(n, pairs):
@@ -162,7 +161,11 @@ def test_programs(program):
     check(*program, times=2)
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if p[0] in (union, runge_kutta, counted, greatest)], ids=lambda program: program[0].__name__)
+@pytest.mark.parametrize(
+    "program",
+    [p for p in PROGRAMS if p[0] in (union, runge_kutta, counted, greatest)],
+    ids=lambda program: program[0].__name__,
+)
 def test_a_new_function_object_is_no_new_code(program):
     function, *arguments = program
     compiled = weft.compile(function)

@@ -4,9 +4,8 @@ import copy
 
 import numpy as np
 import pytest
-from loop_checks import check_equal, outcome
-
 import weft
+from loop_checks import check_equal, outcome
 
 
 def sparse_product(starts, columns, values, x, y):

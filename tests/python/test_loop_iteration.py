@@ -5,7 +5,6 @@ import traceback
 
 import numpy as np
 import pytest
-
 import weft
 
 

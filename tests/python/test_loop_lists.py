@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from loop_checks import check_equal, outcome
-
 import weft
+from loop_checks import check_equal, outcome
 
 
 def knapsack(weights, values, capacity):
@@ -326,7 +325,11 @@ def coins(total):
 
 @pytest.mark.parametrize(
     "function, arguments",
-    [(roots, (np.linspace(0.1, 0.9, 40),)), (run_lengths, (np.repeat(np.arange(30) % 3, 3),)), (coins, (60,))],
+    [
+        (roots, (np.linspace(0.1, 0.9, 40),)),
+        (run_lengths, (np.repeat(np.arange(30) % 3, 3),)),
+        (coins, (60,)),
+    ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_lists_made_right_before_the_loop(function, arguments):

@@ -4,9 +4,8 @@ import copy
 
 import numpy as np
 import pytest
-from loop_checks import outcome
-
 import weft
+from loop_checks import outcome
 
 RNG = np.random.default_rng(11)
 SPECIAL = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e300, 1e-300])
@@ -146,7 +145,9 @@ def complex_products(z, w, n):
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (37,), (6, 11)], ids=str)
 def test_escape_times(shape):
-    check(escape, numbers(*shape, dtype=np.complex128), np.zeros(shape, complex), np.zeros(shape, np.int64), 30)
+    check(
+        escape, numbers(*shape, dtype=np.complex128), np.zeros(shape, complex), np.zeros(shape, np.int64), 30
+    )
 
 
 def test_escape_times_of_threads():

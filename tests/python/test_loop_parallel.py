@@ -4,7 +4,6 @@ import signal
 
 import numpy as np
 import pytest
-
 import weft
 
 

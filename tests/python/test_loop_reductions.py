@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import weft
 from loop_checks import check_equal, outcome
 
-import weft
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-from programs import learning  # noqa: E402
+from programs import learning
 
 WAYS = [(1, False), (2, False), ((0, 1), False), ((0, -1), False), ((1, 2), True), (None, True)]
 DTYPES = ["float64", "float32", "uint8", "bool"]
@@ -25,7 +24,13 @@ def native(function, *arguments):
 
 def inputs(dtype, shape=(4, 5, 17)):
     x = np.random.default_rng(0).integers(0, 90, shape)
-    return (x % 2 == 0) if dtype == "bool" else x.astype(dtype) if dtype[0] in "iu" else (x / 8 - 4).astype(dtype)
+    return (
+        (x % 2 == 0)
+        if dtype == "bool"
+        else x.astype(dtype)
+        if dtype[0] in "iu"
+        else (x / 8 - 4).astype(dtype)
+    )
 
 
 REDUCTIONS = """

@@ -5,7 +5,6 @@ import traceback
 
 import numpy as np
 import pytest
-
 import weft
 
 
@@ -221,7 +220,7 @@ def index_out_of_range(a, n):
 
 def empty_maximum(a, n):
     for i in range(n):
-        a[i] = a[i:n - 1].max()
+        a[i] = a[i : n - 1].max()
     return a
 
 

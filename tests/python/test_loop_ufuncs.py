@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import weft
 
 ROUNDS = 70
@@ -20,7 +19,11 @@ INTEGERS = ["a // 3", "a % 7", "np.fmod(a, 3)", "np.sign(a)", "a ** 2", "np.inve
 def loop_of(expressions):
     """A function that sets, round by round, a row of each out from rows a and b of x and y."""
     outs = [f"out{k}" for k in range(len(expressions))]
-    lines = [f"def program(x, y, {', '.join(outs)}):", f"    for i in range({ROUNDS}):", "        a, b = x[i], y[i]"]
+    lines = [
+        f"def program(x, y, {', '.join(outs)}):",
+        f"    for i in range({ROUNDS}):",
+        "        a, b = x[i], y[i]",
+    ]
     lines += [f"        {out}[i] = {text}" for out, text in zip(outs, expressions)]
     scope = {"np": np}
     exec(compile("\n".join(lines), "<loop>", "exec"), scope)

@@ -5,7 +5,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 import weft
 
 SHAPES = [(4,), (3, 4), (2, 3, 4), (3, 1, 4), (2, 3, 2, 4)]
@@ -62,7 +61,13 @@ def layouts(shape):
 def layout(value):
     """What can be seen of an array's strides; those of single elements say nothing."""
     strides = [stride for stride, size in zip(value.strides, value.shape) if size > 1]
-    return value.shape, strides, value.flags.c_contiguous, value.flags.f_contiguous, np.shares_memory(value, value.ravel())
+    return (
+        value.shape,
+        strides,
+        value.flags.c_contiguous,
+        value.flags.f_contiguous,
+        np.shares_memory(value, value.ravel()),
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +101,15 @@ def test_layouts_of_results_of_two_arrays(expression):
 @pytest.mark.parametrize("flat", ["v.ravel()", "v.reshape(-1)", "v.T.ravel()", "v.T.reshape(-1)"])
 def test_updates_through_flat_views(flat):
     """Whether they reach the array depends on its strides."""
-    for expression in ("x * 2", "np.stack([x, x])", "np.pad(x, 1)", "x[[1, 0]]", "np.maximum.accumulate(x)", "x.sum(axis=0)", "x.astype(int)"):
+    for expression in (
+        "x * 2",
+        "np.stack([x, x])",
+        "np.pad(x, 1)",
+        "x[[1, 0]]",
+        "np.maximum.accumulate(x)",
+        "x.sum(axis=0)",
+        "x.astype(int)",
+    ):
         names = {"np": np}
         exec(f"def function(x):\n v = {expression}\n f = {flat}\n f -= 7\n return v, f", names)
         for name, x in layouts((2, 3, 4)):

@@ -7,10 +7,11 @@ import pathlib
 
 import numpy as np
 import pytest
-
 import weft
 
-SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,10 @@ def test_executions_agree(model, stories, execution):
 
 def test_formula(model, stories):
     """The logits of two tokens against NumPy in float64."""
-    weights = {n: t.numpy().astype(np.float64) for n, t in weft.models.load_safetensors(f"{stories}/model.safetensors").items()}
+    weights = {
+        n: t.numpy().astype(np.float64)
+        for n, t in weft.models.load_safetensors(f"{stories}/model.safetensors").items()
+    }
     config, tokens = model.config, [1, 403]
     heads, groups, dim = config["num_attention_heads"], config["num_key_value_heads"], config["head_dim"]
 
@@ -60,9 +64,7 @@ def test_formula(model, stories):
     for layer in range(config["num_hidden_layers"]):
         w = {n.split(".", 3)[3]: t for n, t in weights.items() if n.startswith(f"model.layers.{layer}.")}
         h = norm(x, f"model.layers.{layer}.input_layernorm.weight")
-        q, k, v = (
-            (h @ w[f"self_attn.{n}_proj.weight"].T).reshape(len(tokens), -1, dim) for n in "qkv"
-        )
+        q, k, v = ((h @ w[f"self_attn.{n}_proj.weight"].T).reshape(len(tokens), -1, dim) for n in "qkv")
         q, k = rope(q), rope(k)
         k, v = (np.repeat(t, heads // groups, 1) for t in (k, v))
         scores = np.einsum("qhd,khd->hqk", q, k) / np.sqrt(dim)
@@ -74,7 +76,9 @@ def test_formula(model, stories):
         gate = h @ w["mlp.gate_proj.weight"].T
         x = x + (gate / (1 + np.exp(-gate)) * (h @ w["mlp.up_proj.weight"].T)) @ w["mlp.down_proj.weight"].T
     expected = norm(x, "model.norm.weight") @ weights["model.embed_tokens.weight"].T
-    np.testing.assert_allclose(model.forward(tokens, model.make_cache(), all_logits=True).numpy(), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        model.forward(tokens, model.make_cache(), all_logits=True).numpy(), expected, rtol=1e-4, atol=1e-4
+    )
 
 
 def test_quantized_text_is_close(stories):
@@ -85,7 +89,9 @@ def test_quantized_text_is_close(stories):
 def test_speculation_is_greedy(model):
     options = {"max_new_tokens": 120}
     assert model.generate("Tom had", draft="prompt-lookup", **options) == model.generate("Tom had", **options)
-    assert model.generate("Tom had", draft=model, speculate_k=2, **options) == model.generate("Tom had", **options)
+    assert model.generate("Tom had", draft=model, speculate_k=2, **options) == model.generate(
+        "Tom had", **options
+    )
 
 
 def test_conversation(model):
@@ -137,7 +143,9 @@ def test_mistakes(model, stories, tmp_path):
 
 @pytest.fixture(scope="module")
 def gpt():
-    specification = importlib.util.spec_from_file_location("gpt", pathlib.Path(__file__).parents[2] / "examples" / "gpt.py")
+    specification = importlib.util.spec_from_file_location(
+        "gpt", pathlib.Path(__file__).parents[2] / "examples" / "gpt.py"
+    )
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
@@ -168,7 +176,9 @@ def test_gpt_example_quantized(gpt, stories, scheme):
         if isinstance(layer, gpt.QuantizedLinear):
             reference.get_submodule(name).weight = weft.nn.Parameter(layer.dequantized())
     logits, expected = (m(weft.tensor(prompt), weft.tensor(0)).numpy() for m in (model, reference))
-    np.testing.assert_allclose(logits, expected, atol=2e-3)  # inputs of products are rounded to 2^-16 of their group's largest
+    np.testing.assert_allclose(
+        logits, expected, atol=2e-3
+    )  # inputs of products are rounded to 2^-16 of their group's largest
 
 
 def test_cache_writes_stay_in_order_when_compiled():

@@ -20,7 +20,7 @@ RANK = {"fold": 2, "unfold": 2}
 
 def expanded(name, value, annotation):
     """A number given for a list of them, as the compiler repeats it; a factor as a list."""
-    is_list = typing.List[int] in (annotation, *typing.get_args(annotation))  # noqa: UP006
+    is_list = typing.List[int] in (annotation, *typing.get_args(annotation))
     if not is_list or not isinstance(value, int):
         return value
     found = re.search(r"(\d)d", name)

@@ -10,7 +10,7 @@ def outcome(function, arguments):
     with np.errstate(all="ignore"):
         try:
             return function(*copies)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             return error
 
 

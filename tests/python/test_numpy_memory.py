@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import weft
 
 A = np.arange(12.0).reshape(3, 4) - 4.5
@@ -28,7 +27,10 @@ PROGRAMS = {
     "base of an argument": (lambda a: (a.base is None, a[1:].base is a, (a + 1).base is None), F),
     "base of a view": (lambda a: a.base.size, T),
     "strides": (lambda a: (a.strides, a.T.strides, (a + 1).strides, a[:, ::2].strides), F),
-    "flags": (lambda a: (a.flags.c_contiguous, a.flags["F"], a[0].flags.owndata, (a + 1).flags["WRITEABLE"]), F),
+    "flags": (
+        lambda a: (a.flags.c_contiguous, a.flags["F"], a[0].flags.owndata, (a + 1).flags["WRITEABLE"]),
+        F,
+    ),
     "shared memory": (lambda a: (np.shares_memory(a, a[0]), np.may_share_memory(a, a + 1)), A),
     "byteswap": (lambda a: a.byteswap(), Z),
     "bytes": (lambda a: (a + 1).tobytes("F"), A),
@@ -92,7 +94,14 @@ def refuses(a):
 
 @pytest.mark.parametrize(
     "function, argument",
-    [(updates_flat, A), (updates_flat, F), (sets_parts, Z), (sets_shape, A), (updates_beside_a_view, A), (refuses, A)],
+    [
+        (updates_flat, A),
+        (updates_flat, F),
+        (sets_parts, Z),
+        (sets_shape, A),
+        (updates_beside_a_view, A),
+        (refuses, A),
+    ],
 )
 def test_updates_reach_the_memory(function, argument):
     compiled = weft.compile(function)
@@ -104,7 +113,9 @@ def test_updates_reach_the_memory(function, argument):
         assert other.shape == one.shape
 
 
-@pytest.mark.parametrize("name", [n for n in PROGRAMS if "too few" not in n and "not con" not in n and "out of" not in n])
+@pytest.mark.parametrize(
+    "name", [n for n in PROGRAMS if "too few" not in n and "not con" not in n and "out of" not in n]
+)
 def test_no_graph_break(name):
     function, argument = PROGRAMS[name]
     assert ", 0 breaks" in str(weft.compiler.explain(function)(argument))
@@ -124,8 +135,12 @@ def test_vectorized_functions_become_loops():
 def test_the_bitcast_operator():
     values = np.arange(6.0).reshape(2, 3)
     for dtype, numpy_dtype in ((weft.int64, np.int64), (weft.float32, np.float32), (weft.uint8, np.uint8)):
-        np.testing.assert_array_equal(weft.bitcast(weft.from_numpy(values), dtype).numpy(), values.view(numpy_dtype))
-    with pytest.raises(ValueError, match="bitcast: the last dimension does not hold whole elements of complex128"):
+        np.testing.assert_array_equal(
+            weft.bitcast(weft.from_numpy(values), dtype).numpy(), values.view(numpy_dtype)
+        )
+    with pytest.raises(
+        ValueError, match="bitcast: the last dimension does not hold whole elements of complex128"
+    ):
         weft.bitcast(weft.from_numpy(values), weft.complex128)
     with pytest.raises(ValueError, match="bitcast: an array without dimensions"):
         weft.bitcast(weft.from_numpy(values).sum(), weft.float32)

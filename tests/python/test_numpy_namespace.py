@@ -2,7 +2,6 @@
 
 import numpy
 import pytest
-
 import weft
 import weft.numpy as np
 
@@ -217,10 +216,17 @@ def test_functions_compile():
 
 
 WHOLE = [
-    *(f"np.linalg.matrix_norm(m, ord={ord!r}, keepdims={keep})" for ord in ("fro", "nuc", 1, -1, 2, -2) for keep in (0, 1)),
+    *(
+        f"np.linalg.matrix_norm(m, ord={ord!r}, keepdims={keep})"
+        for ord in ("fro", "nuc", 1, -1, 2, -2)
+        for keep in (0, 1)
+    ),
     "np.linalg.matrix_norm(c, ord=float('inf'))",
     "np.linalg.matrix_norm(c, ord=-float('inf'), keepdims=True)",
-    *(f"np.linalg.vector_norm(m, axis=(0, 2), ord={ord}, keepdims=True)" for ord in (0, 1, 2, 3.5, "float('inf')")),
+    *(
+        f"np.linalg.vector_norm(m, axis=(0, 2), ord={ord}, keepdims=True)"
+        for ord in (0, 1, 2, 3.5, "float('inf')")
+    ),
     "np.linalg.vector_norm(c, axis=(0, 1), ord=-float('inf'))",
     "np.linalg.vector_norm(c, ord=1)",
     "np.linalg.pinv(m)",
@@ -251,7 +257,9 @@ def test_functions_are_one_graph(call):
     tensors = {name: weft.from_numpy(array) for name, array in arrays.items()}
     for actual in (program(np, **tensors), compiled(**tensors)):
         if isinstance(expected, tuple):
-            assert len(actual) == len(expected) and getattr(actual, "_fields", None) == getattr(expected, "_fields", None)
+            assert len(actual) == len(expected) and getattr(actual, "_fields", None) == getattr(
+                expected, "_fields", None
+            )
         for a, e in zip(actual, expected) if isinstance(expected, tuple) else [(actual, expected)]:
             assert a.numpy().dtype == e.dtype and tuple(a.shape) == e.shape
             numpy.testing.assert_allclose(a.numpy(), e, rtol=1e-12, atol=1e-12)

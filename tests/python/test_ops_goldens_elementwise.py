@@ -6,10 +6,11 @@ import pathlib
 
 import numpy as np
 import pytest
-
 import weft
 
-DATA = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data"))
+DATA = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
+)
 GOLDENS = DATA / "torch_goldens"
 
 FAMILIES = set(
@@ -34,7 +35,9 @@ def arrays():
     return np.load(GOLDENS / "cases.npz")
 
 
-@pytest.mark.skipif(not (GOLDENS / "cases.json").exists(), reason="torch_goldens is absent: set WEFT_SHARED_DATA")
+@pytest.mark.skipif(
+    not (GOLDENS / "cases.json").exists(), reason="torch_goldens is absent: set WEFT_SHARED_DATA"
+)
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["op"])
 def test_equals_pytorch(case, arrays):
     def value(entry):
@@ -42,7 +45,9 @@ def test_equals_pytorch(case, arrays):
 
     name = case["op"].split(":")[1]
     operator = getattr(weft, name)
-    result = operator(*map(value, case["args"]), **{key: value(entry) for key, entry in case["kwargs"].items()})
+    result = operator(
+        *map(value, case["args"]), **{key: value(entry) for key, entry in case["kwargs"].items()}
+    )
     expected = arrays[case["out"]["tensor"]]
     got = result.numpy()
     assert got.dtype == expected.dtype

@@ -2,10 +2,19 @@
 
 import numpy as np
 import pytest
-
 import weft
 
-DTYPES = [np.float64, np.float32, np.complex64, np.complex128, np.int64, np.int8, np.uint16, np.bool_, np.float16]
+DTYPES = [
+    np.float64,
+    np.float32,
+    np.complex64,
+    np.complex128,
+    np.int64,
+    np.int8,
+    np.uint16,
+    np.bool_,
+    np.float16,
+]
 TOLERANCE = {np.float32: 1e-5, np.complex64: 1e-5, np.float64: 1e-13, np.complex128: 1e-13, np.float16: 2e-3}
 
 
@@ -118,7 +127,9 @@ def test_einsum_mistakes(equation, shapes, message):
 
 
 def test_matmul_mistakes():
-    with pytest.raises(ValueError, match=r"inner dimensions must match: expected b.shape\[-2\] == 64, got 32"):
+    with pytest.raises(
+        ValueError, match=r"inner dimensions must match: expected b.shape\[-2\] == 64, got 32"
+    ):
         weft.ones(8, 64) @ weft.ones(32, 10)
     with pytest.raises(ValueError, match="at least one dimension"):
         weft.matmul(weft.tensor(2.0), weft.ones(3))
@@ -146,7 +157,9 @@ def test_decompositions(shape, dtype):
 
 def test_solve_takes_a_vector():
     a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([3.0, 5.0])
-    np.testing.assert_allclose(weft.solve(weft.from_numpy(a), weft.from_numpy(b)).numpy(), np.linalg.solve(a, b))
+    np.testing.assert_allclose(
+        weft.solve(weft.from_numpy(a), weft.from_numpy(b)).numpy(), np.linalg.solve(a, b)
+    )
 
 
 def test_decomposition_mistakes():
@@ -166,4 +179,6 @@ def test_cdist(p):
     rng = np.random.default_rng(6)
     x, y = rng.standard_normal((2, 5, 3)), rng.standard_normal((4, 3))
     expected = np.linalg.norm(x[:, :, None] - y[None, None], ord=None if p == 2 else p, axis=-1)
-    np.testing.assert_allclose(weft.cdist(weft.from_numpy(x), weft.from_numpy(y), p=p).numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        weft.cdist(weft.from_numpy(x), weft.from_numpy(y), p=p).numpy(), expected, rtol=1e-12
+    )

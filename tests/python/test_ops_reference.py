@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pytest
-
 import weft
 
 POINTWISE = sorted(
@@ -37,7 +36,9 @@ def parameters(schema):
 def reference(name, operator, operands, wide):
     names, values = parameters(operator.schema)
     values = {**values, **REQUIRED.get(name, {})}
-    values |= {each: array if array.dtype == bool else array.astype(wide) for each, array in zip(names, operands)}
+    values |= {
+        each: array if array.dtype == bool else array.astype(wide) for each, array in zip(names, operands)
+    }
     with np.errstate(all="ignore"):
         return np.asarray(eval(operator.definition["numpy"], {"numpy": np, "math": math, **values}))
 
@@ -54,7 +55,9 @@ def sample(operator, dtype, seed=0):
 
 def ulps(got, exact, dtype):
     """Distance in units in the last place of `dtype`; below the smallest normal number, in units of that."""
-    spacing = np.spacing(np.maximum(np.abs(exact.astype(dtype)), np.finfo(dtype).smallest_normal)).astype(np.longdouble)
+    spacing = np.spacing(np.maximum(np.abs(exact.astype(dtype)), np.finfo(dtype).smallest_normal)).astype(
+        np.longdouble
+    )
     return np.max(np.abs(got.astype(np.longdouble) - exact) / spacing)
 
 
@@ -86,7 +89,9 @@ def test_lgamma_equals_the_c_library():
     lgamma.restype, lgamma.argtypes = ctypes.c_double, [ctypes.c_double]
     (x,) = sample(weft.lgamma, np.float64)
     exact = np.array([lgamma(value) for value in x])
-    assert ulps(weft.lgamma(weft.from_numpy(x)).numpy(), exact, np.float64) <= weft.lgamma.definition["error"][1]
+    assert (
+        ulps(weft.lgamma(weft.from_numpy(x)).numpy(), exact, np.float64) <= weft.lgamma.definition["error"][1]
+    )
 
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "erf", "sigmoid", "add", "true_divide"])
@@ -113,7 +118,10 @@ INTEGER_OPERATORS = {
 @pytest.mark.parametrize("name", INTEGER_OPERATORS)
 def test_integers_equal_numpy(name, dtype):
     extremes = np.iinfo(dtype)
-    values = np.array([extremes.min, extremes.min + 1, 0, 1, 2, 3, 7, extremes.max // 2, extremes.max - 1, extremes.max], dtype)
+    values = np.array(
+        [extremes.min, extremes.min + 1, 0, 1, 2, 3, 7, extremes.max // 2, extremes.max - 1, extremes.max],
+        dtype,
+    )
     x, y = (part.ravel().copy() for part in np.meshgrid(values, values))
     if name in ("floor_divide", "remainder", "fmod", "gcd"):
         # The lowest value divided by -1, and its absolute value, have no defined result in NumPy's C code.
@@ -136,7 +144,9 @@ SPECIAL_BINARY = """maximum minimum fmax fmin remainder fmod floor_divide true_d
 def test_special_values(name):
     operator = getattr(weft, name)
     names, _ = parameters(operator.schema)
-    operands = [SPECIAL] if len(names) == 1 else [part.ravel().copy() for part in np.meshgrid(SPECIAL, SPECIAL)]
+    operands = (
+        [SPECIAL] if len(names) == 1 else [part.ravel().copy() for part in np.meshgrid(SPECIAL, SPECIAL)]
+    )
     got = operator(*map(weft.from_numpy, operands)).numpy()
     expected = reference(name, operator, operands, np.float64)
     np.testing.assert_allclose(got, expected, rtol=1e-15 * 4, atol=0)
@@ -157,7 +167,13 @@ def test_reductions(name, axes):
     for keepdim in (False, True):
         options = {"correction": 0} if name in ("var", "std") else {}
         got = getattr(weft, name)(weft.from_numpy(x), dim=dim, keepdim=keepdim, **options).numpy()
-        values = {"x": x, "dim": None if dim is None else tuple(dim), "keepdim": keepdim, "correction": 0, "dtype": None}
+        values = {
+            "x": x,
+            "dim": None if dim is None else tuple(dim),
+            "keepdim": keepdim,
+            "correction": 0,
+            "dtype": None,
+        }
         expected = eval(getattr(weft, name).definition["numpy"], {"numpy": np, **values})
         assert got.shape == np.shape(expected)
         np.testing.assert_allclose(got, expected, rtol=1e-13)
@@ -190,6 +206,12 @@ def test_nan_to_num():
 
 def test_aliases_are_the_same_operator():
     x = weft.from_numpy(np.array([0.5, 1.0]))
-    for alias, name in [("arcsin", "asin"), ("power", "pow"), ("multiply", "mul"), ("absolute", "abs"), ("mod", "remainder")]:
+    for alias, name in [
+        ("arcsin", "asin"),
+        ("power", "pow"),
+        ("multiply", "mul"),
+        ("absolute", "abs"),
+        ("mod", "remainder"),
+    ]:
         operands = [x] * len(parameters(getattr(weft, name).schema)[0])
         assert getattr(weft, alias)(*operands).tolist() == getattr(weft, name)(*operands).tolist()

@@ -4,13 +4,23 @@ import contextlib
 
 import numpy as np
 import pytest
+import weft
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import weft
-
-DTYPES = [np.bool_, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, np.complex128]
+DTYPES = [
+    np.bool_,
+    np.int8,
+    np.uint8,
+    np.int32,
+    np.int64,
+    np.uint64,
+    np.float16,
+    np.float32,
+    np.float64,
+    np.complex128,
+]
 ORDERED = DTYPES[:-1]
 
 
@@ -91,9 +101,14 @@ def test_rank_mistakes():
 
 
 @settings(deadline=None)
-@given(hnp.arrays(np.float64, hnp.array_shapes(max_dims=2, max_side=6), elements=st.floats(-1e3, 1e3)), st.floats(0, 1))
+@given(
+    hnp.arrays(np.float64, hnp.array_shapes(max_dims=2, max_side=6), elements=st.floats(-1e3, 1e3)),
+    st.floats(0, 1),
+)
 def test_quantile(x, q):
-    np.testing.assert_allclose(weft.quantile(weft.from_numpy(x), q).numpy(), np.quantile(x, q), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        weft.quantile(weft.from_numpy(x), q).numpy(), np.quantile(x, q), rtol=1e-12, atol=1e-12
+    )
     actual = weft.quantile(weft.from_numpy(x), q, dim=0, keepdim=True).numpy()
     np.testing.assert_allclose(actual, np.quantile(x, q, axis=0, keepdims=True), rtol=1e-12, atol=1e-12)
 
@@ -141,12 +156,22 @@ def test_diff(x, n):
 
 
 @settings(deadline=None)
-@given(hnp.arrays(np.float64, st.integers(0, 20), elements=st.floats(-9, 9)), arrays([np.float64, np.int32]), st.booleans())
+@given(
+    hnp.arrays(np.float64, st.integers(0, 20), elements=st.floats(-9, 9)),
+    arrays([np.float64, np.int32]),
+    st.booleans(),
+)
 def test_searchsorted(sequence, values, right):
     sequence = np.sort(sequence)
     side = "right" if right else "left"
-    equal(weft.searchsorted(weft.asarray(sequence), weft.asarray(values), right=right), np.searchsorted(sequence, values, side))
-    equal(weft.bucketize(weft.asarray(values), weft.asarray(sequence), right=right), np.searchsorted(sequence, values, side))
+    equal(
+        weft.searchsorted(weft.asarray(sequence), weft.asarray(values), right=right),
+        np.searchsorted(sequence, values, side),
+    )
+    equal(
+        weft.bucketize(weft.asarray(values), weft.asarray(sequence), right=right),
+        np.searchsorted(sequence, values, side),
+    )
 
 
 def test_searchsorted_row_by_row():
@@ -160,7 +185,9 @@ def test_searchsorted_row_by_row():
 @given(arrays([np.bool_, np.int8, np.int64, np.float64]))
 def test_unique(x):
     values, inverse, counts = weft.unique(weft.asarray(x), return_inverse=True, return_counts=True)
-    expected, first, expected_inverse, expected_counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    expected, first, expected_inverse, expected_counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True
+    )
     equal(values, expected)
     equal(counts, expected_counts)
     equal(inverse, expected_inverse.reshape(x.shape))
@@ -192,7 +219,9 @@ def test_histc():
     np.testing.assert_array_equal(weft.histc(weft.tensor([1.0, 1.0]), bins=2).numpy(), [0, 2])
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int16, np.int32, np.uint64, np.int64, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint16, np.int16, np.int32, np.uint64, np.int64, np.float16, np.float32, np.float64]
+)
 @pytest.mark.parametrize("few", [False, True])
 def test_long_lanes(dtype, few):
     """Keys that fill 64 bits, few distinct ones, zeros of both signs, NaNs; longer than a thread's share."""
@@ -203,7 +232,11 @@ def test_long_lanes(dtype, few):
         x[rng.integers(0, x.size, 9)] = -0.0
     else:
         limits = np.iinfo(dtype)
-        x = rng.integers(0, 5, 70001).astype(dtype) if few else rng.integers(limits.min, limits.max, 70001, dtype, True)
+        x = (
+            rng.integers(0, 5, 70001).astype(dtype)
+            if few
+            else rng.integers(limits.min, limits.max, 70001, dtype, True)
+        )
     tensor = weft.from_numpy(x)
     equal(weft.sort_values(tensor), np.sort(x))
     equal(weft.argsort(tensor), np.argsort(x, kind="stable"))
@@ -218,7 +251,16 @@ def test_zeros_sort_by_sign():
 def test_products_with_vectors():
     rng = np.random.default_rng(6)
     a, x = rng.standard_normal((300, 70000)), rng.standard_normal(140000)
-    for left, right in [(x, x), (x[::2], x[1::2]), (x[::-1], x), (a, x[::2]), (a, x[::-2]), (a.T, x[:300]), (x[:300], a), (x[::2], a.T)]:
+    for left, right in [
+        (x, x),
+        (x[::2], x[1::2]),
+        (x[::-1], x),
+        (a, x[::2]),
+        (a, x[::-2]),
+        (a.T, x[:300]),
+        (x[:300], a),
+        (x[::2], a.T),
+    ]:
         product = (weft.from_numpy(left) @ weft.from_numpy(right)).numpy()
         np.testing.assert_allclose(product, left @ right, rtol=1e-12, atol=1e-9)
         with threads(1):

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+import weft
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import weft
 
 DTYPES = ["bool", "uint8", "int64", "float16", "float32", "float64", "complex64"]
 
@@ -40,7 +39,10 @@ VIEWS = {
     "narrow": (lambda x: weft.narrow(x, 1, 2, 3), lambda a: a[:, 2:5]),
     "diagonal": (lambda x: weft.diagonal(x, 1), lambda a: np.diagonal(a, 1)),
     "diagonal below": (lambda x: weft.diagonal(x, -2), lambda a: np.diagonal(a, -2)),
-    "unfold": (lambda x: weft.unfold(x, 1, 3, 2), lambda a: np.lib.stride_tricks.sliding_window_view(a, 3, 1)[:, ::2]),
+    "unfold": (
+        lambda x: weft.unfold(x, 1, 3, 2),
+        lambda a: np.lib.stride_tricks.sliding_window_view(a, 3, 1)[:, ::2],
+    ),
     "unsqueeze": (lambda x: weft.unsqueeze(x, -1), lambda a: a[..., None]),
     "flatten": (lambda x: weft.flatten(x), lambda a: a.reshape(-1)),
     "movedim": (lambda x: weft.movedim(x, 0, -1), lambda a: np.moveaxis(a, 0, -1)),
@@ -58,8 +60,14 @@ VIEWS = {
     "hstack": (lambda x: weft.hstack([x, x]), lambda a: np.hstack([a, a])),
     "nonzero": (lambda x: weft.nonzero(x), np.argwhere),
     "take": (lambda x: weft.take(x, weft.tensor([3, -1, 7])), lambda a: np.take(a, [3, -1, 7])),
-    "take dim": (lambda x: weft.take(x, weft.tensor([[3, -1], [0, 2]]), 1), lambda a: np.take(a, [[3, -1], [0, 2]], 1)),
-    "masked_fill": (lambda x: weft.masked_fill(x, weft.tensor(np.eye(4, 6) > 0), 1), lambda a: np.where(np.eye(4, 6) > 0, a.dtype.type(1), a)),
+    "take dim": (
+        lambda x: weft.take(x, weft.tensor([[3, -1], [0, 2]]), 1),
+        lambda a: np.take(a, [[3, -1], [0, 2]], 1),
+    ),
+    "masked_fill": (
+        lambda x: weft.masked_fill(x, weft.tensor(np.eye(4, 6) > 0), 1),
+        lambda a: np.where(np.eye(4, 6) > 0, a.dtype.type(1), a),
+    ),
 }
 
 
@@ -70,7 +78,11 @@ def test_like_numpy(name, array):
     same(ours(weft.from_numpy(array) if array.flags.writeable else weft.tensor(array)), numpys(array))
 
 
-@pytest.mark.parametrize("array", [np.float32(3).reshape(()), np.zeros((0, 3)), np.zeros((2, 0, 3))], ids=["0-d", "[0, 3]", "[2, 0, 3]"])
+@pytest.mark.parametrize(
+    "array",
+    [np.float32(3).reshape(()), np.zeros((0, 3)), np.zeros((2, 0, 3))],
+    ids=["0-d", "[0, 3]", "[2, 0, 3]"],
+)
 def test_scalars_and_empty_arrays(array):
     x = weft.tensor(array)
     same(weft.ravel(x), np.ravel(array))
@@ -106,7 +118,9 @@ def test_creation():
     same(weft.linspace(0, 1, 5, dtype=weft.float64), np.linspace(0, 1, 5))
     same(weft.eye(3, 4, dtype=weft.float64), np.eye(3, 4))
     same(weft.tri(3, 4, 1, dtype=weft.float64), np.tri(3, 4, 1))
-    for got, expected in zip(weft.meshgrid(weft.tensor([1, 2]), weft.tensor([3, 4, 5])), np.meshgrid([1, 2], [3, 4, 5])):
+    for got, expected in zip(
+        weft.meshgrid(weft.tensor([1, 2]), weft.tensor([3, 4, 5])), np.meshgrid([1, 2], [3, 4, 5])
+    ):
         same(got, expected)
     same(weft.diag(weft.tensor([1, 2, 3]), -1), np.diag([1, 2, 3], -1))
 
@@ -144,7 +158,9 @@ def test_gather_and_scatter(case):
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
-@pytest.mark.parametrize("key", [(np.array([0, 2, -1]),), (np.array([[0, 1], [2, 0]]), np.array([1, 3]))], ids=["rows", "pairs"])
+@pytest.mark.parametrize(
+    "key", [(np.array([0, 2, -1]),), (np.array([[0, 1], [2, 0]]), np.array([1, 3]))], ids=["rows", "pairs"]
+)
 def test_index_put(key, accumulate):
     a = np.arange(20.0).reshape(4, 5)
     values = np.arange(float(a[key].size)).reshape(a[key].shape)
@@ -179,11 +195,15 @@ def test_errors():
         weft.take_along_dim(x, weft.tensor([[-4], [0]]), 1)
     with pytest.raises(ValueError, match="cannot reshape array of size 6 into shape"):
         weft.reshape(x, (4, 2))
-    with pytest.raises(ValueError, match="sizes must match except in dimension 0: expected size 3 in dimension 1, got 2"):
+    with pytest.raises(
+        ValueError, match="sizes must match except in dimension 0: expected size 3 in dimension 1, got 2"
+    ):
         weft.concatenate([x, weft.tensor([[1.0, 2.0]])])
     with pytest.raises(ValueError, match="split: sizes must add up to dimension 0's size 2"):
         weft.split(x, [1, 2])
     with pytest.raises(TypeError, match="gather: index must be int64, got float32"):
         weft.gather(x, 0, weft.tensor([[0.5]]))
-    with pytest.raises(IndexError, match="boolean index did not match indexed array along axis 0; size of axis is 2"):
+    with pytest.raises(
+        IndexError, match="boolean index did not match indexed array along axis 0; size of axis is 2"
+    ):
         weft.index(x, [weft.tensor([True, False, True])])

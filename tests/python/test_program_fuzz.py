@@ -43,7 +43,9 @@ def test_short_run(generate, seeds, share):
     """Every program in the reference interpreter, some compiled."""
     for seed in seeds:
         program = generate(seed)
-        message = program_fuzz.fails(program, program_fuzz.modes_of(seed, share), layouts=False, threads=seed % 16 == 0)
+        message = program_fuzz.fails(
+            program, program_fuzz.modes_of(seed, share), layouts=False, threads=seed % 16 == 0
+        )
         assert message is None, f"seed {seed}: {message}\n{program.source()}{program.arguments}"
 
 
@@ -76,7 +78,9 @@ def test_differences_are_found():
     program.bounds = {"v1": 1e-8}
     program_fuzz.compare_run("compiled", program, ran((doubled, wrong), program), expected)
     with pytest.raises(Difference, match="float32"):
-        program_fuzz.compare_run("compiled", program, ran((doubled.astype(np.float32), added), program), expected)
+        program_fuzz.compare_run(
+            "compiled", program, ran((doubled.astype(np.float32), added), program), expected
+        )
     with pytest.raises(Difference, match="type list"):
         program_fuzz.compare_run("compiled", program, ran((doubled.tolist(), added), program), expected)
     separate, one_memory = ran((doubled, doubled.copy()), program), ran((doubled, doubled), program)
@@ -107,7 +111,5 @@ def test_failures_are_shrunk():
     def fails(candidate):
         return "v2: wrong" if "np.sign" in candidate.source() and "return (v2" in candidate.source() else None
 
-    small = program_shrink.shrink(
-        Program(program.arguments, program.statements, ["v2"]), fails, "v2: wrong"
-    )
+    small = program_shrink.shrink(Program(program.arguments, program.statements, ["v2"]), fails, "v2: wrong")
     assert small.statements == ["v0 = a0 * 2", "v2 = np.sign(v0)"] and not small.arguments[0].special

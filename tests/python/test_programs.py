@@ -8,7 +8,6 @@ import functools
 
 import numpy as np
 import pytest
-
 import weft
 
 PROGRAMS = []
@@ -60,7 +59,10 @@ def kmeans_many_means(rng, n):
     def kmeans(X, means):
         return np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0)
 
-    return kmeans, (rng.standard_normal((n, 3)).astype(np.float32), rng.standard_normal((17, 3)).astype(np.float32))
+    return kmeans, (
+        rng.standard_normal((n, 3)).astype(np.float32),
+        rng.standard_normal((17, 3)).astype(np.float32),
+    )
 
 
 @program(rtol=1e-12)

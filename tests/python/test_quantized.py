@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import weft
 
 EPSILON = np.finfo(np.float32).eps
@@ -49,7 +48,9 @@ def stories():
     for name, entry in entries.items():
         if name != "__metadata__" and entry["dtype"] == "F32" and len(entry["shape"]) == 2:
             begin, end = entry["data_offsets"]
-            arrays.append(np.frombuffer(data[8 + length + begin : 8 + length + end], np.float32).reshape(entry["shape"]))
+            arrays.append(
+                np.frombuffer(data[8 + length + begin : 8 + length + end], np.float32).reshape(entry["shape"])
+            )
     return arrays
 
 
@@ -70,7 +71,10 @@ def test_int8_is_the_formula(columns):
         expected, expected_scales = int8_formula(w)
         np.testing.assert_array_equal(scales.numpy(), expected_scales)
         np.testing.assert_array_equal(values.numpy(), expected)
-        np.testing.assert_array_equal(weft.dequantize_int8(values, scales).numpy(), expected.astype(np.float32) * expected_scales[:, None])
+        np.testing.assert_array_equal(
+            weft.dequantize_int8(values, scales).numpy(),
+            expected.astype(np.float32) * expected_scales[:, None],
+        )
 
 
 @pytest.mark.parametrize("group", [32, 64, 128, 256])
@@ -140,12 +144,24 @@ def quantized(scheme, w):
 def test_linear_packed(scheme, precision, rows):
     rng = np.random.default_rng(2)
     w, b = rng.standard_normal((70, 192)).astype(np.float32), rng.standard_normal(70).astype(np.float32)
-    x, residual = rng.uniform(-1, 1, (rows, 192)).astype(np.float32), rng.standard_normal((rows, 70)).astype(np.float32)
+    x, residual = (
+        rng.uniform(-1, 1, (rows, 192)).astype(np.float32),
+        rng.standard_normal((rows, 70)).astype(np.float32),
+    )
     operands, keywords, exact = quantized(scheme, weft.tensor(w))
-    keywords |= {"bias": weft.tensor(b), "residual": weft.tensor(residual), "activation": "silu", "precision": precision}
+    keywords |= {
+        "bias": weft.tensor(b),
+        "residual": weft.tensor(residual),
+        "activation": "silu",
+        "precision": precision,
+    }
     sums = x.astype(np.float64) @ exact.T.astype(np.float64) + b
     expected = sums / (1 + np.exp(-sums)) + residual
-    rounding = {"float32": 0, "int16": 0.5 / 32512, "int8": 0.5 / 127}[precision] if scheme in ("int8", "int4") else 0
+    rounding = (
+        {"float32": 0, "int16": 0.5 / 32512, "int8": 0.5 / 127}[precision]
+        if scheme in ("int8", "int4")
+        else 0
+    )
     # silu's slope is at most 1.1.
     bound = 1.1 * (rounding * np.abs(exact).sum(axis=1) + 2e-6 * (1 + np.abs(x) @ (np.abs(exact) + 1).T))
 
@@ -158,21 +174,30 @@ def test_linear_packed(scheme, precision, rows):
 
 
 def test_names_of_pytorch():
-    w, x = weft.tensor(next(samples(128))), weft.tensor(np.random.default_rng(3).standard_normal((3, 128)).astype(np.float32))
+    w, x = (
+        weft.tensor(next(samples(128))),
+        weft.tensor(np.random.default_rng(3).standard_normal((3, 128)).astype(np.float32)),
+    )
     values, scales = weft.quantize_int8(w)
-    np.testing.assert_array_equal(weft._weight_int8pack_mm(x, values, scales).numpy(), weft.linear_packed(x, values, scales).numpy())
+    np.testing.assert_array_equal(
+        weft._weight_int8pack_mm(x, values, scales).numpy(), weft.linear_packed(x, values, scales).numpy()
+    )
     values, scales = weft.quantize_int4(w, 32)
     q = np.stack([values.numpy() >> 4, values.numpy() & 15], axis=2).reshape(37, 128)
     packed = weft._convert_weight_to_int4pack(weft.tensor(q.astype(np.int32)), 8)
     np.testing.assert_array_equal(packed.numpy(), values.numpy())
     np.testing.assert_array_equal(
-        weft._weight_int4pack_mm(x, packed, 32, scales).numpy(), weft.linear_packed(x, values, scales, group_size=32).numpy()
+        weft._weight_int4pack_mm(x, packed, 32, scales).numpy(),
+        weft.linear_packed(x, values, scales, group_size=32).numpy(),
     )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_linear_packed_rounds_sixteen_bit_results_once(dtype):
-    w, x = weft.tensor(next(samples(64))), weft.tensor(np.random.default_rng(4).standard_normal((2, 64)).astype(np.float32))
+    w, x = (
+        weft.tensor(next(samples(64))),
+        weft.tensor(np.random.default_rng(4).standard_normal((2, 64)).astype(np.float32)),
+    )
     values, scales = weft.quantize_int8(w)
     narrow = x.to(getattr(weft, dtype))
     y = weft.linear_packed(narrow, values, scales)
@@ -194,7 +219,9 @@ def test_errors_of_products():
         weft.linear_packed(x[:, 1:], values, scales)
     with pytest.raises(ValueError, match="expected group_size 32, 64, 128 or 256 with int4 weights, got 0"):
         weft.linear_packed(x, *weft.quantize_int4(w))
-    with pytest.raises(ValueError, match="expected activation one of 'none', 'relu', 'silu', 'gelu_tanh', got 'tanh'"):
+    with pytest.raises(
+        ValueError, match="expected activation one of 'none', 'relu', 'silu', 'gelu_tanh', got 'tanh'"
+    ):
         weft.linear_packed(x, values, scales, activation="tanh")
     with pytest.raises(ValueError, match="expected residual of the result's type"):
         weft.linear_packed(x, values, scales, residual=weft.ones((2, 9)))
@@ -209,10 +236,15 @@ def test_compiled_products_with_sixteen_bit_constants(dtype):
     f = weft.compile(lambda x: weft.linear(x, w) + 1)
     for shape in [(1, 96), (2, 5, 96), (40, 96)]:
         x = weft.tensor(rng.standard_normal(shape).astype(np.float32)).to(w.dtype)
-        exact = x.to(weft.float32).numpy().astype(np.float64) @ w.to(weft.float32).numpy().T.astype(np.float64)
+        exact = x.to(weft.float32).numpy().astype(np.float64) @ w.to(weft.float32).numpy().T.astype(
+            np.float64
+        )
         unit = {"float16": 2.0**-11, "bfloat16": 2.0**-8}[dtype]
         # Rounded as a product, then as a sum.
-        assert (np.abs(f(x).to(weft.float32).numpy() - (exact + 1)) <= 1.01 * unit * (2 * np.abs(exact) + 1) + 1e-4).all()
+        assert (
+            np.abs(f(x).to(weft.float32).numpy() - (exact + 1))
+            <= 1.01 * unit * (2 * np.abs(exact) + 1) + 1e-4
+        ).all()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 import weft
 from weft.nn import _attention as nn_attention
 
@@ -15,7 +14,12 @@ GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 def close(actual, expected, dtype):
     actual = actual.numpy()
     assert actual.dtype == dtype and actual.shape == expected.shape
-    np.testing.assert_allclose(actual.astype(np.float64), expected, rtol=0, atol=TOLERANCE[dtype] * max(1, np.abs(expected).max(initial=0)))
+    np.testing.assert_allclose(
+        actual.astype(np.float64),
+        expected,
+        rtol=0,
+        atol=TOLERANCE[dtype] * max(1, np.abs(expected).max(initial=0)),
+    )
 
 
 # ---- recurrent networks ---------------------------------------------------------------------------------------
@@ -104,7 +108,9 @@ def test_recurrent(kind, case, dtype):
     weights, h0, c0 = make_network(rng, kind, size, hidden, batch, layers, directions, biases)
     x = rng.standard_normal((steps, batch, size))
     weights, (x, h0, c0) = rounded(weights, dtype), rounded([x, h0, c0], dtype)
-    expected, h_n, c_n = reference(kind, list(x.transpose(1, 0, 2)), h0, c0, weights, 2 + 2 * biases, layers, directions)
+    expected, h_n, c_n = reference(
+        kind, list(x.transpose(1, 0, 2)), h0, c0, weights, 2 + 2 * biases, layers, directions
+    )
     given = x.transpose(1, 0, 2) if batch_first else x
     out = getattr(weft, kind)(tensors([given], dtype)[0], states(kind, h0, c0, dtype), tensors(weights, dtype),
                               biases, layers, 0.0, False, bidirectional, batch_first)  # fmt: skip
@@ -120,7 +126,9 @@ def test_lstm_projection(biases, directions):
     rng = np.random.default_rng(0)
     weights, h0, c0 = make_network(rng, "lstm", 5, 12, 3, 2, directions, biases, projection=4)
     x = rng.standard_normal((6, 3, 5))
-    expected, h_n, c_n = reference("lstm", list(x.transpose(1, 0, 2)), h0, c0, weights, 3 + 2 * biases, 2, directions)
+    expected, h_n, c_n = reference(
+        "lstm", list(x.transpose(1, 0, 2)), h0, c0, weights, 3 + 2 * biases, 2, directions
+    )
     out = weft.lstm(*tensors([x], float), tensors([h0, c0], float), tensors(weights, float), biases, 2, 0.0, False,
                     directions == 2, False)  # fmt: skip
     for got, want in zip(out, [np.stack(expected, axis=1), h_n, c_n]):
@@ -134,7 +142,9 @@ def test_packed_sequences(kind, bidirectional):
     lengths, directions = [6, 4, 4, 1], 1 + bidirectional
     weights, h0, c0 = make_network(rng, kind, 3, 10, 4, 2, directions, True)
     padded = rng.standard_normal((4, 6, 3))
-    data, sizes = weft.pack_padded_sequence(*tensors([padded], float), weft.from_numpy(np.array(lengths)), True)
+    data, sizes = weft.pack_padded_sequence(
+        *tensors([padded], float), weft.from_numpy(np.array(lengths)), True
+    )
     assert sizes.numpy().tolist() == [4, 3, 3, 3, 1, 1]
     sequences = [padded[n, :length] for n, length in enumerate(lengths)]
     expected, h_n, c_n = reference(kind, sequences, h0, c0, weights, 4, 2, directions)
@@ -170,7 +180,9 @@ def test_cells(kind, biases, dtype):
 def test_gates_far_out(kind):
     """Saturated gates, tiny ones, infinities and NaN in float32, every lane of a vector and its rest."""
     hidden = 37
-    values = np.resize([0.0, 1e-30, -1e-6, 0.3, -4.5, 30.0, -90.0, 3e4, np.inf, -np.inf, np.nan], GATES[kind] * hidden)
+    values = np.resize(
+        [0.0, 1e-30, -1e-6, 0.3, -4.5, 30.0, -90.0, 3e4, np.inf, -np.inf, np.nan], GATES[kind] * hidden
+    )
     weights = [np.zeros((GATES[kind] * hidden, 1)), np.zeros((GATES[kind] * hidden, hidden))]
     h0 = c0 = np.linspace(-2, 2, hidden).reshape(1, 1, hidden)
     biases = rounded([values, np.zeros(GATES[kind] * hidden)], np.float32)
@@ -196,8 +208,22 @@ def test_recurrent_of_nothing():
     assert out[0].shape == (4, 0, 5)
 
 
-def lstm_call(x=(5, 2, 3), h=(1, 2, 4), c=(1, 2, 4), weights=((16, 3), (16, 4), (16,), (16,)), dtype=weft.float32, **options):
-    options = {"num_layers": 1, "dropout": 0.0, "train": False, "bidirectional": False, "batch_first": False, **options}
+def lstm_call(
+    x=(5, 2, 3),
+    h=(1, 2, 4),
+    c=(1, 2, 4),
+    weights=((16, 3), (16, 4), (16,), (16,)),
+    dtype=weft.float32,
+    **options,
+):
+    options = {
+        "num_layers": 1,
+        "dropout": 0.0,
+        "train": False,
+        "bidirectional": False,
+        "batch_first": False,
+        **options,
+    }
     hx = [weft.zeros(h), weft.zeros(c)] if c else [weft.zeros(h)]
     return weft.lstm(weft.zeros(x, dtype=dtype), hx, [weft.zeros(w) for w in weights], True, **options)
 
@@ -205,13 +231,25 @@ def lstm_call(x=(5, 2, 3), h=(1, 2, 4), c=(1, 2, 4), weights=((16, 3), (16, 4), 
 @pytest.mark.parametrize(
     "change, error, message",
     [
-        ({"x": (5, 3)}, ValueError, r"lstm: expected an input of shape \[steps, batch, input_size\], got \[5, 3\]"),
+        (
+            {"x": (5, 3)},
+            ValueError,
+            r"lstm: expected an input of shape \[steps, batch, input_size\], got \[5, 3\]",
+        ),
         ({"h": (2, 2, 4)}, ValueError, r"expected a hidden state of shape \[1, 2, 4\], got \[2, 2, 4\]"),
         ({"c": (1, 3, 4)}, ValueError, r"expected a cell state of shape \[1, 2, 4\]"),
         ({"h": (2, 4)}, ValueError, "the hidden state must have 3 dimensions"),
         ({"c": None}, TypeError, "argument 'hx' must have 2 tensors, got 1"),
-        ({"weights": ((16, 3), (16, 4))}, ValueError, r"expected 4 weights \(4 for each of 1 layers x 1 directions\), got 2"),
-        ({"weights": ((16, 3), (12, 4), (16,), (16,))}, ValueError, r"w_hh \(layer 0\) of shape \[16, 4\], got \[12, 4\]"),
+        (
+            {"weights": ((16, 3), (16, 4))},
+            ValueError,
+            r"expected 4 weights \(4 for each of 1 layers x 1 directions\), got 2",
+        ),
+        (
+            {"weights": ((16, 3), (12, 4), (16,), (16,))},
+            ValueError,
+            r"w_hh \(layer 0\) of shape \[16, 4\], got \[12, 4\]",
+        ),
         ({"dtype": weft.float64}, TypeError, "operands must have one dtype"),
         ({"dtype": weft.int64}, TypeError, "expected a floating dtype, got int64"),
         ({"num_layers": 0}, ValueError, "num_layers must be positive"),
@@ -260,11 +298,20 @@ def attention_reference(q, k, v, mask=None, causal=False, scale=None):
 def attention_close(actual, expected, dtype):
     actual = actual.numpy()
     assert actual.dtype == dtype and actual.shape == expected.shape
-    np.testing.assert_allclose(actual.astype(np.float64), expected, rtol=0, atol=ATTENTION_TOLERANCE[dtype] * max(1, np.abs(expected).max(initial=0)))
+    np.testing.assert_allclose(
+        actual.astype(np.float64),
+        expected,
+        rtol=0,
+        atol=ATTENTION_TOLERANCE[dtype] * max(1, np.abs(expected).max(initial=0)),
+    )
 
 
 def qkv(rng, batch, queries, keys, head_dim, value_dim, dtype, kv_batch=None):
-    shapes = [(*batch, queries, head_dim), (*(kv_batch or batch), keys, head_dim), (*(kv_batch or batch), keys, value_dim)]
+    shapes = [
+        (*batch, queries, head_dim),
+        (*(kv_batch or batch), keys, head_dim),
+        (*(kv_batch or batch), keys, value_dim),
+    ]
     return rounded([rng.standard_normal(shape) for shape in shapes], dtype)
 
 
@@ -289,7 +336,9 @@ def test_attention(case, dtype):
     attention_close(attention(*given, scale=0.3), attention_reference(q, k, v, scale=0.3), dtype)
     keep = rng.random((queries, keys)) < 0.5
     keep[: queries // 3] = False
-    attention_close(attention(*given, weft.asarray(keep), scale=0.2), attention_reference(q, k, v, keep, scale=0.2), dtype)
+    attention_close(
+        attention(*given, weft.asarray(keep), scale=0.2), attention_reference(q, k, v, keep, scale=0.2), dtype
+    )
     bias = rng.standard_normal((*batch, queries, keys)).astype(np.float32)
     added = attention(*given, weft.asarray(bias.astype(dtype)), scale=0.2)
     attention_close(added, attention_reference(q, k, v, bias.astype(dtype).astype(float), scale=0.2), dtype)
@@ -297,7 +346,10 @@ def test_attention(case, dtype):
 
 def test_attention_in_bfloat16():
     rng = np.random.default_rng(1)
-    q, k, v = (weft.asarray(x.astype(np.float32)).to(weft.bfloat16) for x in qkv(rng, (2, 2), 33, 65, 16, 16, np.float32))
+    q, k, v = (
+        weft.asarray(x.astype(np.float32)).to(weft.bfloat16)
+        for x in qkv(rng, (2, 2), 33, 65, 16, 16, np.float32)
+    )
     out = weft.scaled_dot_product_attention(q, k, v)
     assert out.dtype == weft.bfloat16
     expected = attention_reference(*(x.to(weft.float64).numpy() for x in (q, k, v)))
@@ -312,7 +364,11 @@ MASKS = [(7, 9), (1, 9), (7, 1), (9,), (), (3, 1, 1), (2, 1, 7, 9), (1, 3, 7, 1)
 def test_attention_masks_broadcast(shape, boolean):
     rng = np.random.default_rng(2)
     q, k, v = qkv(rng, (2, 3), 7, 9, 8, 8, np.float32)
-    mask = rng.random(shape) < 0.7 if boolean else np.where(rng.random(shape) < 0.3, -np.inf, rng.standard_normal(shape))
+    mask = (
+        rng.random(shape) < 0.7
+        if boolean
+        else np.where(rng.random(shape) < 0.3, -np.inf, rng.standard_normal(shape))
+    )
     mask = np.asarray(mask, bool if boolean else np.float32)
     out = weft.scaled_dot_product_attention(*tensors([q, k, v], np.float32), weft.asarray(mask))
     attention_close(out, attention_reference(q, k, v, mask), np.float32)
@@ -331,9 +387,22 @@ def test_attention_broadcasts_and_takes_any_layout():
     rng = np.random.default_rng(4)
     q, k, v = (rng.standard_normal((2, 50, 3, 8)).astype(np.float32).transpose(0, 2, 1, 3) for _ in range(3))
     out = weft.scaled_dot_product_attention(*map(weft.asarray, (q, k[:1], v[:, :1])))
-    attention_close(out, attention_reference(*(x.astype(float) for x in (q, *np.broadcast_arrays(k[:1], q)[:1], np.broadcast_to(v[:, :1], v.shape)))), np.float32)
+    attention_close(
+        out,
+        attention_reference(
+            *(
+                x.astype(float)
+                for x in (q, *np.broadcast_arrays(k[:1], q)[:1], np.broadcast_to(v[:, :1], v.shape))
+            )
+        ),
+        np.float32,
+    )
     turned = [np.asfortranarray(x)[:, :, ::-1] for x in (q, k, v)]
-    attention_close(weft.scaled_dot_product_attention(*map(weft.asarray, turned)), attention_reference(*(x.astype(float) for x in turned)), np.float32)
+    attention_close(
+        weft.scaled_dot_product_attention(*map(weft.asarray, turned)),
+        attention_reference(*(x.astype(float) for x in turned)),
+        np.float32,
+    )
 
 
 def test_attention_large_scores_and_special_values():
@@ -364,15 +433,24 @@ def test_attention_does_not_depend_on_threads():
 @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"enable_gqa": True}])
 def test_attention_by_its_formula(options):
     rng = np.random.default_rng(7)
-    given = tensors(qkv(rng, (2, 4), 9, 11, 8, 8, np.float32, kv_batch=(2, 2 if "enable_gqa" in options else 4)), np.float32)
+    given = tensors(
+        qkv(rng, (2, 4), 9, 11, 8, 8, np.float32, kv_batch=(2, 2 if "enable_gqa" in options else 4)),
+        np.float32,
+    )
     out, weights = weft.scaled_dot_product_attention_math(*given, **options)
-    attention_close(weft.scaled_dot_product_attention(*given, **options), out.numpy().astype(float), np.float32)
+    attention_close(
+        weft.scaled_dot_product_attention(*given, **options), out.numpy().astype(float), np.float32
+    )
     np.testing.assert_allclose(weights.numpy().sum(axis=-1), 1, rtol=1e-6)
 
 
-def attention_call(q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 6), mask=None, dtype=weft.float32, mask_dtype=weft.float32, **options):
+def attention_call(
+    q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 6), mask=None, dtype=weft.float32, mask_dtype=weft.float32, **options
+):
     mask = None if mask is None else weft.zeros(mask, dtype=mask_dtype)
-    return weft.scaled_dot_product_attention(weft.zeros(q), weft.zeros(k, dtype=dtype), weft.zeros(v), mask, **options)
+    return weft.scaled_dot_product_attention(
+        weft.zeros(q), weft.zeros(k, dtype=dtype), weft.zeros(v), mask, **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -389,8 +467,16 @@ def attention_call(q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 6), mask=None, dtype=weft.
         ({"dtype": weft.float64}, TypeError, "one floating dtype"),
         ({"dropout_p": 0.5}, NotImplementedError, "dropout"),
         ({"dropout_p": 1.5}, ValueError, "between 0 and 1"),
-        ({"q": (3, 3, 4), "enable_gqa": True}, ValueError, "the heads of key must divide the query's: expected a divisor of 3, got 2"),
-        ({"q": (3, 4), "k": (5, 4), "v": (5, 6), "enable_gqa": True}, ValueError, "needs a dimension of heads"),
+        (
+            {"q": (3, 3, 4), "enable_gqa": True},
+            ValueError,
+            "the heads of key must divide the query's: expected a divisor of 3, got 2",
+        ),
+        (
+            {"q": (3, 4), "k": (5, 4), "v": (5, 6), "enable_gqa": True},
+            ValueError,
+            "needs a dimension of heads",
+        ),
     ],
 )
 def test_attention_errors(change, error, message):
@@ -454,18 +540,24 @@ def test_multi_head_attention(self_attention, masks, need_weights):
     if masks in ("bool", "both"):
         options["attn_mask"] = np.triu(np.ones((length, keys), bool), 1)
     if masks in ("added", "heads"):
-        options["attn_mask"] = rng.standard_normal((length, keys) if masks == "added" else (batch * heads, length, keys))
+        options["attn_mask"] = rng.standard_normal(
+            (length, keys) if masks == "added" else (batch * heads, length, keys)
+        )
     if masks in ("padding", "both"):
         options["key_padding_mask"] = np.arange(keys) >= np.array([[keys], [3], [1]])
     if "attn_mask" in options:
         mask = left_out(options["attn_mask"])
         mask = mask.reshape(batch, heads, length, keys) if masks == "heads" else mask
-    mask = mask + left_out(options["key_padding_mask"])[:, None, None] if "key_padding_mask" in options else mask
+    mask = (
+        mask + left_out(options["key_padding_mask"])[:, None, None] if "key_padding_mask" in options else mask
+    )
     x, weights = heads_reference(*projections.project(*(a.swapaxes(0, 1) for a in (q, k, v))), heads, mask)
     given = [weft.asarray(q)] * 3 if self_attention else tensors([q, k, v], float)
     options = {name: weft.asarray(value) for name, value in options.items()}
     for average in (True, False):
-        out, got = mha(given, projections, heads, need_weights=need_weights, average_attn_weights=average, **options)
+        out, got = mha(
+            given, projections, heads, need_weights=need_weights, average_attn_weights=average, **options
+        )
         close(out, projections.finish(x).swapaxes(0, 1), np.float64)
         if need_weights:
             close(got, weights.mean(axis=1) if average else weights, np.float64)
@@ -485,7 +577,9 @@ def test_multi_head_attention_options():
     padding = np.array([[False] * 6, [False, True, False, True, True, True]])
     mask = np.pad(left_out(padding), ((0, 0), (0, 2)))[:, None, None]
     x, weights = heads_reference(*projected, 4, mask)
-    separate = dict(zip(("q_proj_weight", "k_proj_weight", "v_proj_weight"), tensors(projections.weights, float)))
+    separate = dict(
+        zip(("q_proj_weight", "k_proj_weight", "v_proj_weight"), tensors(projections.weights, float))
+    )
     out, got = mha(tensors([q, k, v], float), projections, 4, tensors([extra_k, extra_v], float), True, use_separate_proj_weight=True,
                    key_padding_mask=weft.asarray(padding), **separate)  # fmt: skip
     close(out, projections.finish(x).swapaxes(0, 1), np.float64)
@@ -517,10 +611,14 @@ def layer_norm(x, weight, bias):
 def test_encoder_layer(norm_first, mask_type):
     rng = np.random.default_rng(3)
     projections, x = Projections(rng, 8), rng.standard_normal((3, 5, 8))
-    mask = {None: None, 0: np.triu(np.ones((5, 5), bool), 1), 1: np.arange(5) >= np.array([[5], [2], [1]])}[mask_type]
+    mask = {None: None, 0: np.triu(np.ones((5, 5), bool), 1), 1: np.arange(5) >= np.array([[5], [2], [1]])}[
+        mask_type
+    ]
     added = left_out(mask)[:, None, None] if mask_type == 1 else left_out(mask)
     norms = [rng.standard_normal(8) for _ in range(4)]
-    inner, inner_bias, outer, outer_bias = (rng.standard_normal(s) * 0.4 for s in ((11, 8), (11,), (8, 11), (8,)))
+    inner, inner_bias, outer, outer_bias = (
+        rng.standard_normal(s) * 0.4 for s in ((11, 8), (11,), (8, 11), (8,))
+    )
 
     def attention(x):
         out, weights = heads_reference(*projections.project(x, x, x), 2, added)
@@ -541,7 +639,9 @@ def test_encoder_layer(norm_first, mask_type):
                                              *tensors([*norms, inner, inner_bias, outer, outer_bias], float), given, mask_type)  # fmt: skip
     close(out, expected, np.float64)
     x_given = weft.asarray(x)
-    out, weights = weft.native_multi_head_attention(x_given, x_given, x_given, 8, 2, *rest, given, True, False, mask_type)
+    out, weights = weft.native_multi_head_attention(
+        x_given, x_given, x_given, 8, 2, *rest, given, True, False, mask_type
+    )
     close(out, attention(x)[0], np.float64)
     close(weights, attention(x)[1], np.float64)
 
@@ -551,7 +651,12 @@ def test_encoder_layer(norm_first, mask_type):
     [
         ((5, 2, 7), {}, ValueError, "expected an embedding of size 8, got 7"),
         ((8,), {}, ValueError, "must all have 3 dimensions"),
-        ((5, 2, 8), {"num_heads": 3}, ValueError, "the number of heads must divide embed_dim: got 3 heads for 8"),
+        (
+            (5, 2, 8),
+            {"num_heads": 3},
+            ValueError,
+            "the number of heads must divide embed_dim: got 3 heads for 8",
+        ),
         ((5, 2, 8), {"attn_mask": (5, 6)}, ValueError, r"expected attn_mask of shape \[5, 5\], got \[5, 6\]"),
         ((5, 2, 8), {"key_padding_mask": (5, 2)}, ValueError, r"expected key_padding_mask of shape \[2, 5\]"),
         ((5, 2, 8), {"in_proj_weight": None}, TypeError, "in_proj_weight is missing"),
@@ -564,7 +669,10 @@ def test_multi_head_attention_errors(shape, options, error, message):
     arguments = {"num_heads": 2, "in_proj_weight": weft.zeros(24, 8), "in_proj_bias": None, "bias_k": None, "bias_v": None,
                  "add_zero_attn": False, "dropout_p": 0.0, "out_proj_weight": weft.zeros(8, 8), "out_proj_bias": None,
                  "training": False} | options  # fmt: skip
-    arguments = {name: weft.zeros(value) if name in ("attn_mask", "key_padding_mask") else value for name, value in arguments.items()}
+    arguments = {
+        name: weft.zeros(value) if name in ("attn_mask", "key_padding_mask") else value
+        for name, value in arguments.items()
+    }
     x = weft.zeros(shape)
     with pytest.raises(error, match="multi_head_attention_forward: .*" + message):
         nn_attention.multi_head_attention_forward(x, x, x, 8, **arguments)

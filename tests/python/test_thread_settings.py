@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-
 import weft
 
 CORES = len(os.sched_getaffinity(0))
@@ -14,17 +13,28 @@ CORES = len(os.sched_getaffinity(0))
 
 def run(code, **variables):
     """What a fresh process prints, and its stderr."""
-    clean = {k: v for k, v in os.environ.items() if k not in ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "WEFT_TRACE")}
+    clean = {
+        k: v for k, v in os.environ.items() if k not in ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "WEFT_TRACE")
+    }
     clean["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     done = subprocess.run(
-        [sys.executable, "-c", "import weft\n" + code], env=clean | variables, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", "import weft\n" + code],
+        env=clean | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), done.stderr
 
 
 def test_set_num_threads_over_variables():
-    assert run("weft.set_num_threads(3); print(weft.get_num_threads())", MKL_NUM_THREADS="5", OMP_NUM_THREADS="4")[0] == "3"
+    assert (
+        run(
+            "weft.set_num_threads(3); print(weft.get_num_threads())", MKL_NUM_THREADS="5", OMP_NUM_THREADS="4"
+        )[0]
+        == "3"
+    )
 
 
 @pytest.mark.parametrize("value", ["0", "-2", "many", "4x", "2.5", "99999999999999999999"])

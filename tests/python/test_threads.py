@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-
 import weft
 
 LENGTH = 1_000_000
@@ -63,7 +62,13 @@ def test_fork_after_the_parent_used_the_pool():
 
 def test_a_child_compiles_what_the_parent_did_not():
     assert compiled_agrees()
-    assert in_child(lambda: compiled_agrees(1) and float(weft.compile(lambda x: (x * 3.0).max())(np.arange(9.0))) == 24.0) == 0
+    assert (
+        in_child(
+            lambda: compiled_agrees(1)
+            and float(weft.compile(lambda x: (x * 3.0).max())(np.arange(9.0))) == 24.0
+        )
+        == 0
+    )
 
 
 def test_a_child_uses_its_parents_compiled_function():
@@ -104,7 +109,9 @@ def threads_of(**variables):
     code = "import weft; print(weft.get_num_threads())"
     clean = {k: v for k, v in os.environ.items() if k not in ("MKL_NUM_THREADS", "OMP_NUM_THREADS")}
     clean["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
-    result = subprocess.run([sys.executable, "-c", code], env=clean | variables, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=clean | variables, capture_output=True, text=True, check=True
+    )
     return int(result.stdout)
 
 

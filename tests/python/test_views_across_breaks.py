@@ -3,7 +3,6 @@ one memory with their arrays outside of it, too: updates of either reach the oth
 
 import numpy as np
 import pytest
-
 import weft
 
 
@@ -103,12 +102,18 @@ def updated_slice(z):
 
 
 Z = (np.arange(4) + 2) * (1 - 2j)
-ARGUMENTS = {"1-d": Z, "2-d": np.arange(6).reshape(2, 3) * (1 + 3j), "Fortran": np.asfortranarray(np.arange(6).reshape(3, 2) * 2j)}
+ARGUMENTS = {
+    "1-d": Z,
+    "2-d": np.arange(6).reshape(2, 3) * (1 + 3j),
+    "Fortran": np.asfortranarray(np.arange(6).reshape(3, 2) * 2j),
+}
 
 
 def layout(results):
     arrays = [r for r in results if isinstance(r, np.ndarray)]
-    return [[np.shares_memory(a, b) for a in arrays] for b in arrays], [(a.strides, a.flags.writeable) for a in arrays]
+    return [[np.shares_memory(a, b) for a in arrays] for b in arrays], [
+        (a.strides, a.flags.writeable) for a in arrays
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the flags of what broadcast_arrays gives
@@ -157,6 +162,13 @@ def test_parts_stay_in_the_graph():
 
 def test_parts_on_meta():
     with weft.device("meta"):
-        for function, dtype in ((lambda z: (z * 2).imag, weft.float64), (lambda z: z.view(np.int64), weft.int64)):
+        for function, dtype in (
+            (lambda z: (z * 2).imag, weft.float64),
+            (lambda z: z.view(np.int64), weft.int64),
+        ):
             value = weft.compile(function)(Z)
-            assert (value.device.type, value.shape, value.dtype) == ("meta", (8,) if dtype == weft.int64 else (4,), dtype)
+            assert (value.device.type, value.shape, value.dtype) == (
+                "meta",
+                (8,) if dtype == weft.int64 else (4,),
+                dtype,
+            )

@@ -1,5 +1,5 @@
-// The inter-op pool: forks nested in forks, exceptions, children of fork(). The number of its threads can be set
-// once in a process, so what depends on it runs in children.
+// The inter-op pool: forks nested in forks, exceptions, children of fork(). The number of its threads can be
+// set once in a process, so what depends on it runs in children.
 #include "runtime/interop.h"
 
 #include <gmock/gmock.h>
@@ -103,8 +103,8 @@ TEST(Interop, TasksOutliveTheOnesThatLaunchedThem) {
   EXPECT_EQ(count, (1 << 13) - 1);
 }
 
-// Waits for what it did not launch: were an unrelated task run on top of a waiting one, the second could wait for
-// the first without end.
+// Waits for what it did not launch: were an unrelated task run on top of a waiting one, the second could wait
+// for the first without end.
 TEST(Interop, TasksWaitForEarlierOnes) {
   std::vector<std::shared_ptr<std::atomic<bool>>> tasks;
   std::atomic<int> sum{0};
@@ -244,7 +244,8 @@ TEST(InteropChild, NoMoreTasksAtOnceThanThreads) {
                 std::atomic<int> inside{0}, most{0}, left{0};
                 const auto task = [&] {
                   const int now = ++inside;
-                  for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {}
+                  for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+                  }
                   std::this_thread::sleep_for(std::chrono::milliseconds(2));
                   --inside;
                   --left;

@@ -332,7 +332,8 @@ TEST(ClangOptimizer, OfEqualLoopsOneIsCompiled) {
   const size_t one = size(1), eight = size(8);
   EXPECT_LT(eight, 2 * one);
 
-  const std::shared_ptr<const Module> module = load_module_bytes(compile_with_clang(equal_loops(9), kernel_flags()), "equal_loops");
+  const std::shared_ptr<const Module> module =
+      load_module_bytes(compile_with_clang(equal_loops(9), kernel_flags()), "equal_loops");
   for (int i : {0, 7, 8}) {
     std::vector<double> a(40), expected(40);
     for (int k = 0; k < 40; ++k) a[k] = expected[k] = k;

@@ -1,4 +1,6 @@
 // The prelude that the in-process compiler keeps precompiled.
+#include "codegen/prelude.h"
+
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -7,7 +9,6 @@
 #include <set>
 #include <vector>
 
-#include "codegen/prelude.h"
 #include "runtime/clang_toolchain.h"
 #include "runtime/precompiled_prelude.h"
 #include "scalar/expr.h"
@@ -56,7 +57,8 @@ const char* const kLoop = R"(extern "C" i64 loop(f64* a, i64 n) {
 )";
 
 CompileRequest kernel() {
-  return codegen::compile_request("kernel", codegen::with_prelude(PreludeKind::Kernel, {scalar::Prim::Exp}, kKernel));
+  return codegen::compile_request("kernel",
+                                  codegen::with_prelude(PreludeKind::Kernel, {scalar::Prim::Exp}, kKernel));
 }
 CompileRequest loop() {
   return codegen::compile_request("loop", codegen::with_prelude(PreludeKind::Loop, {}, kLoop));
@@ -77,7 +79,8 @@ std::vector<std::string> flags_for(const std::string& processor) {
 TEST_F(PrecompiledPrelude, GivesTheSameCode) {
   for (const std::vector<std::string>& flags : {kernel_flags(), flags_for("nehalem"), flags_for("haswell")})
     for (const CompileRequest& request : {kernel(), loop()})
-      EXPECT_TRUE(compile_with_clang(request, flags) == compile_with_clang(plain(request), flags)) << request.name;
+      EXPECT_TRUE(compile_with_clang(request, flags) == compile_with_clang(plain(request), flags))
+          << request.name;
 }
 
 TEST_F(PrecompiledPrelude, MessagesAreThoseOfTheSourceAlone) {
@@ -97,7 +100,8 @@ TEST_F(PrecompiledPrelude, MessagesAreThoseOfTheSourceAlone) {
 
 // One file serves processors that differ in what the prelude does not ask for.
 TEST_F(PrecompiledPrelude, AsksOnlyForFeaturesThatMarchBrings) {
-  const std::set<std::string> known = {"__AVX__", "__FMA__", "__AVX512F__", "__AVX512BW__", "__x86_64__", "__clang__"};
+  const std::set<std::string> known = {"__AVX__",      "__FMA__",    "__AVX512F__",
+                                       "__AVX512BW__", "__x86_64__", "__clang__"};
   const std::string& text = codegen::shared_prelude();
   const std::regex conditional("\n *#(if|ifdef|ifndef|elif)[^\n]*"), macro("__[A-Za-z0-9_]+__");
   for (std::sregex_iterator line(text.begin(), text.end(), conditional), end; line != end; ++line) {
@@ -109,8 +113,11 @@ TEST_F(PrecompiledPrelude, AsksOnlyForFeaturesThatMarchBrings) {
 
 TEST_F(PrecompiledPrelude, OneThatIsMadeStaysInTheCacheForTheNextChild) {
   const std::vector<std::string> flags = flags_for("westmere");
-  const auto compiles = [&] { return in_child([&] { return compile_with_clang(kernel(), flags).empty() ? 1 : 0; }); };
-  if (prelude_flags(flags) == prelude_flags(kernel_flags())) GTEST_SKIP() << "no other processor to compile for";
+  const auto compiles = [&] {
+    return in_child([&] { return compile_with_clang(kernel(), flags).empty() ? 1 : 0; });
+  };
+  if (prelude_flags(flags) == prelude_flags(kernel_flags()))
+    GTEST_SKIP() << "no other processor to compile for";
   EXPECT_EQ(compiles(), 0);
   ASSERT_EQ(entries().size(), 1u);
   const fs::path entry = entries()[0];

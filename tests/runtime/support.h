@@ -35,8 +35,9 @@ class ScopedEnv {
   std::string old_;
 };
 
-// Runs `body` in a child of fork(), killed after 30 seconds; its result, or -signal. A test that calls it has "Child" in
-// its name, which keeps it out of ThreadSanitizer's run: there such a child may hang before its alarm is set.
+// Runs `body` in a child of fork(), killed after 30 seconds; its result, or -signal. A test that calls it has
+// "Child" in its name, which keeps it out of ThreadSanitizer's run: there such a child may hang before its
+// alarm is set.
 inline int in_child(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) {

@@ -20,9 +20,10 @@ using testing::MatchesRegex;
 
 // The names and order of lines are PyTorch's.
 std::string expected_info(const std::string& threads, const std::string& omp, const std::string& mkl) {
-  const std::string library = std::string(threading_backend()) == "OpenMP"
-                                  ? "OpenMP [0-9]+ .a.k.a. OpenMP [0-9.]+.\n\tomp_get_max_threads.. : [0-9]+\n"
-                                  : "oneTBB [^\n]*\n\ttbb::global_control max_allowed_parallelism : [0-9]+\n";
+  const std::string library =
+      std::string(threading_backend()) == "OpenMP"
+          ? "OpenMP [0-9]+ .a.k.a. OpenMP [0-9.]+.\n\tomp_get_max_threads.. : [0-9]+\n"
+          : "oneTBB [^\n]*\n\ttbb::global_control max_allowed_parallelism : [0-9]+\n";
   return fmt::format(
       "weft/Parallel:\n"
       "\tweft::get_num_threads.. : {}\n"
@@ -35,7 +36,8 @@ std::string expected_info(const std::string& threads, const std::string& omp, co
       "\tOMP_NUM_THREADS : {}\n"
       "\tMKL_NUM_THREADS : {}\n"
       "weft parallel backend: {}\n",
-      threads, num_usable_cores(), library, std::thread::hardware_concurrency(), omp, mkl, threading_backend());
+      threads, num_usable_cores(), library, std::thread::hardware_concurrency(), omp, mkl,
+      threading_backend());
 }
 
 std::string run_program(const char* name, std::vector<std::string> arguments, int* status = nullptr) {
@@ -62,15 +64,16 @@ TEST(ParallelInfo, OfTheLibrary) {
 
 TEST(ParallelInfo, TakesNoArguments) {
   int status = 0;
-  if (run_program("parallel_info", {"--help"}, &status) == "not built") GTEST_SKIP() << "parallel_info is not built";
+  if (run_program("parallel_info", {"--help"}, &status) == "not built")
+    GTEST_SKIP() << "parallel_info is not built";
   EXPECT_EQ(status, 0);
   EXPECT_THAT(run_program("parallel_info", {"--all"}, &status), HasSubstr("Usage"));
   EXPECT_EQ(status, 2);
 }
 
 TEST(BuildInfo, NamesTheSettings) {
-  for (const char* part : {"weft built with:\n  - ", "C++ Version: 20", "CPU capability usage: ", "BUILD_TYPE=",
-                           "CXX_FLAGS=", "WEFT_THREADING="}) {
+  for (const char* part : {"weft built with:\n  - ", "C++ Version: 20",
+                           "CPU capability usage: ", "BUILD_TYPE=", "CXX_FLAGS=", "WEFT_THREADING="}) {
     EXPECT_THAT(build_info(), HasSubstr(part));
   }
 }

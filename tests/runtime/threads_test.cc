@@ -135,8 +135,8 @@ constexpr int kThreadsOfTheSanitizer = 1;
 constexpr int kThreadsOfTheSanitizer = 0;
 #endif
 
-// How many threads the process has besides the application's and the inter-op pool's. One that has just ended may
-// still be listed, so: the least of some looks.
+// How many threads the process has besides the application's and the inter-op pool's. One that has just ended
+// may still be listed, so: the least of some looks.
 int intraop_threads(int application_threads) {
   int least = 1 << 20;
   for (int look = 0; look < 20; ++look) {

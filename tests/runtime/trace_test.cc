@@ -104,21 +104,31 @@ TEST_F(Trace, SpansThatAreOpenWhenItStopsEndThere) {
     EXPECT_EQ(spans("open").size(), 1u);
     profiler::start(path);
   }
-  { const Span next("next"); }
+  {
+    const Span next("next");
+  }
   profiler::stop();
   EXPECT_EQ(spans("open").size(), 0u);
   EXPECT_EQ(spans("next").size(), 1u);
 }
 
 TEST_F(Trace, RecordsOnlyBetweenStartAndStop) {
-  { const Span span("before"); }
+  {
+    const Span span("before");
+  }
   profiler::start(path);
-  { const Span span("first"); }
+  {
+    const Span span("first");
+  }
   profiler::stop();
-  { const Span span("between"); }
+  {
+    const Span span("between");
+  }
   EXPECT_EQ(spans("first").size(), 1u);
   profiler::start(path);
-  { const Span span("second"); }
+  {
+    const Span span("second");
+  }
   profiler::stop();
   EXPECT_EQ(spans("second").size(), 1u);
   for (const char* name : {"before", "first", "between"}) EXPECT_TRUE(spans(name).empty()) << name;
@@ -153,12 +163,16 @@ TEST_F(Trace, RefusesWhatCannotBe) {
 
 TEST_F(Trace, AChildOfForkRecordsByItselfOnly) {
   profiler::start(path);
-  { const Span span("parent"); }
+  {
+    const Span span("parent");
+  }
   const std::string child_path = path + ".child";
   EXPECT_EQ(in_child([&] {
               if (profiler::enabled()) return 1;
               profiler::start(child_path);
-              { const Span span("child"); }
+              {
+                const Span span("child");
+              }
               profiler::stop();
               return 0;
             }),

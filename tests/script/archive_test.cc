@@ -35,7 +35,9 @@ RawZip zip_of(std::vector<RawEntry> entries) {
   return zip;
 }
 
-std::shared_ptr<ArchiveReader> read_zip(const RawZip& zip) { return ArchiveReader::from_bytes(zip.str(), "m.pt"); }
+std::shared_ptr<ArchiveReader> read_zip(const RawZip& zip) {
+  return ArchiveReader::from_bytes(zip.str(), "m.pt");
+}
 
 // The message of the ValueError that `f` raises.
 template <class F>
@@ -59,7 +61,8 @@ std::string contents(const std::shared_ptr<Storage>& storage) {
 
 // ---- what is read ----------------------------------------------------------------------------------------
 TEST(ArchiveReader, ReadsStoredAndDeflatedEntriesInAnyOrder) {
-  const auto archive = read_zip(zip_of({deflated("a/code/x.py", "def f(): pass"), stored("a/data/0", "12345678"), kVersion}));
+  const auto archive =
+      read_zip(zip_of({deflated("a/code/x.py", "def f(): pass"), stored("a/data/0", "12345678"), kVersion}));
   EXPECT_THAT(archive->entries(), ElementsAre("code/x.py", "data/0", "version"));
   EXPECT_EQ(archive->read("code/x.py"), "def f(): pass");
   EXPECT_EQ(archive->size("code/x.py"), 13u);
@@ -86,19 +89,21 @@ TEST(ArchiveReader, RefusesZip64RecordsThatDisagree) {
   std::string bytes = zip.str();
   bytes[bytes.size() - 14] = 7, bytes[bytes.size() - 13] = 0;  // the 16-bit number of entries
   bytes[bytes.size() - 12] = 7, bytes[bytes.size() - 11] = 0;
-  EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(bytes, "m.pt"); }), "archive 'm.pt' is damaged: its two end records differ");
+  EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(bytes, "m.pt"); }),
+            "archive 'm.pt' is damaged: its two end records differ");
   bytes = zip.str();
   bytes[bytes.find("PK\6\6")] = 'Q';
   EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(bytes, "m.pt"); }),
             "archive 'm.pt' is damaged: its zip64 end record is not where it says");
   RawEntry entry = kVersion;  // 64-bit sizes promised, none given
   entry.size = entry.compressed_size = 0xffffffff;
-  EXPECT_EQ(refusal(zip_of({entry})), "archive 'm.pt': entry 'a/version' is damaged: its 64-bit sizes are missing");
+  EXPECT_EQ(refusal(zip_of({entry})),
+            "archive 'm.pt': entry 'a/version' is damaged: its 64-bit sizes are missing");
 }
 
 TEST(ArchiveReader, HidesItsOwnDataFolderAndFolders) {
-  const auto archive =
-      read_zip(zip_of({stored("a/", ""), stored("a/data/", ""), kVersion, stored("a/.data/serialization_id", "123")}));
+  const auto archive = read_zip(
+      zip_of({stored("a/", ""), stored("a/data/", ""), kVersion, stored("a/.data/serialization_id", "123")}));
   EXPECT_THAT(archive->entries(), ElementsAre("version"));
 }
 
@@ -133,7 +138,8 @@ TEST(ArchiveReader, RefusesWhatIsNoArchive) {
   EXPECT_EQ(error(""), "archive 'm.pt' is no zip archive");
   EXPECT_EQ(error("PK"), "archive 'm.pt' is no zip archive");
   EXPECT_EQ(error("MZ" + zip_of({kVersion}).str()), "archive 'm.pt' is no zip archive");
-  EXPECT_THAT(error(std::string("\x80\x02\x8a\x0al\xfc\x9c", 7)), HasSubstr("was written by PyTorch before 1.6"));
+  EXPECT_THAT(error(std::string("\x80\x02\x8a\x0al\xfc\x9c", 7)),
+              HasSubstr("was written by PyTorch before 1.6"));
   EXPECT_EQ(error(RawZip().str()), "archive 'm.pt' is no zip archive");
 }
 
@@ -141,7 +147,8 @@ TEST(ArchiveReader, RefusesEveryTruncation) {
   const std::string whole = zip_of({kVersion, stored("a/data/0", "12345678"), deflated("a/b", "text")}).str();
   for (size_t size = 0; size < whole.size(); ++size) {
     SCOPED_TRACE(size);
-    EXPECT_THAT(error_of([&] { ArchiveReader::from_bytes(whole.substr(0, size), "m.pt"); }), HasSubstr("archive 'm.pt' is "));
+    EXPECT_THAT(error_of([&] { ArchiveReader::from_bytes(whole.substr(0, size), "m.pt"); }),
+                HasSubstr("archive 'm.pt' is "));
   }
   EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(whole.substr(0, whole.size() - 1), "m.pt"); }),
             "archive 'm.pt' is truncated: there is no central directory at its end");
@@ -162,14 +169,17 @@ TEST(ArchiveReader, SurvivesEveryFlippedBit) {
 }
 
 TEST(ArchiveReader, RefusesNames) {
-  EXPECT_EQ(refusal(stored("/etc/passwd", "x")), "archive 'm.pt': entry '/etc/passwd' is refused: its name is absolute");
-  EXPECT_THAT(refusal(stored("a/../../b", "x")), HasSubstr("entry 'a/../../b' is refused: its name leaves its folder"));
+  EXPECT_EQ(refusal(stored("/etc/passwd", "x")),
+            "archive 'm.pt': entry '/etc/passwd' is refused: its name is absolute");
+  EXPECT_THAT(refusal(stored("a/../../b", "x")),
+              HasSubstr("entry 'a/../../b' is refused: its name leaves its folder"));
   EXPECT_THAT(refusal(stored("..", "x")), HasSubstr("leaves its folder"));
   EXPECT_THAT(refusal(stored("a/./b", "x")), HasSubstr("leaves its folder"));
   EXPECT_THAT(refusal(stored("a\\b", "x")), HasSubstr("its name has a backslash in it"));
   EXPECT_THAT(refusal(stored(std::string("a/b\0c", 5), "x")), HasSubstr("its name has a zero byte in it"));
   EXPECT_THAT(refusal(stored("", "x")), HasSubstr("its name is empty"));
-  EXPECT_THAT(refusal(stored("a/" + std::string(1023, 'x'), "x")), HasSubstr("its name is longer than 1024 bytes"));
+  EXPECT_THAT(refusal(stored("a/" + std::string(1023, 'x'), "x")),
+              HasSubstr("its name is longer than 1024 bytes"));
   EXPECT_EQ(refusal(stored("b", "x")), "archive 'm.pt': entry 'b' is not in the archive's folder");
   EXPECT_EQ(refusal(stored("b/c", "x")), "archive 'm.pt': entry 'b/c' is not in the archive's folder 'a'");
   EXPECT_EQ(refusal(stored("a/folder/", "x")), "archive 'm.pt': entry 'a/folder/' is a folder with contents");
@@ -182,7 +192,8 @@ TEST(ArchiveReader, RefusesWhatItCannotRead) {
   EXPECT_EQ(refusal(entry), "archive 'm.pt': entry 'a/b' is encrypted");
   entry = stored("a/b", "text");
   entry.method = 12;
-  EXPECT_EQ(refusal(entry), "archive 'm.pt': entry 'a/b' is compressed by method 12: expected stored (0) or deflated (8)");
+  EXPECT_EQ(refusal(entry),
+            "archive 'm.pt': entry 'a/b' is compressed by method 12: expected stored (0) or deflated (8)");
   entry = stored("a/b", "text");
   entry.disk = 1;
   EXPECT_EQ(refusal(entry), "archive 'm.pt': entry 'a/b' lies on another disk of a split archive");
@@ -204,11 +215,13 @@ TEST(ArchiveReader, RefusesSizes) {
 TEST(ArchiveReader, RefusesBombs) {
   RawEntry entry = deflated("a/b", std::string(1000, 'x'));
   entry.size = uint64_t{1} << 31;
-  EXPECT_EQ(refusal(entry),
-            "archive 'm.pt': entry 'a/b' is refused: it expands from 1005 to 2147483648 bytes, more than 200-fold");
+  EXPECT_EQ(
+      refusal(entry),
+      "archive 'm.pt': entry 'a/b' is refused: it expands from 1005 to 2147483648 bytes, more than 200-fold");
   entry.size = 16 << 20;  // small enough to be tried, and then the lie shows
   const auto archive = read_zip(zip_of({kVersion, entry}));
-  EXPECT_EQ(error_of([&] { archive->read("b"); }), "archive 'm.pt': entry 'b' is damaged: it ends after 1000 of 16777216 bytes");
+  EXPECT_EQ(error_of([&] { archive->read("b"); }),
+            "archive 'm.pt': entry 'b' is damaged: it ends after 1000 of 16777216 bytes");
   entry.size = 10;
   EXPECT_EQ(error_of([&] { read_zip(zip_of({kVersion, entry}))->read("b"); }),
             "archive 'm.pt': entry 'b' is damaged: it does not end after 10 bytes");
@@ -218,9 +231,9 @@ TEST(ArchiveReader, RefusesOverlap) {
   RawEntry first = stored("a/b", std::string(100, 'x'));
   RawEntry inner = stored("a/c", "y");
   // The second entry's header lies in the first's payload.
-  first.payload = "xx" + std::string("PK\3\4") + little_endian(45, 2) + little_endian(0, 8) + little_endian(crc32_of("y"), 4) +
-                  little_endian(1, 4) + little_endian(1, 4) + little_endian(3, 2) + little_endian(0, 2) + "a/cy" +
-                  std::string(60, 'x');
+  first.payload = "xx" + std::string("PK\3\4") + little_endian(45, 2) + little_endian(0, 8) +
+                  little_endian(crc32_of("y"), 4) + little_endian(1, 4) + little_endian(1, 4) +
+                  little_endian(3, 2) + little_endian(0, 2) + "a/cy" + std::string(60, 'x');
   inner.payload = "";
   RawZip zip = zip_of({first, kVersion});
   const size_t header = zip.str().find("PK\3\4", 10);
@@ -260,7 +273,8 @@ TEST(ArchiveReader, ChecksTheChecksumOfWhatItReads) {
   RawEntry entry = stored("a/b", "0123456789abcdef");
   entry.crc = 0;
   const auto archive = read_zip(zip_of({kVersion, entry}));
-  EXPECT_EQ(error_of([&] { archive->read("b"); }), "archive 'm.pt': entry 'b' is damaged: its checksum (CRC-32) is wrong");
+  EXPECT_EQ(error_of([&] { archive->read("b"); }),
+            "archive 'm.pt': entry 'b' is damaged: its checksum (CRC-32) is wrong");
 }
 
 TEST(ArchiveReader, RefusesVersions) {
@@ -300,7 +314,8 @@ TEST(ArchiveReader, RefusesWhatIsNoFile) {
   EXPECT_THROW(ArchiveReader::open(folder.path()), Error);
   EXPECT_THROW(ArchiveReader::open(folder.path() + "/none"), Error);
   std::ofstream(folder.path() + "/empty");
-  EXPECT_THAT(error_of([&] { ArchiveReader::open(folder.path() + "/empty"); }), HasSubstr("the file is empty"));
+  EXPECT_THAT(error_of([&] { ArchiveReader::open(folder.path() + "/empty"); }),
+              HasSubstr("the file is empty"));
 }
 
 // ---- the writer ------------------------------------------------------------------------------------------
@@ -333,7 +348,8 @@ TEST(ArchiveWriter, FlatArchivesReadBack) {
   const auto archive = ArchiveReader::from_bytes(writer.finish(), "m.npz", ArchiveLayout::Flat);
   EXPECT_EQ(archive->entries(), (std::vector<std::string>{"layer/weight.npy", "x.npy"}));
   EXPECT_EQ(archive->read("layer/weight.npy"), contents);
-  EXPECT_TRUE(ArchiveReader::from_bytes(ArchiveWriter("").finish(), "m.npz", ArchiveLayout::Flat)->entries().empty());
+  EXPECT_TRUE(
+      ArchiveReader::from_bytes(ArchiveWriter("").finish(), "m.npz", ArchiveLayout::Flat)->entries().empty());
   EXPECT_THROW(ArchiveReader::from_bytes("PK", "m.npz", ArchiveLayout::Flat), Error);
 }
 
@@ -342,8 +358,10 @@ TEST(ArchiveWriter, RefusesNames) {
   ArchiveWriter writer("m");
   writer.add("x", as_bytes("1"));
   EXPECT_EQ(error_of([&] { writer.add("x", as_bytes("1")); }), "archive: the entry 'x' is written twice");
-  EXPECT_THAT(error_of([&] { writer.add("../x", as_bytes("1")); }), HasSubstr("cannot write the entry '../x': its name leaves"));
-  EXPECT_THAT(error_of([&] { writer.add(std::string(2000, 'x'), as_bytes("1")); }), HasSubstr("longer than 1024"));
+  EXPECT_THAT(error_of([&] { writer.add("../x", as_bytes("1")); }),
+              HasSubstr("cannot write the entry '../x': its name leaves"));
+  EXPECT_THAT(error_of([&] { writer.add(std::string(2000, 'x'), as_bytes("1")); }),
+              HasSubstr("longer than 1024"));
 }
 
 TEST(ArchiveWriter, LeavesNothingWhereItFails) {
@@ -369,7 +387,8 @@ TEST(ArchiveWriter, Zip64) {
   const std::string path = folder.path() + "/m.pt";
   const size_t size = size_t{9} << 29;
   ArchiveWriter writer("m");
-  void* zeros = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* zeros =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(zeros, MAP_FAILED);
   static_cast<char*>(zeros)[size - 1] = 'e';
   writer.add("data/0", Storage::wrap(zeros, size, [=] { munmap(zeros, size); }));

@@ -3,13 +3,26 @@
 A line: builtin, arguments, result, separated by tabs; "!" and the exception's name where Python raises.
 Run again after a change:  python3 tests/script/builtins_table.py > tests/script/builtins_table.txt
 """
+
 import copy
 import itertools
 import math
 
 INTS = [-9, -7, -2, -1, 0, 1, 2, 3, 8, 1000003]
 FLOATS = [-7.5, -2.0, -0.5, 0.0, 0.3, 1.0, 2.5, 3.5, 1e10]
-TEXTS = ["", "a", "Hello World", "  spaced out\t\n", "aXbXc", "12", "title Case Words", "tab\tbed", "-42", "aaa", "under_score"]
+TEXTS = [
+    "",
+    "a",
+    "Hello World",
+    "  spaced out\t\n",
+    "aXbXc",
+    "12",
+    "title Case Words",
+    "tab\tbed",
+    "-42",
+    "aaa",
+    "under_score",
+]
 LISTS = [[], [3], [3, 1, 2], [5, 5, -1, 0, 5]]
 ONLY_INT = {"and", "or"}
 
@@ -19,7 +32,7 @@ def row(name, function, *arguments, shown=None):
     before = copy.deepcopy(arguments)
     try:
         result = function(*before)
-        if isinstance(result, complex) or (isinstance(result, int) and not -2**63 <= result < 2**63):
+        if isinstance(result, complex) or (isinstance(result, int) and not -(2**63) <= result < 2**63):
             return
         result = repr(result)
     except Exception as error:
@@ -31,6 +44,7 @@ def changed(method, *defaults):
     def call(self, *arguments):
         method(self, *arguments)
         return self
+
     return call
 
 
@@ -46,8 +60,13 @@ def mixed(name, function, ints=INTS, floats=FLOATS, with_int=True):
 
 
 def arithmetic():
-    for name, f in {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-                    "floordiv": lambda a, b: a // b, "remainder": lambda a, b: a % b}.items():
+    for name, f in {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "floordiv": lambda a, b: a // b,
+        "remainder": lambda a, b: a % b,
+    }.items():
         mixed(name, f)
     for a, b in itertools.product(INTS, INTS):
         row("aten::div.int", lambda a, b: a / b, a, b)
@@ -71,16 +90,47 @@ def arithmetic():
         row("aten::atan2.float", math.atan2, a, b)
         row("aten::copysign.float", math.copysign, a, b)
         row("prim::max.float", max, a, b)
-    for name, f in {"lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
-                    "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b}.items():
+    for name, f in {
+        "lt": lambda a, b: a < b,
+        "le": lambda a, b: a <= b,
+        "gt": lambda a, b: a > b,
+        "ge": lambda a, b: a >= b,
+        "eq": lambda a, b: a == b,
+        "ne": lambda a, b: a != b,
+    }.items():
         mixed(name, f, INTS[2:7], FLOATS[1:6])
         for a, b in itertools.product(TEXTS[:5], TEXTS[:5]):
             row(f"aten::{name}.str", f, a, b)
 
 
 def math_functions():
-    for name in ["sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
-                 "acosh", "atanh", "log1p", "expm1", "erf", "erfc", "gamma", "lgamma", "degrees", "radians", "fabs"]:
+    for name in [
+        "sqrt",
+        "exp",
+        "log",
+        "log10",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "log1p",
+        "expm1",
+        "erf",
+        "erfc",
+        "gamma",
+        "lgamma",
+        "degrees",
+        "radians",
+        "fabs",
+    ]:
         for x in FLOATS:
             row(f"aten::{name}.float", getattr(math, name), x)
         for x in INTS[:-1]:
@@ -111,7 +161,7 @@ def math_functions():
     for low, high, step in itertools.product([-3, 0, 5], [-4, 0, 6], [-2, -1, 1, 3, 0]):
         row("aten::__range_length", lambda a, b, c: len(range(a, b, c)), low, high, step)
     for text in ["12", " -7 ", "+5", "1_000", "", "x", "0x10", "1e3", "1_", "9" * 25, "--1", "+-1"]:
-        row("aten::Int.str", lambda t: (lambda v: v if -2**63 <= v < 2**63 else [][0])(int(t)), text)
+        row("aten::Int.str", lambda t: (lambda v: v if -(2**63) <= v < 2**63 else [][0])(int(t)), text)
         row("aten::Float.str", float, text)
     for text in ["inf", "-inf", "nan", " 2.5e-3 ", "1e400", ".5", "5.", "Infinity"]:
         row("aten::Float.str", float, text)
@@ -119,8 +169,24 @@ def math_functions():
 
 def strings():
     for s in TEXTS:
-        for name in ["lower", "upper", "swapcase", "capitalize", "title", "isdigit", "isdecimal", "isnumeric", "isalpha", "isspace",
-                     "isalnum", "isprintable", "islower", "isupper", "istitle", "isidentifier"]:
+        for name in [
+            "lower",
+            "upper",
+            "swapcase",
+            "capitalize",
+            "title",
+            "isdigit",
+            "isdecimal",
+            "isnumeric",
+            "isalpha",
+            "isspace",
+            "isalnum",
+            "isprintable",
+            "islower",
+            "isupper",
+            "istitle",
+            "isidentifier",
+        ]:
             row(f"aten::{name}", getattr(str, name), s)
         row("aten::split.str", lambda s, sep, n: s.split(sep, n), s, None, -1)
         row("aten::split.str", lambda s, sep, n: s.split(sep, n), s, None, 1)
@@ -138,13 +204,22 @@ def strings():
             for name in ["ljust", "rjust", "center"]:
                 row(f"aten::{name}", getattr(str, name), s, width, "*")
             row("aten::zfill", str.zfill, s, width)
-        for start, end, step in itertools.product([None, 0, 2, -3, 100], [None, 1, -1, 100], [1, 2, -1, -2, 0]):
+        for start, end, step in itertools.product(
+            [None, 0, 2, -3, 100], [None, 1, -1, 100], [1, 2, -1, -2, 0]
+        ):
             row("aten::slice.str", lambda s, a, b, c: s[a:b:c], s, start, end, step)
         for i in [0, 1, -1, 50, -50]:
             row("aten::__getitem__.str", lambda s, i: s[i], s, i)
         for part in ["", "a", "X", "l", "aa", "o W"]:
-            for name, target in {"find": "find", "rfind": "rfind", "index.str": "index", "rindex": "rindex", "count": "count",
-                                 "startswith": "startswith", "endswith": "endswith"}.items():
+            for name, target in {
+                "find": "find",
+                "rfind": "rfind",
+                "index.str": "index",
+                "rindex": "rindex",
+                "count": "count",
+                "startswith": "startswith",
+                "endswith": "endswith",
+            }.items():
                 for start, end in [(0, 100), (1, 4), (-3, 100), (50, 100), (2, -2)]:
                     row(f"aten::{name}", getattr(str, target), s, part, start, end)
             row("aten::partition", str.partition, s, part)
@@ -156,13 +231,34 @@ def strings():
     row("aten::join", str.join, ", ", ["a", "b", "c"])
     row("aten::join", str.join, "", [])
     row("aten::chr", chr, 65)
-    for template, values in [("{} and {}", (1, "x")), ("{1}{0}", ("a", "b")), ("{{}}", ()), ("{:>5}|{:<5}|{:^5}", (1, "ab", "c")),
-                             ("{:.3f} {:e} {:g}", (1.5, 12345.678, 0.0001)), ("{:05d} {:+d} {:x} {:b}", (42, 7, 255, 5)),
-                             ("{!r}", ("q",)), ("{", ()), ("}", ()), ("{} {}", (1,)), ("{:d}", ("s",)), ("{:.1%}", (0.256,)), ("{:8.2f}|", (3.14159,)),
-                             ("{}", ([1, 2],))]:
+    for template, values in [
+        ("{} and {}", (1, "x")),
+        ("{1}{0}", ("a", "b")),
+        ("{{}}", ()),
+        ("{:>5}|{:<5}|{:^5}", (1, "ab", "c")),
+        ("{:.3f} {:e} {:g}", (1.5, 12345.678, 0.0001)),
+        ("{:05d} {:+d} {:x} {:b}", (42, 7, 255, 5)),
+        ("{!r}", ("q",)),
+        ("{", ()),
+        ("}", ()),
+        ("{} {}", (1,)),
+        ("{:d}", ("s",)),
+        ("{:.1%}", (0.256,)),
+        ("{:8.2f}|", (3.14159,)),
+        ("{}", ([1, 2],)),
+    ]:
         row("aten::format", lambda t, *v: t.format(*v), template, *values)
-    for template, values in [("%d items", (3,)), ("%s=%r", ("k", "v")), ("%5.2f|%-6s|%6s", (3.14159, "ab", "cd")), ("%x %o", (255, 8)), ("100%%", ()),
-                             ("%d", ()), ("%03d", (7,)), ("%e", (12345.0,)), ("x", (1,))]:
+    for template, values in [
+        ("%d items", (3,)),
+        ("%s=%r", ("k", "v")),
+        ("%5.2f|%-6s|%6s", (3.14159, "ab", "cd")),
+        ("%x %o", (255, 8)),
+        ("100%%", ()),
+        ("%d", ()),
+        ("%03d", (7,)),
+        ("%e", (12345.0,)),
+        ("x", (1,)),
+    ]:
         row("aten::percentFormat", lambda t, *v: t % v, template, *values)
 
 
@@ -199,7 +295,9 @@ def lists():
             row("aten::ne.int_list", lambda a, b: a != b, values, other)
         for n in [-1, 0, 1, 3]:
             row("aten::mul.left_t", lambda a, n: a * n, values, n)
-        for start, end, step in itertools.product([None, 0, 1, -2, 9], [None, 0, 2, -1, 9], [1, 2, -1, -3, 0]):
+        for start, end, step in itertools.product(
+            [None, 0, 1, -2, 9], [None, 0, 2, -1, 9], [1, 2, -1, -3, 0]
+        ):
             row("aten::slice.t", lambda v, a, b, c: v[a:b:c], values, start, end, step)
     row("aten::sorted.str", sorted, ["b", "a", "C"])
     row("aten::sorted.any", sorted, [(2, "a"), (1, "b"), (1, "a")])

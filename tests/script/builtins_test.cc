@@ -25,10 +25,14 @@ TEST(Builtins, EverySchemaParsesAndPrintsAsItParses) {
 // The value that a literal of the table stands for.
 IValue value_of(const Expr& expr) {
   if (const auto* constant = expr.as<Expr::Constant>()) {
-    return std::visit([](const auto& value) -> IValue {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::monostate>) return {};
-      else return value;
-    }, constant->value);
+    return std::visit(
+        [](const auto& value) -> IValue {
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::monostate>)
+            return {};
+          else
+            return value;
+        },
+        constant->value);
   }
   if (const auto* name = expr.as<Expr::Name>()) return name->id == "inf" ? INFINITY : NAN;
   if (const auto* unary = expr.as<Expr::Unary>()) {
@@ -42,7 +46,8 @@ IValue value_of(const Expr& expr) {
     return result;
   }
   const auto* list = expr.as<Expr::List>();
-  for (const ExprPtr& element : list ? list->elements : expr.as<Expr::Tuple>()->elements) values.push_back(value_of(*element));
+  for (const ExprPtr& element : list ? list->elements : expr.as<Expr::Tuple>()->elements)
+    values.push_back(value_of(*element));
   if (!list) return IValue::tuple(std::move(values));
   const TypePtr element = values.empty() ? Type::integer() : values[0].type();
   return IValue::list(element, std::move(values));
@@ -50,7 +55,8 @@ IValue value_of(const Expr& expr) {
 
 std::vector<IValue> arguments_of(const std::string& text) {
   if (text.empty()) return {};
-  const ExprPtr expr = parse_expression(std::make_shared<Source>(Source{.text = "(" + text + ",)", .file = "table"}));
+  const ExprPtr expr =
+      parse_expression(std::make_shared<Source>(Source{.text = "(" + text + ",)", .file = "table"}));
   return value_of(*expr).to_tuple()->values;
 }
 
@@ -80,7 +86,8 @@ TEST(Builtins, GiveWhatPythonGives) {
   int rows = 0, wrong = 0;
   for (std::string line; std::getline(table, line); ++rows) {
     const size_t first = line.find('\t'), last = line.rfind('\t');
-    const std::string name = line.substr(0, first), arguments = line.substr(first + 1, last - first - 1), expected = line.substr(last + 1);
+    const std::string name = line.substr(0, first), arguments = line.substr(first + 1, last - first - 1),
+                      expected = line.substr(last + 1);
     const Builtin* builtin = find_builtin(name);
     ASSERT_NE(builtin, nullptr) << name;
     std::string got;

@@ -20,7 +20,8 @@ TEST(CompilationUnit, FreesClassesThatHaveThemselvesAsAttributes) {
       classes.push_back(type);
       return type;
     };
-    const ClassTypePtr node = make("__torch__.Node"), owner = make("__torch__.Owner"), owned = make("__torch__.Owned");
+    const ClassTypePtr node = make("__torch__.Node"), owner = make("__torch__.Owner"),
+                       owned = make("__torch__.Owned");
     node->add_attribute({"next", Type::optional(node)});
     node->add_attribute({"children", Type::dict(Type::string(), Type::list(node))});
     owner->add_attribute({"nodes", Type::tuple({node, Type::integer()})});

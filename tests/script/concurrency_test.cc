@@ -76,14 +76,17 @@ def abandon_failing(tasks: int) -> int:
 std::string net_archive() {
   return archive_of({{"code/__torch__.py", kCode}}, {}, [](CompilationUnit& unit) {
     const IValue inner = object_of(unit, "__torch__.Inner", {{"training", false}});
-    return object_of(unit, "__torch__.Net", {{"weight", Tensor::full({8}, 1.0, DType::F32)}, {"inner", inner}, {"training", false}});
+    return object_of(unit, "__torch__.Net",
+                     {{"weight", Tensor::full({8}, 1.0, DType::F32)}, {"inner", inner}, {"training", false}});
   });
 }
 
 // The program's functions; they go with it.
 class Program {
  public:
-  Program() : unit_(CompilationUnit::from_archive(ArchiveReader::from_bytes(archive_of({{"code/__torch__.py", kCode}})), {})) {}
+  Program()
+      : unit_(CompilationUnit::from_archive(
+            ArchiveReader::from_bytes(archive_of({{"code/__torch__.py", kCode}})), {})) {}
   int64_t operator()(const std::string& function, int64_t argument) const {
     return (*unit_->find_function("__torch__." + function))({argument}).to_int();
   }
@@ -117,7 +120,8 @@ TEST(Concurrency, ManyThreadsLoadOneArchive) {
   std::atomic<int> right = 0;
   on_threads(8, [&](int) {
     const Module module = load_bytes(bytes);
-    right += module.state_dict().size() == 1 && !module.code().empty() && module.clone().state_dict().size() == 1;
+    right +=
+        module.state_dict().size() == 1 && !module.code().empty() && module.clone().state_dict().size() == 1;
   });
   EXPECT_EQ(right, 8);
 }
@@ -127,7 +131,9 @@ TEST(Concurrency, ManyThreadsCompileOneProgram) {
   for (int round = 0; round < 5; ++round) {
     const Program program;
     std::atomic<int> right = 0;
-    on_threads(8, [&](int t) { right += t % 2 ? program("storm", 5) == 0 + 1 + 4 + 9 + 16 : program("chain", 5) == 5; });
+    on_threads(8, [&](int t) {
+      right += t % 2 ? program("storm", 5) == 0 + 1 + 4 + 9 + 16 : program("chain", 5) == 5;
+    });
     EXPECT_EQ(right, 8);
   }
 }

@@ -1,9 +1,10 @@
 // The type checker: graphs it makes, programs run, and what it says of wrong ones.
+#include "script/emit.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "script/compilation_unit.h"
-#include "script/emit.h"
 #include "script/parser.h"
 #include "weft/error.h"
 
@@ -23,7 +24,8 @@ SourcePtr source_of(std::string text) {
 std::shared_ptr<Function> compile(CompilationUnit& unit, const std::string& text) {
   const auto body = std::make_shared<Body>(parse_source(source_of(text)));
   const auto* def = body->back()->as<Stmt::Def>();
-  return define_function(unit, def->function.name, std::shared_ptr<const FunctionDef>(body, &def->function), builtin_resolver());
+  return define_function(unit, def->function.name, std::shared_ptr<const FunctionDef>(body, &def->function),
+                         builtin_resolver());
 }
 
 std::string graph_of(const std::string& text) {
@@ -119,8 +121,9 @@ def f(n: int) -> int:
 }
 
 TEST(Emit, LoopCarriesWhatIsAssigned) {
-  EXPECT_EQ(graph_of("def f(n: int) -> int:\n    x = 1\n    for i in range(n):\n        x = x * 2\n    return x\n"),
-            R"(graph f(%n: int) {
+  EXPECT_EQ(
+      graph_of("def f(n: int) -> int:\n    x = 1\n    for i in range(n):\n        x = x * 2\n    return x\n"),
+      R"(graph f(%n: int) {
   %1: bool = prim::Constant() [True]  # test.py:3
   %2: int = prim::Constant() [1]  # test.py:3
   %8: int = loop(%n, %1, %2) (%3: int, %4: int) {  # test.py:3
@@ -136,8 +139,10 @@ TEST(Emit, LoopCarriesWhatIsAssigned) {
 
 TEST(Emit, NamesWhatIsWrong) {
   EXPECT_THAT(message_of("def f(n: int):\n    return missing + n\n"), HasSubstr("undefined name 'missing'"));
-  EXPECT_THAT(message_of("def f(n: int) -> str:\n    return n\n"), HasSubstr("declared to return str but returns int"));
-  EXPECT_THAT(message_of("def f(n: int) -> int:\n    if n > 0:\n        return 1\n"), HasSubstr("not every path ends in a return"));
+  EXPECT_THAT(message_of("def f(n: int) -> str:\n    return n\n"),
+              HasSubstr("declared to return str but returns int"));
+  EXPECT_THAT(message_of("def f(n: int) -> int:\n    if n > 0:\n        return 1\n"),
+              HasSubstr("not every path ends in a return"));
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ struct Script {
     const auto body = std::make_shared<Body>(parse_source(source));
     for (const auto& statement : *body) {
       const auto* def = statement->as<Stmt::Def>();
-      functions.push_back(define_function(*unit, def->function.name, std::shared_ptr<const FunctionDef>(body, &def->function), builtin_resolver()));
+      functions.push_back(define_function(*unit, def->function.name,
+                                          std::shared_ptr<const FunctionDef>(body, &def->function),
+                                          builtin_resolver()));
     }
   }
   IValue operator()(std::vector<IValue> arguments) const { return (*functions.back())(std::move(arguments)); }
@@ -40,7 +42,8 @@ struct Script {
     const auto& code = functions.back()->impl().optimized;
     if (!code) return found;
     for (const Instruction& instruction : code->instructions) {
-      if (instruction.op == OpCode::RunStretch) found.push_back(static_cast<const StretchPayload*>(instruction.payload)->stretch);
+      if (instruction.op == OpCode::RunStretch)
+        found.push_back(static_cast<const StretchPayload*>(instruction.payload)->stretch);
     }
     return found;
   }
@@ -120,7 +123,8 @@ def f(x: Tensor, n: int) -> Tensor:
 TEST(Executor, ViewsAndSingleProductsAreNotWorthCompiling) {
   const Script views("def f(x: Tensor) -> Tensor:\n    return x.view(-1).unsqueeze(0).t().select(1, 0)\n");
   expect_same(views, {ramp({5, 2})}, 0);
-  const Script products("def f(x: Tensor, y: Tensor) -> Tensor:\n    return torch.matmul(torch.matmul(x, y), y)\n");
+  const Script products(
+      "def f(x: Tensor, y: Tensor) -> Tensor:\n    return torch.matmul(torch.matmul(x, y), y)\n");
   expect_same(products, {ramp({5, 5}), ramp({5, 5})}, 0);
 }
 

@@ -19,7 +19,8 @@ using ir::Node;
 using ir::Value;
 using testing::HasSubstr;
 
-const TypePtr kInt = Type::integer(), kFloat = Type::floating(), kBool = Type::boolean(), kString = Type::string();
+const TypePtr kInt = Type::integer(), kFloat = Type::floating(), kBool = Type::boolean(),
+              kString = Type::string();
 
 // Writes a graph node by node, each with its line.
 class Builder {
@@ -35,7 +36,8 @@ class Builder {
   }
   Node* node(const ir::ScriptOp& op, std::vector<Value*> inputs, std::vector<TypePtr> types,
              std::shared_ptr<const ir::ScriptPayload> payload = nullptr) {
-    return graph->add_script_node(*block, op, std::move(inputs), std::move(types), std::move(payload), {file, ++line});
+    return graph->add_script_node(*block, op, std::move(inputs), std::move(types), std::move(payload),
+                                  {file, ++line});
   }
   Value* builtin(const std::string& name, std::vector<Value*> inputs, TypePtr type) {
     const Builtin* found = find_builtin(name);
@@ -68,7 +70,9 @@ class Builder {
     for (TypePtr& type : types) graph->add_output(result, script(std::move(type)));
     return result;
   }
-  static ir::Type script(TypePtr type) { return {.kind = ir::Type::Kind::Script, .tensor = {}, .script = std::move(type)}; }
+  static ir::Type script(TypePtr type) {
+    return {.kind = ir::Type::Kind::Script, .tensor = {}, .script = std::move(type)};
+  }
 
   std::unique_ptr<ir::Graph> graph;
   Block* block;
@@ -76,7 +80,8 @@ class Builder {
   int line = 0;
 };
 
-std::shared_ptr<Function> make_function(const std::string& schema, std::function<std::unique_ptr<ir::Graph>()> define) {
+std::shared_ptr<Function> make_function(const std::string& schema,
+                                        std::function<std::unique_ptr<ir::Graph>()> define) {
   Schema parsed = parse_schema(schema);
   const std::string name = parsed.name;
   return std::make_shared<Function>(name, std::move(parsed), std::move(define));
@@ -144,7 +149,8 @@ TEST(Interpreter, ListsAreReferences) {
     Value* i = outer->blocks[0]->params[0];
     Node* inner = b.loop(i, b.constant(true), {});
     b.in(*inner->blocks[0], [&] {
-      b.builtin("aten::append.t", {list, b.builtin("aten::mul.int", {i, inner->blocks[0]->params[0]}, kInt)}, list_type);
+      b.builtin("aten::append.t", {list, b.builtin("aten::mul.int", {i, inner->blocks[0]->params[0]}, kInt)},
+                list_type);
       b.returns({b.constant(true)});
     });
     b.returns({b.constant(true)});

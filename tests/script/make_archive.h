@@ -48,9 +48,11 @@ std::string archive_of(const Files& code, const std::vector<IValue>& constants, 
   return writer.finish();
 }
 
-inline IValue object_of(CompilationUnit& unit, const std::string& type, const std::map<std::string, IValue>& attributes) {
+inline IValue object_of(CompilationUnit& unit, const std::string& type,
+                        const std::map<std::string, IValue>& attributes) {
   auto object = std::make_shared<Object>();
-  object->type = std::const_pointer_cast<ClassType>(std::static_pointer_cast<const ClassType>(unit.find_type(type)));
+  object->type =
+      std::const_pointer_cast<ClassType>(std::static_pointer_cast<const ClassType>(unit.find_type(type)));
   object->slots.resize(object->type->attributes().size());
   for (const auto& [name, value] : attributes) object->slots[*object->type->find_slot(name)] = value;
   return object;

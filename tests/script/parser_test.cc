@@ -10,7 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-SourcePtr source(std::string text) { return std::make_shared<const Source>(Source{std::move(text), "model.py", 1, 0}); }
+SourcePtr source(std::string text) {
+  return std::make_shared<const Source>(Source{std::move(text), "model.py", 1, 0});
+}
 std::string again(const std::string& text) { return unparse(parse_source(source(text))); }
 std::string expression(const std::string& text) { return unparse(*parse_expression(source(text))); }
 
@@ -88,12 +90,16 @@ class M(Module):
 )";
   const std::string once = again(text);
   EXPECT_EQ(again(once), once);
-  EXPECT_THAT(once, HasSubstr("def forward(self: __torch__.M, x: Tensor, n: int=3, *, flag: bool=False) -> Tuple[Tensor, int]:"));
+  EXPECT_THAT(
+      once,
+      HasSubstr(
+          "def forward(self: __torch__.M, x: Tensor, n: int=3, *, flag: bool=False) -> Tuple[Tensor, int]:"));
   EXPECT_THAT(once, HasSubstr("((c, *d), e.f, g[0]) = h"));
 }
 
 TEST(Parser, TypeComments) {
-  EXPECT_THAT(again("def f(x, y):\n    # type: (int, Tensor) -> List[int]\n    z = []  # type: List[int]\n    return z\n"),
+  EXPECT_THAT(again("def f(x, y):\n    # type: (int, Tensor) -> List[int]\n    z = []  # type: List[int]\n   "
+                    " return z\n"),
               HasSubstr("def f(x: int, y: Tensor) -> List[int]:\n  z: List[int] = []"));
   EXPECT_THAT(again("def f(x,  # type: int\n      y  # type: str\n      ):\n    return x\n"),
               HasSubstr("def f(x: int, y: str):"));
@@ -101,7 +107,8 @@ TEST(Parser, TypeComments) {
 }
 
 TEST(Parser, FunctionsMayBeIndented) {
-  const FunctionDef f = parse_function(source("    @torch.jit.export\n    def f(self, x):\n        'Doc.'\n        return x\n"));
+  const FunctionDef f = parse_function(
+      source("    @torch.jit.export\n    def f(self, x):\n        'Doc.'\n        return x\n"));
   EXPECT_EQ(f.name, "f");
   EXPECT_EQ(f.docstring, "Doc.");
   EXPECT_EQ(f.decorators.size(), 1u);
@@ -113,7 +120,8 @@ TEST(Parser, ErrorsPointAtThePlace) {
             "lambda is not part of TorchScript\n  model.py:2:5\n    y = lambda z: z\n        ~~~~~~");
   EXPECT_THAT(message_of("try:\n  pass\n"), HasSubstr("try is not part of TorchScript"));
   EXPECT_THAT(message_of("x = {1, 2}\n"), HasSubstr("a set is not part of TorchScript"));
-  EXPECT_THAT(message_of("x = (a for a in b)\n"), HasSubstr("a generator expression is not part of TorchScript"));
+  EXPECT_THAT(message_of("x = (a for a in b)\n"),
+              HasSubstr("a generator expression is not part of TorchScript"));
   EXPECT_THAT(message_of("if (a := 1): pass\n"), HasSubstr("':=' is not part of TorchScript"));
   EXPECT_THAT(message_of("f(x) = 1\n"), HasSubstr("cannot assign to this expression"));
   EXPECT_THAT(message_of("x = (1,\n"), HasSubstr("this bracket is never closed"));
@@ -124,8 +132,10 @@ TEST(Parser, ErrorsPointAtThePlace) {
   EXPECT_THAT(message_of("x = f'{a'\n"), HasSubstr("never closed"));
   EXPECT_THAT(message_of("x = b'a'\n"), HasSubstr("bytes are not part of TorchScript"));
   EXPECT_THAT(message_of("x = $\n"), HasSubstr("unexpected character '$'"));
-  EXPECT_THAT(message_of("def f(x, y):\n  # type: (int) -> int\n  pass\ndef g(x, y, z):\n  # type: (int) -> int\n  pass\n"),
-              HasSubstr("the type comment has 1 types for 3 parameters"));
+  EXPECT_THAT(
+      message_of(
+          "def f(x, y):\n  # type: (int) -> int\n  pass\ndef g(x, y, z):\n  # type: (int) -> int\n  pass\n"),
+      HasSubstr("the type comment has 1 types for 3 parameters"));
 }
 
 TEST(Parser, DeepNestingIsRefused) {
@@ -153,7 +163,8 @@ TEST(Parser, DeepNestingIsRefused) {
 }
 
 TEST(Parser, PositionsAreTheUsersFile) {
-  const auto piece = std::make_shared<const Source>(Source{"def f(x):\n  return lambda: x\n", "user.py", 40, 4});
+  const auto piece =
+      std::make_shared<const Source>(Source{"def f(x):\n  return lambda: x\n", "user.py", 40, 4});
   try {
     parse_function(piece);
     FAIL();

@@ -60,13 +60,15 @@ struct RawZip {
       out += header(entry, false, 0) + entry.payload;
       directory += header(entry, true, entry.offset.value_or(start));
     }
-    const uint64_t offset = directory_offset.value_or(out.size()), size = directory_size.value_or(directory.size());
+    const uint64_t offset = directory_offset.value_or(out.size()),
+                   size = directory_size.value_or(directory.size());
     const uint64_t count = num_entries.value_or(entries.size());
     out += directory;
     if (zip64) {
       const uint64_t record = out.size();
-      out += "PK\6\6" + little_endian(44, 8) + little_endian(45, 2) + little_endian(45, 2) + little_endian(0, 8) +
-             little_endian(count, 8) + little_endian(count, 8) + little_endian(size, 8) + little_endian(offset, 8);
+      out += "PK\6\6" + little_endian(44, 8) + little_endian(45, 2) + little_endian(45, 2) +
+             little_endian(0, 8) + little_endian(count, 8) + little_endian(count, 8) +
+             little_endian(size, 8) + little_endian(offset, 8);
       out += "PK\6\7" + little_endian(0, 4) + little_endian(record, 8) + little_endian(1, 4);
       return out + "PK\5\6" + little_endian(0, 4) + std::string(12, '\xff') + little_endian(0, 2);
     }
@@ -85,12 +87,13 @@ struct RawZip {
               little_endian(compressed, 8) + (central ? little_endian(offset, 8) : "");
     }
     std::string out = central ? "PK\1\2" + little_endian(45, 2) : std::string("PK\3\4");
-    out += little_endian(45, 2) + little_endian(entry.flags, 2) + little_endian(entry.method, 2) + little_endian(0, 4) +
-           little_endian(entry.crc.value_or(crc32_of(entry.payload)), 4) +
+    out += little_endian(45, 2) + little_endian(entry.flags, 2) + little_endian(entry.method, 2) +
+           little_endian(0, 4) + little_endian(entry.crc.value_or(crc32_of(entry.payload)), 4) +
            little_endian(zip64 ? ~0u : compressed, 4) + little_endian(zip64 ? ~0u : size, 4) +
            little_endian(name.size(), 2) + little_endian(extra.size(), 2);
     if (central)
-      out += little_endian(0, 2) + little_endian(entry.disk, 2) + little_endian(0, 6) + little_endian(zip64 ? ~0u : offset, 4);
+      out += little_endian(0, 2) + little_endian(entry.disk, 2) + little_endian(0, 6) +
+             little_endian(zip64 ? ~0u : offset, 4);
     return out + name + extra;
   }
 };

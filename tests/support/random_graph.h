@@ -28,7 +28,7 @@ struct RandomGraphOptions {
   int num_nodes = 12;
   std::vector<DType> dtypes = {DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool};
   std::vector<int64_t> sizes = {1, 2, 3, 5, 8, 17};
-  bool symbolic = false;                          // input sizes of at least 2 are symbols
+  bool symbolic = false;                               // input sizes of at least 2 are symbols
   std::function<bool(const ops::OpDef&)> accept = {};  // which operators may occur; all it can make if empty
 };
 
@@ -41,11 +41,14 @@ inline Tensor random_tensor(std::mt19937_64& random, const Shape& shape, DType d
   const Tensor wide = Tensor::empty(shape, is_inexact(dtype) ? DType::F64 : DType::I64);
   std::uniform_real_distribution<double> real(-3, 3);
   for (int64_t i = 0; i < wide.numel(); ++i) {
-    if (wide.dtype() == DType::F64) wide.data_as<double>()[i] = real(random);
-    else wide.data_as<int64_t>()[i] = static_cast<int64_t>(random() % 9) - (is_signed(dtype) ? 4 : 0);
+    if (wide.dtype() == DType::F64)
+      wide.data_as<double>()[i] = real(random);
+    else
+      wide.data_as<int64_t>()[i] = static_cast<int64_t>(random() % 9) - (is_signed(dtype) ? 4 : 0);
   }
   if (dtype == DType::Bool) {
-    for (int64_t i = 0; i < wide.numel(); ++i) wide.data_as<int64_t>()[i] = static_cast<int64_t>(random() % 2);
+    for (int64_t i = 0; i < wide.numel(); ++i)
+      wide.data_as<int64_t>()[i] = static_cast<int64_t>(random() % 2);
   }
   return wide.to(dtype);
 }
@@ -64,8 +67,10 @@ class GraphBuilder {
     collect_operators();
     int failures = 0;
     for (int made = 0; made < options_.num_nodes && failures < 50 * options_.num_nodes;) {
-      if (add_random_node()) ++made;
-      else ++failures;
+      if (add_random_node())
+        ++made;
+      else
+        ++failures;
     }
     add_outputs();
     return std::move(result_);
@@ -95,7 +100,8 @@ class GraphBuilder {
       type.shape.push_back(found->second);
     }
     result_.inputs.push_back(random_tensor(random_, shape, dtype));
-    remember(graph().add_input(std::move(type), fmt::format("x{}", result_.inputs.size() - 1)), result_.inputs.back());
+    remember(graph().add_input(std::move(type), fmt::format("x{}", result_.inputs.size() - 1)),
+             result_.inputs.back());
   }
 
   void collect_operators() {
@@ -152,7 +158,9 @@ class GraphBuilder {
         continue;
       }
       const bool condition = param.name == "condition";
-      operands.push_back(condition ? random_value(DType::Bool) : operands.empty() ? x : random_value(x->tensor().dtype));
+      operands.push_back(condition          ? random_value(DType::Bool)
+                         : operands.empty() ? x
+                                            : random_value(x->tensor().dtype));
     }
     return try_node(op, operands, attrs);
   }
@@ -179,14 +187,17 @@ class GraphBuilder {
   }
 
   // Gives the operator's attributes values that fit; false where it does not know how.
-  bool set_attribute(const ops::OpDef& op, const ops::Param& param, const SymShape& shape, ops::Attrs& attrs) {
+  bool set_attribute(const ops::OpDef& op, const ops::Param& param, const SymShape& shape,
+                     ops::Attrs& attrs) {
     const size_t rank = shape.size();
     if (op.kind == ops::OpKind::Reduction) {
       if (param.name == "keepdim") attrs.set(param.name, below(2) == 0);
       if (param.name != "dim" || rank == 0 || below(5) == 0) return true;
       const Sym dim = static_cast<int64_t>(below(rank));
-      if (param.type == ops::Param::Type::Int) attrs.set(param.name, dim);
-      else attrs.set(param.name, SymShape{dim});
+      if (param.type == ops::Param::Type::Int)
+        attrs.set(param.name, dim);
+      else
+        attrs.set(param.name, SymShape{dim});
       return true;
     }
     if (op.kind == ops::OpKind::Pointwise) return param.has_default;
@@ -292,11 +303,14 @@ class GraphBuilder {
 
 template <class T>
 bool same_element(T a, T b) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return same_element<float>(a, b);
-  else if constexpr (std::is_floating_point_v<T>) return (a != a && b != b) || std::memcmp(&a, &b, sizeof(T)) == 0;
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return same_element<float>(a, b);
+  else if constexpr (std::is_floating_point_v<T>)
+    return (a != a && b != b) || std::memcmp(&a, &b, sizeof(T)) == 0;
   else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
     return same_element(a.real(), b.real()) && same_element(a.imag(), b.imag());
-  else return a == b;
+  else
+    return a == b;
 }
 
 }  // namespace detail
@@ -319,7 +333,8 @@ inline std::string difference(const std::vector<Tensor>& got, const std::vector<
       const T *x = static_cast<const T*>(a.data()), *y = static_cast<const T*>(b.data());
       for (int64_t k = 0; k < a.numel() && found.empty(); ++k) {
         if (detail::same_element<T>(x[k], y[k]) || (close && close(a.dtype(), a.at(k), b.at(k)))) continue;
-        found = fmt::format("result {} ({}), element {}: {:.17g}, expected {:.17g}", i, describe(a), k, a.at(k), b.at(k));
+        found = fmt::format("result {} ({}), element {}: {:.17g}, expected {:.17g}", i, describe(a), k,
+                            a.at(k), b.at(k));
       }
     });
     if (!found.empty()) return found;
@@ -328,14 +343,18 @@ inline std::string difference(const std::vector<Tensor>& got, const std::vector<
 }
 
 // A smaller graph that still fails: drops outputs, and lets operands stand for nodes of the same type.
-inline std::unique_ptr<ir::Graph> shrink(const ir::Graph& graph, const std::function<bool(const ir::Graph&)>& fails) {
+inline std::unique_ptr<ir::Graph> shrink(const ir::Graph& graph,
+                                         const std::function<bool(const ir::Graph&)>& fails) {
   std::unique_ptr<ir::Graph> best = graph.clone();
   const auto sweep = [](ir::Graph& g) {
     for (auto it = g.body().nodes.end(); it != g.body().nodes.begin();) {
       ir::Node* node = std::prev(it)->get();
-      const bool used = std::any_of(node->outputs.begin(), node->outputs.end(), [](auto* v) { return !v->uses.empty(); });
-      if (used) --it;
-      else g.erase(node);
+      const bool used =
+          std::any_of(node->outputs.begin(), node->outputs.end(), [](auto* v) { return !v->uses.empty(); });
+      if (used)
+        --it;
+      else
+        g.erase(node);
     }
   };
   const auto attempt = [&](const std::function<bool(ir::Graph&)>& edit) {
@@ -352,7 +371,8 @@ inline std::unique_ptr<ir::Graph> shrink(const ir::Graph& graph, const std::func
       changed |= attempt([&](ir::Graph& g) {
         std::vector<ir::Value*> kept = g.outputs();
         kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
-        for (ir::Value* value : g.outputs()) std::erase_if(value->uses, [&](const ir::Use& use) { return use.block == &g.body(); });
+        for (ir::Value* value : g.outputs())
+          std::erase_if(value->uses, [&](const ir::Use& use) { return use.block == &g.body(); });
         g.outputs().clear();
         for (ir::Value* value : kept) g.add_return(g.body(), value);
         return true;
@@ -363,7 +383,8 @@ inline std::unique_ptr<ir::Graph> shrink(const ir::Graph& graph, const std::func
         changed |= attempt([&](ir::Graph& g) {
           if (n >= g.body().nodes.size()) return false;
           ir::Node& node = **std::next(g.body().nodes.begin(), static_cast<std::ptrdiff_t>(n));
-          if (node.outputs.size() != 1 || operand >= node.inputs.size() || !node.inputs[operand]) return false;
+          if (node.outputs.size() != 1 || operand >= node.inputs.size() || !node.inputs[operand])
+            return false;
           if (node.inputs[operand]->type.str() != node.output()->type.str()) return false;
           g.replace_uses(node.output(), node.inputs[operand]);
           return true;

@@ -36,7 +36,8 @@ class Function {
   const std::string& qualified_name() const;  // "__torch__.M.forward"
   const std::string& name() const;            // "forward"
   const Schema& schema() const;
-  // The graph as the type checker made it. Compiles the body at the first call; the user's errors are raised then.
+  // The graph as the type checker made it. Compiles the body at the first call; the user's errors are raised
+  // then.
   const ir::Graph& graph() const;
   IValue operator()(std::vector<IValue> arguments, const Keywords& keywords = {}) const;
   FunctionImpl& impl() const { return *impl_; }  // src/script/function.h
@@ -78,13 +79,13 @@ class Module {
   bool is_training() const;
   void train(bool on = true) const;
   void eval() const { train(false); }
-  Module clone() const;  // deep: parameters are copied
+  Module clone() const;        // deep: parameters are copied
   void to(DType dtype) const;  // floating point parameters and buffers
 
   // Writes an archive that PyTorch loads. Never leaves a partial file.
   void save(const std::string& path, const ExtraFiles& extra_files = {}) const;
   std::string save_to_bytes(const ExtraFiles& extra_files = {}) const;
-  std::string code() const;    // of forward, as archives write it
+  std::string code() const;  // of forward, as archives write it
   const std::string& type_name() const;
 
   const std::shared_ptr<Object>& object() const { return object_; }
@@ -104,7 +105,8 @@ Module load_bytes(std::string bytes, ExtraFiles* extra_files = nullptr);
 // Inlines calls, makes attributes constants, removes what eval mode does not need. The module must be in eval
 // mode. `preserved`: further methods and attributes to keep.
 Module freeze(const Module& module, const std::vector<std::string>& preserved = {});
-// freeze, then batch normalization folded into convolutions and linear layers, weights packed, layouts chosen.
+// freeze, then batch normalization folded into convolutions and linear layers, weights packed, layouts
+// chosen.
 Module optimize_for_inference(const Module& module, const std::vector<std::string>& preserved = {});
 
 // A computation on the inter-op pool.

@@ -16,8 +16,8 @@ struct SchemaArgument {
   TypePtr type;
   std::optional<IValue> default_value;
   bool keyword_only = false;
-  bool is_written = false;         // (a!): changed in place
-  int64_t list_length = -1;        // int[2]: a single int stands for a list of so many
+  bool is_written = false;   // (a!): changed in place
+  int64_t list_length = -1;  // int[2]: a single int stands for a list of so many
 };
 
 struct SchemaReturn {
@@ -41,9 +41,9 @@ struct Schema {
 // In the notation of PyTorch's operator schemas; ValueError with the column of what is not understood.
 Schema parse_schema(std::string_view text);
 
-// The values of a call in the order of the arguments: keywords put in place, defaults filled in, an int given for
-// a list of known length repeated, ints to floats. TypeError as Python words it: unknown or missing or repeated
-// arguments, wrong types, with the schema.
+// The values of a call in the order of the arguments: keywords put in place, defaults filled in, an int given
+// for a list of known length repeated, ints to floats. TypeError as Python words it: unknown or missing or
+// repeated arguments, wrong types, with the schema.
 std::vector<IValue> bind_arguments(const Schema& schema, std::vector<IValue> positional,
                                    std::vector<std::pair<std::string, IValue>> keywords = {});
 

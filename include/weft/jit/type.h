@@ -25,8 +25,27 @@ using TypePtr = std::shared_ptr<const Type>;
 using ClassTypePtr = std::shared_ptr<ClassType>;
 
 enum class TypeKind : uint8_t {
-  Any, Tensor, Int, Float, Complex, Bool, Number, String, None, Device, Generator,
-  List, Dict, Tuple, Optional, Union, Future, Class, Interface, Enum, Function,
+  Any,
+  Tensor,
+  Int,
+  Float,
+  Complex,
+  Bool,
+  Number,
+  String,
+  None,
+  Device,
+  Generator,
+  List,
+  Dict,
+  Tuple,
+  Optional,
+  Union,
+  Future,
+  Class,
+  Interface,
+  Enum,
+  Function,
   Var,  // a type variable of a builtin's schema: "t"
 };
 
@@ -46,9 +65,9 @@ class Type : public std::enable_shared_from_this<Type> {
   // As archives and errors write it: "Tensor", "List[int]", "Optional[Dict[str, Tensor]]", "__torch__.M".
   std::string str() const;
   bool equals(const Type& other) const;
-  // May a value of this type stand where `other` is expected? T for Optional[T], None for Optional[T], anything
-  // for Any, int and float for Number, a member for its Union, a class for an interface it fulfils; int is not a
-  // float (conversions are the compiler's). Lists and dictionaries are invariant.
+  // May a value of this type stand where `other` is expected? T for Optional[T], None for Optional[T],
+  // anything for Any, int and float for Number, a member for its Union, a class for an interface it fulfils;
+  // int is not a float (conversions are the compiler's). Lists and dictionaries are invariant.
   bool is_subtype_of(const Type& other) const;
 
   static TypePtr any();
@@ -66,7 +85,8 @@ class Type : public std::enable_shared_from_this<Type> {
   static TypePtr list(TypePtr element);
   static TypePtr dict(TypePtr key, TypePtr value);
   static TypePtr tuple(std::vector<TypePtr> elements);
-  static TypePtr named_tuple(std::string name, std::vector<std::string> fields, std::vector<TypePtr> elements);
+  static TypePtr named_tuple(std::string name, std::vector<std::string> fields,
+                             std::vector<TypePtr> elements);
   static TypePtr named_tuple(std::string name, std::vector<std::string> fields, std::vector<TypePtr> elements,
                              std::vector<IValue> defaults);
   static TypePtr optional(TypePtr element);  // collapses Optional[Optional[T]] and Optional[None]
@@ -107,7 +127,8 @@ struct Attribute {
   bool is_persistent = true;  // of a buffer
 };
 
-// A user's class, or a module's (is_module). Attributes have a slot each in the object; constants (Final) do not.
+// A user's class, or a module's (is_module). Attributes have a slot each in the object; constants (Final) do
+// not.
 class ClassType final : public Type {
  public:
   static ClassTypePtr create(std::string qualified_name, bool is_module);
@@ -178,7 +199,8 @@ class InterfaceType final : public Type {
 // element(): the type of the values.
 class EnumType final : public Type {
  public:
-  static TypePtr create(std::string qualified_name, TypePtr value_type, std::vector<std::pair<std::string, IValue>> members);
+  static TypePtr create(std::string qualified_name, TypePtr value_type,
+                        std::vector<std::pair<std::string, IValue>> members);
   const std::vector<std::pair<std::string, IValue>>& members() const { return members_; }
 
  private:

@@ -40,13 +40,13 @@ struct LlamaConfig {
   void check() const;
 };
 
-// config.json of a Hugging Face folder. ValueError for an architecture weft does not have and for fields that are
-// missing or of another type.
+// config.json of a Hugging Face folder. ValueError for an architecture weft does not have and for fields that
+// are missing or of another type.
 LlamaConfig read_config_json(const std::string& path);
 // params.json of a Meta folder; `vocab_size` where the file says -1.
 LlamaConfig read_params_json(const std::string& path);
-// Shapes by name, for measuring without a checkpoint: "llama-7b", "llama-13b", "llama3-8b", "llama-1b" (Llama 3.2),
-// "llama-3b", "mistral-7b", "qwen2-0.5b", "tiny". ValueError with the list for another.
+// Shapes by name, for measuring without a checkpoint: "llama-7b", "llama-13b", "llama3-8b", "llama-1b"
+// (Llama 3.2), "llama-3b", "mistral-7b", "qwen2-0.5b", "tiny". ValueError with the list for another.
 LlamaConfig named_config(const std::string& name);
 
 }  // namespace weft::models

@@ -16,8 +16,9 @@
 
 namespace weft::models {
 
-// What a model has computed of a text, kept from one generation to the next: of a prompt that begins alike, only the rest
-// is computed. Another model or draft begins anew. It serves the generation that was begun last; earlier ones cannot go on.
+// What a model has computed of a text, kept from one generation to the next: of a prompt that begins alike,
+// only the rest is computed. Another model or draft begins anew. It serves the generation that was begun
+// last; earlier ones cannot go on.
 struct Context {
   KVCache cache, draft_cache;
   std::vector<int64_t> tokens;  // that `cache` holds
@@ -35,8 +36,8 @@ struct GenerationOptions {
   std::shared_ptr<const Llama> draft = nullptr;
   bool prompt_lookup = false;
   int64_t speculate_k = 4;  // tokens proposed at a time, at most 7
-  // Stop speculating when it has measured slower than plain decoding. Decides about time only: but sampled text is then
-  // not the same in every run, as the random numbers are used differently.
+  // Stop speculating when it has measured slower than plain decoding. Decides about time only: but sampled
+  // text is then not the same in every run, as the random numbers are used differently.
   bool adaptive_speculation = true;
   // Of an earlier generation, or an empty one to be filled for later ones.
   std::shared_ptr<Context> context = nullptr;
@@ -59,14 +60,15 @@ struct GenerationStats {
   double plain_seconds_per_token = 0, speculative_seconds_per_token = 0;
 };
 
-// One text being written. ValueError for no prompt, a prompt longer than the model's positions, a draft of another
-// vocabulary, and for going on after another generation began in the same context.
+// One text being written. ValueError for no prompt, a prompt longer than the model's positions, a draft of
+// another vocabulary, and for going on after another generation began in the same context.
 class Generation {
  public:
   Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt, GenerationOptions options = {});
   ~Generation();
 
-  // The next token; nullopt after an end token, max_new_tokens, or when the cache is full. End tokens are not returned.
+  // The next token; nullopt after an end token, max_new_tokens, or when the cache is full. End tokens are not
+  // returned.
   std::optional<int64_t> next();
   // The prompt and what was generated.
   const std::vector<int64_t>& tokens() const { return tokens_; }
@@ -102,12 +104,15 @@ class Generation {
 // A Generation as text: whole characters, and nothing of a stop string.
 class TextGeneration {
  public:
-  TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer, std::vector<int64_t> prompt,
-                 GenerationOptions options = {}, std::vector<std::string> stop = {});
+  TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer,
+                 std::vector<int64_t> prompt, GenerationOptions options = {},
+                 std::vector<std::string> stop = {});
   // The next piece of text, perhaps empty; nullopt at the end.
   std::optional<std::string> next();
   const Generation& generation() const { return generation_; }
-  FinishReason finish_reason() const { return is_stopped_ ? FinishReason::StopText : generation_.stats().finish_reason; }
+  FinishReason finish_reason() const {
+    return is_stopped_ ? FinishReason::StopText : generation_.stats().finish_reason;
+  }
 
  private:
   Generation generation_;

@@ -2,8 +2,8 @@
 //
 //   auto model = weft::models::Llama::from_pretrained("Llama-3.2-1B", {.quantize = "int8"});
 //   auto tokenizer = weft::models::Tokenizer::open("Llama-3.2-1B");
-//   weft::models::Generation generation(model, tokenizer->encode("Once upon a time"), {.max_new_tokens = 100});
-//   while (auto token = generation.next()) …
+//   weft::models::Generation generation(model, tokenizer->encode("Once upon a time"), {.max_new_tokens =
+//   100}); while (auto token = generation.next()) …
 //
 // Activations are float32; weights are what the checkpoint has or `quantize` makes of them.
 #pragma once
@@ -25,12 +25,14 @@ namespace weft::models {
 class LlamaPlan;     // src/models/llama_plan.h
 class LlamaWeights;  // src/models/llama_weights.h
 
-// Keys and values of the tokens so far, allocated once. Any model with layers of these sizes may go on with it.
+// Keys and values of the tokens so far, allocated once. Any model with layers of these sizes may go on with
+// it.
 struct KVCache {
   std::vector<Tensor> keys, values;  // per layer [kv_heads, capacity, head_dim]
   int64_t length = 0;                // tokens it holds; may be set back
   int64_t capacity = 0;
-  std::shared_ptr<LlamaPlan> plan;   // of Execution::Compiled; made anew when the model or the tensors are others
+  std::shared_ptr<LlamaPlan>
+      plan;  // of Execution::Compiled; made anew when the model or the tensors are others
 };
 
 // How a step runs.
@@ -45,8 +47,8 @@ struct LlamaOptions {
   std::string dtype = "";
   // "" or "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256".
   std::string quantize = "";
-  // How inputs enter products with quantized weights: "" or "auto", "float32", "int16", "int8" (weft/quantization.h).
-  // "int8" makes prefill fastest; weights alone are quantized with the others.
+  // How inputs enter products with quantized weights: "" or "auto", "float32", "int16", "int8"
+  // (weft/quantization.h). "int8" makes prefill fastest; weights alone are quantized with the others.
   std::string activations = "";
   // float32, bfloat16 or float16; "": bfloat16, and float32 where the weights are.
   std::string cache_dtype = "";
@@ -58,11 +60,13 @@ struct LlamaOptions {
 
 class Llama : public std::enable_shared_from_this<Llama> {
  public:
-  // A folder that Checkpoint reads (src/models/checkpoint.h), or that `weft quantize` wrote. RuntimeError and ValueError
-  // naming the file and tensor.
-  static std::shared_ptr<const Llama> from_pretrained(const std::string& folder, const LlamaOptions& options = {});
+  // A folder that Checkpoint reads (src/models/checkpoint.h), or that `weft quantize` wrote. RuntimeError and
+  // ValueError naming the file and tensor.
+  static std::shared_ptr<const Llama> from_pretrained(const std::string& folder,
+                                                      const LlamaOptions& options = {});
   // Weights of these sizes that mean nothing, for measuring.
-  static std::shared_ptr<const Llama> random(const LlamaConfig& config, const LlamaOptions& options = {}, uint64_t seed = 0);
+  static std::shared_ptr<const Llama> random(const LlamaConfig& config, const LlamaOptions& options = {},
+                                             uint64_t seed = 0);
   ~Llama();
 
   const LlamaConfig& config() const { return config_; }
@@ -72,10 +76,10 @@ class Llama : public std::enable_shared_from_this<Llama> {
   int64_t bytes_per_token() const;
 
   KVCache make_cache(int64_t capacity = 0) const;  // 0: max_positions()
-  // Logits float32 [1, vocab] of the token after the last one, or [tokens, vocab] with `all_logits`. The tokens take the
-  // positions from cache.length on, which grows. Valid until the next call with the same cache. IndexError for ids
-  // outside the vocabulary, ValueError for no tokens, more than the cache has room for, or a cache that does not fit
-  // the model; one that Execution::Eager has grown serves only that.
+  // Logits float32 [1, vocab] of the token after the last one, or [tokens, vocab] with `all_logits`. The
+  // tokens take the positions from cache.length on, which grows. Valid until the next call with the same
+  // cache. IndexError for ids outside the vocabulary, ValueError for no tokens, more than the cache has room
+  // for, or a cache that does not fit the model; one that Execution::Eager has grown serves only that.
   Tensor forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits = false) const;
   // The same, said for one call.
   Tensor forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, Execution execution) const;
@@ -96,8 +100,10 @@ class Llama : public std::enable_shared_from_this<Llama> {
   Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights);
   void check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const;
   void embed(std::span<const int64_t> tokens, float* out) const;
-  Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, bool static_cache) const;
-  Tensor run_layer(size_t layer, const Tensor& x, KVCache& cache, bool static_cache, const Observer& observe = nullptr) const;
+  Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits,
+                           bool static_cache) const;
+  Tensor run_layer(size_t layer, const Tensor& x, KVCache& cache, bool static_cache,
+                   const Observer& observe = nullptr) const;
   Tensor attend_growing(const Tensor& qkv, KVCache& cache, size_t layer) const;
 
   LlamaConfig config_;

@@ -12,7 +12,7 @@ struct SamplingOptions {
   double temperature = 0.0;  // 0: the most likely token
   int64_t top_k = 0;         // 0: all
   double top_p = 1.0;
-  double min_p = 0.0;        // tokens less likely than this share of the most likely one are left out
+  double min_p = 0.0;  // tokens less likely than this share of the most likely one are left out
   double repetition_penalty = 1.0;
   uint64_t seed = 0;
 
@@ -25,8 +25,9 @@ class Sampler {
   explicit Sampler(const SamplingOptions& options);
   const SamplingOptions& options() const { return options_; }
 
-  // In this order: repetition penalty over the tokens of `history`, temperature, top-k, top-p, min-p. Greedy: 1 for one
-  // token. source: the processors of transformers' generate; Keskar et al. 2019 (penalty), Holtzman et al. 2020 (top-p).
+  // In this order: repetition penalty over the tokens of `history`, temperature, top-k, top-p, min-p. Greedy:
+  // 1 for one token. source: the processors of transformers' generate; Keskar et al. 2019 (penalty), Holtzman
+  // et al. 2020 (top-p).
   std::vector<float> probabilities(std::span<const float> logits, std::span<const int64_t> history) const;
   int64_t sample(std::span<const float> logits, std::span<const int64_t> history);
   int64_t draw(std::span<const float> probabilities);  // need not sum to one

@@ -12,16 +12,19 @@ namespace weft::models {
 
 class Tokenizer {
  public:
-  // tokenizer.json (Hugging Face), tokenizer.model (SentencePiece, or tiktoken's ranks as Llama 3 has them) of a
-  // model's folder, or one such file. RuntimeError where there is none; ValueError for parts weft does not know.
+  // tokenizer.json (Hugging Face), tokenizer.model (SentencePiece, or tiktoken's ranks as Llama 3 has them)
+  // of a model's folder, or one such file. RuntimeError where there is none; ValueError for parts weft does
+  // not know.
   static std::shared_ptr<Tokenizer> open(const std::string& folder_or_file);
   virtual ~Tokenizer() = default;
 
   virtual int64_t vocab_size() const = 0;
-  // Special tokens written in the text ("<|eot_id|>") become their ids only with `special`. ValueError for text that
-  // is not UTF-8.
-  virtual std::vector<int64_t> encode(std::string_view text, bool add_bos = true, bool special = false) const = 0;
-  // The bytes of one token as they stand inside a text; may be a part of a character. IndexError for another id.
+  // Special tokens written in the text ("<|eot_id|>") become their ids only with `special`. ValueError for
+  // text that is not UTF-8.
+  virtual std::vector<int64_t> encode(std::string_view text, bool add_bos = true,
+                                      bool special = false) const = 0;
+  // The bytes of one token as they stand inside a text; may be a part of a character. IndexError for another
+  // id.
   virtual std::string token_bytes(int64_t id) const = 0;
   // Special tokens are left out. Bytes that are no UTF-8 become U+FFFD.
   std::string decode(const std::vector<int64_t>& ids) const;
@@ -61,10 +64,12 @@ enum class ChatTemplate { None, Llama2, Llama3, Mistral, ChatML };
 
 // The family's template by the tokens the tokenizer has; `model_type` decides between Llama 2 and Mistral.
 ChatTemplate chat_template_for(const Tokenizer& tokenizer, std::string_view model_type);
-ChatTemplate chat_template_from_name(std::string_view name);  // "llama2", "llama3", "mistral", "chatml", "none"
+ChatTemplate chat_template_from_name(
+    std::string_view name);  // "llama2", "llama3", "mistral", "chatml", "none"
 const char* name(ChatTemplate chat);
 // The ids of a conversation up to where the assistant speaks next. ValueError for roles out of order.
 // source: the chat templates published with Llama 2, Llama 3, Mistral 7B Instruct and Qwen2.
-std::vector<int64_t> encode_chat(const Tokenizer& tokenizer, ChatTemplate chat, const std::vector<ChatMessage>& messages);
+std::vector<int64_t> encode_chat(const Tokenizer& tokenizer, ChatTemplate chat,
+                                 const std::vector<ChatMessage>& messages);
 
 }  // namespace weft::models

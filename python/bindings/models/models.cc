@@ -22,12 +22,21 @@ using namespace weft::models;
 namespace {
 
 using ModelPtr = std::shared_ptr<Llama>;
-ModelPtr unconst(std::shared_ptr<const Llama> model) { return std::const_pointer_cast<Llama>(std::move(model)); }
+ModelPtr unconst(std::shared_ptr<const Llama> model) {
+  return std::const_pointer_cast<Llama>(std::move(model));
+}
 
-LlamaOptions make_options(const std::string& dtype, const std::string& quantize, const std::string& activations, const std::string& cache_dtype,
+LlamaOptions make_options(const std::string& dtype, const std::string& quantize,
+                          const std::string& activations, const std::string& cache_dtype,
                           int64_t max_positions, const std::string& execution, const nb::object& progress) {
-  LlamaOptions options{.dtype = dtype, .quantize = quantize, .activations = activations, .cache_dtype = cache_dtype, .max_positions = max_positions};
-  options.execution = execution == "eager" ? Execution::Eager : execution == "static" ? Execution::Static : Execution::Compiled;
+  LlamaOptions options{.dtype = dtype,
+                       .quantize = quantize,
+                       .activations = activations,
+                       .cache_dtype = cache_dtype,
+                       .max_positions = max_positions};
+  options.execution = execution == "eager"    ? Execution::Eager
+                      : execution == "static" ? Execution::Static
+                                              : Execution::Compiled;
   if (!progress.is_none()) {
     // Options are copied and destroyed where Python's lock is not held.
     const std::shared_ptr<nb::object> held(new nb::object(progress), [](nb::object* object) {
@@ -80,8 +89,8 @@ nb::dict stats_dict(const GenerationStats& stats) {
 // Several threads may take pieces of one text.
 class Stream {
  public:
-  Stream(const ModelPtr& model, const std::shared_ptr<Tokenizer>& tokenizer, std::vector<int64_t> prompt, GenerationOptions options,
-         std::vector<std::string> stop)
+  Stream(const ModelPtr& model, const std::shared_ptr<Tokenizer>& tokenizer, std::vector<int64_t> prompt,
+         GenerationOptions options, std::vector<std::string> stop)
       : text_(model, tokenizer, std::move(prompt), std::move(options), std::move(stop)) {}
 
   std::optional<std::string> next() {
@@ -106,8 +115,9 @@ class Stream {
   TextGeneration text_;
 };
 
-GenerationOptions generation_options(int64_t max_new_tokens, double temperature, int64_t top_k, double top_p, double min_p, double repetition_penalty,
-                                     uint64_t seed, bool ignore_eos, const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k,
+GenerationOptions generation_options(int64_t max_new_tokens, double temperature, int64_t top_k, double top_p,
+                                     double min_p, double repetition_penalty, uint64_t seed, bool ignore_eos,
+                                     const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k,
                                      const std::shared_ptr<Context>& context) {
   GenerationOptions options;
   options.context = context;
@@ -127,28 +137,48 @@ GenerationOptions generation_options(int64_t max_new_tokens, double temperature,
 void bind_tokenizer(nb::module_& m) {
   nb::class_<Tokenizer>(m, "Tokenizer", "Text to token ids and back.")
       .def_static("open", &Tokenizer::open, "folder_or_file"_a,
-                  "tokenizer.json or tokenizer.model of a folder, or one such file. RuntimeError where there is none; ValueError for parts weft does not know.")
+                  "tokenizer.json or tokenizer.model of a folder, or one such file. RuntimeError where there "
+                  "is none; ValueError for parts weft does not know.")
       .def_prop_ro("vocab_size", &Tokenizer::vocab_size)
-      .def("encode", [](const Tokenizer& t, const std::string& text, bool add_bos, bool special) { return t.encode(text, add_bos, special); },
-           "text"_a, "add_bos"_a = true, "special"_a = false, "Token ids; `special`: special tokens written in the text become their ids.")
+      .def(
+          "encode",
+          [](const Tokenizer& t, const std::string& text, bool add_bos, bool special) {
+            return t.encode(text, add_bos, special);
+          },
+          "text"_a, "add_bos"_a = true, "special"_a = false,
+          "Token ids; `special`: special tokens written in the text become their ids.")
       .def("decode", &Tokenizer::decode, "ids"_a, "Text; special tokens are left out.")
-      .def("token_id", [](const Tokenizer& t, const std::string& token) { return t.token_id(token); }, "token"_a, "The id of a token, or None.")
-      .def("token_bytes", [](const Tokenizer& t, int64_t id) { const std::string bytes = t.token_bytes(id); return nb::bytes(bytes.data(), bytes.size()); }, "id"_a)
+      .def(
+          "token_id", [](const Tokenizer& t, const std::string& token) { return t.token_id(token); },
+          "token"_a, "The id of a token, or None.")
+      .def(
+          "token_bytes",
+          [](const Tokenizer& t, int64_t id) {
+            const std::string bytes = t.token_bytes(id);
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          "id"_a)
       .def("is_special", &Tokenizer::is_special, "id"_a)
       .def_prop_ro("bos_id", &Tokenizer::bos_id)
       .def_prop_ro("eos_ids", &Tokenizer::eos_ids)
-      .def("encode_chat",
-           [](const Tokenizer& t, const std::vector<std::map<std::string, std::string>>& messages, const std::string& chat, const std::string& model_type) {
-             std::vector<ChatMessage> converted;
-             for (const auto& message : messages) {
-               const auto role = message.find("role"), content = message.find("content");
-               if (role == message.end() || content == message.end()) throw nb::value_error("encode_chat: a message is {'role': …, 'content': …}");
-               converted.push_back({role->second, content->second});
-             }
-             return encode_chat(t, chat.empty() ? chat_template_for(t, model_type) : chat_template_from_name(chat), converted);
-           },
-           "messages"_a, "template"_a = "", "model_type"_a = "llama",
-           "Ids of a conversation, up to where the assistant speaks next. template: 'llama2', 'llama3', 'mistral', 'chatml', 'none'; by the tokens where empty.");
+      .def(
+          "encode_chat",
+          [](const Tokenizer& t, const std::vector<std::map<std::string, std::string>>& messages,
+             const std::string& chat, const std::string& model_type) {
+            std::vector<ChatMessage> converted;
+            for (const auto& message : messages) {
+              const auto role = message.find("role"), content = message.find("content");
+              if (role == message.end() || content == message.end())
+                throw nb::value_error("encode_chat: a message is {'role': …, 'content': …}");
+              converted.push_back({role->second, content->second});
+            }
+            return encode_chat(
+                t, chat.empty() ? chat_template_for(t, model_type) : chat_template_from_name(chat),
+                converted);
+          },
+          "messages"_a, "template"_a = "", "model_type"_a = "llama",
+          "Ids of a conversation, up to where the assistant speaks next. template: 'llama2', 'llama3', "
+          "'mistral', 'chatml', 'none'; by the tokens where empty.");
 }
 
 // Another thread may hold the stream's lock and wait for Python's.
@@ -160,16 +190,18 @@ Result without_gil(const Stream& stream, Result (Stream::*method)() const) {
 
 void bind_generation(nb::module_& m) {
   nb::class_<Context>(m, "Context",
-                      "What a model has computed of a conversation, for `Llama.stream(…, context=…)`: of a prompt that begins as the last text did, only "
+                      "What a model has computed of a conversation, for `Llama.stream(…, context=…)`: of a "
+                      "prompt that begins as the last text did, only "
                       "the rest is computed. Grows as needed; another model begins anew.")
       .def("__init__", [](Context* self) { new (self) Context; })
-      .def_prop_ro("tokens",
-                   [](Context& context) {
-                     const nb::gil_scoped_release no_gil;
-                     const std::scoped_lock lock(context.mutex);
-                     return context.tokens;
-                   },
-                   "The token ids whose keys and values it holds.");
+      .def_prop_ro(
+          "tokens",
+          [](Context& context) {
+            const nb::gil_scoped_release no_gil;
+            const std::scoped_lock lock(context.mutex);
+            return context.tokens;
+          },
+          "The token ids whose keys and values it holds.");
   nb::class_<Stream>(m, "TextGeneration", "Pieces of text, one after the other.")
       .def("__iter__", [](nb::object self) { return self; })
       .def("__next__",
@@ -183,9 +215,12 @@ void bind_generation(nb::module_& m) {
              if (!piece) throw nb::stop_iteration();
              return *piece;
            })
-      .def_prop_ro("tokens", [](const Stream& s) { return without_gil(s, &Stream::tokens); }, "The prompt and what was generated.")
-      .def_prop_ro("finish_reason", [](const Stream& s) { return without_gil(s, &Stream::finish_reason); },
-                   "Why it ended: 'end_token', 'stop_text', 'length', 'context_full'; '' before.")
+      .def_prop_ro(
+          "tokens", [](const Stream& s) { return without_gil(s, &Stream::tokens); },
+          "The prompt and what was generated.")
+      .def_prop_ro(
+          "finish_reason", [](const Stream& s) { return without_gil(s, &Stream::finish_reason); },
+          "Why it ended: 'end_token', 'stop_text', 'length', 'context_full'; '' before.")
       .def_prop_ro("stats", [](const Stream& s) { return stats_dict(without_gil(s, &Stream::stats)); });
 }
 
@@ -194,50 +229,62 @@ void bind_llama(nb::module_& m) {
       .def_rw("length", &KVCache::length)
       .def_ro("capacity", &KVCache::capacity);
   nb::class_<Llama>(m, "Llama", "A decoder-only language model of the Llama family.")
-      .def_static("from_pretrained",
-                  [](const std::string& folder, const std::string& dtype, const std::string& quantize, const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
-                     const std::string& execution, const nb::object& progress) {
-                    const LlamaOptions options = make_options(dtype, quantize, activations, cache_dtype, max_positions, execution, progress);
-                    const nb::gil_scoped_release no_gil;
-                    return unconst(Llama::from_pretrained(folder, options));
-                  },
-                  "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a, "execution"_a, "progress"_a.none())
-      .def_static("random",
-                  [](const std::string& shape, const std::string& dtype, const std::string& quantize, const std::string& activations, int64_t max_positions,
-                     int64_t num_layers, uint64_t seed) {
-                    const LlamaOptions options = make_options(dtype, quantize, activations, "", max_positions, "compiled", nb::none());
-                    LlamaConfig config = named_config(shape);
-                    if (num_layers > 0) config.num_layers = num_layers;
-                    const nb::gil_scoped_release no_gil;
-                    return unconst(Llama::random(config, options, seed));
-                  },
-                  "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a)
+      .def_static(
+          "from_pretrained",
+          [](const std::string& folder, const std::string& dtype, const std::string& quantize,
+             const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
+             const std::string& execution, const nb::object& progress) {
+            const LlamaOptions options =
+                make_options(dtype, quantize, activations, cache_dtype, max_positions, execution, progress);
+            const nb::gil_scoped_release no_gil;
+            return unconst(Llama::from_pretrained(folder, options));
+          },
+          "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a,
+          "execution"_a, "progress"_a.none())
+      .def_static(
+          "random",
+          [](const std::string& shape, const std::string& dtype, const std::string& quantize,
+             const std::string& activations, int64_t max_positions, int64_t num_layers, uint64_t seed) {
+            const LlamaOptions options =
+                make_options(dtype, quantize, activations, "", max_positions, "compiled", nb::none());
+            LlamaConfig config = named_config(shape);
+            if (num_layers > 0) config.num_layers = num_layers;
+            const nb::gil_scoped_release no_gil;
+            return unconst(Llama::random(config, options, seed));
+          },
+          "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a)
       .def_prop_ro("config", [](const Llama& model) { return config_dict(model.config()); })
       .def_prop_ro("max_positions", &Llama::max_positions)
       .def_prop_ro("bytes_per_token", &Llama::bytes_per_token)
       .def("make_cache", &Llama::make_cache, "capacity"_a = 0)
-      .def("forward",
-           [](const Llama& model, const std::vector<int64_t>& tokens, KVCache& cache, bool all_logits) {
-             Tensor logits;
-             {
-               const nb::gil_scoped_release no_gil;
-               logits = model.forward(tokens, cache, all_logits).clone();
-             }
-             return logits;
-           },
-           "tokens"_a, "cache"_a, "all_logits"_a = false)
-      .def("stream",
-           [](const ModelPtr& model, const std::shared_ptr<Tokenizer>& tokenizer, std::vector<int64_t> prompt, int64_t max_new_tokens, double temperature,
-              int64_t top_k, double top_p, double min_p, double repetition_penalty, uint64_t seed, std::vector<std::string> stop, bool ignore_eos,
-              const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k, const std::shared_ptr<Context>& context) {
-             const nb::gil_scoped_release no_gil;  // the context may be in use
-             return new Stream(model, tokenizer, std::move(prompt),
-                               generation_options(max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, seed, ignore_eos, draft,
-                                                  prompt_lookup, speculate_k, context),
-                               std::move(stop));
-           },
-           nb::rv_policy::take_ownership, "tokenizer"_a, "prompt"_a, "max_new_tokens"_a, "temperature"_a, "top_k"_a, "top_p"_a, "min_p"_a,
-           "repetition_penalty"_a, "seed"_a, "stop"_a, "ignore_eos"_a, "draft"_a.none(), "prompt_lookup"_a, "speculate_k"_a, "context"_a.none());
+      .def(
+          "forward",
+          [](const Llama& model, const std::vector<int64_t>& tokens, KVCache& cache, bool all_logits) {
+            Tensor logits;
+            {
+              const nb::gil_scoped_release no_gil;
+              logits = model.forward(tokens, cache, all_logits).clone();
+            }
+            return logits;
+          },
+          "tokens"_a, "cache"_a, "all_logits"_a = false)
+      .def(
+          "stream",
+          [](const ModelPtr& model, const std::shared_ptr<Tokenizer>& tokenizer, std::vector<int64_t> prompt,
+             int64_t max_new_tokens, double temperature, int64_t top_k, double top_p, double min_p,
+             double repetition_penalty, uint64_t seed, std::vector<std::string> stop, bool ignore_eos,
+             const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k,
+             const std::shared_ptr<Context>& context) {
+            const nb::gil_scoped_release no_gil;  // the context may be in use
+            return new Stream(
+                model, tokenizer, std::move(prompt),
+                generation_options(max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, seed,
+                                   ignore_eos, draft, prompt_lookup, speculate_k, context),
+                std::move(stop));
+          },
+          nb::rv_policy::take_ownership, "tokenizer"_a, "prompt"_a, "max_new_tokens"_a, "temperature"_a,
+          "top_k"_a, "top_p"_a, "min_p"_a, "repetition_penalty"_a, "seed"_a, "stop"_a, "ignore_eos"_a,
+          "draft"_a.none(), "prompt_lookup"_a, "speculate_k"_a, "context"_a.none());
 }
 
 }  // namespace
@@ -248,14 +295,18 @@ NB_MODULE(_models, m) {
   bind_tokenizer(m);
   bind_generation(m);
   bind_llama(m);
-  m.def("load_safetensors",
-        [](const std::string& path) {
-          const SafetensorsFile file(path);
-          nb::dict result;
-          for (const std::string& name : file.names()) result[name.c_str()] = nb::cast(file.tensor(name));
-          return result;
-        },
-        "path"_a, "{name: Tensor} of a safetensors file, memory-mapped. RuntimeError, ValueError naming file and tensor.");
-  m.def("save_safetensors", &save_safetensors, "path"_a, "tensors"_a, "metadata"_a = std::map<std::string, std::string>{},
+  m.def(
+      "load_safetensors",
+      [](const std::string& path) {
+        const SafetensorsFile file(path);
+        nb::dict result;
+        for (const std::string& name : file.names()) result[name.c_str()] = nb::cast(file.tensor(name));
+        return result;
+      },
+      "path"_a,
+      "{name: Tensor} of a safetensors file, memory-mapped. RuntimeError, ValueError naming file and "
+      "tensor.");
+  m.def("save_safetensors", &save_safetensors, "path"_a, "tensors"_a,
+        "metadata"_a = std::map<std::string, std::string>{},
         "Writes {name: Tensor}. RuntimeError where the file cannot be written.");
 }

@@ -45,7 +45,9 @@ def laid_out_like(value, array, order="K"):
 def laid_out_by(value, *arrays):
     """A new value in the memory order of what is made of these arrays element by element. Lowered by capture."""
     flags = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
-    iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, [array.dtype for array in arrays] + [value.dtype])
+    iterator = np.nditer(
+        [*arrays, None], ["zerosize_ok"], flags, [array.dtype for array in arrays] + [value.dtype]
+    )
     return laid_out_like(value, iterator.operands[-1])
 
 

@@ -120,7 +120,9 @@ def take(a, indices, axis=None, out=None, mode="raise"):
 
 @replaces("numpy.choose")
 def choose(a, choices, out=None, mode="raise"):
-    is_known = isinstance(a, int | np.integer)  # and checked here: require() is for values that are not known yet
+    is_known = isinstance(
+        a, int | np.integer
+    )  # and checked here: require() is for values that are not known yet
     if is_known and mode == "raise" and isinstance(choices, list | tuple) and not 0 <= a < len(choices):
         return plainly(np.choose, a, choices, out, mode)
     a = np.asarray(a)
@@ -361,7 +363,11 @@ def delete(arr, obj, axis=None):
         if one > start:
             parts.append(arr[lead + (slice(start, one),)])
         start = max(start, one + 1)
-    return laid_out_like(np.concatenate(parts, axis=axis), arr, "A") if parts else arr[lead + (slice(0, 0),)].copy()
+    return (
+        laid_out_like(np.concatenate(parts, axis=axis), arr, "A")
+        if parts
+        else arr[lead + (slice(0, 0),)].copy()
+    )
 
 
 @replaces("numpy.insert")
@@ -405,7 +411,12 @@ def _unusual_bits(a, axis, bitorder):
 
 @replaces("numpy.unpackbits")
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):
-    if not isinstance(a, np.ndarray) or a.dtype != np.uint8 or a.ndim == 0 or _unusual_bits(a, axis, bitorder):
+    if (
+        not isinstance(a, np.ndarray)
+        or a.dtype != np.uint8
+        or a.ndim == 0
+        or _unusual_bits(a, axis, bitorder)
+    ):
         return plainly(np.unpackbits, a, axis, count, bitorder)
     if axis is None:
         a, axis = np.ravel(a), 0
@@ -523,7 +534,12 @@ def diagonal_view(a):
 
 @replaces("numpy.einsum")
 def einsum(*operands, **kwargs):
-    if len(operands) == 2 and isinstance(operands[0], str) and not kwargs and isinstance(operands[1], np.ndarray):
+    if (
+        len(operands) == 2
+        and isinstance(operands[0], str)
+        and not kwargs
+        and isinstance(operands[1], np.ndarray)
+    ):
         view = _rearranged(operands[0], operands[1])
         return plainly(np.einsum, *operands) if view is None else view
     if len(operands) < 2 or isinstance(operands[0], str) or kwargs:

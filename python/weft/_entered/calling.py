@@ -26,10 +26,18 @@ def _result_type(function, *arrays):
 @replaces("numpy.vectorize.__call__")
 def call_vectorized(self, *args, **kwargs):
     arrays = [np.asarray(argument) for argument in args]
-    usual = not kwargs and not self.excluded and self.signature is None and not self.cache and 0 < len(args) <= 3
+    usual = (
+        not kwargs and not self.excluded and self.signature is None and not self.cache and 0 < len(args) <= 3
+    )
     usual = usual and all([array.dtype.kind in "biuf" and array.dtype.char not in "efQL" for array in arrays])
     shape = broadcast_shape([array.shape for array in arrays])
-    if not usual or shape is None or len(shape) == 0 or 0 in shape or (self.otypes is not None and len(self.otypes) != 1):
+    if (
+        not usual
+        or shape is None
+        or len(shape) == 0
+        or 0 in shape
+        or (self.otypes is not None and len(self.otypes) != 1)
+    ):
         return plainly(self.__call__, *args, **kwargs)
     function = self.pyfunc
     flat = [np.broadcast_to(array, shape).reshape(-1) for array in arrays]
@@ -40,7 +48,9 @@ def call_vectorized(self, *args, **kwargs):
     else:
         dtype = np.dtype(self.otypes[0])
     result = np.empty(flat[0].shape[0], dtype)
-    numbers = [float if array.dtype.kind == "f" else bool if array.dtype.kind == "b" else int for array in arrays]
+    numbers = [
+        float if array.dtype.kind == "f" else bool if array.dtype.kind == "b" else int for array in arrays
+    ]
     if len(flat) == 1:
         _fill1(result, function, numbers[0], flat[0])
     elif len(flat) == 2:

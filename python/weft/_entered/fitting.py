@@ -11,9 +11,18 @@ WINDOW_TAPS = 256  # beside this many taps NumPy's sums of products are as fast
 def interp(x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = np.asarray(x), np.asarray(xp), np.asarray(fp)
     if fp.dtype == np.complex128 and left is None and right is None and x.ndim > 0:
-        parts = [np.interp(x, xp, part, period=period) for part in (operator("real", fp), operator("imag", fp))]
+        parts = [
+            np.interp(x, xp, part, period=period) for part in (operator("real", fp), operator("imag", fp))
+        ]
         return complex_of(*parts)
-    if period is not None and is_number(period) and period != 0 and xp.ndim == 1 and xp.shape == fp.shape and xp.size > 0:
+    if (
+        period is not None
+        and is_number(period)
+        and period != 0
+        and xp.ndim == 1
+        and xp.shape == fp.shape
+        and xp.size > 0
+    ):
         return _periodic(x, xp, fp, abs(period))
     if (
         period is not None

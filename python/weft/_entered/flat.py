@@ -63,7 +63,9 @@ def set_real(a, value):
 @replaces("nd.set imag")
 def set_imag(a, value):
     value = np.asarray(value)
-    _set_parts(a, "imag", value, operator("real", a), value) if a.dtype.kind == "c" else plainly(setattr, a, "imag", value)
+    _set_parts(a, "imag", value, operator("real", a), value) if a.dtype.kind == "c" else plainly(
+        setattr, a, "imag", value
+    )
 
 
 def _set_parts(a, name, value, real, imag):

@@ -79,7 +79,15 @@ def _with_dimensions(array, given, ndmin, first, is_range):
     missing = ndmin - given
     if missing <= 0:
         return array
-    place = missing if first == -1 else first if first >= 0 else first + ndmin if is_range else first + missing + 1
+    place = (
+        missing
+        if first == -1
+        else first
+        if first >= 0
+        else first + ndmin
+        if is_range
+        else first + missing + 1
+    )
     return array.reshape((1,) * place + array.shape + (1,) * (missing - place))
 
 

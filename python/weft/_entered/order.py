@@ -103,7 +103,12 @@ def lexsort(keys, axis=-1):
 @replaces("numpy.isin")
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     element, tests = np.asarray(element), np.ravel(test_elements)
-    if kind not in (None, "sort", "table") or tests.size == 0 or element.dtype.kind == "c" or tests.dtype.kind == "c":
+    if (
+        kind not in (None, "sort", "table")
+        or tests.size == 0
+        or element.dtype.kind == "c"
+        or tests.dtype.kind == "c"
+    ):
         return plainly(np.isin, element, tests, assume_unique, invert)
     ordered = np.sort(tests)
     places = np.minimum(np.searchsorted(ordered, element), tests.size - 1)
@@ -262,7 +267,9 @@ def _quantiles(a, q, axis, method, keepdims, scale):
     a = np.asarray(a)
     moved = _moved(a, axis)
     fractions, shape = _numbers_of(q, scale)
-    usual = moved is not None and fractions is not None and a.dtype.char in "dlqif" and isinstance(method, str)
+    usual = (
+        moved is not None and fractions is not None and a.dtype.char in "dlqif" and isinstance(method, str)
+    )
     usual = usual and (method in _ALPHA_BETA or method in _STEPS or method in ("lower", "higher", "midpoint"))
     # NumPy computes with float32 numbers where q is one number of Python's.
     narrow = a.dtype.char == "f" and (scale == 100 or not is_number(q))
@@ -293,14 +300,18 @@ def _given_quantiles(function, compute, a, q, axis, out, overwrite_input, method
 def quantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    return _given_quantiles(np.quantile, _quantiles, a, q, axis, out, overwrite_input, method, keepdims, weights, 1)
+    return _given_quantiles(
+        np.quantile, _quantiles, a, q, axis, out, overwrite_input, method, keepdims, weights, 1
+    )
 
 
 @replaces("numpy.percentile")
 def percentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    return _given_quantiles(np.percentile, _quantiles, a, q, axis, out, overwrite_input, method, keepdims, weights, 100)
+    return _given_quantiles(
+        np.percentile, _quantiles, a, q, axis, out, overwrite_input, method, keepdims, weights, 100
+    )
 
 
 def _position_among(count, q, method):

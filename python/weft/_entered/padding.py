@@ -117,7 +117,11 @@ def _padded(array, pad_width, mode, kwargs):
             return None
     widths = _widths(pad_width, array.ndim)
     values = kwargs.get(name, 0)
-    values = [None] * array.ndim if statistic and (values is None or name not in kwargs) else _pairs(values, array.ndim)
+    values = (
+        [None] * array.ndim
+        if statistic and (values is None or name not in kwargs)
+        else _pairs(values, array.ndim)
+    )
     if widths is None or values is None:
         return None
     for axis in range(array.ndim):

@@ -178,10 +178,16 @@ def _trimmed(series):
 
 @replaces("numpy.polynomial.polyutils.trimseq")
 def trimseq(seq):
-    return sized(_trimmed, seq) if isinstance(seq, np.ndarray) and seq.size > 0 else plainly(np.polynomial.polyutils.trimseq, seq)
+    return (
+        sized(_trimmed, seq)
+        if isinstance(seq, np.ndarray) and seq.size > 0
+        else plainly(np.polynomial.polyutils.trimseq, seq)
+    )
 
 
 @replaces("numpy.lib.array_utils.normalize_axis_index")
 def normalize_axis_index(axis, ndim, msg_prefix=None):
     found = axis_of(axis, ndim)
-    return plainly(np.lib.array_utils.normalize_axis_index, axis, ndim, msg_prefix) if found is None else found
+    return (
+        plainly(np.lib.array_utils.normalize_axis_index, axis, ndim, msg_prefix) if found is None else found
+    )

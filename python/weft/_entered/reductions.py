@@ -127,7 +127,10 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=1, where
 def nancumsum(a, axis=None, dtype=None, out=None):
     a = np.asarray(a)
     return np.cumsum(
-        laid_out_like(np.where(np.isnan(a), 0, a), a) if a.dtype.kind == "f" else a, axis=axis, dtype=dtype, out=out
+        laid_out_like(np.where(np.isnan(a), 0, a), a) if a.dtype.kind == "f" else a,
+        axis=axis,
+        dtype=dtype,
+        out=out,
     )
 
 
@@ -135,7 +138,10 @@ def nancumsum(a, axis=None, dtype=None, out=None):
 def nancumprod(a, axis=None, dtype=None, out=None):
     a = np.asarray(a)
     return np.cumprod(
-        laid_out_like(np.where(np.isnan(a), 1, a), a) if a.dtype.kind == "f" else a, axis=axis, dtype=dtype, out=out
+        laid_out_like(np.where(np.isnan(a), 1, a), a) if a.dtype.kind == "f" else a,
+        axis=axis,
+        dtype=dtype,
+        out=out,
     )
 
 
@@ -170,7 +176,9 @@ def _nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction):
     offset = np.where(missing, 0, a - mean)
     total = np.sum(offset * offset, axis=axis, keepdims=keepdims)
     freedom = np.sum(~missing, axis=axis, keepdims=keepdims) - ddof
-    return (total / require(freedom, freedom > 0)).astype(a.dtype)  # NumPy warns of slices of too few elements
+    return (total / require(freedom, freedom > 0)).astype(
+        a.dtype
+    )  # NumPy warns of slices of too few elements
 
 
 @replaces("numpy.nanvar")
@@ -392,7 +400,9 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     return np.moveaxis(
-        np.asarray(np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1), order="C"), -1, axisc
+        np.asarray(np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1), order="C"),
+        -1,
+        axisc,
     )
 
 

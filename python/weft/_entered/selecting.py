@@ -36,7 +36,9 @@ def store(a, key, value):
         if isinstance(key, np.ndarray) and key.shape == a.shape and value.ndim == 1:
             return _store_in_order(a, key, value.astype(a.dtype))
         # NumPy has an error of its own for values of several dimensions where one mask stands for all of the array's.
-        if value.ndim < 2 or not (isinstance(key, np.ndarray) and key.dtype.kind == "b" and key.ndim == a.ndim):
+        if value.ndim < 2 or not (
+            isinstance(key, np.ndarray) and key.dtype.kind == "b" and key.ndim == a.ndim
+        ):
             subscript = unmasked(a.shape, key)
     if subscript is None:
         plainly(_operator.setitem, a, key, value)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ._core import axis_of, operator, plainly, replaces, sized
-
+from ._core import axis_of, operator, replaces, sized
 
 _UniqueAll = type(np.unique_all(np.zeros(1)))
 _UniqueCounts = type(np.unique_counts(np.zeros(1)))
@@ -67,7 +66,9 @@ def unique(
     usual = (axis is None or along == 0) and ar.ndim == 1 or axis is None and ar.ndim > 0
     usual = usual and sorted and ar.dtype.kind in "biuf"
     if usual and not equal_nan and ar.dtype.kind == "f" and ar.size > 0:
-        return _distinct_apart(np.ravel(ar), ar.shape, bool(return_index), bool(return_inverse), bool(return_counts))
+        return _distinct_apart(
+            np.ravel(ar), ar.shape, bool(return_index), bool(return_inverse), bool(return_counts)
+        )
     if not usual:
         return sized(
             np.unique,

@@ -319,7 +319,11 @@ def repeat(a, repeats, axis=None):
     if not isinstance(repeats, list | tuple):
         return plainly(np.repeat, a, repeats, axis)
     along = axis_of(axis, np.ndim(a))
-    if axis is not None and along is None or len(repeats) != (np.size(a) if axis is None else np.shape(a)[along]):
+    if (
+        axis is not None
+        and along is None
+        or len(repeats) != (np.size(a) if axis is None else np.shape(a)[along])
+    ):
         return plainly(np.repeat, a, repeats, axis)
     positions = []
     for place, count in enumerate(repeats):
@@ -407,7 +411,11 @@ def conj(x):
 def view(x, dtype=None, type=None):
     if type is None and (dtype is None or dtype is np.ndarray or dtype == x.dtype):
         return x[...]
-    return plainly(_call_method, x, "view", dtype) if type is None else plainly(_call_method, x, "view", dtype, type)
+    return (
+        plainly(_call_method, x, "view", dtype)
+        if type is None
+        else plainly(_call_method, x, "view", dtype, type)
+    )
 
 
 @replaces("nd.byteswap")
@@ -416,7 +424,9 @@ def byteswap(a, inplace=False):
     numbers = operator("bitcast", a.reshape(a.shape + (1,)), dtype=part)
     shape = numbers.shape + (part.itemsize,)
     octets = operator("bitcast", numbers[..., None], dtype=np.dtype(np.uint8)).reshape(shape)
-    swapped = operator("bitcast", operator("bitcast", octets[..., ::-1], dtype=part).reshape(numbers.shape), dtype=a.dtype)
+    swapped = operator(
+        "bitcast", operator("bitcast", octets[..., ::-1], dtype=part).reshape(numbers.shape), dtype=a.dtype
+    )
     swapped = swapped.reshape(a.shape)
     if not inplace:
         return swapped
@@ -443,4 +453,6 @@ def iterable(y):
         return y.ndim > 0
     if isinstance(y, list | tuple | dict | set | str):
         return True
-    return False if y is None or isinstance(y, int | float | complex | np.generic) else plainly(np.iterable, y)
+    return (
+        False if y is None or isinstance(y, int | float | complex | np.generic) else plainly(np.iterable, y)
+    )

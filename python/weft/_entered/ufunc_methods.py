@@ -59,9 +59,7 @@ def _in_front(array, axes):
 
 
 @replaces("nd.ufunc.reduce")
-def ufunc_reduce(
-    ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=np._NoValue, where=True
-):
+def ufunc_reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=np._NoValue, where=True):
     given, array = array, np.asarray(array)
     value = None if _unusual(ufunc) else _reduced(ufunc, array, axis, dtype, initial, where)
     target = out[0] if isinstance(out, tuple) else out
@@ -89,7 +87,9 @@ def _reduced(ufunc, array, axis, dtype, initial, where):
     if result != array.dtype and (result.kind not in "fc" or dtype is not None):
         return None
     array = array.astype(result, copy=False)
-    many = len(axes) > 1 and ufunc.identity is None and ufunc not in (np.maximum, np.minimum, np.fmax, np.fmin)
+    many = (
+        len(axes) > 1 and ufunc.identity is None and ufunc not in (np.maximum, np.minimum, np.fmax, np.fmin)
+    )
     front = _in_front(array, axes)
     size = front.shape[0]
     if where is not True:
@@ -193,7 +193,11 @@ def ufunc_reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
     given, array = array, np.asarray(array)
     place = axis_of(axis, array.ndim)
     target = out[0] if isinstance(out, tuple) else out
-    value = None if place is None or dtype is not None or _unusual(ufunc) else _reduced_parts(ufunc, array, indices, place)
+    value = (
+        None
+        if place is None or dtype is not None or _unusual(ufunc)
+        else _reduced_parts(ufunc, array, indices, place)
+    )
     fits = value is None or target is None or (target.dtype == value.dtype and target.shape == value.shape)
     if value is None or not fits:
         return plainly(ufunc.reduceat, given, indices, axis, dtype, out)

@@ -12,8 +12,6 @@ import typing as _typing
 from ._archive import freeze, load, optimize_for_inference, optimized_execution, save
 from ._marks import (
     Attribute,
-    _overload,
-    _overload_method,
     annotate,
     export,
     ignore,
@@ -21,6 +19,12 @@ from ._marks import (
     is_scripting,
     script_method,
     unused,
+)
+from ._marks import (
+    _overload as _overload,
+)
+from ._marks import (
+    _overload_method as _overload_method,
 )
 from ._module import ScriptMethod, ScriptModule, ScriptObject
 from ._script import script

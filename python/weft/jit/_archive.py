@@ -62,8 +62,10 @@ def _module_to_save(m):
         return m._c
     if isinstance(m, ScriptFunction):
         return _jit.module_of_function(m._c)
-    raise TypeError(f"save: expected a ScriptModule or ScriptFunction, got {type(m).__name__}; weft.jit.script and "
-                    "weft.jit.trace make them")
+    raise TypeError(
+        f"save: expected a ScriptModule or ScriptFunction, got {type(m).__name__}; weft.jit.script and "
+        "weft.jit.trace make them"
+    )
 
 
 def save(m, f, _extra_files=None):
@@ -86,7 +88,10 @@ def save(m, f, _extra_files=None):
 
 
 def _extra_contents(extra_files):
-    return {name: text.encode() if isinstance(text, str) else bytes(text) for name, text in (extra_files or {}).items()}
+    return {
+        name: text.encode() if isinstance(text, str) else bytes(text)
+        for name, text in (extra_files or {}).items()
+    }
 
 
 def save_to_buffer(m, _extra_files=None):
@@ -96,7 +101,9 @@ def save_to_buffer(m, _extra_files=None):
 
 def _check_module(m, function):
     if not isinstance(m, ScriptModule):
-        raise TypeError(f"{function}: expected a ScriptModule, got {type(m).__name__}; weft.jit.script makes one")
+        raise TypeError(
+            f"{function}: expected a ScriptModule, got {type(m).__name__}; weft.jit.script makes one"
+        )
 
 
 def freeze(mod, preserved_attrs=None, optimize_numerics=True):
@@ -109,7 +116,9 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     Raises: ValueError for a module in training mode and for names that it does not have.
     """
     _check_module(mod, "freeze")
-    return RecursiveScriptModule._of(_jit.freeze(mod._c, list(preserved_attrs or ()), bool(optimize_numerics)))
+    return RecursiveScriptModule._of(
+        _jit.freeze(mod._c, list(preserved_attrs or ()), bool(optimize_numerics))
+    )
 
 
 def optimize_for_inference(mod, other_methods=None):

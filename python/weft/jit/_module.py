@@ -34,7 +34,9 @@ class _Store(collections.abc.MutableMapping):
 
     def __setitem__(self, name, value):
         if name not in self:
-            raise KeyError(f"{self._c.type_name} has no {self._kind} '{name}', and a script module cannot get one")
+            raise KeyError(
+                f"{self._c.type_name} has no {self._kind} '{name}', and a script module cannot get one"
+            )
         self._c.set_attribute(name, value)
 
     def __delitem__(self, name):
@@ -178,8 +180,32 @@ def _delegate(name):
 
 
 # Methods that Python looks up on the class.
-for _name in ("len", "getitem", "setitem", "delitem", "contains", "call", "int", "float", "lt", "le", "gt", "ge", "add",
-              "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "and", "or", "xor", "matmul"):
+for _name in (
+    "len",
+    "getitem",
+    "setitem",
+    "delitem",
+    "contains",
+    "call",
+    "int",
+    "float",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "neg",
+    "and",
+    "or",
+    "xor",
+    "matmul",
+):
     setattr(ScriptObject, f"__{_name}__", _delegate(f"__{_name}__"))
 
 
@@ -250,7 +276,6 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
     def _fork(self, args, kwargs):
         return _jit.fork_method(self._c, "forward", *args, **kwargs)
 
-
     # ---- attributes --------------------------------------------------------------------------------------
     def __getattr__(self, name):
         c = self.__dict__.get("_c")
@@ -296,8 +321,16 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
 
     def __dir__(self):
         c = self._c
-        return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules, *c.names("attribute"),
-                       *c.method_names()})
+        return sorted(
+            {
+                *object.__dir__(self),
+                *self._parameters,
+                *self._buffers,
+                *self._modules,
+                *c.names("attribute"),
+                *c.method_names(),
+            }
+        )
 
     def _check_not_compiled(self, what):
         if "_c" in self.__dict__:

@@ -65,8 +65,19 @@ class _Contents:
         attributes = tuple((name, kind, str(found)) for name, kind, found, _ in self.attributes)
         constants = tuple((name, repr(value), type(value)) for name, value in self.constants.items())
         functions = tuple((name, id(function)) for name, function in self.functions.items())
-        hooks = tuple(id(hook) for store in ("_forward_pre_hooks", "_forward_hooks") for hook in getattr(self.module, store).values())
-        return attributes, constants, functions, hooks, tuple(self.failed), tuple(sorted(self.persistent.items()))
+        hooks = tuple(
+            id(hook)
+            for store in ("_forward_pre_hooks", "_forward_hooks")
+            for hook in getattr(self.module, store).values()
+        )
+        return (
+            attributes,
+            constants,
+            functions,
+            hooks,
+            tuple(self.failed),
+            tuple(sorted(self.persistent.items())),
+        )
 
     def _collect(self):
         module = self.module
@@ -90,12 +101,23 @@ class _Contents:
     def _values(self, constants):
         """Attributes of the object, then those of its class that are named as constants or annotated."""
         module = self.module
-        internal = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_non_persistent_buffers_set")
+        internal = (
+            "_parameters",
+            "_buffers",
+            "_modules",
+            "_forward_hooks",
+            "_forward_pre_hooks",
+            "_non_persistent_buffers_set",
+        )
         for name, value in module.__dict__.items():
             if name not in internal:
                 yield name, value
         for name in [*constants, *self._annotations]:
-            if name not in module.__dict__ and hasattr(type(module), name) and not isinstance(getattr(type(module), name), property):
+            if (
+                name not in module.__dict__
+                and hasattr(type(module), name)
+                and not isinstance(getattr(type(module), name), property)
+            ):
                 yield name, getattr(type(module), name)
 
     def _is_final(self, name):
@@ -111,7 +133,9 @@ class _Contents:
             return None
         found = _types.of_annotation(annotation, self._scope)
         if found is None:
-            raise Error(f"attribute '{name}' of {type(self.module).__name__}: {annotation!r} is not a type of TorchScript")
+            raise Error(
+                f"attribute '{name}' of {type(self.module).__name__}: {annotation!r} is not a type of TorchScript"
+            )
         return found
 
     def _add(self, name, kind, value):
@@ -229,9 +253,16 @@ def _define_members(known, module):
     skipped = set(getattr(cls, "__jit_unused_properties__", ()))
     for name in dir(cls):
         value = inspect.getattr_static(cls, name)
-        if isinstance(value, property) and not hasattr(ScriptModule, name) and name not in skipped and _marks.mark_of(value) is None:
+        if (
+            isinstance(value, property)
+            and not hasattr(ScriptModule, name)
+            and name not in skipped
+            and _marks.mark_of(value) is None
+        ):
             _define_property(known, name, value)
-    names = [name for name in dir(cls) if _marks.mark_of(inspect.getattr_static(cls, name)) is _marks.Mark.EXPORT]
+    names = [
+        name for name in dir(cls) if _marks.mark_of(inspect.getattr_static(cls, name)) is _marks.Mark.EXPORT
+    ]
     compiles_all = not issubclass(cls, ScriptModule)  # whose @script_method methods are marked as exported
     if compiles_all and cls.forward is not Module.forward and _marks.mark_of(cls.forward) is None:
         names = ["forward", *(name for name in names if name != "forward")]
@@ -253,11 +284,15 @@ def _define_property(known, name, value):
 
 def _define_hook(known, hook, is_pre_hook):
     if not isinstance(hook, types.FunctionType):
-        raise Error(f"a hook of {known.python_class.__name__}: expected a function, got {type(hook).__name__}")
+        raise Error(
+            f"a hook of {known.python_class.__name__}: expected a function, got {type(hook).__name__}"
+        )
     name = hook.__name__
     if known.type.has_method(name):
         raise Error(f"the hook '{name}' of {known.python_class.__name__} has the name of a method")
-    known.type.add_hook(_script.define(hook, f"{known.type.name}.{name}", self_type=known.type, is_method=True), is_pre_hook)
+    known.type.add_hook(
+        _script.define(hook, f"{known.type.name}.{name}", self_type=known.type, is_method=True), is_pre_hook
+    )
 
 
 # ---- members as they are used ----------------------------------------------------------------------------------
@@ -267,7 +302,9 @@ def has_member(type_name, name):
     known = _by_name.get(type_name)
     if known is None:
         return False
-    return name in known.functions or isinstance(_class_attribute(known, name), (types.FunctionType, staticmethod))
+    return name in known.functions or isinstance(
+        _class_attribute(known, name), (types.FunctionType, staticmethod)
+    )
 
 
 def _class_attribute(known, name):
@@ -289,7 +326,10 @@ def _describe_member(known, name, place):
     if name in known.functions:
         return _scope.describe(known.functions[name], place, f"self.{name}")
     if name in known.failed:
-        return ("error", f"attribute '{name}' of {known.python_class.__name__} cannot be used in a script: {known.failed[name]}")
+        return (
+            "error",
+            f"attribute '{name}' of {known.python_class.__name__} cannot be used in a script: {known.failed[name]}",
+        )
     value = _class_attribute(known, name)
     if isinstance(value, staticmethod):
         return _scope.describe(value.__func__, place, name)
@@ -298,7 +338,10 @@ def _describe_member(known, name, place):
     if isinstance(value, classmethod) or value is None:
         return None
     if isinstance(value, property):
-        return ("error", f"property '{name}' of {known.python_class.__name__} is not compiled (@weft.jit.unused or @weft.jit.ignore)")
+        return (
+            "error",
+            f"property '{name}' of {known.python_class.__name__} is not compiled (@weft.jit.unused or @weft.jit.ignore)",
+        )
     return _scope.describe(value, place, name)
 
 
@@ -311,7 +354,13 @@ def _describe_method(known, name, function):
     declarations = _marks.overloads_of(function)
     if declarations:
         compiled = [
-            _script.define(function, f"{known.type.name}.{name}__{i}", self_type=known.type, overload=declaration, is_method=True)
+            _script.define(
+                function,
+                f"{known.type.name}.{name}__{i}",
+                self_type=known.type,
+                overload=declaration,
+                is_method=True,
+            )
             for i, declaration in enumerate(declarations)
         ]
         return ("overloads", compiled)

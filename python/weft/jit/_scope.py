@@ -26,7 +26,6 @@ def _members_of_jit():
     from . import _values
     from ._types import isinstance_
 
-
     table = {getattr(_marks, name): name for name in ("annotate", "is_scripting", "Attribute")}
     table.update({_values.fork: "fork", _values.wait: "wait", isinstance_: "isinstance"})
     return table
@@ -39,9 +38,15 @@ def _special_forms():
     if not _special:
         from . import is_tracing
 
-        _special.update({function: ("member", "torch.jit", name) for function, name in _members_of_jit().items()})
+        _special.update(
+            {function: ("member", "torch.jit", name) for function, name in _members_of_jit().items()}
+        )
         _special[weft.nn._types.is_scripting] = ("member", "torch.jit", "is_scripting")
-        _special[weft.nn._types.takes_fast_path] = _special[is_tracing] = ("member", "torch.jit", "is_tracing")
+        _special[weft.nn._types.takes_fast_path] = _special[is_tracing] = (
+            "member",
+            "torch.jit",
+            "is_tracing",
+        )
     return _special
 
 
@@ -79,12 +84,17 @@ def describe(value, place="", name=""):
         return special
     if callable(value):
         return _describe_callable(value, place, name)
-    return ("error", f"'{name}' is a Python value of type {type(value).__name__}, which a script cannot use; pass it as an "
-                     "argument, or make it an attribute of a module")
+    return (
+        "error",
+        f"'{name}' is a Python value of type {type(value).__name__}, which a script cannot use; pass it as an "
+        "argument, or make it an attribute of a module",
+    )
 
 
 def _is_constant_tuple(value):
-    return type(value) is tuple and all(isinstance(item, _CONSTANTS) or _is_constant_tuple(item) for item in value)
+    return type(value) is tuple and all(
+        isinstance(item, _CONSTANTS) or _is_constant_tuple(item) for item in value
+    )
 
 
 def _describe_class(cls, place):
@@ -115,7 +125,10 @@ def _describe_callable(value, place, name):
         return describe_function(_replacement(value), place)
     if module is not None and module.partition(".")[0] == "weft":
         return _operator(own_name)
-    return ("error", f"'{name or own_name}' is a Python callable of type {type(value).__name__}, which a script cannot call")
+    return (
+        "error",
+        f"'{name or own_name}' is a Python callable of type {type(value).__name__}, which a script cannot call",
+    )
 
 
 def _replacement(function):

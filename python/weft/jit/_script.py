@@ -129,7 +129,11 @@ def qualified_name(definition):
 
 def _defaults(function):
     signature = inspect.signature(function)
-    return {name: parameter.default for name, parameter in signature.parameters.items() if parameter.default is not parameter.empty}
+    return {
+        name: parameter.default
+        for name, parameter in signature.parameters.items()
+        if parameter.default is not parameter.empty
+    }
 
 
 def define(function, name, *, self_type=None, overload=None, is_method=False):
@@ -138,7 +142,9 @@ def define(function, name, *, self_type=None, overload=None, is_method=False):
     defaults = {**_defaults(function), **(_defaults(overload) if overload else {})}
     defaults = {key: value for key, value in defaults.items() if value is not ...}
     declaration = source_of(overload) if overload else None
-    compiled = _jit.define_function(name, source_of(function), scope, defaults, self_type, declaration, is_method)
+    compiled = _jit.define_function(
+        name, source_of(function), scope, defaults, self_type, declaration, is_method
+    )
     session.pending.append(compiled)
     return compiled
 
@@ -161,7 +167,9 @@ def signature_types(function, self_type=None):
     parameters = []
     for i, (name, parameter) in enumerate(inspect.signature(function).parameters.items()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise Error(f"'{function.__name__}': a function that scripts call has a fixed number of parameters")
+            raise Error(
+                f"'{function.__name__}': a function that scripts call has a fixed number of parameters"
+            )
         own = self_type if i == 0 and self_type is not None else None
         found = own or _annotation(parameter.annotation, parameter.empty, scope, function)
         default = () if parameter.default is parameter.empty else (parameter.default,)
@@ -193,7 +201,9 @@ def type_of_class(cls):
     that has none. Compiled when it is first asked for."""
     if cls in _class_names:
         return _jit.find_type(_class_names[cls])
-    if issubclass(cls, BaseException) or (cls.__module__ in ("builtins", "typing", "collections") and not _types.is_named_tuple(cls)):
+    if issubclass(cls, BaseException) or (
+        cls.__module__ in ("builtins", "typing", "collections") and not _types.is_named_tuple(cls)
+    ):
         return None
     if issubclass(cls, weft.nn.Module) and not _marks.is_interface(cls):
         return None
@@ -215,9 +225,13 @@ def _named_tuple_type(cls, name):
     annotations = inspect.get_annotations(cls)
     found = []
     for field in cls._fields:
-        one = _types.of_annotation(annotations[field], scope) if field in annotations else _types.Type.tensor()
+        one = (
+            _types.of_annotation(annotations[field], scope) if field in annotations else _types.Type.tensor()
+        )
         if one is None:
-            raise Error(f"field '{field}' of {cls.__name__}: {annotations[field]!r} is not a type of TorchScript")
+            raise Error(
+                f"field '{field}' of {cls.__name__}: {annotations[field]!r} is not a type of TorchScript"
+            )
         found.append(one)
     return _types.Type.named_tuple(name, list(cls._fields), found, list(cls._field_defaults.values()))
 
@@ -231,7 +245,9 @@ def _enum_type(cls, name):
     except _types.NoType as reason:
         raise Error(f"the Enum {cls.__name__}: {reason}") from None
     if len({str(one) for one in found}) > 1:
-        raise Error(f"the Enum {cls.__name__}: the members' values must be of one type, got {', '.join(map(str, found))}")
+        raise Error(
+            f"the Enum {cls.__name__}: the members' values must be of one type, got {', '.join(map(str, found))}"
+        )
     return _types.Type.enumeration(name, found[0], [member.name for member in cls], values)
 
 

@@ -107,8 +107,10 @@ def _of_container(value):
         return Type.tuple([of_value(item) for item in value])
     kind = type(value).__name__
     if not value:
-        raise NoType(f"the element type of an empty {kind} is not known: annotate the attribute in the class, or use "
-                     "weft.jit.Attribute(value, type)")
+        raise NoType(
+            f"the element type of an empty {kind} is not known: annotate the attribute in the class, or use "
+            "weft.jit.Attribute(value, type)"
+        )
     if isinstance(value, list):
         return Type.list(_common([of_value(item) for item in value], "elements of a list"))
     keys = _common([of_value(key) for key in value], "keys of a dict")
@@ -140,7 +142,9 @@ def isinstance_(obj, target_type):
     if not isinstance(obj, origin):
         return False
     if origin is dict:
-        return all(isinstance_(key, arguments[0]) and isinstance_(value, arguments[1]) for key, value in obj.items())
+        return all(
+            isinstance_(key, arguments[0]) and isinstance_(value, arguments[1]) for key, value in obj.items()
+        )
     if origin is tuple:
         return len(obj) == len(arguments) and all(map(isinstance_, obj, arguments))
     return all(isinstance_(item, arguments[0]) for item in obj) if origin is list else True

@@ -20,7 +20,9 @@ _error_classes = {RuntimeError: Error}
 def error_class(kind):
     """The Error that is also a `kind`."""
     if kind not in _error_classes:
-        _error_classes[kind] = type("Error", (Error, kind), {"__module__": "weft.jit", "__doc__": Error.__doc__})
+        _error_classes[kind] = type(
+            "Error", (Error, kind), {"__module__": "weft.jit", "__doc__": Error.__doc__}
+        )
     return _error_classes[kind]
 
 

@@ -55,7 +55,9 @@ class Llama:
         folder = _os.fspath(folder)
         if execution not in ("eager", "static", "compiled"):
             raise ValueError(f"execution must be 'eager', 'static' or 'compiled', got {execution!r}")
-        dtype, cache_dtype = (getattr(d, "name", None) or str(d).removeprefix("weft.") for d in (dtype, cache_dtype))
+        dtype, cache_dtype = (
+            getattr(d, "name", None) or str(d).removeprefix("weft.") for d in (dtype, cache_dtype)
+        )
         model = _models.Llama.from_pretrained(
             folder, dtype, quantize or "", activations, cache_dtype, max_positions, execution, progress
         )

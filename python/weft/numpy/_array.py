@@ -21,5 +21,7 @@ def namespace(api_version=None):
     """weft.numpy, for a version of the standard up to its own."""
     if api_version is not None and api_version not in _VERSIONS:
         known = ", ".join(_VERSIONS)
-        raise ValueError(f"__array_namespace__: expected api_version to be one of {known}, got {api_version!r}")
+        raise ValueError(
+            f"__array_namespace__: expected api_version to be one of {known}, got {api_version!r}"
+        )
     return importlib.import_module("weft.numpy")

@@ -4,7 +4,7 @@ import numpy
 
 import weft
 
-from ._convert import from_array, numpy_dtype, on_cpu, tensor, to_array, to_dtype
+from ._convert import from_array, numpy_dtype, on_cpu, tensor, to_dtype
 
 
 def asarray(obj, /, *, dtype=None, device=None, copy=None):

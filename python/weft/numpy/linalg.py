@@ -148,7 +148,9 @@ def matrix_rank(x, /, *, rtol=None):
     values = weft.svdvals(x)
     if rtol is None:
         rtol = max(x.shape[-2:]) * numpy.finfo(numpy_dtype(values.dtype)).eps
-    limit = weft.amax(values, [-1], True) * (rtol.reshape([*rtol.shape, 1]) if isinstance(rtol, weft.Tensor) else rtol)
+    limit = weft.amax(values, [-1], True) * (
+        rtol.reshape([*rtol.shape, 1]) if isinstance(rtol, weft.Tensor) else rtol
+    )
     return weft.sum((values > limit).to(weft.int64), [-1])
 
 

@@ -37,18 +37,20 @@ struct Scratch {
 
 // Keys [first, first + panel), transposed: out[d][key]. Those past the end are zeros.
 template <class T>
-void pack_keys(const T* keys, int64_t stride, int64_t first, int64_t count, int64_t head_dim, int64_t panel, float* out) {
+void pack_keys(const T* keys, int64_t stride, int64_t first, int64_t count, int64_t head_dim, int64_t panel,
+               float* out) {
   const int64_t present = std::min(panel, count - first);
   for (int64_t j = 0; j < panel; ++j) {
     const T* key = keys + (first + j) * stride;
-    for (int64_t d = 0; d < head_dim; ++d) out[d * panel + j] = j < present ? static_cast<float>(key[d]) : 0.0f;
+    for (int64_t d = 0; d < head_dim; ++d)
+      out[d * panel + j] = j < present ? static_cast<float>(key[d]) : 0.0f;
   }
 }
 
 // Columns [column, column + panel) of values [first, first + rows).
 template <class T>
-void pack_values(const T* values, int64_t stride, int64_t first, int64_t rows, int64_t count, int64_t column, int64_t value_dim,
-                 int64_t panel, float* out) {
+void pack_values(const T* values, int64_t stride, int64_t first, int64_t rows, int64_t count, int64_t column,
+                 int64_t value_dim, int64_t panel, float* out) {
   const int64_t present = std::min(panel, value_dim - column);
   for (int64_t j = 0; j < rows; ++j, out += panel) {
     const int64_t taken = first + j < count ? present : 0;
@@ -62,9 +64,14 @@ template <class T>
 class Attention {
  public:
   Attention(const AttentionShape& shape, std::span<const AttentionHead> heads)
-      : shape_(shape), heads_(heads), kernels_(attention_kernels()), key_panels_(ceil_div(shape.keys, kernels_.panel)),
-        value_panels_(ceil_div(shape.value_dim, kernels_.panel)), padded_keys_(key_panels_ * kernels_.panel),
-        key_size_(padded_keys_ * shape.head_dim), value_size_(padded_keys_ * value_panels_ * kernels_.panel) {}
+      : shape_(shape),
+        heads_(heads),
+        kernels_(attention_kernels()),
+        key_panels_(ceil_div(shape.keys, kernels_.panel)),
+        value_panels_(ceil_div(shape.value_dim, kernels_.panel)),
+        padded_keys_(key_panels_ * kernels_.panel),
+        key_size_(padded_keys_ * shape.head_dim),
+        value_size_(padded_keys_ * value_panels_ * kernels_.panel) {}
 
   void run() {
     const int64_t bytes = (key_size_ + value_size_) * static_cast<int64_t>(sizeof(float));
@@ -85,7 +92,8 @@ class Attention {
     source_of_.clear();
     size_t end = begin;
     for (; end < heads_.size(); ++end) {
-      const bool same = end > begin && heads_[end].key == heads_[end - 1].key && heads_[end].value == heads_[end - 1].value;
+      const bool same =
+          end > begin && heads_[end].key == heads_[end - 1].key && heads_[end].value == heads_[end - 1].value;
       if (!same && static_cast<int64_t>(sources_.size()) == kept) break;
       if (!same) sources_.push_back(end);
       source_of_.push_back(static_cast<int64_t>(sources_.size()) - 1);
@@ -94,19 +102,24 @@ class Attention {
   }
 
   void pack(float* packed) const {
-    const int64_t panel = kernels_.panel, grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, panel * (shape_.head_dim + shape_.value_dim)));
-    parallel_for(0, static_cast<int64_t>(sources_.size()) * key_panels_, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t source = task / key_panels_, first = task % key_panels_ * panel;
-        const AttentionHead& head = heads_[sources_[static_cast<size_t>(source)]];
-        float* keys = packed + source * (key_size_ + value_size_);
-        pack_keys(static_cast<const T*>(head.key), shape_.key_stride, first, shape_.keys, shape_.head_dim, panel, keys + first * shape_.head_dim);
-        for (int64_t p = 0; p < value_panels_; ++p) {
-          pack_values(static_cast<const T*>(head.value), shape_.value_stride, first, panel, shape_.keys, p * panel, shape_.value_dim, panel,
-                      keys + key_size_ + (p * padded_keys_ + first) * panel);
-        }
-      }
-    });
+    const int64_t panel = kernels_.panel,
+                  grain = std::max<int64_t>(
+                      1, 16384 / std::max<int64_t>(1, panel * (shape_.head_dim + shape_.value_dim)));
+    parallel_for(0, static_cast<int64_t>(sources_.size()) * key_panels_, grain,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t task = begin; task < end; ++task) {
+                     const int64_t source = task / key_panels_, first = task % key_panels_ * panel;
+                     const AttentionHead& head = heads_[sources_[static_cast<size_t>(source)]];
+                     float* keys = packed + source * (key_size_ + value_size_);
+                     pack_keys(static_cast<const T*>(head.key), shape_.key_stride, first, shape_.keys,
+                               shape_.head_dim, panel, keys + first * shape_.head_dim);
+                     for (int64_t p = 0; p < value_panels_; ++p) {
+                       pack_values(static_cast<const T*>(head.value), shape_.value_stride, first, panel,
+                                   shape_.keys, p * panel, shape_.value_dim, panel,
+                                   keys + key_size_ + (p * padded_keys_ + first) * panel);
+                     }
+                   }
+                 });
   }
 
   void attend(size_t first_head, size_t end_head, const float* packed) const {
@@ -117,27 +130,42 @@ class Attention {
       for (int64_t task = begin; task < end; ++task) {
         const int64_t index = task / blocks;
         const float* keys = packed + source_of_[static_cast<size_t>(index)] * (key_size_ + value_size_);
-        attend_block(heads_[first_head + static_cast<size_t>(index)], task % blocks * kAttentionRows, keys, scratch.data());
+        attend_block(heads_[first_head + static_cast<size_t>(index)], task % blocks * kAttentionRows, keys,
+                     scratch.data());
       }
     });
   }
 
   void attend_block(const AttentionHead& head, int64_t first, const float* keys, float* scratch) const {
-    const int64_t rows = std::min(kAttentionRows, shape_.queries - first), width = value_panels_ * kernels_.panel;
+    const int64_t rows = std::min(kAttentionRows, shape_.queries - first),
+                  width = value_panels_ * kernels_.panel;
     float* output = scratch + kAttentionRows * kAttentionKeys;
     float* query = output + kAttentionRows * width;
     pack_query(static_cast<const T*>(head.query) + first * shape_.query_stride, rows, query);
-    const int64_t mask_bytes = first * shape_.mask_row_stride * (shape_.mask == AttentionMask::Additive ? 4 : 1);
-    kernels_.block({.query = query, .keys = keys, .values = keys + key_size_, .rows = rows, .num_keys = shape_.keys,
-                    .padded_keys = padded_keys_, .head_dim = shape_.head_dim, .value_panels = value_panels_,
-                    .first_limit = first + shape_.causal_offset + 1, .causal = shape_.causal,
+    const int64_t mask_bytes =
+        first * shape_.mask_row_stride * (shape_.mask == AttentionMask::Additive ? 4 : 1);
+    kernels_.block({.query = query,
+                    .keys = keys,
+                    .values = keys + key_size_,
+                    .rows = rows,
+                    .num_keys = shape_.keys,
+                    .padded_keys = padded_keys_,
+                    .head_dim = shape_.head_dim,
+                    .value_panels = value_panels_,
+                    .first_limit = first + shape_.causal_offset + 1,
+                    .causal = shape_.causal,
                     .mask_kind = shape_.mask,
-                    .mask = shape_.mask == AttentionMask::None ? nullptr : static_cast<const std::byte*>(head.mask) + mask_bytes,
-                    .mask_row_stride = shape_.mask_row_stride, .mask_column_stride = shape_.mask_column_stride,
-                    .output = output, .scores = scratch});
+                    .mask = shape_.mask == AttentionMask::None
+                                ? nullptr
+                                : static_cast<const std::byte*>(head.mask) + mask_bytes,
+                    .mask_row_stride = shape_.mask_row_stride,
+                    .mask_column_stride = shape_.mask_column_stride,
+                    .output = output,
+                    .scores = scratch});
     T* target = static_cast<T*>(head.output) + first * shape_.output_stride;
     for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t d = 0; d < shape_.value_dim; ++d) target[i * shape_.output_stride + d] = static_cast<T>(output[i * width + d]);
+      for (int64_t d = 0; d < shape_.value_dim; ++d)
+        target[i * shape_.output_stride + d] = static_cast<T>(output[i * width + d]);
     }
   }
 
@@ -146,7 +174,8 @@ class Attention {
     const float scale = shape_.scale * static_cast<float>(M_LOG2E);
     for (int64_t i = 0; i < rows; ++i) {
       float* to = out + i / kAttentionTile * kAttentionTile * shape_.head_dim + i % kAttentionTile;
-      for (int64_t d = 0; d < shape_.head_dim; ++d) to[d * kAttentionTile] = static_cast<float>(query[i * shape_.query_stride + d]) * scale;
+      for (int64_t d = 0; d < shape_.head_dim; ++d)
+        to[d * kAttentionTile] = static_cast<float>(query[i * shape_.query_stride + d]) * scale;
     }
   }
 
@@ -154,8 +183,8 @@ class Attention {
   const std::span<const AttentionHead> heads_;
   const AttentionKernels& kernels_;
   const int64_t key_panels_, value_panels_, padded_keys_, key_size_, value_size_;
-  std::vector<size_t> sources_;      // the first head of each group with the same keys and values
-  std::vector<int64_t> source_of_;   // of each head
+  std::vector<size_t> sources_;     // the first head of each group with the same keys and values
+  std::vector<int64_t> source_of_;  // of each head
 };
 
 }  // namespace

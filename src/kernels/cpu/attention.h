@@ -1,5 +1,5 @@
-// softmax(scale * query key^T + mask) value, without the matrix of scores: keys are taken block by block, and each
-// row's maximum and sum are corrected as they grow (Milakov and Gimelshein 2018; Dao et al. 2022).
+// softmax(scale * query key^T + mask) value, without the matrix of scores: keys are taken block by block, and
+// each row's maximum and sum are corrected as they grow (Milakov and Gimelshein 2018; Dao et al. 2022).
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace weft::kernels {
 
-// What one head reads and writes. Heads that follow one another with the same keys and values (grouped queries)
-// share their preparation.
+// What one head reads and writes. Heads that follow one another with the same keys and values (grouped
+// queries) share their preparation.
 struct AttentionHead {
   const void *query, *key, *value;
   const void* mask;  // bool or float
   void* output;
 };
 
-// What all heads of a call have in common. Rows of the operands are dense; strides are those of rows, in elements.
+// What all heads of a call have in common. Rows of the operands are dense; strides are those of rows, in
+// elements.
 struct AttentionShape {
   DType dtype;  // F32, F16 or BF16; scores, weights and sums are float
   int64_t queries, keys, head_dim, value_dim;

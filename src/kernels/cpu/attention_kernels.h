@@ -12,8 +12,8 @@ inline constexpr int64_t kAttentionTile = 6;    // queries of a register tile
 // Bool: true takes part. Additive: floats added to the scores.
 enum class AttentionMask : uint8_t { None, Bool, Additive };
 
-// Operands are packed: panels of `AttentionKernels::panel` keys, or of as many of the value's columns, filled up with
-// zeros. Scores are in units of log2, so that weights are powers of two.
+// Operands are packed: panels of `AttentionKernels::panel` keys, or of as many of the value's columns, filled
+// up with zeros. Scores are in units of log2, so that weights are powers of two.
 struct AttentionBlock {
   const float* query;   // [tiles][head_dim][kAttentionTile], times scale * log2(e)
   const float* keys;    // [key panels][head_dim][panel]

@@ -70,8 +70,11 @@ Tensor read_through(const Tensor& x, const std::vector<AxisMap>& given, Scalar f
           offset += at * x.strides()[d];
         }
         T* target = static_cast<T*>(result.data()) + row * shape[last];
-        if (outside) std::fill(target, target + shape[last], value);
-        else read_row(static_cast<const T*>(x.data()) + offset, x.strides()[last], maps[last], run, value, target);
+        if (outside)
+          std::fill(target, target + shape[last], value);
+        else
+          read_row(static_cast<const T*>(x.data()) + offset, x.strides()[last], maps[last], run, value,
+                   target);
       }
     });
   });

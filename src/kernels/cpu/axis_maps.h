@@ -9,8 +9,8 @@
 
 namespace weft::kernels {
 
-// Position in the input for every position of the result along a dimension; -1 for the fill value. An empty map of
-// a dimension leaves it as it is.
+// Position in the input for every position of the result along a dimension; -1 for the fill value. An empty
+// map of a dimension leaves it as it is.
 using AxisMap = std::vector<int64_t>;
 
 // result[i, j, …] = x[maps[0][i], maps[1][j], …]; one map per dimension of x, any strides.

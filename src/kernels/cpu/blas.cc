@@ -139,8 +139,8 @@ struct BlasOperand {
   }
 };
 
-// Sizes of the tiles that a product is cut into for the threads. BLAS packs both operands again for every tile, so there
-// are no more of them than threads need, unless the tiles are of those that it does not pack.
+// Sizes of the tiles that a product is cut into for the threads. BLAS packs both operands again for every
+// tile, so there are no more of them than threads need, unless the tiles are of those that it does not pack.
 struct Tiles {
   int64_t rows, columns;
 
@@ -166,15 +166,17 @@ void tiled_gemm(int64_t m, int64_t n, int64_t k, const BlasOperand<T>& a, const 
   parallel_for(0, across * down, grain, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
       const int64_t i = tile / across * tiles.rows, j = tile % across * tiles.columns;
-      call_gemm<T>(static_cast<int>(std::min(tiles.rows, m - i)), static_cast<int>(std::min(tiles.columns, n - j)),
-                   static_cast<int>(k), a.transpose, a.at(i, 0), a.leading, b.transpose, b.at(0, j),
-                   b.leading, c + i * n + j, static_cast<int>(n));
+      call_gemm<T>(static_cast<int>(std::min(tiles.rows, m - i)),
+                   static_cast<int>(std::min(tiles.columns, n - j)), static_cast<int>(k), a.transpose,
+                   a.at(i, 0), a.leading, b.transpose, b.at(0, j), b.leading, c + i * n + j,
+                   static_cast<int>(n));
     }
   });
 }
 
 // The upper triangle of c = a @ a.T, the rest of its tiles with it.
-void upper_rank_k(int64_t n, int64_t k, const BlasOperand<double>& a, const BlasOperand<double>& b, double* c) {
+void upper_rank_k(int64_t n, int64_t k, const BlasOperand<double>& a, const BlasOperand<double>& b,
+                  double* c) {
   using Syrk = void(Layout, Triangle, Transpose, int, int, double, const double*, int, double, double*, int);
   static Syrk* const syrk = Blas::instance().symbol<Syrk>("cblas_dsyrk");
   const int64_t rows = Tiles(n, n, k).rows, blocks = (n + rows - 1) / rows;
@@ -184,27 +186,30 @@ void upper_rank_k(int64_t n, int64_t k, const BlasOperand<double>& a, const Blas
   parallel_for(0, static_cast<int64_t>(tiles.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
       const auto [i, j] = tiles[static_cast<size_t>(tile)];
-      const int height = static_cast<int>(std::min(rows, n - i)), width = static_cast<int>(std::min(rows, n - j));
+      const int height = static_cast<int>(std::min(rows, n - i)),
+                width = static_cast<int>(std::min(rows, n - j));
       double* const to = c + i * n + j;
       if (i == j) {
-        syrk(kRowMajor, kUpper, a.transpose, height, static_cast<int>(k), 1.0, a.at(i, 0), a.leading, 0.0, to, static_cast<int>(n));
+        syrk(kRowMajor, kUpper, a.transpose, height, static_cast<int>(k), 1.0, a.at(i, 0), a.leading, 0.0, to,
+             static_cast<int>(n));
       } else {
-        call_gemm<double>(height, width, static_cast<int>(k), a.transpose, a.at(i, 0), a.leading, b.transpose, b.at(0, j), b.leading,
-                          to, static_cast<int>(n));
+        call_gemm<double>(height, width, static_cast<int>(k), a.transpose, a.at(i, 0), a.leading, b.transpose,
+                          b.at(0, j), b.leading, to, static_cast<int>(n));
       }
     }
   });
 }
 
 // The sum of left[i] * right[i]; chunks do not depend on the number of threads, so neither does the result.
-double inner_product(int64_t k, const double* left, int64_t left_stride, const double* right, int64_t right_stride) {
+double inner_product(int64_t k, const double* left, int64_t left_stride, const double* right,
+                     int64_t right_stride) {
   using Dot = double(int, const double*, int, const double*, int);
   static Dot* const dot = Blas::instance().symbol<Dot>("cblas_ddot");
   constexpr int64_t kChunk = 1 << 15;
   const auto chunk = [&](int64_t i) {
     const int64_t begin = i * kChunk;
-    return dot(static_cast<int>(std::min(kChunk, k - begin)), left + begin * left_stride, static_cast<int>(left_stride),
-               right + begin * right_stride, static_cast<int>(right_stride));
+    return dot(static_cast<int>(std::min(kChunk, k - begin)), left + begin * left_stride,
+               static_cast<int>(left_stride), right + begin * right_stride, static_cast<int>(right_stride));
   };
   const int64_t chunks = (k + kChunk - 1) / kChunk;
   if (chunks == 1) return chunk(0);
@@ -215,11 +220,13 @@ double inner_product(int64_t k, const double* left, int64_t left_stride, const d
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
-// The order of a matrix' blocks in one product after the other: forwards and backwards in turn, within each thread's share,
-// so that a product begins with what the one before read last, and what caches have left of it is not read again.
+// The order of a matrix' blocks in one product after the other: forwards and backwards in turn, within each
+// thread's share, so that a product begins with what the one before read last, and what caches have left of
+// it is not read again.
 class BlockOrder {
  public:
-  BlockOrder(const void* matrix, int64_t blocks, int64_t threads) : blocks_(blocks), threads_(std::min(threads, blocks)) {
+  BlockOrder(const void* matrix, int64_t blocks, int64_t threads)
+      : blocks_(blocks), threads_(std::min(threads, blocks)) {
     constexpr size_t kMatrices = 8;
     thread_local std::array<bool, kMatrices> backwards{};
     bool& last = backwards[reinterpret_cast<uintptr_t>(matrix) / 4096 % kMatrices];
@@ -238,20 +245,26 @@ class BlockOrder {
 };
 
 // c[m] of a[m, k] and x[k], in blocks of rows.
-void matrix_vector_product(int64_t m, int64_t k, const BlasOperand<double>& a, const double* x, int64_t stride, double* c) {
-  using Gemv = void(Layout, Transpose, int, int, double, const double*, int, const double*, int, double, double*, int);
+void matrix_vector_product(int64_t m, int64_t k, const BlasOperand<double>& a, const double* x,
+                           int64_t stride, double* c) {
+  using Gemv =
+      void(Layout, Transpose, int, int, double, const double*, int, const double*, int, double, double*, int);
   static Gemv* const gemv = Blas::instance().symbol<Gemv>("cblas_dgemv");
-  // Where a's columns are contiguous, a block is a stripe of each of them: short ones would waste what is read ahead.
+  // Where a's columns are contiguous, a block is a stripe of each of them: short ones would waste what is
+  // read ahead.
   const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
-  const int64_t most = a.transpose == kTranspose ? std::max<int64_t>(256, ((m + threads - 1) / threads + 63) / 64 * 64) : 64;
-  const int64_t blocks = (m + most - 1) / most, grain = std::max<int64_t>(1, (1 << 14) / (std::min(most, m) * k));
+  const int64_t most =
+      a.transpose == kTranspose ? std::max<int64_t>(256, ((m + threads - 1) / threads + 63) / 64 * 64) : 64;
+  const int64_t blocks = (m + most - 1) / most,
+                grain = std::max<int64_t>(1, (1 << 14) / (std::min(most, m) * k));
   const BlockOrder order(a.data, blocks, threads);
   parallel_for(0, blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t i = order(block) * most;
       int rows = static_cast<int>(std::min(most, m - i)), columns = static_cast<int>(k);
       if (a.transpose == kTranspose) std::swap(rows, columns);
-      gemv(kRowMajor, a.transpose, rows, columns, 1.0, a.at(i, 0), a.leading, x, static_cast<int>(stride), 0.0, c + i, 1);
+      gemv(kRowMajor, a.transpose, rows, columns, 1.0, a.at(i, 0), a.leading, x, static_cast<int>(stride),
+           0.0, c + i, 1);
     }
   });
 }

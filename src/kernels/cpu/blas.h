@@ -22,7 +22,8 @@ struct MatrixView {
 template <class T>
 bool is_own_transpose(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b) {
   constexpr int64_t kSmall = 16;  // not worth it
-  return m == n && n > kSmall && k > 1 && a.data == b.data && a.row_stride == b.column_stride && a.column_stride == b.row_stride;
+  return m == n && n > kSmall && k > 1 && a.data == b.data && a.row_stride == b.column_stride &&
+         a.column_stride == b.row_stride;
 }
 
 // Copies the upper triangle of c[n, n] to the lower one.
@@ -44,7 +45,8 @@ void mirror_upper(int64_t n, T* c) {
 template <class T>
 void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c);
 
-// A function of the library, or of the LAPACK beside it, by its symbol; an internal error where there is none.
+// A function of the library, or of the LAPACK beside it, by its symbol; an internal error where there is
+// none.
 void* blas_function(const char* symbol);
 
 // How the library was found, for `weft info`; loads it.

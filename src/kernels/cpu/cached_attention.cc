@@ -38,13 +38,17 @@ const CachedAttentionKernels& cached_attention_kernels() {
 class Call {
  public:
   explicit Call(const CachedAttention& call)
-      : call_(call), kernels_(cached_attention_kernels()), group_(call.heads / call.kv_heads),
+      : call_(call),
+        kernels_(cached_attention_kernels()),
+        group_(call.heads / call.kv_heads),
         row_((call.heads + 2 * call.kv_heads) * call.head_dim) {}
 
   void run() {
     if (call_.tokens == 0) return;
-    if (call_.tokens <= kFewTokens) few_tokens();
-    else many_tokens();
+    if (call_.tokens <= kFewTokens)
+      few_tokens();
+    else
+      many_tokens();
   }
 
  private:
@@ -53,25 +57,31 @@ class Call {
     parallel_for(0, call_.kv_heads, 1, [&](int64_t from, int64_t to) {
       thread_local Scratch scratch;  // for the whole cache: it does not grow from token to token
       float* const rotated = scratch.floats(group_ * (call_.capacity + 2 * head_dim) + head_dim);
-      float *queries = rotated + head_dim, *output = queries + group_ * head_dim, *scores = output + group_ * head_dim;
+      float *queries = rotated + head_dim, *output = queries + group_ * head_dim,
+            *scores = output + group_ * head_dim;
       for (int64_t head = from; head < to; ++head) {
         for (int64_t token = 0; token < call_.tokens; ++token) write(head, token, rotated);
         for (int64_t token = 0; token < call_.tokens; ++token) {
-          for (int64_t q = 0; q < group_; ++q) rotate(query(head * group_ + q, token), token, queries + q * head_dim);
+          for (int64_t q = 0; q < group_; ++q)
+            rotate(query(head * group_ + q, token), token, queries + q * head_dim);
           const int64_t last = call_.position + token, first = first_seen(last);
-          attend({queries, group_, head_dim, cache(call_.key_cache, head, first), cache(call_.value_cache, head, first),
-                  last + 1 - first, call_.scale, scores, output});
-          std::copy_n(output, group_ * head_dim, call_.output + (token * call_.heads + head * group_) * head_dim);
+          attend({queries, group_, head_dim, cache(call_.key_cache, head, first),
+                  cache(call_.value_cache, head, first), last + 1 - first, call_.scale, scores, output});
+          std::copy_n(output, group_ * head_dim,
+                      call_.output + (token * call_.heads + head * group_) * head_dim);
         }
       }
     });
   }
 
   void many_tokens() const {
-    const int64_t head_dim = call_.head_dim, tokens = call_.tokens, item = itemsize(call_.dtype), end = call_.position + tokens;
+    const int64_t head_dim = call_.head_dim, tokens = call_.tokens, item = itemsize(call_.dtype),
+                  end = call_.position + tokens;
     const auto queries = Storage::allocate(static_cast<size_t>(call_.heads * tokens * head_dim * item));
     const auto output = Storage::allocate(static_cast<size_t>(call_.heads * tokens * head_dim * item));
-    const auto at = [&](const std::shared_ptr<Storage>& storage, int64_t head) { return static_cast<char*>(storage->data()) + head * tokens * head_dim * item; };
+    const auto at = [&](const std::shared_ptr<Storage>& storage, int64_t head) {
+      return static_cast<char*>(storage->data()) + head * tokens * head_dim * item;
+    };
     parallel_for(0, call_.heads, 1, [&](int64_t from, int64_t to) {
       std::vector<float> rotated(static_cast<size_t>(head_dim));
       for (int64_t head = from; head < to; ++head) {
@@ -82,15 +92,25 @@ class Call {
         }
       }
     });
-    AttentionShape shape{.dtype = call_.dtype, .queries = tokens, .keys = end, .head_dim = head_dim, .value_dim = head_dim,
-                         .query_stride = head_dim, .key_stride = head_dim, .value_stride = head_dim, .output_stride = head_dim,
-                         .scale = call_.scale, .causal = true, .causal_offset = call_.position};
+    AttentionShape shape{.dtype = call_.dtype,
+                         .queries = tokens,
+                         .keys = end,
+                         .head_dim = head_dim,
+                         .value_dim = head_dim,
+                         .query_stride = head_dim,
+                         .key_stride = head_dim,
+                         .value_stride = head_dim,
+                         .output_stride = head_dim,
+                         .scale = call_.scale,
+                         .causal = true,
+                         .causal_offset = call_.position};
     std::vector<uint8_t> mask;
     if (call_.sliding_window && *call_.sliding_window < end) {
       mask.resize(static_cast<size_t>(tokens * end));
       for (int64_t token = 0; token < tokens; ++token) {
         const int64_t last = call_.position + token;
-        std::fill(mask.begin() + token * end + first_seen(last), mask.begin() + token * end + last + 1, uint8_t{1});
+        std::fill(mask.begin() + token * end + first_seen(last), mask.begin() + token * end + last + 1,
+                  uint8_t{1});
       }
       shape.causal = false;
       shape.mask = AttentionMask::Bool;
@@ -99,31 +119,38 @@ class Call {
     }
     std::vector<AttentionHead> heads;
     for (int64_t head = 0; head < call_.heads; ++head)
-      heads.push_back({at(queries, head), cache(call_.key_cache, head / group_, 0), cache(call_.value_cache, head / group_, 0),
-                       mask.empty() ? nullptr : mask.data(), at(output, head)});
+      heads.push_back({at(queries, head), cache(call_.key_cache, head / group_, 0),
+                       cache(call_.value_cache, head / group_, 0), mask.empty() ? nullptr : mask.data(),
+                       at(output, head)});
     attention(shape, heads);
     parallel_for(0, tokens, 8, [&](int64_t from, int64_t to) {
       for (int64_t token = from; token < to; ++token)
         for (int64_t head = 0; head < call_.heads; ++head)
-          fetch(at(output, head) + token * head_dim * item, call_.output + (token * call_.heads + head) * head_dim);
+          fetch(at(output, head) + token * head_dim * item,
+                call_.output + (token * call_.heads + head) * head_dim);
     });
   }
 
-  const float* query(int64_t head, int64_t token) const { return call_.qkv + token * row_ + head * call_.head_dim; }
+  const float* query(int64_t head, int64_t token) const {
+    return call_.qkv + token * row_ + head * call_.head_dim;
+  }
   int64_t first_seen(int64_t position) const {
     return call_.sliding_window ? std::max<int64_t>(0, position + 1 - *call_.sliding_window) : 0;
   }
   char* cache(void* base, int64_t head, int64_t position) const {
-    return static_cast<char*>(base) + (head * call_.capacity + position) * call_.head_dim * itemsize(call_.dtype);
+    return static_cast<char*>(base) +
+           (head * call_.capacity + position) * call_.head_dim * itemsize(call_.dtype);
   }
   void rotate(const float* x, int64_t token, float* out) const {
-    kernels_.rotate(x, call_.rope + (call_.position + token) * call_.head_dim, call_.head_dim, call_.rope_interleaved, out);
+    kernels_.rotate(x, call_.rope + (call_.position + token) * call_.head_dim, call_.head_dim,
+                    call_.rope_interleaved, out);
   }
   // rotated: room for one head.
   void write(int64_t head, int64_t token, float* rotated) const {
     rotate(query(call_.heads + head, token), token, rotated);
     store(rotated, cache(call_.key_cache, head, call_.position + token));
-    store(query(call_.heads + call_.kv_heads + head, token), cache(call_.value_cache, head, call_.position + token));
+    store(query(call_.heads + call_.kv_heads + head, token),
+          cache(call_.value_cache, head, call_.position + token));
   }
   void store(const float* from, void* to) const {
     visit([&]<class T>(T*) {
@@ -137,14 +164,20 @@ class Call {
   }
   template <class F>
   void visit(F&& f) const {
-    if (call_.dtype == DType::F32) f(static_cast<float*>(nullptr));
-    else if (call_.dtype == DType::F16) f(static_cast<Half*>(nullptr));
-    else f(static_cast<BFloat16*>(nullptr));
+    if (call_.dtype == DType::F32)
+      f(static_cast<float*>(nullptr));
+    else if (call_.dtype == DType::F16)
+      f(static_cast<Half*>(nullptr));
+    else
+      f(static_cast<BFloat16*>(nullptr));
   }
   void attend(const CachedQueries& queries) const {
-    if (call_.dtype == DType::F32) kernels_.attend_f32(queries);
-    else if (call_.dtype == DType::F16) kernels_.attend_f16(queries);
-    else kernels_.attend_bf16(queries);
+    if (call_.dtype == DType::F32)
+      kernels_.attend_f32(queries);
+    else if (call_.dtype == DType::F16)
+      kernels_.attend_f16(queries);
+    else
+      kernels_.attend_bf16(queries);
   }
 
   const CachedAttention& call_;

@@ -1,5 +1,5 @@
-// Attention of new tokens over a cache of keys and values: rotary positions, the write into the cache, and the
-// softmax over what the cache holds, in one pass over it.
+// Attention of new tokens over a cache of keys and values: rotary positions, the write into the cache, and
+// the softmax over what the cache holds, in one pass over it.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 namespace weft::kernels {
 
 struct CachedAttention {
-  const float* qkv;    // [tokens][(heads + 2 * kv_heads) * head_dim], the queries' heads first, then keys, then values
-  const float* rope;   // [positions][head_dim / 2][2]: cos, sin
-  void* key_cache;     // [kv_heads][capacity][head_dim] of `dtype`
+  const float*
+      qkv;  // [tokens][(heads + 2 * kv_heads) * head_dim], the queries' heads first, then keys, then values
+  const float* rope;  // [positions][head_dim / 2][2]: cos, sin
+  void* key_cache;    // [kv_heads][capacity][head_dim] of `dtype`
   void* value_cache;
-  DType dtype;         // F32, F16 or BF16
+  DType dtype;  // F32, F16 or BF16
   int64_t tokens, heads, kv_heads, head_dim, capacity;
-  int64_t position;    // of the first token
+  int64_t position;  // of the first token
   float scale;
   std::optional<int64_t> sliding_window;  // positions seen, the token's own included
   bool rope_interleaved;
-  float* output;       // [tokens][heads * head_dim]
+  float* output;  // [tokens][heads * head_dim]
 };
 
 void attention_with_kv_cache(const CachedAttention& call);

@@ -1,5 +1,5 @@
-// The innermost part of attention over a cache of keys and values, once per instruction set: a few queries of one
-// head group against all positions.
+// The innermost part of attention over a cache of keys and values, once per instruction set: a few queries of
+// one head group against all positions.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace weft::kernels {
 struct CachedQueries {
   const float* queries;  // [count][head_dim]
   int64_t count, head_dim;
-  const void* keys;      // [positions][head_dim] of the cache's dtype
+  const void* keys;  // [positions][head_dim] of the cache's dtype
   const void* values;
   int64_t positions;
   float scale;
-  float* scores;         // scratch, [count][positions]
-  float* output;         // [count][head_dim]
+  float* scores;  // scratch, [count][positions]
+  float* output;  // [count][head_dim]
 };
 
 struct CachedAttentionKernels {

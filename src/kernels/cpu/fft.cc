@@ -22,7 +22,8 @@ template <class T>
 class Buffer {
  public:
   explicit Buffer(int64_t count)
-      : storage_(Storage::allocate(static_cast<size_t>(count) * sizeof(T))), data_(static_cast<T*>(storage_->data())) {}
+      : storage_(Storage::allocate(static_cast<size_t>(count) * sizeof(T))),
+        data_(static_cast<T*>(storage_->data())) {}
   T* data() const { return data_; }
 
  private:
@@ -49,11 +50,13 @@ struct SplitBuffers {
 
 int64_t grain_of(int64_t n, int64_t sequences = 1) {
   const double size = static_cast<double>(std::max<int64_t>(n * sequences, 1));
-  return std::max<int64_t>(1, static_cast<int64_t>(kGrain / (size * (2 + std::log2(static_cast<double>(n + 1))))));
+  return std::max<int64_t>(
+      1, static_cast<int64_t>(kGrain / (size * (2 + std::log2(static_cast<double>(n + 1))))));
 }
 
 template <class T>
-void transform_direct(const FftPlan<T>& plan, const T* in, T* out, bool inverse, T scale, SplitBuffers<T>& buffers) {
+void transform_direct(const FftPlan<T>& plan, const T* in, T* out, bool inverse, T scale,
+                      SplitBuffers<T>& buffers) {
   const FftKernels<T>& kernels = fft_kernels<T>();
   Split<T> current = buffers.first, other = buffers.second;
   const size_t count = plan.passes.size();
@@ -71,13 +74,15 @@ void transform_direct(const FftPlan<T>& plan, const T* in, T* out, bool inverse,
   kernels.join(plan.n, current, out, inverse, scale);
 }
 
-// Columns of in[n1][n2], times twiddles, into tiles [n1 / width][n2][width]; then the tiles' rows into out[n2][n1].
+// Columns of in[n1][n2], times twiddles, into tiles [n1 / width][n2][width]; then the tiles' rows into
+// out[n2][n1].
 template <class T>
 void transform_long(const FftPlan<T>& plan, const T* in, T* out, bool inverse, T scale) {
   constexpr int64_t kWidth = kFftWidth<T>;
   const FftKernels<T>& kernels = fft_kernels<T>();
   const int64_t n1 = plan.columns->n, n2 = plan.rows->n;
-  const int64_t tiles = (n1 + kWidth - 1) / kWidth, height = tiles * kWidth, blocks = (n2 + kWidth - 1) / kWidth;
+  const int64_t tiles = (n1 + kWidth - 1) / kWidth, height = tiles * kWidth,
+                blocks = (n2 + kWidth - 1) / kWidth;
   const Buffer<T> memory(2 * height * n2);
   const Split<T> middle{memory.data(), memory.data() + height * n2};
   parallel_for(0, blocks, grain_of(n1, kWidth), [&](int64_t begin, int64_t end) {
@@ -88,7 +93,8 @@ void transform_long(const FftPlan<T>& plan, const T* in, T* out, bool inverse, T
       const Split<T> rows = transform_rows_together(*plan.columns, buffers.first, buffers.second);
       std::fill(rows.re + n1 * kWidth, rows.re + height * kWidth, T(0));
       std::fill(rows.im + n1 * kWidth, rows.im + height * kWidth, T(0));
-      kernels.twiddle_transpose(height, count, rows, plan.factors.data(), plan.bases.data() + 2 * block * height,
+      kernels.twiddle_transpose(height, count, rows, plan.factors.data(),
+                                plan.bases.data() + 2 * block * height,
                                 {middle.re + first * kWidth, middle.im + first * kWidth}, n2 * kWidth);
     }
   });
@@ -138,8 +144,8 @@ int64_t buffer_size(const FftPlan<T>& plan) {
   return plan.kind == FftPlan<T>::Kind::Direct ? plan.n : 0;
 }
 
-// Sequences along a dimension, one after another where they lie side by side: copied, and filled up with zeros, unless they
-// can be read in place. kParts: 1 real, 2 complex.
+// Sequences along a dimension, one after another where they lie side by side: copied, and filled up with
+// zeros, unless they can be read in place. kParts: 1 real, 2 complex.
 template <class T, int kParts>
 class Sequences {
  public:
@@ -156,7 +162,8 @@ class Sequences {
     T* const to = copy_.data();
     const int64_t count = std::min(length_, wanted_);
     for (int64_t i = 0; i < count; ++i)
-      for (int part = 0; part < kParts; ++part) to[i * kParts + part] = from[i * shape_.inner * kParts + part];
+      for (int part = 0; part < kParts; ++part)
+        to[i * kParts + part] = from[i * shape_.inner * kParts + part];
     std::fill(to + count * kParts, to + wanted_ * kParts, T(0));
     return to;
   }
@@ -166,7 +173,8 @@ class Sequences {
     if (in_place()) return;
     T* const to = data + offset(number);
     for (int64_t i = 0; i < wanted_; ++i)
-      for (int part = 0; part < kParts; ++part) to[i * shape_.inner * kParts + part] = copy_.data()[i * kParts + part];
+      for (int part = 0; part < kParts; ++part)
+        to[i * shape_.inner * kParts + part] = copy_.data()[i * kParts + part];
   }
 
  private:
@@ -177,27 +185,31 @@ class Sequences {
 
 // kFftWidth neighbours along the inner dimension together.
 template <class T>
-void complex_columns(const FftPlan<T>& plan, const FftShape& shape, const T* in, T* out, bool inverse, T scale) {
+void complex_columns(const FftPlan<T>& plan, const FftShape& shape, const T* in, T* out, bool inverse,
+                     T scale) {
   constexpr int64_t kWidth = kFftWidth<T>;
   const FftKernels<T>& kernels = fft_kernels<T>();
   const int64_t n = shape.n, blocks = (shape.inner + kWidth - 1) / kWidth, given = std::min(n, shape.given);
   parallel_for(0, shape.outer * blocks, grain_of(n, kWidth), [&](int64_t begin, int64_t end) {
     const SplitBuffers<T> buffers(n * kWidth);
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t outer = i / blocks, first = i % blocks * kWidth, count = std::min(kWidth, shape.inner - first);
-      kernels.split_rows(given, count, in + 2 * (outer * shape.given * shape.inner + first), shape.inner, inverse,
-                         buffers.first);
-      for (T* part : {buffers.first.re, buffers.first.im}) std::fill(part + given * kWidth, part + n * kWidth, T(0));
+      const int64_t outer = i / blocks, first = i % blocks * kWidth,
+                    count = std::min(kWidth, shape.inner - first);
+      kernels.split_rows(given, count, in + 2 * (outer * shape.given * shape.inner + first), shape.inner,
+                         inverse, buffers.first);
+      for (T* part : {buffers.first.re, buffers.first.im})
+        std::fill(part + given * kWidth, part + n * kWidth, T(0));
       const Split<T> rows = transform_rows_together(plan, buffers.first, buffers.second);
-      kernels.join_rows(n, count, rows, out + 2 * (outer * n * shape.inner + first), shape.inner, inverse, scale);
+      kernels.join_rows(n, count, rows, out + 2 * (outer * n * shape.inner + first), shape.inner, inverse,
+                        scale);
     }
   });
 }
 
 // Short contiguous sequences, kFftWidth of them together.
 template <class T>
-void complex_rows(const FftPlan<T>& plan, int64_t rows, int64_t in_stride, int64_t out_stride, const T* in, T* out,
-                  bool inverse, T scale) {
+void complex_rows(const FftPlan<T>& plan, int64_t rows, int64_t in_stride, int64_t out_stride, const T* in,
+                  T* out, bool inverse, T scale) {
   constexpr int64_t kWidth = kFftWidth<T>;
   const FftKernels<T>& kernels = fft_kernels<T>();
   const int64_t n = plan.n;
@@ -212,7 +224,8 @@ void complex_rows(const FftPlan<T>& plan, int64_t rows, int64_t in_stride, int64
   });
 }
 
-// Contiguous sequences that are better transformed together: short ones, and those whose first passes have no whole vectors.
+// Contiguous sequences that are better transformed together: short ones, and those whose first passes have no
+// whole vectors.
 template <class T>
 bool together(const FftPlan<T>& plan) {
   if (plan.kind != FftPlan<T>::Kind::Direct || plan.passes.empty()) return false;
@@ -232,16 +245,18 @@ void mirror(T* pairs, int64_t n) {
 
 // `count` contiguous sequences in place: one, or up to kFftWidth that are transformed together.
 template <class T>
-void transform_block(const FftPlan<T>& plan, int64_t count, T* pairs, bool inverse, T scale, SplitBuffers<T>* buffers) {
+void transform_block(const FftPlan<T>& plan, int64_t count, T* pairs, bool inverse, T scale,
+                     SplitBuffers<T>* buffers) {
   if (count == 1) return transform(plan, static_cast<const T*>(pairs), pairs, inverse, scale, buffers);
   complex_rows(plan, count, plan.n, plan.n, static_cast<const T*>(pairs), pairs, inverse, scale);
 }
 
-// Real sequences of odd length, as complex numbers. (Two of them in one transform would mix their errors, and what is not
-// finite.) fill: the numbers of a transform from an operand of `wanted` elements; take: a result of `made` from them.
+// Real sequences of odd length, as complex numbers. (Two of them in one transform would mix their errors, and
+// what is not finite.) fill: the numbers of a transform from an operand of `wanted` elements; take: a result
+// of `made` from them.
 template <class T, int kIn, int kOut, class Fill, class Take>
-void transform_odd(const FftShape& shape, int64_t wanted, int64_t made, const T* in, T* out, bool inverse, T scale,
-                   const Fill& fill, const Take& take) {
+void transform_odd(const FftShape& shape, int64_t wanted, int64_t made, const T* in, T* out, bool inverse,
+                   T scale, const Fill& fill, const Take& take) {
   const auto plan = fft_plan<T>(shape.n);
   const int64_t n = shape.n, sequences = shape.outer * shape.inner;
   const int64_t block = together(*plan) && sequences >= kFftWidth<T> / 2 ? kFftWidth<T> : 1;
@@ -312,7 +327,8 @@ template <class T>
 void fft_complex(const FftShape& shape, const T* in, T* out, bool inverse, T scale) {
   const auto plan = fft_plan<T>(shape.n);
   const bool direct = plan->kind == FftPlan<T>::Kind::Direct;
-  if (direct && shape.inner >= kFftWidth<T> / 2) return complex_columns(*plan, shape, in, out, inverse, scale);
+  if (direct && shape.inner >= kFftWidth<T> / 2)
+    return complex_columns(*plan, shape, in, out, inverse, scale);
   if (short_rows(*plan, shape, shape.outer) && shape.given >= shape.n)
     return complex_rows(*plan, shape.outer, shape.given, shape.n, in, out, inverse, scale);
   const int64_t sequences = shape.outer * shape.inner;
@@ -358,7 +374,8 @@ void fft_real(const FftShape& shape, const T* in, T* out, T scale) {
       results.write(out, i);
     }
   };
-  if (sequences < get_num_threads() && plan->half->kind != FftPlan<T>::Kind::Direct) return body(0, sequences);
+  if (sequences < get_num_threads() && plan->half->kind != FftPlan<T>::Kind::Direct)
+    return body(0, sequences);
   parallel_for(0, sequences, grain_of(h), body);
 }
 
@@ -379,15 +396,16 @@ void fft_to_real(const FftShape& shape, const T* in, T* out, T scale) {
       results.write(out, i);
     }
   };
-  if (sequences < get_num_threads() && plan->half->kind != FftPlan<T>::Kind::Direct) return body(0, sequences);
+  if (sequences < get_num_threads() && plan->half->kind != FftPlan<T>::Kind::Direct)
+    return body(0, sequences);
   parallel_for(0, sequences, grain_of(h), body);
 }
 
-#define WEFT_INSTANTIATE(T)                                                             \
-  template Split<T> transform_rows_together(const FftPlan<T>&, Split<T>, Split<T>);     \
-  template void transform_row(const FftPlan<T>&, const T*, T*, bool, T);                \
-  template void fft_complex(const FftShape&, const T*, T*, bool, T);                    \
-  template void fft_real(const FftShape&, const T*, T*, T);                             \
+#define WEFT_INSTANTIATE(T)                                                         \
+  template Split<T> transform_rows_together(const FftPlan<T>&, Split<T>, Split<T>); \
+  template void transform_row(const FftPlan<T>&, const T*, T*, bool, T);            \
+  template void fft_complex(const FftShape&, const T*, T*, bool, T);                \
+  template void fft_real(const FftShape&, const T*, T*, T);                         \
   template void fft_to_real(const FftShape&, const T*, T*, T);
 WEFT_INSTANTIATE(float)
 WEFT_INSTANTIATE(double)

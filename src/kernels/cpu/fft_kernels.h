@@ -1,6 +1,7 @@
-// The inner loops of Fourier transforms, once per instruction set. Inside a transform, complex numbers are split: all
-// real parts, then all imaginary parts. Transforms of W sequences at once keep element i of all of them together.
-// Only forward transforms are computed: the inverse is the forward one with both parts exchanged, in and out.
+// The inner loops of Fourier transforms, once per instruction set. Inside a transform, complex numbers are
+// split: all real parts, then all imaginary parts. Transforms of W sequences at once keep element i of all of
+// them together. Only forward transforms are computed: the inverse is the forward one with both parts
+// exchanged, in and out.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,11 @@ template <class T>
 struct FftPass {
   int radix;
   int64_t m;
-  int64_t before;       // product of the radices of earlier passes
-  const T* by_row;      // [m][radix - 1] pairs: exp(-2 pi i p j / (radix * m))
-  const T* by_column;   // of the first pass: the same as [radix - 1][m] real, then [radix - 1][m] imaginary parts
-  const T* radix_roots; // of a radix without a loop of its own: [radix] pairs, exp(-2 pi i j / radix)
+  int64_t before;   // product of the radices of earlier passes
+  const T* by_row;  // [m][radix - 1] pairs: exp(-2 pi i p j / (radix * m))
+  const T*
+      by_column;  // of the first pass: the same as [radix - 1][m] real, then [radix - 1][m] imaginary parts
+  const T* radix_roots;  // of a radix without a loop of its own: [radix] pairs, exp(-2 pi i j / radix)
 };
 
 inline constexpr int kLargestRadix = 47;
@@ -51,14 +53,14 @@ struct FftKernels {
   // The same where each sequence is contiguous; `stride` between sequences.
   void (*split_columns)(int64_t n, int64_t count, const T* in, int64_t stride, bool swap, Split<T> out);
   void (*join_columns)(int64_t n, int64_t count, Split<T> in, T* out, int64_t stride, bool swap, T scale);
-  // One row of kFftWidth times factors[i] * base, for each of n rows: the twiddles between the steps of a long
-  // transform. Rows are then transposed in tiles: out[tile][count][width].
-  void (*twiddle_transpose)(int64_t n, int64_t count, Split<T> rows, const T* factors, const T* bases, Split<T> out,
-                            int64_t tile_stride);
+  // One row of kFftWidth times factors[i] * base, for each of n rows: the twiddles between the steps of a
+  // long transform. Rows are then transposed in tiles: out[tile][count][width].
+  void (*twiddle_transpose)(int64_t n, int64_t count, Split<T> rows, const T* factors, const T* bases,
+                            Split<T> out, int64_t tile_stride);
   // out[i] = a[i] * b[i] * scale, of pairs; with conjugates: conj(a[i] * b[i]). `out` may be `a`.
   void (*multiply)(int64_t n, const T* a, const T* b, T* out, bool conjugate, T scale);
-  // Pairs z[0 .. h) of a transform of two real halves become the h + 1 of the real transform, in place; roots[k]: exp(-2
-  // pi i k / 2h), k <= h / 2.
+  // Pairs z[0 .. h) of a transform of two real halves become the h + 1 of the real transform, in place;
+  // roots[k]: exp(-2 pi i k / 2h), k <= h / 2.
   void (*unpack_real)(int64_t h, T* z, const T* roots, T scale);
   // The way back, from x[0 .. h] to z[0 .. h). `z` may be `x`.
   void (*pack_real)(int64_t h, const T* x, T* z, const T* roots);

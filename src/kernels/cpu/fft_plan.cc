@@ -50,7 +50,8 @@ std::shared_ptr<FftPlan<T>> direct_plan(int64_t n, const std::vector<int>& radic
   auto plan = std::make_shared<FftPlan<T>>();
   plan->n = n;
   const RootsOfUnity roots(n);
-  std::vector<size_t> starts;  // by_row, by_column, radix_roots of each pass: tables grows until all are there
+  std::vector<size_t>
+      starts;  // by_row, by_column, radix_roots of each pass: tables grows until all are there
   int64_t before = 1;
   for (const int radix : radices) {
     const int64_t m = n / before / radix;
@@ -100,11 +101,14 @@ int64_t divide(int64_t n, const std::vector<int>& radices) {
   }
   const auto cost = [n](int64_t d) {
     const auto padded = [](int64_t size) {
-      return static_cast<double>((size + kFftWidth<T> - 1) / kFftWidth<T> * kFftWidth<T>) / static_cast<double>(size);
+      return static_cast<double>((size + kFftWidth<T> - 1) / kFftWidth<T> * kFftWidth<T>) /
+             static_cast<double>(size);
     };
-    return std::abs(std::log2(static_cast<double>(d) / static_cast<double>(n / d))) + 4 * (padded(d) * padded(n / d) - 1);
+    return std::abs(std::log2(static_cast<double>(d) / static_cast<double>(n / d))) +
+           4 * (padded(d) * padded(n / d) - 1);
   };
-  return *std::min_element(divisors.begin(), divisors.end(), [&](int64_t a, int64_t b) { return cost(a) < cost(b); });
+  return *std::min_element(divisors.begin(), divisors.end(),
+                           [&](int64_t a, int64_t b) { return cost(a) < cost(b); });
 }
 
 template <class T>
@@ -129,7 +133,8 @@ std::shared_ptr<FftPlan<T>> long_plan(int64_t n, const std::vector<int>& radices
     for (int64_t k = 0; k < n1; ++k) roots.append(plan->bases, j * k % n);
     plan->bases.resize(plan->bases.size() + static_cast<size_t>(2 * (padded - n1)));
   }
-  plan->bytes = plan->columns->bytes + plan->rows->bytes + (plan->factors.size() + plan->bases.size()) * sizeof(T);
+  plan->bytes =
+      plan->columns->bytes + plan->rows->bytes + (plan->factors.size() + plan->bases.size()) * sizeof(T);
   return plan;
 }
 
@@ -229,8 +234,8 @@ RootsOfUnity::RootsOfUnity(int64_t n) : low_(1) {
     int64_t eight = 8 * e;
     const int octant = static_cast<int>(eight / n);
     eight = octant % 2 ? (octant + 1) * n - eight : eight - octant * n;
-    const long double angle =
-        static_cast<long double>(eight) / static_cast<long double>(n) * 0.785398163397448309615660845819875721L;
+    const long double angle = static_cast<long double>(eight) / static_cast<long double>(n) *
+                              0.785398163397448309615660845819875721L;
     long double c = std::cos(angle), s = std::sin(angle);
     if (octant == 1 || octant == 2 || octant == 5 || octant == 6) std::swap(c, s);
     to.push_back(octant >= 2 && octant <= 5 ? -c : c);

@@ -1,5 +1,5 @@
-// What a Fourier transform of one length needs to know: how it is factored, and roots of unity. Plans are made once, kept
-// by length (the last used ones, within a bound of memory), and shared by all threads.
+// What a Fourier transform of one length needs to know: how it is factored, and roots of unity. Plans are
+// made once, kept by length (the last used ones, within a bound of memory), and shared by all threads.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct FftPlan {
   std::vector<FftPass<T>> passes;  // Direct
   std::vector<T> tables;
 
-  // Long: n = columns->n * rows->n, transforms of columns first. Twiddle (k, j) is factors[k][j % width] * bases[j /
-  // width][k].
+  // Long: n = columns->n * rows->n, transforms of columns first. Twiddle (k, j) is factors[k][j % width] *
+  // bases[j / width][k].
   std::shared_ptr<const FftPlan> columns, rows;
   std::vector<T> factors, bases;
 

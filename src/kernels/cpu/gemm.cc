@@ -58,7 +58,8 @@ void by_rows(int64_t m, int64_t n, int64_t k, const RowMajor& a, const RowMajor&
   constexpr int64_t kFewest = 256, kMost = 2048, kDepth = 128;
   // Long stretches of b's rows keep what is read ahead useful; the sums do not depend on their length.
   const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
-  const int64_t width = std::clamp((n / (2 * threads) + 63) / 64 * 64, kFewest, kMost), chunks = (n + width - 1) / width;
+  const int64_t width = std::clamp((n / (2 * threads) + 63) / 64 * 64, kFewest, kMost),
+                chunks = (n + width - 1) / width;
   parallel_for(0, chunks, std::max<int64_t>(1, kGrainProducts / (width * m * k)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t chunk = begin; chunk < end; ++chunk) {
@@ -154,7 +155,8 @@ bool is_left_out(Part wanted, int64_t first_row, const WeightBlock& block) {
 }
 
 // Few columns: b is packed once, and the rows are divided among the threads.
-void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c, Part wanted) {
+void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c,
+                     Part wanted) {
   const std::vector<WeightBlock> blocks = weight_blocks(1, n, k);
   const WeightBlock& last = blocks.back();
   const FloatBuffer panels(last.offset + k * last.vectors * gemm_kernels().lanes);
@@ -178,7 +180,8 @@ void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixV
 
 // Many columns: every thread packs some of them, a piece of the depth at a time that its second-level cache
 // holds, and multiplies all rows with it.
-void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c, Part wanted) {
+void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c,
+                         Part wanted) {
   constexpr int64_t kDepth = 1024, kMostBlocks = 6;
   const int64_t lanes = gemm_kernels().lanes, width = 2 * lanes, blocks = (n + width - 1) / width;
   const int64_t per_group = std::clamp<int64_t>(blocks / 8, 1, kMostBlocks),

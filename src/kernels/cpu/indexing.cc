@@ -15,13 +15,15 @@ namespace {
 
 inline int64_t checked_index(int64_t index, int64_t size, size_t axis) {
   const int64_t result = index < 0 ? index + size : index;
-  if (static_cast<uint64_t>(result) >= static_cast<uint64_t>(size)) ops::throw_index_error(index, size, static_cast<int64_t>(axis));
+  if (static_cast<uint64_t>(result) >= static_cast<uint64_t>(size))
+    ops::throw_index_error(index, size, static_cast<int64_t>(axis));
   return result;
 }
 
 template <class T>
 void accumulate_into(T& target, const T& value) {
-  if constexpr (std::is_same_v<T, bool>) target = target || value;
+  if constexpr (std::is_same_v<T, bool>)
+    target = target || value;
   else if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
     target = static_cast<T>(static_cast<U>(static_cast<U>(target) + static_cast<U>(value)));
@@ -75,12 +77,14 @@ Tensor broadcast(const Tensor& x, const Shape& shape) {
 }
 
 // Offset in x of every broadcast position, in elements.
-std::vector<int64_t> block_offsets(const Tensor& x, const std::vector<Tensor>& indices, const IndexPlan& plan, const Shape& shape) {
+std::vector<int64_t> block_offsets(const Tensor& x, const std::vector<Tensor>& indices, const IndexPlan& plan,
+                                   const Shape& shape) {
   std::vector<int64_t> offsets(static_cast<size_t>(numel(shape)), 0);
   for (const size_t d : plan.indexed) {
     const Tensor index = broadcast(indices[d], shape).contiguous();
     const int64_t* values = index.data_as<int64_t>();
-    for (size_t b = 0; b < offsets.size(); ++b) offsets[b] += checked_index(values[b], x.shape()[d], d) * x.strides()[d];
+    for (size_t b = 0; b < offsets.size(); ++b)
+      offsets[b] += checked_index(values[b], x.shape()[d], d) * x.strides()[d];
   }
   return offsets;
 }
@@ -123,7 +127,8 @@ Tensor place(const Tensor& x, size_t num_broadcast, size_t position) {
 IndexPlan plan_index(const std::vector<bool>& present) {
   IndexPlan plan;
   for (size_t d = 0; d < present.size(); ++d) (present[d] ? plan.indexed : plan.kept).push_back(d);
-  if (!plan.indexed.empty() && plan.indexed.back() - plan.indexed.front() + 1 == plan.indexed.size()) plan.position = plan.indexed.front();
+  if (!plan.indexed.empty() && plan.indexed.back() - plan.indexed.front() + 1 == plan.indexed.size())
+    plan.position = plan.indexed.front();
   return plan;
 }
 
@@ -173,8 +178,9 @@ void accumulate_blocks(const Tensor& result, const std::vector<Tensor>& indices,
 
 template <Combine kHow>
 void accumulate(const Tensor& result, const std::vector<Tensor>& indices, const Tensor& values) {
-  const bool is_vector = result.dim() == 1 && result.is_contiguous() && indices.size() == 1 && indices[0].defined() &&
-                         indices[0].dim() == 1 && indices[0].shape() == values.shape();
+  const bool is_vector = result.dim() == 1 && result.is_contiguous() && indices.size() == 1 &&
+                         indices[0].defined() && indices[0].dim() == 1 &&
+                         indices[0].shape() == values.shape();
   visit_dtype(result.dtype(), [&]<class T>(std::type_identity<T>) {
     if (is_vector) return accumulate_vector<kHow, T>(result, indices[0].contiguous(), values.contiguous());
     accumulate_blocks<kHow, T>(result, indices, values);
@@ -183,11 +189,15 @@ void accumulate(const Tensor& result, const std::vector<Tensor>& indices, const 
 
 }  // namespace
 
-Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values, Combine how) {
+Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values,
+                        Combine how) {
   const Tensor result = base.clone();
-  if (how == Combine::Add) accumulate<Combine::Add>(result, indices, values);
-  else if (how == Combine::Minimum) accumulate<Combine::Minimum>(result, indices, values);
-  else accumulate<Combine::Maximum>(result, indices, values);
+  if (how == Combine::Add)
+    accumulate<Combine::Add>(result, indices, values);
+  else if (how == Combine::Minimum)
+    accumulate<Combine::Minimum>(result, indices, values);
+  else
+    accumulate<Combine::Maximum>(result, indices, values);
   return result;
 }
 
@@ -195,21 +205,26 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   const Tensor result = Tensor::empty(index.shape(), x.dtype(), x.device());
   const size_t axis = static_cast<size_t>(dim);
   Strides x_strides = x.strides();
-  const int64_t size = x.shape().empty() ? 1 : x.shape()[axis], stride = x_strides.empty() ? 0 : x_strides[axis];
+  const int64_t size = x.shape().empty() ? 1 : x.shape()[axis],
+                stride = x_strides.empty() ? 0 : x_strides[axis];
   if (!x_strides.empty()) x_strides[axis] = 0;
   const int64_t rows = num_rows(index.shape()), row_size = index.shape().empty() ? 1 : index.shape().back();
   visit_width(itemsize(x.dtype()), [&]<class T>(std::type_identity<T>) {
     const T* source = x.data_as<T>();
     T* target = result.data_as<T>();
     const int64_t* positions = index.data_as<int64_t>();
-    parallel_for(0, rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(row_size, 1)), [&](int64_t begin, int64_t end) {
-      for_each_row<3>(index.shape(), {result.strides(), x_strides, index.strides()}, begin, end, [&](const Row<3>& row) {
-        for (int64_t i = 0; i < row.size; ++i) {
-          const int64_t at = checked_index(positions[row.offset[2] + i * row.stride[2]], size, axis);
-          target[row.offset[0] + i * row.stride[0]] = source[row.offset[1] + i * row.stride[1] + at * stride];
-        }
-      });
-    });
+    parallel_for(0, rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(row_size, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   for_each_row<3>(index.shape(), {result.strides(), x_strides, index.strides()}, begin, end,
+                                   [&](const Row<3>& row) {
+                                     for (int64_t i = 0; i < row.size; ++i) {
+                                       const int64_t at = checked_index(
+                                           positions[row.offset[2] + i * row.stride[2]], size, axis);
+                                       target[row.offset[0] + i * row.stride[0]] =
+                                           source[row.offset[1] + i * row.stride[1] + at * stride];
+                                     }
+                                   });
+                 });
   });
   return result;
 }
@@ -224,15 +239,19 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
     T* target = result.data_as<T>();
     const T* from = source.data_as<T>();
     const int64_t* positions = index.data_as<int64_t>();
-    for_each_row<3>(index.shape(), {strides, source.strides(), index.strides()}, 0, num_rows(index.shape()), [&](const Row<3>& row) {
-      for (int64_t i = 0; i < row.size; ++i) {
-        const int64_t at = checked_index(positions[row.offset[2] + i * row.stride[2]], size, axis);
-        T& element = target[row.offset[0] + i * row.stride[0] + at * stride];
-        const T& value = from[row.offset[1] + i * row.stride[1]];
-        if (accumulate) accumulate_into(element, value);
-        else element = value;
-      }
-    });
+    for_each_row<3>(index.shape(), {strides, source.strides(), index.strides()}, 0, num_rows(index.shape()),
+                    [&](const Row<3>& row) {
+                      for (int64_t i = 0; i < row.size; ++i) {
+                        const int64_t at =
+                            checked_index(positions[row.offset[2] + i * row.stride[2]], size, axis);
+                        T& element = target[row.offset[0] + i * row.stride[0] + at * stride];
+                        const T& value = from[row.offset[1] + i * row.stride[1]];
+                        if (accumulate)
+                          accumulate_into(element, value);
+                        else
+                          element = value;
+                      }
+                    });
   });
   return result;
 }

@@ -51,7 +51,8 @@ int Lapack<T>::lu(int n, T* a, int* pivots) {
 
 template <class T>
 int Lapack<T>::lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b) {
-  using F = void(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*, size_t);
+  using F = void(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*,
+                 size_t);
   static F* const getrs = routine<F, T>({"sgetrs_", "dgetrs_", "cgetrs_", "zgetrs_"});
   int info = 0;
   const int lda = leading(n);
@@ -105,20 +106,21 @@ int Lapack<T>::symmetric_eigenvalues(int n, T* a, Real* values, bool vectors, bo
   int info = 0, integer_size = 0;
   T size{};
   if constexpr (kIsComplex<T>) {
-    using F = void(const char*, const char*, const int*, T*, const int*, Real*, T*, const int*, Real*, const int*, int*,
-                   const int*, int*, size_t, size_t);
+    using F = void(const char*, const char*, const int*, T*, const int*, Real*, T*, const int*, Real*,
+                   const int*, int*, const int*, int*, size_t, size_t);
     static F* const heevd = routine<F, T>({"", "", "cheevd_", "zheevd_"});
     Real real_size{};
-    heevd(job, half, &n, a, &lda, values, &size, &query, &real_size, &query, &integer_size, &query, &info, 1, 1);
+    heevd(job, half, &n, a, &lda, values, &size, &query, &real_size, &query, &integer_size, &query, &info, 1,
+          1);
     std::vector<T> work = workspace(size);
     std::vector<Real> reals = workspace(real_size);
     std::vector<int> whole = integers(integer_size);
     const int work_size = size_of(work), reals_size = size_of(reals), whole_size = size_of(whole);
-    heevd(job, half, &n, a, &lda, values, work.data(), &work_size, reals.data(), &reals_size, whole.data(), &whole_size,
-          &info, 1, 1);
+    heevd(job, half, &n, a, &lda, values, work.data(), &work_size, reals.data(), &reals_size, whole.data(),
+          &whole_size, &info, 1, 1);
   } else {
-    using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, size_t,
-                   size_t);
+    using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*,
+                   int*, size_t, size_t);
     static F* const syevd = routine<F, T>({"ssyevd_", "dsyevd_", "", ""});
     syevd(job, half, &n, a, &lda, values, &size, &query, &integer_size, &query, &info, 1, 1);
     std::vector<T> work = workspace(size);
@@ -136,8 +138,8 @@ int Lapack<T>::eigenvalues(int n, T* a, Complex* values, Complex* vectors) {
   int info = 0;
   T size{}, none{};
   if constexpr (kIsComplex<T>) {
-    using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, const int*,
-                   Real*, int*, size_t, size_t);
+    using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*, const int*,
+                   T*, const int*, Real*, int*, size_t, size_t);
     static F* const geev = routine<F, T>({"", "", "cgeev_", "zgeev_"});
     std::vector<Real> reals(static_cast<size_t>(2 * leading(n)));
     T* const right = vectors ? vectors : &none;
@@ -145,19 +147,21 @@ int Lapack<T>::eigenvalues(int n, T* a, Complex* values, Complex* vectors) {
     geev("N", job, &n, a, &lda, values, &none, &one, right, &ldvr, &size, &query, reals.data(), &info, 1, 1);
     std::vector<T> work = workspace(size);
     const int work_size = size_of(work);
-    geev("N", job, &n, a, &lda, values, &none, &one, right, &ldvr, work.data(), &work_size, reals.data(), &info, 1, 1);
+    geev("N", job, &n, a, &lda, values, &none, &one, right, &ldvr, work.data(), &work_size, reals.data(),
+         &info, 1, 1);
   } else {
-    using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*, T*,
-                   const int*, int*, size_t, size_t);
+    using F = void(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*,
+                   const int*, T*, const int*, int*, size_t, size_t);
     static F* const geev = routine<F, T>({"sgeev_", "dgeev_", "", ""});
     const auto count = static_cast<size_t>(leading(n));
     std::vector<T> re(count), im(count), right(vectors ? count * count : 1);
     const int ldvr = vectors ? lda : 1;
-    geev("N", job, &n, a, &lda, re.data(), im.data(), &none, &one, right.data(), &ldvr, &size, &query, &info, 1, 1);
+    geev("N", job, &n, a, &lda, re.data(), im.data(), &none, &one, right.data(), &ldvr, &size, &query, &info,
+         1, 1);
     std::vector<T> work = workspace(size);
     const int work_size = size_of(work);
-    geev("N", job, &n, a, &lda, re.data(), im.data(), &none, &one, right.data(), &ldvr, work.data(), &work_size, &info, 1,
-         1);
+    geev("N", job, &n, a, &lda, re.data(), im.data(), &none, &one, right.data(), &ldvr, work.data(),
+         &work_size, &info, 1, 1);
     const auto order = static_cast<size_t>(n);
     for (size_t j = 0; j < order; ++j) values[j] = {re[j], im[j]};
     // Of a conjugate pair, two columns hold the real and the imaginary part of the first vector.
@@ -182,19 +186,22 @@ int Lapack<T>::singular_values(char job, int m, int n, T* a, Real* values, T* u,
   T size{};
   std::vector<int> whole = integers(8 * least);
   if constexpr (kIsComplex<T>) {
-    using F = void(const char*, const int*, const int*, T*, const int*, Real*, T*, const int*, T*, const int*, T*, const int*,
-                   Real*, int*, int*, size_t);
+    using F = void(const char*, const int*, const int*, T*, const int*, Real*, T*, const int*, T*, const int*,
+                   T*, const int*, Real*, int*, int*, size_t);
     static F* const gesdd = routine<F, T>({"", "", "cgesdd_", "zgesdd_"});
     const auto k = static_cast<size_t>(least);
     std::vector<Real> reals(
-        1 + (job == 'N' ? 7 * k : std::max(5 * k * k + 7 * k, 2 * static_cast<size_t>(most) * k + 2 * k * k + k)));
-    gesdd(&job, &m, &n, a, &lda, values, u, &ldu, vt, &ldvt, &size, &query, reals.data(), whole.data(), &info, 1);
+        1 + (job == 'N' ? 7 * k
+                        : std::max(5 * k * k + 7 * k, 2 * static_cast<size_t>(most) * k + 2 * k * k + k)));
+    gesdd(&job, &m, &n, a, &lda, values, u, &ldu, vt, &ldvt, &size, &query, reals.data(), whole.data(), &info,
+          1);
     std::vector<T> work = workspace(size);
     const int work_size = size_of(work);
-    gesdd(&job, &m, &n, a, &lda, values, u, &ldu, vt, &ldvt, work.data(), &work_size, reals.data(), whole.data(), &info, 1);
+    gesdd(&job, &m, &n, a, &lda, values, u, &ldu, vt, &ldvt, work.data(), &work_size, reals.data(),
+          whole.data(), &info, 1);
   } else {
-    using F = void(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, const int*,
-                   int*, int*, size_t);
+    using F = void(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*,
+                   T*, const int*, int*, int*, size_t);
     static F* const gesdd = routine<F, T>({"sgesdd_", "dgesdd_", "", ""});
     gesdd(&job, &m, &n, a, &lda, values, u, &ldu, vt, &ldvt, &size, &query, whole.data(), &info, 1);
     std::vector<T> work = workspace(size);
@@ -205,32 +212,35 @@ int Lapack<T>::singular_values(char job, int m, int n, T* a, Real* values, T* u,
 }
 
 template <class T>
-int Lapack<T>::least_squares(int m, int n, int num_right, T* a, T* b, Real* singular_values, Real rcond, int* rank) {
+int Lapack<T>::least_squares(int m, int n, int num_right, T* a, T* b, Real* singular_values, Real rcond,
+                             int* rank) {
   const int lda = leading(m), ldb = leading(std::max(m, n)), query = -1;
   int info = 0, integer_size = 0;
   T size{};
   if constexpr (kIsComplex<T>) {
-    using F = void(const int*, const int*, const int*, T*, const int*, T*, const int*, Real*, const Real*, int*, T*,
-                   const int*, Real*, int*, int*);
+    using F = void(const int*, const int*, const int*, T*, const int*, T*, const int*, Real*, const Real*,
+                   int*, T*, const int*, Real*, int*, int*);
     static F* const gelsd = routine<F, T>({"", "", "cgelsd_", "zgelsd_"});
     Real real_size{};
-    gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, &size, &query, &real_size, &integer_size,
-          &info);
+    gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, &size, &query, &real_size,
+          &integer_size, &info);
     std::vector<T> work = workspace(size);
     std::vector<Real> reals = workspace(real_size);
     std::vector<int> whole = integers(integer_size);
     const int work_size = size_of(work);
-    gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, work.data(), &work_size, reals.data(),
-          whole.data(), &info);
+    gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, work.data(), &work_size,
+          reals.data(), whole.data(), &info);
   } else {
-    using F = void(const int*, const int*, const int*, T*, const int*, T*, const int*, T*, const T*, int*, T*, const int*,
-                   int*, int*);
+    using F = void(const int*, const int*, const int*, T*, const int*, T*, const int*, T*, const T*, int*, T*,
+                   const int*, int*, int*);
     static F* const gelsd = routine<F, T>({"sgelsd_", "dgelsd_", "", ""});
-    gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, &size, &query, &integer_size, &info);
+    gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, &size, &query, &integer_size,
+          &info);
     std::vector<T> work = workspace(size);
     std::vector<int> whole = integers(integer_size);
     const int work_size = size_of(work);
-    gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, work.data(), &work_size, whole.data(), &info);
+    gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, work.data(), &work_size,
+          whole.data(), &info);
   }
   return info;
 }

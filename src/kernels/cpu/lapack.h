@@ -1,5 +1,5 @@
-// LAPACK's routines on column-major matrices, for float, double and complex numbers of these. Each returns LAPACK's info;
-// what a routine overwrites is its argument.
+// LAPACK's routines on column-major matrices, for float, double and complex numbers of these. Each returns
+// LAPACK's info; what a routine overwrites is its argument.
 #pragma once
 
 #include <complex>
@@ -24,7 +24,8 @@ struct Lapack {
   static int lu(int n, T* a, int* pivots);
   static int lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b);
   static int cholesky_lower(int n, T* a);
-  // Householder vectors below R, and their factors tau[min(m, n)]; and the first `columns` columns of Q from them.
+  // Householder vectors below R, and their factors tau[min(m, n)]; and the first `columns` columns of Q from
+  // them.
   static int qr(int m, int n, T* a, T* tau);
   static int qr_vectors(int m, int columns, int reflectors, T* a, const T* tau);
   // Ascending; with vectors, they replace a.
@@ -34,7 +35,8 @@ struct Lapack {
   // `job`: 'N' no vectors, 'S' the first min(m, n) of each, 'A' all: u[m][…], vt[…][n].
   static int singular_values(char job, int m, int n, T* a, Real* values, T* u, T* vt);
   // The solutions replace b[max(m, n)][num_right].
-  static int least_squares(int m, int n, int num_right, T* a, T* b, Real* singular_values, Real rcond, int* rank);
+  static int least_squares(int m, int n, int num_right, T* a, T* b, Real* singular_values, Real rcond,
+                           int* rank);
 };
 
 }  // namespace weft::kernels

@@ -13,8 +13,10 @@ constexpr int64_t kElementsPerTask = 16 * 1024;
 
 template <class F>
 void visit_float(DType dtype, F&& f) {
-  if (dtype == DType::F32) f(std::type_identity<float>{});
-  else f(std::type_identity<double>{});
+  if (dtype == DType::F32)
+    f(std::type_identity<float>{});
+  else
+    f(std::type_identity<double>{});
 }
 
 template <class T>
@@ -41,8 +43,8 @@ void scale_row(const T* __restrict x, int64_t size, T mean, T factor, T bias, T*
 
 // One parameter per element; null where there is none.
 template <class T>
-void scale_row(const T* __restrict x, int64_t size, const Moments<T>& by, const T* __restrict weight, const T* __restrict bias,
-               T* __restrict y) {
+void scale_row(const T* __restrict x, int64_t size, const Moments<T>& by, const T* __restrict weight,
+               const T* __restrict bias, T* __restrict y) {
   if (weight && bias) {
     for (int64_t i = 0; i < size; ++i) y[i] = (x[i] - by.mean) * by.factor * weight[i] + bias[i];
     return;
@@ -59,27 +61,29 @@ void scale_row(const T* __restrict x, int64_t size, const Moments<T>& by, const 
 // body(row) for every row, on several threads.
 template <class F>
 void for_rows(int64_t rows, int64_t size, F&& body) {
-  parallel_for(0, rows, std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) body(row);
-  });
+  parallel_for(0, rows, std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, size)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) body(row);
+               });
 }
 
 }  // namespace
 
-void normalize_rows(const Tensor& x, int64_t size, bool centre, double eps, const Tensor& weight, const Tensor& bias,
-                    const Tensor& result) {
+void normalize_rows(const Tensor& x, int64_t size, bool centre, double eps, const Tensor& weight,
+                    const Tensor& bias, const Tensor& result) {
   if (x.numel() == 0) return;
   visit_float(x.dtype(), [&]<class T>(std::type_identity<T>) {
     for_rows(x.numel() / size, size, [&](int64_t row) {
       const T* source = x.data_as<T>() + row * size;
       const Moments<T> by(source, size, centre, eps);
-      scale_row(source, size, by, data_or_null<T>(weight), data_or_null<T>(bias), result.data_as<T>() + row * size);
+      scale_row(source, size, by, data_or_null<T>(weight), data_or_null<T>(bias),
+                result.data_as<T>() + row * size);
     });
   });
 }
 
-void normalize_groups(const Tensor& x, int64_t channels, int64_t groups, int64_t inner, double eps, const Tensor& weight,
-                      const Tensor& bias, const Tensor& result) {
+void normalize_groups(const Tensor& x, int64_t channels, int64_t groups, int64_t inner, double eps,
+                      const Tensor& weight, const Tensor& bias, const Tensor& result) {
   if (x.numel() == 0) return;
   const int64_t each = channels / groups, size = each * inner;
   visit_float(x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -91,14 +95,15 @@ void normalize_groups(const Tensor& x, int64_t channels, int64_t groups, int64_t
       for (int64_t c = 0; c < each; ++c) {
         const int64_t channel = row % groups * each + c;
         const T factor = weights ? by.factor * weights[channel] : by.factor;
-        scale_row(source + c * inner, inner, by.mean, factor, biases ? biases[channel] : T(0), target + c * inner);
+        scale_row(source + c * inner, inner, by.mean, factor, biases ? biases[channel] : T(0),
+                  target + c * inner);
       }
     });
   });
 }
 
-void scale_channels(const Tensor& x, int64_t inner, const Tensor& mean, const Tensor& factor, const Tensor& bias,
-                    const Tensor& result) {
+void scale_channels(const Tensor& x, int64_t inner, const Tensor& mean, const Tensor& factor,
+                    const Tensor& bias, const Tensor& result) {
   if (x.numel() == 0) return;
   const int64_t channels = mean.numel();
   visit_float(x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -108,7 +113,8 @@ void scale_channels(const Tensor& x, int64_t inner, const Tensor& mean, const Te
     if (inner > 1) {
       for_rows(x.numel() / inner, inner, [&](int64_t row) {
         const int64_t channel = row % channels;
-        scale_row(source + row * inner, inner, means[channel], factors[channel], biases ? biases[channel] : T(0), target + row * inner);
+        scale_row(source + row * inner, inner, means[channel], factors[channel],
+                  biases ? biases[channel] : T(0), target + row * inner);
       });
       return;
     }

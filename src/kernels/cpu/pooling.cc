@@ -18,7 +18,7 @@ constexpr int64_t kElementsPerTask = 16 * 1024;
 
 template <class T>
 constexpr T kLowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                          : std::numeric_limits<T>::lowest();
+                                                           : std::numeric_limits<T>::lowest();
 
 struct Max {
   template <class T>
@@ -88,15 +88,19 @@ void pool_row(const PoolDim& dim, const Interior& interior, const T* row, T* out
   std::fill(inside, inside + count, Op::template start<T>());
   const T* source = row + dim.begin[static_cast<size_t>(interior.first)];
   for (int64_t tap = 0; tap < interior.kernel; ++tap, source += dim.step) {
-    if (interior.stride == 1) combine_taps<Op, 1>(source, inside, count, 1);
-    else if (interior.stride == 2) combine_taps<Op, 2>(source, inside, count, 2);
-    else combine_taps<Op, 0>(source, inside, count, interior.stride);
+    if (interior.stride == 1)
+      combine_taps<Op, 1>(source, inside, count, 1);
+    else if (interior.stride == 2)
+      combine_taps<Op, 2>(source, inside, count, 2);
+    else
+      combine_taps<Op, 0>(source, inside, count, interior.stride);
   }
 }
 
 // The rows of input that one row of results reads, reduced to one row: in `scratch`, or the row itself.
 template <class Op, class T>
-const T* reduce_rows(const PoolDims& dims, const T* plane, size_t depth, size_t height, std::vector<T>& scratch) {
+const T* reduce_rows(const PoolDims& dims, const T* plane, size_t depth, size_t height,
+                     std::vector<T>& scratch) {
   const int64_t width = dims[2].size;
   const T* first = nullptr;
   bool copied = false;
@@ -121,11 +125,13 @@ const T* reduce_rows(const PoolDims& dims, const T* plane, size_t depth, size_t 
 template <class F>
 void for_each_result_row(const PoolDims& dims, int64_t planes, F&& body) {
   const int64_t depth = dims[0].count(), height = dims[1].count();
-  const int64_t window = std::max<int64_t>(1, (dims[0].end[0] - dims[0].begin[0]) * (dims[1].end[0] - dims[1].begin[0]));
+  const int64_t window =
+      std::max<int64_t>(1, (dims[0].end[0] - dims[0].begin[0]) * (dims[1].end[0] - dims[1].begin[0]));
   const int64_t grain = std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, window * dims[2].size));
   parallel_for(0, planes * depth * height, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      body(row, row / (depth * height), static_cast<size_t>(row / height % depth), static_cast<size_t>(row % height));
+      body(row, row / (depth * height), static_cast<size_t>(row / height % depth),
+           static_cast<size_t>(row % height));
     }
   });
 }
@@ -140,28 +146,33 @@ void pool(const PoolDims& dims, const Tensor& input, const Tensor& result, Finis
   const T* source = input.data_as<T>();
   T* target = result.data_as<T>();
   const int64_t width = dims[2].count();
-  for_each_result_row(dims, result.numel() / result_size(dims), [&](int64_t row, int64_t plane, size_t depth, size_t height) {
-    thread_local std::vector<T> scratch;
-    scratch.resize(static_cast<size_t>(dims[2].size));
-    const T* reduced = reduce_rows<Op>(dims, source + plane * plane_size(dims), depth, height, scratch);
-    T* out = target + row * width;
-    pool_row<Op>(dims[2], interior, reduced, out);
-    finish(out, depth, height);
-  });
+  for_each_result_row(
+      dims, result.numel() / result_size(dims), [&](int64_t row, int64_t plane, size_t depth, size_t height) {
+        thread_local std::vector<T> scratch;
+        scratch.resize(static_cast<size_t>(dims[2].size));
+        const T* reduced = reduce_rows<Op>(dims, source + plane * plane_size(dims), depth, height, scratch);
+        T* out = target + row * width;
+        pool_row<Op>(dims[2], interior, reduced, out);
+        finish(out, depth, height);
+      });
 }
 
 template <class F>
 void visit_real(DType dtype, F&& f) {
   visit_dtype(dtype, [&]<class T>(std::type_identity<T> type) {
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) f(type);
-    else WEFT_ASSERT(false, "pooling: unexpected dtype");
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      f(type);
+    else
+      WEFT_ASSERT(false, "pooling: unexpected dtype");
   });
 }
 
 template <class F>
 void visit_float(DType dtype, F&& f) {
-  if (dtype == DType::F32) f(std::type_identity<float>{});
-  else f(std::type_identity<double>{});
+  if (dtype == DType::F32)
+    f(std::type_identity<float>{});
+  else
+    f(std::type_identity<double>{});
 }
 
 }  // namespace
@@ -183,58 +194,67 @@ bool is_whole_plane(const PoolDims& dims) {
 
 template <class T>
 void average_planes(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result) {
-  const int64_t size = plane_size(dims), by = divisor ? divisor : dims[0].extent[0] * dims[1].extent[0] * dims[2].extent[0];
-  parallel_for(0, result.numel(), std::max<int64_t>(1, kElementsPerTask / size), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      const double sum = vector_sum(input.data_as<T>() + plane * size, size, [](T value) { return value; });
-      result.data_as<T>()[plane] = static_cast<T>(sum / static_cast<double>(by));
-    }
-  });
+  const int64_t size = plane_size(dims),
+                by = divisor ? divisor : dims[0].extent[0] * dims[1].extent[0] * dims[2].extent[0];
+  parallel_for(0, result.numel(), std::max<int64_t>(1, kElementsPerTask / size),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t plane = begin; plane < end; ++plane) {
+                   const double sum =
+                       vector_sum(input.data_as<T>() + plane * size, size, [](T value) { return value; });
+                   result.data_as<T>()[plane] = static_cast<T>(sum / static_cast<double>(by));
+                 }
+               });
 }
 
 }  // namespace
 
 void avg_pool(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result) {
   if (is_whole_plane(dims)) {
-    return visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) { average_planes<T>(dims, divisor, input, result); });
+    return visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) {
+      average_planes<T>(dims, divisor, input, result);
+    });
   }
   visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) {
     pool<Sum, T>(dims, input, result, [&](T* out, size_t depth, size_t height) {
       const int64_t rows = dims[0].extent[depth] * dims[1].extent[height];
       for (size_t w = 0; w < dims[2].begin.size(); ++w) {
         const int64_t by = divisor ? divisor : rows * dims[2].extent[w];
-        const bool empty = dims[0].begin[depth] >= dims[0].end[depth] || dims[1].begin[height] >= dims[1].end[height] ||
-                           dims[2].begin[w] >= dims[2].end[w];
+        const bool empty = dims[0].begin[depth] >= dims[0].end[depth] ||
+                           dims[1].begin[height] >= dims[1].end[height] || dims[2].begin[w] >= dims[2].end[w];
         out[w] = empty ? T(0) : out[w] / static_cast<T>(by);
       }
     });
   });
 }
 
-void max_pool_with_indices(const PoolDims& dims, const Tensor& input, const Tensor& result, const Tensor& indices) {
+void max_pool_with_indices(const PoolDims& dims, const Tensor& input, const Tensor& result,
+                           const Tensor& indices) {
   if (result.numel() == 0) return;
   visit_real(input.dtype(), [&]<class T>(std::type_identity<T>) {
     const int64_t width = dims[2].count();
-    for_each_result_row(dims, result.numel() / result_size(dims), [&](int64_t row, int64_t plane, size_t depth, size_t height) {
-      const T* source = input.data_as<T>() + plane * plane_size(dims);
-      for (int64_t i = 0; i < width; ++i) {
-        const size_t w = static_cast<size_t>(i);
-        T best = kLowest<T>;
-        int64_t position = (dims[0].begin[depth] * dims[1].size + dims[1].begin[height]) * dims[2].size + dims[2].begin[w];
-        for (int64_t d = dims[0].begin[depth]; d < dims[0].end[depth]; d += dims[0].step) {
-          for (int64_t h = dims[1].begin[height]; h < dims[1].end[height]; h += dims[1].step) {
-            for (int64_t j = dims[2].begin[w]; j < dims[2].end[w]; j += dims[2].step) {
-              const int64_t at = (d * dims[1].size + h) * dims[2].size + j;
-              if (!(source[at] > best || source[at] != source[at])) continue;
-              best = source[at];
-              position = at;
+    for_each_result_row(
+        dims, result.numel() / result_size(dims),
+        [&](int64_t row, int64_t plane, size_t depth, size_t height) {
+          const T* source = input.data_as<T>() + plane * plane_size(dims);
+          for (int64_t i = 0; i < width; ++i) {
+            const size_t w = static_cast<size_t>(i);
+            T best = kLowest<T>;
+            int64_t position = (dims[0].begin[depth] * dims[1].size + dims[1].begin[height]) * dims[2].size +
+                               dims[2].begin[w];
+            for (int64_t d = dims[0].begin[depth]; d < dims[0].end[depth]; d += dims[0].step) {
+              for (int64_t h = dims[1].begin[height]; h < dims[1].end[height]; h += dims[1].step) {
+                for (int64_t j = dims[2].begin[w]; j < dims[2].end[w]; j += dims[2].step) {
+                  const int64_t at = (d * dims[1].size + h) * dims[2].size + j;
+                  if (!(source[at] > best || source[at] != source[at])) continue;
+                  best = source[at];
+                  position = at;
+                }
+              }
             }
+            result.data_as<T>()[row * width + i] = best;
+            indices.data_as<int64_t>()[row * width + i] = position;
           }
-        }
-        result.data_as<T>()[row * width + i] = best;
-        indices.data_as<int64_t>()[row * width + i] = position;
-      }
-    });
+        });
   });
 }
 
@@ -243,14 +263,16 @@ void max_unpool(const Tensor& input, const Tensor& indices, int64_t plane_size, 
   if (input.numel() == 0 || plane_size == 0) return;
   const int64_t planes = result.numel() / plane_size, count = input.numel() / planes;
   visit_real(input.dtype(), [&]<class T>(std::type_identity<T>) {
-    parallel_for(0, planes, std::max<int64_t>(1, kElementsPerTask / plane_size), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin * count; i < end * count; ++i) {
-        const int64_t at = indices.data_as<int64_t>()[i];
-        WEFT_CHECK(at >= 0 && at < plane_size,
-                   fmt::format("max_unpool: found an invalid max index {}: expected one in [0, {})", at, plane_size));
-        result.data_as<T>()[i / count * plane_size + at] = input.data_as<T>()[i];
-      }
-    });
+    parallel_for(
+        0, planes, std::max<int64_t>(1, kElementsPerTask / plane_size), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin * count; i < end * count; ++i) {
+            const int64_t at = indices.data_as<int64_t>()[i];
+            WEFT_CHECK(at >= 0 && at < plane_size,
+                       fmt::format("max_unpool: found an invalid max index {}: expected one in [0, {})", at,
+                                   plane_size));
+            result.data_as<T>()[i / count * plane_size + at] = input.data_as<T>()[i];
+          }
+        });
   });
 }
 

@@ -1,4 +1,5 @@
-// Pooling over up to three trailing dimensions. Inputs and results are contiguous planes of [depth, height, width].
+// Pooling over up to three trailing dimensions. Inputs and results are contiguous planes of [depth, height,
+// width].
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ using PoolDims = std::array<PoolDim, 3>;  // depth, height, width
 // The largest element of every window; NaN where there is one. Any real dtype.
 void max_pool(const PoolDims& dims, const Tensor& input, const Tensor& result);
 // And its position in the plane (int64): the first of equal elements, the last NaN.
-void max_pool_with_indices(const PoolDims& dims, const Tensor& input, const Tensor& result, const Tensor& indices);
+void max_pool_with_indices(const PoolDims& dims, const Tensor& input, const Tensor& result,
+                           const Tensor& indices);
 // The sum of every window over `divisor`, or where that is 0 over the windows' extents. float32, float64.
 void avg_pool(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result);
 // The same of float32[batch, height, width, channels].

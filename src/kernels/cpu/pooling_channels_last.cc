@@ -50,11 +50,13 @@ struct Image {
 };
 
 template <class F>
-void for_each_tap(const PoolDims& dims, const Image& image, int64_t batch, int64_t row, int64_t column, F body) {
+void for_each_tap(const PoolDims& dims, const Image& image, int64_t batch, int64_t row, int64_t column,
+                  F body) {
   const PoolDim &vertical = dims[1], &horizontal = dims[2];
   const auto r = static_cast<size_t>(row), c = static_cast<size_t>(column);
   for (int64_t i = vertical.begin[r]; i < vertical.end[r]; i += vertical.step) {
-    for (int64_t j = horizontal.begin[c]; j < horizontal.end[c]; j += horizontal.step) body(image.pixel(batch, i, j));
+    for (int64_t j = horizontal.begin[c]; j < horizontal.end[c]; j += horizontal.step)
+      body(image.pixel(batch, i, j));
   }
 }
 
@@ -86,7 +88,8 @@ void max_pool_channels_last(const PoolDims& dims, const Tensor& input, const Ten
   });
 }
 
-void avg_pool_channels_last(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result) {
+void avg_pool_channels_last(const PoolDims& dims, int64_t divisor, const Tensor& input,
+                            const Tensor& result) {
   const Image image{input.data_as<float>(), input.shape()[1], input.shape()[2], input.shape()[3]};
   const int64_t channels = image.channels;
   float* const y = result.data_as<float>();
@@ -94,7 +97,8 @@ void avg_pool_channels_last(const PoolDims& dims, int64_t divisor, const Tensor&
     float* const sum = y + ((batch * dims[1].count() + row) * dims[2].count() + column) * channels;
     std::fill(sum, sum + channels, 0.0f);
     for_each_tap(dims, image, batch, row, column, [&](const float* x) { add(channels, x, sum); });
-    const int64_t extent = dims[1].extent[static_cast<size_t>(row)] * dims[2].extent[static_cast<size_t>(column)];
+    const int64_t extent =
+        dims[1].extent[static_cast<size_t>(row)] * dims[2].extent[static_cast<size_t>(column)];
     const float count = static_cast<float>(divisor ? divisor : extent);
     for (int64_t c = 0; c < channels; ++c) sum[c] /= count;
   });

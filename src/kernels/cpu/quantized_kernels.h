@@ -111,8 +111,8 @@ struct FinishArgs {
   int64_t y_stride;
 };
 
-// Weights in float32 to numbers: the low byte of the integer in [least, most] nearest to (x - start) / scale, half to
-// even, with a start and a scale for each group.
+// Weights in float32 to numbers: the low byte of the integer in [least, most] nearest to (x - start) / scale,
+// half to even, with a start and a scale for each group.
 struct QuantizeWeightsArgs {
   const float* x;
   int64_t k, group;  // weights; the last group may be shorter

@@ -18,7 +18,8 @@ constexpr int64_t kProjectionBytes = 4 << 20;
 // Hidden units of one task of the gates' loop.
 constexpr int64_t kGateGrain = 4096;
 
-// ---- gates in other types than float --------------------------------------------------------------------------
+// ---- gates in other types than float
+// --------------------------------------------------------------------------
 template <class T>
 T sigmoid(T x) {
   return T(1) / (T(1) + std::exp(-x));
@@ -66,10 +67,17 @@ const GateKernels& select() {
 template <class T>
 class Layer {
  public:
-  Layer(Cell cell, const RecurrentWeights<T>& weights, const RecurrentSteps& steps, const T* input, T* hidden_state,
-        T* cell_state, const RecurrentOutput<T>& output, bool reverse)
-      : cell_(cell), weights_(weights), steps_(steps), input_(input), hidden_state_(hidden_state),
-        cell_state_(cell_state), output_(output), reverse_(reverse), rows_(gates_of(cell) * weights.hidden_size) {
+  Layer(Cell cell, const RecurrentWeights<T>& weights, const RecurrentSteps& steps, const T* input,
+        T* hidden_state, T* cell_state, const RecurrentOutput<T>& output, bool reverse)
+      : cell_(cell),
+        weights_(weights),
+        steps_(steps),
+        input_(input),
+        hidden_state_(hidden_state),
+        cell_state_(cell_state),
+        output_(output),
+        reverse_(reverse),
+        rows_(gates_of(cell) * weights.hidden_size) {
     const int64_t batch = steps.num_steps > 0 ? steps.batch_sizes[0] : 0;
     hidden_gates_.resize(static_cast<size_t>(batch * rows_));
     if (weights.projection) unprojected_.resize(static_cast<size_t>(batch * weights.hidden_size));
@@ -79,7 +87,8 @@ class Layer {
       for (int64_t j = 0; j < shared; ++j) bias_[static_cast<size_t>(j)] += weights.hidden_bias[j];
     }
     first_rows_.push_back(0);
-    for (int64_t t = 0; t < steps.num_steps; ++t) first_rows_.push_back(first_rows_.back() + steps.batch_sizes[t]);
+    for (int64_t t = 0; t < steps.num_steps; ++t)
+      first_rows_.push_back(first_rows_.back() + steps.batch_sizes[t]);
   }
 
   void run() {
@@ -97,7 +106,8 @@ class Layer {
 
   // How many steps are projected at once, after `done`.
   int64_t piece(int64_t done) const {
-    const int64_t most = std::max<int64_t>(1, kProjectionBytes / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(rows_, 1));
+    const int64_t most = std::max<int64_t>(
+        1, kProjectionBytes / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(rows_, 1));
     int64_t count = 0, sequences = 0;
     while (done + count < steps_.num_steps) {
       const int64_t t = reverse_ ? steps_.num_steps - 1 - done - count : done + count;
@@ -112,25 +122,31 @@ class Layer {
   void project(int64_t first, int64_t count) {
     const int64_t m = row(first + count) - row(first), k = weights_.input_size;
     input_gates_.resize(std::max(input_gates_.size(), static_cast<size_t>(m * rows_)));
-    matrix_product<T>(m, rows_, k, {input_ + row(first) * k, k, 1}, {weights_.input, 1, k}, input_gates_.data());
+    matrix_product<T>(m, rows_, k, {input_ + row(first) * k, k, 1}, {weights_.input, 1, k},
+                      input_gates_.data());
     if (!weights_.input_bias) return;
-    parallel_for(0, m, std::max<int64_t>(1, kGateGrain / std::max<int64_t>(rows_, 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        for (int64_t j = 0; j < rows_; ++j) input_gates_[static_cast<size_t>(i * rows_ + j)] += bias_[static_cast<size_t>(j)];
-      }
-    });
+    parallel_for(0, m, std::max<int64_t>(1, kGateGrain / std::max<int64_t>(rows_, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     for (int64_t j = 0; j < rows_; ++j)
+                       input_gates_[static_cast<size_t>(i * rows_ + j)] += bias_[static_cast<size_t>(j)];
+                   }
+                 });
   }
 
   void step(int64_t t, int64_t first) {
-    const int64_t batch = steps_.batch_sizes[t], state_size = weights_.state_size, size = weights_.hidden_size;
-    matrix_product<T>(batch, rows_, state_size, {hidden_state_, state_size, 1}, {weights_.hidden, 1, state_size},
-                      hidden_gates_.data());
+    const int64_t batch = steps_.batch_sizes[t], state_size = weights_.state_size,
+                  size = weights_.hidden_size;
+    matrix_product<T>(batch, rows_, state_size, {hidden_state_, state_size, 1},
+                      {weights_.hidden, 1, state_size}, hidden_gates_.data());
     const T* input_gates = input_gates_.data() + (row(t) - row(first)) * rows_;
-    parallel_for(0, batch, std::max<int64_t>(1, kGateGrain / std::max<int64_t>(size, 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) gates(n, input_gates + n * rows_);
-    });
+    parallel_for(0, batch, std::max<int64_t>(1, kGateGrain / std::max<int64_t>(size, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t n = begin; n < end; ++n) gates(n, input_gates + n * rows_);
+                 });
     if (weights_.projection) {
-      matrix_product<T>(batch, state_size, size, {unprojected_.data(), size, 1}, {weights_.projection, 1, size}, hidden_state_);
+      matrix_product<T>(batch, state_size, size, {unprojected_.data(), size, 1},
+                        {weights_.projection, 1, size}, hidden_state_);
     }
     for (int64_t n = 0; n < batch; ++n) {
       const T* state = hidden_state_ + n * state_size;
@@ -146,11 +162,13 @@ class Layer {
     const bool relu = cell_ == Cell::RnnRelu;
     if constexpr (std::is_same_v<T, float>) {
       const GateKernels& kernels = gate_kernels();
-      if (cell_ == Cell::Lstm) return kernels.lstm(size, input_gates, hidden_gates, cell_state_ + n * size, state);
+      if (cell_ == Cell::Lstm)
+        return kernels.lstm(size, input_gates, hidden_gates, cell_state_ + n * size, state);
       if (cell_ == Cell::Gru) return kernels.gru(size, input_gates, hidden_gates, candidate_bias, state);
       return kernels.rnn(relu, size, input_gates, hidden_gates, state);
     } else {
-      if (cell_ == Cell::Lstm) return lstm_gates(size, input_gates, hidden_gates, cell_state_ + n * size, state);
+      if (cell_ == Cell::Lstm)
+        return lstm_gates(size, input_gates, hidden_gates, cell_state_ + n * size, state);
       if (cell_ == Cell::Gru) return gru_gates(size, input_gates, hidden_gates, candidate_bias, state);
       return rnn_gates(relu, size, input_gates, hidden_gates, state);
     }
@@ -176,14 +194,15 @@ const GateKernels& gate_kernels() {
 }
 
 template <class T>
-void recurrent_layer(Cell cell, const RecurrentWeights<T>& weights, const RecurrentSteps& steps, const T* input,
-                     T* hidden_state, T* cell_state, const RecurrentOutput<T>& output, bool reverse) {
+void recurrent_layer(Cell cell, const RecurrentWeights<T>& weights, const RecurrentSteps& steps,
+                     const T* input, T* hidden_state, T* cell_state, const RecurrentOutput<T>& output,
+                     bool reverse) {
   Layer<T>(cell, weights, steps, input, hidden_state, cell_state, output, reverse).run();
 }
 
-#define WEFT_INSTANTIATE(T)                                                                                      \
-  template void recurrent_layer<T>(Cell, const RecurrentWeights<T>&, const RecurrentSteps&, const T*, T*, T*,    \
-                                   const RecurrentOutput<T>&, bool);
+#define WEFT_INSTANTIATE(T)                                                                               \
+  template void recurrent_layer<T>(Cell, const RecurrentWeights<T>&, const RecurrentSteps&, const T*, T*, \
+                                   T*, const RecurrentOutput<T>&, bool);
 WEFT_INSTANTIATE(float)
 WEFT_INSTANTIATE(double)
 #undef WEFT_INSTANTIATE

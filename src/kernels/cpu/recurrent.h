@@ -20,8 +20,8 @@ struct RecurrentWeights {
   int64_t input_size, hidden_size, state_size;
 };
 
-// Which rows of the input are one time step: batch_sizes[t] of them, which follow those of step t - 1. The batch
-// never grows: sequence n ends where n >= batch_sizes[t].
+// Which rows of the input are one time step: batch_sizes[t] of them, which follow those of step t - 1. The
+// batch never grows: sequence n ends where n >= batch_sizes[t].
 struct RecurrentSteps {
   int64_t num_steps;
   const int64_t* batch_sizes;
@@ -38,7 +38,8 @@ struct RecurrentOutput {
 // `input` has a row of input_size per sequence and step. `hidden_state` [batch, state_size] and, for LSTM,
 // `cell_state` [batch, hidden_size] hold the initial states and then each sequence's last.
 template <class T>
-void recurrent_layer(Cell cell, const RecurrentWeights<T>& weights, const RecurrentSteps& steps, const T* input,
-                     T* hidden_state, T* cell_state, const RecurrentOutput<T>& output, bool reverse);
+void recurrent_layer(Cell cell, const RecurrentWeights<T>& weights, const RecurrentSteps& steps,
+                     const T* input, T* hidden_state, T* cell_state, const RecurrentOutput<T>& output,
+                     bool reverse);
 
 }  // namespace weft::kernels

@@ -12,12 +12,15 @@ constexpr int64_t kElementsPerTask = 16 * 1024;
 
 template <class F>
 void visit_float(DType dtype, F&& f) {
-  if (dtype == DType::F32) f(std::type_identity<float>{});
-  else f(std::type_identity<double>{});
+  if (dtype == DType::F32)
+    f(std::type_identity<float>{});
+  else
+    f(std::type_identity<double>{});
 }
 
-// ---- on a regular grid -----------------------------------------------------------------------------------------
-// The taps of one dimension in the dtype to compute in.
+// ---- on a regular grid
+// ----------------------------------------------------------------------------------------- The taps of one
+// dimension in the dtype to compute in.
 template <class T>
 struct TypedTaps {
   int64_t count, number;
@@ -26,21 +29,25 @@ struct TypedTaps {
   std::vector<T> weight;
 
   explicit TypedTaps(const Taps& taps)
-      : count(taps.count), number(taps.number()), identity(taps.is_identity()), index(taps.index),
+      : count(taps.count),
+        number(taps.number()),
+        identity(taps.is_identity()),
+        index(taps.index),
         weight(taps.weight.begin(), taps.weight.end()) {}
 };
 
 // The rows of input that one row of results is made of, added up: in `scratch`, or the row itself.
 template <class T>
-const T* combine_rows(const TypedTaps<T>& depth, const TypedTaps<T>& height, const TapDims& dims, int64_t d, int64_t h,
-                      const T* plane, std::vector<T>& scratch) {
+const T* combine_rows(const TypedTaps<T>& depth, const TypedTaps<T>& height, const TapDims& dims, int64_t d,
+                      int64_t h, const T* plane, std::vector<T>& scratch) {
   const int64_t width = dims[2].size;
   const T* only = nullptr;
   int64_t rows = 0;
   T* __restrict total = scratch.data();
   for (int64_t i = 0; i < depth.number; ++i) {
     for (int64_t j = 0; j < height.number; ++j) {
-      const size_t at_depth = static_cast<size_t>(i * depth.count + d), at_height = static_cast<size_t>(j * height.count + h);
+      const size_t at_depth = static_cast<size_t>(i * depth.count + d),
+                   at_height = static_cast<size_t>(j * height.count + h);
       const T weight = depth.weight[at_depth] * height.weight[at_height];
       if (weight == 0) continue;
       const T* row = plane + (depth.index[at_depth] * dims[1].size + height.index[at_height]) * width;
@@ -66,7 +73,8 @@ void combine_columns(const TypedTaps<T>& width, const T* row, T* __restrict out)
   const int64_t* index = width.index.data();
   const T* weight = width.weight.data();
   if (width.number == 2) {
-    for (int64_t i = 0; i < count; ++i) out[i] = row[index[i]] * weight[i] + row[index[count + i]] * weight[count + i];
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = row[index[i]] * weight[i] + row[index[count + i]] * weight[count + i];
     return;
   }
   for (int64_t i = 0; i < count; ++i) out[i] = row[index[i]] * weight[i];
@@ -76,7 +84,8 @@ void combine_columns(const TypedTaps<T>& width, const T* row, T* __restrict out)
   }
 }
 
-// ---- at given positions ----------------------------------------------------------------------------------------
+// ---- at given positions
+// ----------------------------------------------------------------------------------------
 template <class T>
 T reflect(T x, int64_t twice_low, int64_t twice_high) {
   if (twice_low == twice_high) return T(0);
@@ -128,7 +137,8 @@ AxisTaps<T> taps_at(const Axis<T>& axis, SampleMode mode, T position) {
     const bool finite = x > T(-1e9) && x < T(1e9);
     const T low = finite ? std::floor(x) : T(-100);
     taps.weight = cubic_weights(finite ? x - low : T(0), T(-0.75));
-    for (size_t k = 0; k < 4; ++k) taps.offset[k] = axis.offset(static_cast<int64_t>(axis.pad(low + static_cast<T>(k) - 1)));
+    for (size_t k = 0; k < 4; ++k)
+      taps.offset[k] = axis.offset(static_cast<int64_t>(axis.pad(low + static_cast<T>(k) - 1)));
   }
   return taps;
 }
@@ -141,15 +151,20 @@ struct RowTaps {
 };
 
 template <class T>
-void combine_axes(const std::vector<Axis<T>>& axes, SampleMode mode, const T* grid, int64_t count, RowTaps<T>& row) {
-  const size_t each = mode == SampleMode::Nearest ? 1 : mode == SampleMode::Linear ? 2 : 4, rank = axes.size();
+void combine_axes(const std::vector<Axis<T>>& axes, SampleMode mode, const T* grid, int64_t count,
+                  RowTaps<T>& row) {
+  const size_t each = mode == SampleMode::Nearest  ? 1
+                      : mode == SampleMode::Linear ? 2
+                                                   : 4,
+               rank = axes.size();
   size_t number = 1;
   for (size_t d = 0; d < rank; ++d) number *= each;
   row.offset.resize(number * static_cast<size_t>(count));
   row.weight.resize(row.offset.size());
   std::array<AxisTaps<T>, 3> taps;
   for (int64_t i = 0; i < count; ++i) {
-    for (size_t d = 0; d < rank; ++d) taps[d] = taps_at(axes[d], mode, grid[i * static_cast<int64_t>(rank) + static_cast<int64_t>(d)]);
+    for (size_t d = 0; d < rank; ++d)
+      taps[d] = taps_at(axes[d], mode, grid[i * static_cast<int64_t>(rank) + static_cast<int64_t>(d)]);
     for (size_t k = 0; k < number; ++k) {
       int64_t offset = 0;
       T weight = 1;
@@ -172,7 +187,8 @@ void apply_taps(const RowTaps<T>& row, const T* plane, int64_t count, T* __restr
   for (size_t k = 0; k < number; ++k) {
     const int64_t* offset = row.offset.data() + k * static_cast<size_t>(count);
     const T* weight = row.weight.data() + k * static_cast<size_t>(count);
-    for (int64_t i = 0; i < count; ++i) out[i] += offset[i] < 0 ? T(0) : weight[i] * plane[std::max<int64_t>(offset[i], 0)];
+    for (int64_t i = 0; i < count; ++i)
+      out[i] += offset[i] < 0 ? T(0) : weight[i] * plane[std::max<int64_t>(offset[i], 0)];
   }
 }
 
@@ -200,35 +216,42 @@ void interpolate(const TapDims& dims, const Tensor& input, const Tensor& result)
     const TypedTaps<T> depth(dims[0]), height(dims[1]), width(dims[2]);
     const int64_t rows = depth.count * height.count, plane = dims[0].size * dims[1].size * dims[2].size;
     const int64_t work = depth.number * height.number * dims[2].size + width.number * width.count;
-    parallel_for(0, result.numel() / width.count, std::max<int64_t>(1, kElementsPerTask / work), [&](int64_t begin, int64_t end) {
-      std::vector<T> scratch(static_cast<size_t>(dims[2].size));
-      for (int64_t row = begin; row < end; ++row) {
-        const T* source = input.data_as<T>() + row / rows * plane;
-        const T* combined = combine_rows(depth, height, dims, row / height.count % depth.count, row % height.count, source, scratch);
-        combine_columns(width, combined, result.data_as<T>() + row * width.count);
-      }
-    });
+    parallel_for(0, result.numel() / width.count, std::max<int64_t>(1, kElementsPerTask / work),
+                 [&](int64_t begin, int64_t end) {
+                   std::vector<T> scratch(static_cast<size_t>(dims[2].size));
+                   for (int64_t row = begin; row < end; ++row) {
+                     const T* source = input.data_as<T>() + row / rows * plane;
+                     const T* combined = combine_rows(depth, height, dims, row / height.count % depth.count,
+                                                      row % height.count, source, scratch);
+                     combine_columns(width, combined, result.data_as<T>() + row * width.count);
+                   }
+                 });
   });
 }
 
-void sample(const Tensor& input, const Tensor& grid, SampleMode mode, SamplePadding padding, bool align_corners,
-            const Tensor& result) {
+void sample(const Tensor& input, const Tensor& grid, SampleMode mode, SamplePadding padding,
+            bool align_corners, const Tensor& result) {
   if (result.numel() == 0) return;
-  const int64_t channels = input.size(1), count = result.size(-1), rows = grid.numel() / (count * grid.size(-1));
+  const int64_t channels = input.size(1), count = result.size(-1),
+                rows = grid.numel() / (count * grid.size(-1));
   const int64_t rows_per_image = rows / input.size(0), plane = input.strides()[1];
   visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) {
     const std::vector<Axis<T>> axes = axes_of<T>(input, padding, align_corners);
-    parallel_for(0, rows, std::max<int64_t>(1, kElementsPerTask / (16 * count * (channels + 8))), [&](int64_t begin, int64_t end) {
-      RowTaps<T> taps;
-      for (int64_t row = begin; row < end; ++row) {
-        combine_axes(axes, mode, grid.data_as<T>() + row * count * static_cast<int64_t>(axes.size()), count, taps);
-        const int64_t image = row / rows_per_image, at = row % rows_per_image;
-        for (int64_t c = 0; c < channels; ++c) {
-          const int64_t number = image * channels + c;
-          apply_taps(taps, input.data_as<T>() + number * plane, count, result.data_as<T>() + (number * rows_per_image + at) * count);
-        }
-      }
-    });
+    parallel_for(0, rows, std::max<int64_t>(1, kElementsPerTask / (16 * count * (channels + 8))),
+                 [&](int64_t begin, int64_t end) {
+                   RowTaps<T> taps;
+                   for (int64_t row = begin; row < end; ++row) {
+                     combine_axes(axes, mode,
+                                  grid.data_as<T>() + row * count * static_cast<int64_t>(axes.size()), count,
+                                  taps);
+                     const int64_t image = row / rows_per_image, at = row % rows_per_image;
+                     for (int64_t c = 0; c < channels; ++c) {
+                       const int64_t number = image * channels + c;
+                       apply_taps(taps, input.data_as<T>() + number * plane, count,
+                                  result.data_as<T>() + (number * rows_per_image + at) * count);
+                     }
+                   }
+                 });
   });
 }
 

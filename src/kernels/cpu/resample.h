@@ -26,10 +26,10 @@ void interpolate(const TapDims& dims, const Tensor& input, const Tensor& result)
 enum class SampleMode : uint8_t { Linear, Nearest, Cubic };
 enum class SamplePadding : uint8_t { Zeros, Border, Reflection };
 
-// result[n, c, i…] = input[n, c] at the position grid[n, i…] (x first, -1 to 1), for one to three dimensions i.
-// Contiguous, float32 or float64.
-void sample(const Tensor& input, const Tensor& grid, SampleMode mode, SamplePadding padding, bool align_corners,
-            const Tensor& result);
+// result[n, c, i…] = input[n, c] at the position grid[n, i…] (x first, -1 to 1), for one to three dimensions
+// i. Contiguous, float32 or float64.
+void sample(const Tensor& input, const Tensor& grid, SampleMode mode, SamplePadding padding,
+            bool align_corners, const Tensor& result);
 
 // The four weights of cubic convolution at distance t in [0, 1) behind the second one. source: Keys 1981.
 template <class T>

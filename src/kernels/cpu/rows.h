@@ -17,7 +17,8 @@ struct Row {
 
 // Rows begin to end (C order of the leading dimensions) of `shape`.
 template <size_t N, class F>
-void for_each_row(const Shape& shape, const std::array<Strides, N>& strides, int64_t begin, int64_t end, F&& body) {
+void for_each_row(const Shape& shape, const std::array<Strides, N>& strides, int64_t begin, int64_t end,
+                  F&& body) {
   Row<N> row;
   const size_t ndim = shape.size();
   row.size = ndim ? shape.back() : 1;

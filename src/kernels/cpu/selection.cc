@@ -1,5 +1,5 @@
-// Two passes over the flags: every chunk is counted, then writes where the counts before it end. Eight flags are looked at
-// at once, so that stretches where nothing or everything is selected cost little.
+// Two passes over the flags: every chunk is counted, then writes where the counts before it end. Eight flags
+// are looked at at once, so that stretches where nothing or everything is selected cost little.
 #include "kernels/cpu/selection.h"
 
 #include <algorithm>
@@ -41,7 +41,8 @@ int64_t count_true(const bool* flags, int64_t count) {
 
 // Calls select(i) for true flags[i] in order; select_word(i) where the eight from i on are true.
 template <class Select, class SelectWord>
-void for_each_true(const bool* flags, int64_t begin, int64_t end, const Select& select, const SelectWord& select_word) {
+void for_each_true(const bool* flags, int64_t begin, int64_t end, const Select& select,
+                   const SelectWord& select_word) {
   int64_t i = begin;
   for (; i + kWord <= end; i += kWord) {
     const uint64_t word = word_at(flags + i);
@@ -61,7 +62,8 @@ std::vector<int64_t> chunk_starts(const bool* flags, int64_t count) {
   std::vector<int64_t> starts(static_cast<size_t>(chunks) + 1, 0);
   parallel_for(0, chunks, 4, [&](int64_t first, int64_t last) {
     for (int64_t c = first; c < last; ++c)
-      starts[static_cast<size_t>(c) + 1] = count_true(flags + c * kChunk, std::min(kChunk, count - c * kChunk));
+      starts[static_cast<size_t>(c) + 1] =
+          count_true(flags + c * kChunk, std::min(kChunk, count - c * kChunk));
   });
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
   return starts;

@@ -32,14 +32,17 @@ void sort_chunk(T* values, int64_t count) {
   }
 }
 
-// How many of the first `rank` elements of a's and b's union come from a. source: Odeh et al. 2012, Merge Path.
+// How many of the first `rank` elements of a's and b's union come from a. source: Odeh et al. 2012, Merge
+// Path.
 template <class T>
 int64_t merge_split(const T* a, int64_t size_a, const T* b, int64_t size_b, int64_t rank) {
   int64_t low = std::max<int64_t>(0, rank - size_b), high = std::min(rank, size_a);
   while (low < high) {
     const int64_t middle = (low + high) / 2;
-    if (b[rank - middle - 1] < a[middle]) high = middle;
-    else low = middle + 1;
+    if (b[rank - middle - 1] < a[middle])
+      high = middle;
+    else
+      low = middle + 1;
   }
   return low;
 }
@@ -60,14 +63,16 @@ void sort_on_threads(T* values, int64_t count) {
   for (int64_t i = 0; i <= chunks; ++i) bounds.push_back(count * i / chunks);
   parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      sort_chunk(values + bounds[static_cast<size_t>(i)], bounds[static_cast<size_t>(i) + 1] - bounds[static_cast<size_t>(i)]);
+      sort_chunk(values + bounds[static_cast<size_t>(i)],
+                 bounds[static_cast<size_t>(i) + 1] - bounds[static_cast<size_t>(i)]);
   });
   std::vector<T> scratch(static_cast<size_t>(count));
   T *from = values, *to = scratch.data();
   while (bounds.size() > 2) {
     std::vector<int64_t> merged{0};
     for (size_t i = 0; i + 1 < bounds.size(); i += 2) {
-      const int64_t begin = bounds[i], middle = bounds[i + 1], end = bounds[std::min(i + 2, bounds.size() - 1)];
+      const int64_t begin = bounds[i], middle = bounds[i + 1],
+                    end = bounds[std::min(i + 2, bounds.size() - 1)];
       merge_in_parallel(from + begin, middle - begin, from + middle, end - middle, to + begin);
       merged.push_back(end);
     }
@@ -77,11 +82,13 @@ void sort_on_threads(T* values, int64_t count) {
   if (from != values) std::copy_n(from, count, values);
 }
 
-// Highway 1.0.3 takes the largest finite number for the end of a chunk, so infinities are sorted as whole numbers of the
-// same order.
+// Highway 1.0.3 takes the largest finite number for the end of a chunk, so infinities are sorted as whole
+// numbers of the same order.
 template <class Bits, class T>
 void sort_as_integers(T* values, int64_t count) {
-  const auto flip = [](Bits bits) { return bits ^ (bits >> (sizeof(Bits) * 8 - 1) & std::numeric_limits<Bits>::max()); };
+  const auto flip = [](Bits bits) {
+    return bits ^ (bits >> (sizeof(Bits) * 8 - 1) & std::numeric_limits<Bits>::max());
+  };
   std::vector<Bits> numbers(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) numbers[static_cast<size_t>(i)] = flip(std::bit_cast<Bits>(values[i]));
   sort_on_threads(numbers.data(), count);
@@ -132,7 +139,8 @@ void sort_positions(const uint64_t* keys, int64_t count, int64_t* positions) {
   const auto [smallest, largest] = std::minmax_element(keys, keys + count);
   const uint64_t origin = *smallest;
   const int shift = std::max(0, 32 - std::countl_zero(*largest - origin));
-  for (int64_t i = 0; i < count; ++i) packed[i] = (keys[i] - origin) >> shift << 32 | static_cast<uint64_t>(i);
+  for (int64_t i = 0; i < count; ++i)
+    packed[i] = (keys[i] - origin) >> shift << 32 | static_cast<uint64_t>(i);
   sort_on_threads(packed, count);
   // What those bits do not tell apart lies together.
   for (int64_t begin = 0, end; begin < count; begin = end) {

@@ -17,7 +17,8 @@ struct ObjectCode {
 
 // C++ to a relocatable object.
 ObjectCode compile_object(const WeftClangRequest& request);
-// The request's prelude as Clang's precompiled header; only `bytes` and what tells why they are empty are set.
+// The request's prelude as Clang's precompiled header; only `bytes` and what tells why they are empty are
+// set.
 ObjectCode precompile(const WeftClangRequest& request);
 
 // A relocatable object to a shared object that needs `library` (may be null). Empty on failure.

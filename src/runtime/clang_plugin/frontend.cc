@@ -82,8 +82,7 @@ std::vector<std::string> compiler_arguments(const WeftClangRequest& request, std
   std::vector<std::string> arguments = {"-triple", llvm::sys::getDefaultTargetTriple(), "-x", "c++"};
   for (size_t i = 0; i < request.flag_count; ++i)
     if (!append_flag(request.flags[i], arguments)) *unknown_flag = request.flags[i];
-  arguments.insert(arguments.end(),
-                   {"-vectorize-loops", "-vectorize-slp", "-mframe-pointer=none"});
+  arguments.insert(arguments.end(), {"-vectorize-loops", "-vectorize-slp", "-mframe-pointer=none"});
   return arguments;
 }
 
@@ -107,8 +106,9 @@ void initialize_target() {
 
 // A kernel consists of small functions and nested lambdas. The optimizer would simplify each of them on its
 // own, and again after each level of inlining. Everything that is only called becomes part of its caller at
-// once, so that it looks at a kernel's few outermost functions, once. Those that the source keeps apart (noinline; below
-// -O2 Clang writes that on all) are often the same loops over other arrays: of equal ones, one is compiled.
+// once, so that it looks at a kernel's few outermost functions, once. Those that the source keeps apart
+// (noinline; below -O2 Clang writes that on all) are often the same loops over other arrays: of equal ones,
+// one is compiled.
 void inline_calls(llvm::Module& module, bool keep_apart) {
   for (llvm::Function& function : module) {
     const bool own = function.hasLocalLinkage() || function.hasLinkOnceLinkage();
@@ -158,7 +158,8 @@ class Compilation {
     arguments.insert(arguments.end(), {"-main-file-name", file.substr(1), file});
     std::vector<const char*> pointers;
     for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers, compiler.getDiagnostics()))
+    if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers,
+                                                   compiler.getDiagnostics()))
       return false;
     compiler.getFrontendOpts().DisableFree = false;
     compiler.getCodeGenOpts().DisableFree = false;
@@ -169,8 +170,8 @@ class Compilation {
     return true;
   }
 
-  // It was made by this version and with flags that mean the same to the prelude: what Clang would compare itself
-  // (every feature of the processor, times of files) is left out.
+  // It was made by this version and with flags that mean the same to the prelude: what Clang would compare
+  // itself (every feature of the processor, times of files) is left out.
   void use_precompiled(const WeftClangRequest& request) {
     if (request.precompiled.data == nullptr) return;
     add_file(kPreludeFile, request.prelude);
@@ -193,7 +194,8 @@ class Compilation {
 class PrecompileAction final : public clang::ASTFrontendAction {
  public:
   std::string bytes() const { return {buffer_->Data.data(), buffer_->Data.size()}; }
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef) override {
     return std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(),
                                                  kPrecompiledFile, /*isysroot=*/"", buffer_,
                                                  compiler.getFrontendOpts().ModuleFileExtensions,
@@ -229,7 +231,8 @@ ObjectCode compile_object(const WeftClangRequest& request) {
   ObjectCode result;
   const auto start = std::chrono::steady_clock::now();
   Compilation compilation(result.message);
-  if (!compilation.prepare(request, std::string("/") + request.name + ".cc", request.source, &result.unknown_flag))
+  if (!compilation.prepare(request, std::string("/") + request.name + ".cc", request.source,
+                           &result.unknown_flag))
     return result;
   compilation.use_precompiled(request);
   clang::CompilerInstance& compiler = compilation.compiler;
