@@ -16,6 +16,21 @@ constexpr int64_t kMinNativeTrips = 4, kMinTrips = 16;
 // The types of a frame's values, for the analysis of a loop: nothing is guarded.
 class LoopTypes {
  public:
+  // Lists of numbers that become lists of several types.
+  struct Mixed {
+    std::set<const Value*> values;
+    std::set<PyObject*> objects;
+  };
+  explicit LoopTypes(const Mixed& mixed) : mixed_(mixed) {}
+
+  // False: not known, or known already.
+  bool note_mixed(int array, Mixed& mixed) const {
+    const auto at = static_cast<size_t>(array);
+    if (const auto found = made_lists_.find(array); found != made_lists_.end())
+      return mixed.values.insert(found->second).second;
+    return entry.array_objects[at] && mixed.objects.insert(entry.array_objects[at].get()).second;
+  }
+
   LoopFrame frame(const AbstractFrame& from) {
     LoopFrame result;
     result.code = from.code;
@@ -30,8 +45,21 @@ class LoopTypes {
         appended_.insert(value.get());
         if (value->kind != Kind::List) entry.appended_lists.insert(value->object.get());
       }
+    for (const V& it : from.stack) {
+      if (!it || it->kind != Kind::Iter || it->iter != IterKind::Sequence ||
+          !appended_.count(it->items[0].get()))
+        continue;
+      resized_.insert(it->items[0].get());
+      if (it->items[0]->kind != Kind::List) entry.resized_lists.insert(it->items[0]->object.get());
+    }
     for (int slot : slots.loaded) {
       const V value = list_in(from, slot);
+      if (value) loaded_.insert(value.get());
+      if (value && value->kind != Kind::List) {
+        entry.loaded_lists.insert(value->object.get());
+        if (mixed_.objects.count(value->object.get())) entry.resized_lists.insert(value->object.get());
+      }
+      if (value && mixed_.values.count(value.get())) resized_.insert(value.get());
       if (!value ||
           (!slots.resized.count(slot) && (!appended_.count(value.get()) || slots.appended.count(slot))))
         continue;
@@ -163,7 +191,7 @@ class LoopTypes {
   }
 
   // What an iterator gives; nothing where native loops do not know.
-  std::optional<LoopValue> given(const V& it) {
+  std::optional<LoopValue> given(const V& it, bool is_within = false) {
     LoopValue gives;
     switch (it->kind == Kind::Iter ? it->iter : IterKind::Generator) {
       case IterKind::Range: {
@@ -179,11 +207,16 @@ class LoopTypes {
       case IterKind::Sequence:
       case IterKind::Rows:
         gives.kind = LoopKind::Elements;
+        if (resized_.count(it->items[0].get())) {
+          gives.items = {resized(it->items[0])};
+          if (is_within || gives.items[0].kind != LoopKind::Resized) return {};
+          return gives;
+        }
         gives.items = {it->iter == IterKind::Rows ? type(it->items[0]) : numbers(it->items[0])};
         if (gives.items[0].kind != LoopKind::Array && gives.items[0].kind != LoopKind::Vector) return {};
         return gives;
       case IterKind::Enumerate: {
-        std::optional<LoopValue> inner = given(it->items[0]);
+        std::optional<LoopValue> inner = given(it->items[0], true);
         if (!inner) return {};
         gives.kind = LoopKind::Enumerated;
         gives.items = {loop_int("", true), *inner};
@@ -192,7 +225,7 @@ class LoopTypes {
       case IterKind::Zip:
         gives.kind = LoopKind::Zipped;
         for (const V& part : it->items) {
-          std::optional<LoopValue> inner = given(part);
+          std::optional<LoopValue> inner = given(part, true);
           if (!inner) return {};
           gives.items.push_back(*inner);
         }
@@ -211,7 +244,9 @@ class LoopTypes {
     result.kind = LoopKind::Vector;
     result.dtype = kinds.count(LoopKind::Float) ? DType::F64 : DType::I64;
     result.index = static_cast<int>(entry.arrays.size());
-    entry.arrays.push_back({result.dtype, 1, 1, sequence->kind == Kind::List, {}});
+    entry.arrays.push_back(
+        {result.dtype, 1, 1, sequence->kind == Kind::List, {}, loaded_.count(sequence.get()) > 0});
+    made_lists_[result.index] = sequence.get();
     entry.array_objects.emplace_back();
     return result;
   }
@@ -238,7 +273,9 @@ class LoopTypes {
   }
 
   PyObject* globals_ = nullptr;
-  std::set<const Value*> appended_, resized_;  // lists
+  const Mixed& mixed_;
+  std::map<int, const Value*> made_lists_;              // by array
+  std::set<const Value*> appended_, resized_, loaded_;  // lists
   std::unordered_map<const Value*, int> resized_at_;
   std::set<const Value*> open_;  // cells being looked into
   std::unordered_map<const Value*, size_t> numbers_;
@@ -269,6 +306,35 @@ int64_t trips(const V& it) {
 
 }  // namespace
 
+namespace {
+
+// Over a list that the loop makes longer?
+bool may_grow(const AbstractFrame& frame, const V& it) {
+  if (it->kind != Kind::Iter || it->iter != IterKind::Sequence) return false;
+  const ListSlots slots = list_slots(*frame.code, frame.ip);
+  return std::any_of(slots.loaded.begin(), slots.loaded.end(), [&](int slot) {
+    if (!slots.resized.count(slot) && !slots.appended.count(slot)) return false;
+    const V& held = frame.locals[static_cast<size_t>(slot)];
+    return held && (held == it->items[0] || (held->object && held->object == it->items[0]->object));
+  });
+}
+
+bool can_be_native(const AbstractFrame& frame, std::string* why) {
+  LoopTypes::Mixed mixed;
+  while (true) {
+    LoopTypes types(mixed);
+    std::vector<LoopFrame> frames = {types.frame(frame)};
+    try {
+      return can_be_native(std::move(frames), types.entry, why);
+    } catch (const LoopListMixed& list) {
+      *why = "a list gets items of another type";
+      if (!types.note_mixed(list.array, mixed)) return false;
+    }
+  }
+}
+
+}  // namespace
+
 // True at the head of a loop that is native code (no reason then), or too long to be unrolled.
 bool Evaluator::ends_at_loop(std::string* reason) {
   const int at = frame().ip;
@@ -280,11 +346,9 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   const V it = is_for ? top() : nullptr;
   const bool over_range = it && it->kind == Kind::Iter && it->iter == IterKind::Range;
   const int64_t rounds = it ? trips(it) : 0;
-  if (is_for && rounds < (over_range ? kMinNativeTrips : kMinTrips)) return false;
-  LoopTypes types;
-  std::vector<LoopFrame> frames = {types.frame(frame())};
+  if (is_for && rounds < (over_range ? kMinNativeTrips : kMinTrips) && !may_grow(frame(), it)) return false;
   std::string& why = native_verdicts_[place];
-  if (can_be_native(std::move(frames), types.entry, &why)) return true;
+  if (can_be_native(frame(), &why)) return true;
   if (!over_range) return false;
   specialize_range(it);
   if (trips(it) < kMinTrips) return false;

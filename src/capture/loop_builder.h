@@ -28,6 +28,7 @@ struct LoopArray {
   uint64_t unit = 0;  // bit d: the stride of dimension d is one element
   bool writable = false;
   std::string name = {};
+  bool may_mix = false;  // a list that may become one of items of several types
 };
 
 // An attribute of an object of the entry, which the loop holds in a local of the outermost frame behind the
@@ -42,7 +43,8 @@ struct LoopAttribute {
 struct LoopObjects {
   std::map<int, Ref> classes;  // by object
   std::vector<LoopAttribute> attributes;
-  // Of each list that the loop resizes: the types of its items, at the entry and in the loop. All have equally many leaves.
+  // Of each list that the loop resizes: the types of its items, at the entry and in the loop. All have
+  // equally many leaves.
   std::vector<std::vector<LoopValue>> item_types;
 };
 
@@ -63,9 +65,9 @@ struct LoopName {
   PyObject* object;
 };
 
-// The functions of loop_math.cc, which generated code calls by these names: on one or two numbers, or on the lanes of a
-// register. Null and empty for other names.
-// The one primitive that the operator computes of an operand; Arg where it is more, or another.
+// The functions of loop_math.cc, which generated code calls by these names: on one or two numbers, or on the
+// lanes of a register. Null and empty for other names. The one primitive that the operator computes of an
+// operand; Arg where it is more, or another.
 scalar::Prim own_primitive(const std::string& operation, DType dtype, size_t num_operands);
 bool has_number_function(scalar::Prim prim, DType dtype);
 bool has_vector_function(scalar::Prim prim, DType dtype);
@@ -112,11 +114,17 @@ struct LoopItemType {
   LoopValue type;
 };
 
+// Thrown inside: list of numbers `array` gets items of another type.
+struct LoopListMixed {
+  int array;
+};
+
 // The instruction behind the loop's last jump back to `head`; -1 when it is no loop head.
 int loop_end(const Code& code, int head);
 
 // From the state at a loop's head.
-LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays, LoopObjects objects);
+LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,
+                    LoopObjects objects);
 
 class LoopBuilder {
  public:
@@ -195,7 +203,8 @@ class LoopBuilder {
   std::string prologue() const;
 
   // ---- elements that go from round to round in variables (loop_carried.cc) ----
-  void note_element(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores, Place& place);
+  void note_element(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
+                    Place& place);
   std::optional<int64_t> distance_to_stored(const CheckedLoop::Element& element) const;
   bool is_passed_always(const std::set<int>& blocks) const;
   void find_carried_elements();
@@ -374,7 +383,7 @@ class LoopBuilder {
   struct Target {
     std::string pointer, type;
     std::vector<std::string> sizes, strides;
-    std::string fold;  // sum, max, ...: with what is there; the stride is 0 along what is reduced
+    std::string fold;     // sum, max, ...: with what is there; the stride is 0 along what is reduced
     LoopValue mask = {};  // a view: only where it holds
   };
   void emit_elements(const LoopValue& value, DType dtype, const Target& target);
@@ -421,7 +430,7 @@ class LoopBuilder {
   const std::vector<LoopValue>& item_types(const LoopValue& list) const {
     return result_.objects.item_types[static_cast<size_t>(list.index)];
   }
-  size_t item_type(const LoopValue& list, LoopValue type);
+  size_t number_of_type(const LoopValue& list, LoopValue type);
   std::string item_place(const LoopValue& list, const LoopValue& key);
   // Pushes an item; the block ends where items are of several types.
   void push_item(const LoopValue& list, const LoopValue& key, bool removes);
@@ -439,6 +448,7 @@ class LoopBuilder {
   std::pair<LoopValue, std::string> iteration(const LoopValue& value);
   LoopValue reversed(const LoopValue& value);
   void iterate_rest(const Instruction& in);
+  void iterate_resized(const Instruction& in, LoopValue list);
   bool call_iterator(PyObject* callable, const std::vector<LoopValue>& args);
 
   // ---- Python functions (loop_functions.cc) ----
@@ -446,8 +456,8 @@ class LoopBuilder {
   void call(const Instruction& in);
   void call_function(PyObject* function, std::vector<LoopValue> args, const Keywords& keywords);
   void call_nested(const LoopValue& function, std::vector<LoopValue> args, const Keywords& keywords);
-  void enter(LoopFrame entered, PyObject* defaults, const std::vector<LoopValue>& cells, std::vector<LoopValue> args,
-             const Keywords& keywords);
+  void enter(LoopFrame entered, PyObject* defaults, const std::vector<LoopValue>& cells,
+             std::vector<LoopValue> args, const Keywords& keywords);
   LoopValue pinned_cell(PyObject* cell);
   void store_in_cell(const LoopValue& cell, const LoopValue& value);
 

@@ -12,7 +12,9 @@ namespace weft::capture {
 namespace {
 
 const LoopValue* range_at_top(const LoopFrame& frame) {
-  if (frame.stack.empty() || frame.stack.back().kind != LoopKind::RangeIter) return nullptr;
+  if (frame.stack.empty() || frame.stack.back().kind != LoopKind::RangeIter ||
+      resized_under(frame.stack.back()))
+    return nullptr;
   const LoopValue& it = frame.stack.back();
   return it.items[2].known ? &it : nullptr;
 }
@@ -90,7 +92,8 @@ std::string LoopBuilder::checked_blocks() {
   std::string code;
   for (int id : order) {
     execute_block(id);
-    code += fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, id == head ? carried_on() : "", block_code_);
+    code +=
+        fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, id == head ? carried_on() : "", block_code_);
     if (id != head) continue;
     // Variables that only the head sets, to one value, are known behind it.
     std::set<std::string> elsewhere;

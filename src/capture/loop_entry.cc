@@ -18,14 +18,14 @@ constexpr int64_t kLimit = 1L << 61;  // of what ranges count
 
 }  // namespace
 
-LoopEntry::LoopEntry(const Frame& frame) {
+LoopEntry::LoopEntry(const Frame& frame, const std::set<int>& mixed) {
   LoopFrame read;
   read.code = frame.code;
   read.globals = frame.globals.get();
   read.builtins = frame.builtins.get();
   read.ip = frame.ip;
   read.on_return = frame.on_return;
-  find_lists(frame);
+  find_lists(frame, mixed);
   globals_ = read.globals;
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     const bool live = frame.code->is_live(frame.ip, static_cast<int>(i)) ||

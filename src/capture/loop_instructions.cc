@@ -322,6 +322,7 @@ void LoopBuilder::iterate(const Instruction& in) {
   if (it.kind == LoopKind::Rest) return iterate_rest(in);
   if (it.kind != LoopKind::RangeIter) unsupported("iteration over what is not a range");
   materialize_all();
+  if (const LoopValue* list = resized_under(it)) return iterate_resized(in, *list);
   const LoopValue current = it.items[0], stop = it.items[1], step = it.items[2];
   std::string more;
   if (step.known)

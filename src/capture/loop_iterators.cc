@@ -35,6 +35,13 @@ LoopValue loop_iterator(LoopValue number, LoopValue end, LoopValue gives) {
                     {std::move(number), std::move(end), loop_known_int(1), std::move(gives)});
 }
 
+const LoopValue* resized_under(const LoopValue& it) {
+  if (it.kind != LoopKind::RangeIter || it.items.size() < 4 || it.items[3].kind != LoopKind::Elements)
+    return nullptr;
+  const LoopValue& container = it.items[3].items[0];
+  return container.kind == LoopKind::Resized ? &container : nullptr;
+}
+
 // ---- in generated code ----
 
 LoopValue LoopBuilder::iterator(const LoopValue& value) {
@@ -55,6 +62,9 @@ LoopValue LoopBuilder::iterator(const LoopValue& value) {
     return with_items(LoopKind::Rest, std::move(items));
   }
   if (value.kind == LoopKind::Pending) return iterator(materialized(value));
+  // What the list's length is in each round ends it.
+  if (value.kind == LoopKind::Resized)
+    return loop_iterator(loop_known_int(0), loop_known_int(0), with_items(LoopKind::Elements, {value}));
   if (!is_array(value) && value.kind != LoopKind::Vector)
     unsupported("iteration over what is not an array or range");
   LoopValue container = value;
@@ -83,6 +93,7 @@ LoopValue LoopBuilder::given(const LoopValue& gives, const LoopValue& number) {
 
 std::pair<LoopValue, std::string> LoopBuilder::iteration(const LoopValue& value) {
   const LoopValue it = iterator(value);
+  if (resized_under(it)) unsupported("an iterator over a list that changes");
   if (it.kind != LoopKind::RangeIter || !it.items[2].known) unsupported("an iterator within an iterator");
   const int64_t step = *it.items[2].known;
   const std::string &first = it.items[0].expr, &end = it.items[1].expr;
@@ -165,7 +176,8 @@ int64_t as_int(PyObject* object, bool* fits) {
 }
 
 // Nothing where the loop cannot have the iterator to itself, or does not know it.
-bool parse(PyObject* it, const std::function<LoopValue(PyObject*)>& container, Parsed* result) {
+bool parse(PyObject* it, const std::function<LoopValue(PyObject*)>& container, Parsed* result,
+           bool is_within = false) {
   if (Py_REFCNT(it) != 1) return false;
   const bool over_sequence =
       Py_TYPE(it) == &PySeqIter_Type || Py_TYPE(it) == &PyListIter_Type || Py_TYPE(it) == &PyTupleIter_Type;
@@ -192,7 +204,9 @@ bool parse(PyObject* it, const std::function<LoopValue(PyObject*)>& container, P
       return fits && result->end >= 0;
     }
     LoopValue elements = container(sequence);
-    if (elements.kind != LoopKind::Array && elements.kind != LoopKind::Vector) return false;
+    const bool is_resized = elements.kind == LoopKind::Resized;
+    if (elements.kind != LoopKind::Array && elements.kind != LoopKind::Vector && !is_resized) return false;
+    if (is_resized && (is_within || Py_TYPE(it) != &PyListIter_Type)) return false;
     result->gives = with_items(LoopKind::Elements, {std::move(elements)});
     return fits && result->end >= 0;
   }
@@ -201,7 +215,7 @@ bool parse(PyObject* it, const std::function<LoopValue(PyObject*)>& container, P
     const int64_t count = as_int(PyTuple_GET_ITEM(args, 1), &fits);
     Parsed part;
     reduced = Ref();  // holds the inner iterator
-    if (!fits || !parse(inner, container, &part)) return false;
+    if (!fits || !parse(inner, container, &part, true)) return false;
     const int64_t offset = count - part.number;
     result->gives = with_items(LoopKind::Enumerated, {loop_int("", offset >= 0), std::move(part.gives)});
     result->words = {offset};
@@ -217,7 +231,7 @@ bool parse(PyObject* it, const std::function<LoopValue(PyObject*)>& container, P
   result->gives.kind = LoopKind::Zipped;
   for (size_t i = 0; i < inner.size(); ++i) {
     Parsed part;
-    if (!parse(inner[i], container, &part)) return false;
+    if (!parse(inner[i], container, &part, true)) return false;
     if (i > 0 && part.number != result->number) return false;
     result->number = part.number;
     result->end = i == 0 ? part.end : std::min(result->end, part.end);
@@ -250,9 +264,16 @@ Ref python_iterator(const LoopValue& gives, int64_t number,
   };
   switch (gives.kind) {
     case LoopKind::Elements: {
-      Ref it = checked(PyObject_GetIter(next(gives.items[0]).get()));
+      const Ref container = next(gives.items[0]);
+      Ref it = checked(PyObject_GetIter(container.get()));
+      // Where the list is shorter than that by now, the iterator would take it for its end.
+      const Py_ssize_t size =
+          gives.items[0].kind == LoopKind::Resized ? PyList_GET_SIZE(container.get()) : number;
+      for (Py_ssize_t k = size; k < number; ++k)
+        if (PyList_Append(container.get(), Py_None) < 0) throw PythonError{};
       if (number > 0)
         checked(PyObject_CallMethod(it.get(), "__setstate__", "L", static_cast<long long>(number)));
+      if (size < number && PyList_SetSlice(container.get(), size, number, nullptr) < 0) throw PythonError{};
       return it;
     }
     case LoopKind::Counted: {

@@ -19,6 +19,8 @@ void LoopBuilder::store_in_list(const LoopValue& list, const LoopValue& key, con
                           : list.dtype == DType::Bool ? LoopKind::Bool
                                                       : LoopKind::Int;
   if (!array_of(list).writable) throw LoopUnsupported{"assignment to an element of a tuple"};
+  if (value.kind != wanted && array_of(list).may_mix && (item_type(value) || value.kind == LoopKind::Either))
+    throw LoopListMixed{list.index};
   if (value.kind != wanted) throw LoopUnsupported{"assignment of another type to an element of a list"};
   if (key.kind != LoopKind::Int && !(key.kind == LoopKind::Numpy && is_integral(key.dtype)))
     throw LoopUnsupported{"assignment to a slice of a list"};
@@ -34,7 +36,8 @@ void LoopBuilder::store_in_list(const LoopValue& list, const LoopValue& key, con
 void LoopBuilder::append(const LoopValue& list, LoopValue value) {
   const std::function<void(LoopValue&)> prepare = [&](LoopValue& part) {
     if (part.kind == LoopKind::Pending) part = materialized(part);
-    if (part.kind == LoopKind::View && part.index < 0) require(fmt::format("{}({})", function("keep"), part.items[0].expr));
+    if (part.kind == LoopKind::View && part.index < 0)
+      require(fmt::format("{}({})", function("keep"), part.items[0].expr));
     if (part.kind == LoopKind::Tuple)
       for (LoopValue& item : part.items) prepare(item);
     else if (!part.is_number() && !part.is_complex() && part.kind != LoopKind::Const && !is_array(part))
@@ -64,14 +67,15 @@ std::vector<size_t> stack_lists_appended_to(const Code& code, int head, size_t s
     if (in.op != Op::ListAppend) continue;
     size_t iterators = stack_size;  // and those of the loops within
     for (int inner = head + 1; inner < i; ++inner)
-      if (code.instructions[static_cast<size_t>(inner)].op == Op::ForIter && loop_end(code, inner) > i) ++iterators;
+      if (code.instructions[static_cast<size_t>(inner)].op == Op::ForIter && loop_end(code, inner) > i)
+        ++iterators;
     const size_t at = iterators - static_cast<size_t>(in.arg);
     if (at < stack_size) lists.insert(at);
   }
   return {lists.begin(), lists.end()};
 }
 
-void LoopEntry::find_lists(const Frame& frame) {
+void LoopEntry::find_lists(const Frame& frame, const std::set<int>& mixed) {
   for (size_t at : stack_lists_appended_to(*frame.code, frame.ip, frame.stack.size()))
     if (PyObject* o = frame.stack[at].get(); o && PyList_CheckExact(o)) appended_lists.insert(o);
   ListSlots slots = list_slots(*frame.code, frame.ip);
@@ -83,12 +87,23 @@ void LoopEntry::find_lists(const Frame& frame) {
   };
   for (int slot : slots.appended)
     if (PyObject* list = list_in(slot)) appended_lists.insert(list);
+  for (const Ref& it : frame.stack) {
+    if (!it || Py_TYPE(it.get()) != &PyListIter_Type || appended_lists.empty()) continue;
+    const Ref reduced = checked(PyObject_CallMethod(it.get(), "__reduce__", nullptr));
+    PyObject* list = PyTuple_GET_ITEM(PyTuple_GET_ITEM(reduced.get(), 1), 0);
+    if (appended_lists.count(list)) resized_lists.insert(list);
+  }
   for (int slot : slots.loaded)
-    if (PyObject* list = list_in(slot))
-      if (slots.resized.count(slot) || (appended_lists.count(list) && !slots.appended.count(slot))) resized_lists.insert(list);
+    if (PyObject* list = list_in(slot)) {
+      loaded_lists.insert(list);
+      const bool is_read_as_well = appended_lists.count(list) && !slots.appended.count(slot);
+      if (slots.resized.count(slot) || mixed.count(slot) || is_read_as_well) resized_lists.insert(list);
+    }
 }
 
-LoopValue LoopEntry::vector(PyObject* o) { return vector(o, kMaxOtherNumbers); }
+LoopValue LoopEntry::vector(PyObject* o) {
+  return vector(o, loaded_lists.count(o) ? kMaxIterated : kMaxOtherNumbers);
+}
 
 // A list or tuple of floats, of ints or of bools, as an array.
 LoopValue LoopEntry::vector(PyObject* o, int64_t most) {
@@ -131,7 +146,7 @@ LoopValue LoopEntry::vector(PyObject* o, int64_t most) {
   value.index = static_cast<int>(arrays.size());
   vectors_.push_back(std::move(numbers));
   array_words.insert(array_words.end(), {reinterpret_cast<int64_t>(vectors_.back().data()), size, 1});
-  arrays.push_back({value.dtype, 1, 1, is_list});
+  arrays.push_back({value.dtype, 1, 1, is_list, {}, loaded_lists.count(o) > 0});
   array_objects.push_back(Ref::borrow(o));
   return value;
 }

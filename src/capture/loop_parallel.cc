@@ -286,7 +286,7 @@ bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
   if (frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::ForIter || frame.stack.empty())
     return false;
   const LoopValue it = iterator_of(frame);
-  if (it.kind != LoopKind::RangeIter || !it.items[2].known) return false;
+  if (it.kind != LoopKind::RangeIter || !it.items[2].known || resized_under(it)) return false;
   ParallelLoop loop;
   loop.head = head;
   loop.blocks = all_loop_blocks(head);

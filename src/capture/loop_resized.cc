@@ -1,6 +1,6 @@
-// Lists of numbers, or of tuples of numbers, that a native loop takes from and adds to: stacks, queues, tables. Items are
-// words in memory of the loop (ResizedList), with a tag where they are of several types; the code that reads an item goes on
-// in a block per type. The real list is rewritten when the loop is left.
+// Lists of numbers, or of tuples of numbers, that a native loop takes from and adds to: stacks, queues,
+// tables. Items are words in memory of the loop (ResizedList), with a tag where they are of several types;
+// the code that reads an item goes on in a block per type. The real list is rewritten when the loop is left.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,8 @@ std::string from_word(const LoopValue& leaf, const std::string& word) {
   const std::string type = c_type(leaf);
   if (leaf.kind == LoopKind::Int) return word;
   if (type == "bool") return word + " != 0";
-  return type == "f64" || type == "f32" ? fmt::format("({})float_of({})", type, word) : fmt::format("({}){}", type, word);
+  return type == "f64" || type == "f32" ? fmt::format("({})float_of({})", type, word)
+                                        : fmt::format("({}){}", type, word);
 }
 
 bool is_item(const LoopValue& value) {
@@ -66,10 +67,11 @@ std::optional<LoopValue> item_type(LoopValue value) {
 // ---- in generated code ----
 
 // The type's number.
-size_t LoopBuilder::item_type(const LoopValue& list, LoopValue type) {
+size_t LoopBuilder::number_of_type(const LoopValue& list, LoopValue type) {
   const std::vector<LoopValue>& types = item_types(list);
   const std::string key = key_of(type);
-  const auto found = std::find_if(types.begin(), types.end(), [&](const LoopValue& other) { return key_of(other) == key; });
+  const auto found =
+      std::find_if(types.begin(), types.end(), [&](const LoopValue& other) { return key_of(other) == key; });
   if (found != types.end()) return static_cast<size_t>(found - types.begin());
   if (types.size() >= kMaxItemTypes) throw LoopUnsupported{"a list with items of many types"};
   if (!types.empty() && num_leaves(types[0]) != num_leaves(type))
@@ -108,7 +110,8 @@ void LoopBuilder::push_item(const LoopValue& list, const LoopValue& key, bool re
   std::vector<std::string> words;
   for (size_t k = 0; k < width; ++k)
     words.push_back(temporary("i64", fmt::format("list{}->items[{} * {} + {}]", list.index, at, width, k)));
-  const std::string tag = types.size() > 1 ? temporary("u8", fmt::format("list{}->tags[{}]", list.index, at)) : "";
+  const std::string tag =
+      types.size() > 1 ? temporary("u8", fmt::format("list{}->tags[{}]", list.index, at)) : "";
   if (removes) {
     block_stores_arrays_ = true;
     emit(key.known == -1 ? fmt::format("--list{}->size;", list.index)
@@ -136,12 +139,12 @@ void LoopBuilder::set_item(const LoopValue& list, const std::string& at, const L
   std::string tag;
   LoopValue stored = value;
   if (value.kind == LoopKind::Either) {
-    const size_t python = item_type(list, item_form(loop_float("")));
-    const size_t numpy = item_type(list, item_form(loop_numpy(DType::F64, "")));
+    const size_t python = number_of_type(list, item_form(loop_float("")));
+    const size_t numpy = number_of_type(list, item_form(loop_numpy(DType::F64, "")));
     tag = fmt::format("{} ? {} : {}", value.items[1].expr, numpy, python);
     stored = value.items[0];
   } else {
-    tag = std::to_string(item_type(list, item_form(value)));
+    tag = std::to_string(number_of_type(list, item_form(value)));
   }
   block_stores_arrays_ = true;
   const size_t width = num_leaves(item_types(list)[0]);
@@ -159,7 +162,7 @@ void LoopBuilder::store_item(const LoopValue& list, const LoopValue& key, const 
 
 void LoopBuilder::append_item(const LoopValue& list, const LoopValue& value) {
   // Its type is known first.
-  if (value.kind != LoopKind::Either) item_type(list, item_form(value));
+  if (value.kind != LoopKind::Either) number_of_type(list, item_form(value));
   if (item_types(list).empty()) throw LoopItemType{list.index, item_form(loop_float(""))};
   require(fmt::format("make_room<{}>(list{}, {})", item_shape(list), list.index, function("grow_list")));
   const std::string at = temporary("i64", fmt::format("list{}->size", list.index));
@@ -167,7 +170,30 @@ void LoopBuilder::append_item(const LoopValue& list, const LoopValue& value) {
   emit(fmt::format("list{}->size = {} + 1;", list.index, at));
 }
 
-bool LoopBuilder::call_list_method(const LoopValue& list, const std::string& name, const std::vector<LoopValue>& args) {
+void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
+  if (item_types(list).empty()) {
+    // There may be items by and by: only where it is at its end is it known what happens.
+    require(fmt::format("list{}->size == 0", list.index));
+    pop();
+    frame().ip = in.arg;
+    emit(jump_to(frames_));
+    block_done_ = true;
+    return;
+  }
+  const LoopValue current = top().items[0];
+  std::vector<LoopFrame> after = frames_;
+  after.back().stack.pop_back();
+  after.back().ip = in.arg;
+  emit(fmt::format("if (!({} < list{}->size)) {}", current.expr, list.index, jump_to(after)));
+  top().items[0] = loop_int(temporary("i64", fmt::format("{} + 1", current.expr)), true);
+  LoopValue at = current;
+  at.nonnegative = true;
+  at.known.reset();
+  push_item(list, at, false);
+}
+
+bool LoopBuilder::call_list_method(const LoopValue& list, const std::string& name,
+                                   const std::vector<LoopValue>& args) {
   if (name == "append" && args.size() == 1) {
     append_item(list, args[0]);
   } else if (name == "pop" && args.size() <= 1) {
@@ -195,7 +221,8 @@ ListSlots list_slots(const Code& code, int head) {
     const bool is_attribute = in.op == Op::LoadAttr;
     if (in.op != Op::LoadFast && in.op != Op::LoadDeref && !is_attribute) continue;
     const Instruction& next = code.instructions[static_cast<size_t>(i + 1)];
-    const std::string method = next.op == Op::LoadMethod ? utf8(code.names[static_cast<size_t>(next.arg)].get()) : "";
+    const std::string method =
+        next.op == Op::LoadMethod ? utf8(code.names[static_cast<size_t>(next.arg)].get()) : "";
     const bool resizes = method == "append" || method == "pop" || method == "clear";
     if (is_attribute) {
       if (resizes) found.attributes.insert(utf8(code.names[static_cast<size_t>(in.arg)].get()));
@@ -292,7 +319,8 @@ class ItemReader {
 
   bool read(PyObject* o, const LoopValue& type, size_t& leaf, std::vector<int64_t>& words) const {
     if (type.kind == LoopKind::Tuple) {
-      if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != static_cast<Py_ssize_t>(type.items.size())) return false;
+      if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != static_cast<Py_ssize_t>(type.items.size()))
+        return false;
       for (size_t i = 0; i < type.items.size(); ++i)
         if (!read(PyTuple_GET_ITEM(o, static_cast<Py_ssize_t>(i)), type.items[i], leaf, words)) return false;
       return true;
@@ -337,8 +365,8 @@ LoopValue LoopEntry::resized(PyObject* o) {
     return value;
   }
   const Py_ssize_t size = PyList_GET_SIZE(o);
-  const bool is_known =
-      std::any_of(array_objects.begin(), array_objects.end(), [&](const Ref& other) { return other.get() == o; });
+  const bool is_known = std::any_of(array_objects.begin(), array_objects.end(),
+                                    [&](const Ref& other) { return other.get() == o; });
   if (is_known || size > kMaxItems) return object(o);
   ListItems list{Ref::borrow(o), {}, {}, std::make_unique<ResizedList>()};
   std::vector<ItemReader> readers;
@@ -348,7 +376,8 @@ LoopValue LoopEntry::resized(PyObject* o) {
     while (tag < readers.size() && !readers[tag].read(item, list.words)) ++tag;
     if (tag == readers.size()) {
       std::optional<LoopValue> type = type_of(item);
-      if (!type || readers.size() >= kMaxItemTypes || (tag > 0 && num_leaves(readers[0].type()) != num_leaves(*type)))
+      if (!type || readers.size() >= kMaxItemTypes ||
+          (tag > 0 && num_leaves(readers[0].type()) != num_leaves(*type)))
         return object(o);
       if (readers.size() == 1) list.tags.assign(static_cast<size_t>(k), 0);
       readers.emplace_back(std::move(*type));
@@ -358,7 +387,8 @@ LoopValue LoopEntry::resized(PyObject* o) {
   }
   std::vector<LoopValue> types;
   std::vector<std::pair<std::string, uint8_t>> order;
-  for (const ItemReader& reader : readers) order.emplace_back(key_of(reader.type()), static_cast<uint8_t>(order.size()));
+  for (const ItemReader& reader : readers)
+    order.emplace_back(key_of(reader.type()), static_cast<uint8_t>(order.size()));
   std::sort(order.begin(), order.end());
   std::vector<uint8_t> place(order.size());
   for (const auto& [name, tag] : order) {
@@ -382,6 +412,7 @@ LoopValue LoopEntry::resized(PyObject* o) {
 size_t LoopEntry::num_list_items() const {
   size_t count = 0;
   for (const ListItems& list : lists) count += list.words.size();
+  for (const std::vector<int64_t>& numbers : vectors_) count += numbers.size();
   return count;
 }
 
@@ -399,8 +430,9 @@ void LoopEntry::prepare_lists(const LoopObjects& objects) const {
 // ---- at an exit ----
 
 // Items that are what they were stay the objects they are.
-void LoopEntry::store_resized(size_t index, const std::vector<LoopValue>& types,
-                              const std::function<Ref(const LoopValue& type, const int64_t* words)>& build) const {
+void LoopEntry::store_resized(
+    size_t index, const std::vector<LoopValue>& types,
+    const std::function<Ref(const LoopValue& type, const int64_t* words)>& build) const {
   if (types.empty()) return;
   const ListItems& was = lists[index];
   const ResizedList& now = *was.items;
@@ -408,7 +440,8 @@ void LoopEntry::store_resized(size_t index, const std::vector<LoopValue>& types,
   const size_t width = num_leaves(types[0]);
   const Py_ssize_t size = now.size, old_size = static_cast<Py_ssize_t>(was.words.size() / width);
   const bool is_as_it_was = PyList_GET_SIZE(list) == old_size;
-  if (PyList_GET_SIZE(list) > size && PyList_SetSlice(list, size, PyList_GET_SIZE(list), nullptr) < 0) throw PythonError{};
+  if (PyList_GET_SIZE(list) > size && PyList_SetSlice(list, size, PyList_GET_SIZE(list), nullptr) < 0)
+    throw PythonError{};
   for (Py_ssize_t k = 0; k < size; ++k) {
     const auto at = static_cast<size_t>(k);
     const int64_t* words = now.items + at * width;
@@ -417,7 +450,8 @@ void LoopEntry::store_resized(size_t index, const std::vector<LoopValue>& types,
         std::equal(words, words + width, was.words.data() + at * width))
       continue;
     Ref item = build(types[tag], words);
-    if ((k < PyList_GET_SIZE(list) ? PyList_SetItem(list, k, item.release()) : PyList_Append(list, item.get())) < 0)
+    if ((k < PyList_GET_SIZE(list) ? PyList_SetItem(list, k, item.release())
+                                   : PyList_Append(list, item.get())) < 0)
       throw PythonError{};
   }
 }

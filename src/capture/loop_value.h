@@ -15,33 +15,35 @@
 namespace weft::capture {
 
 enum class LoopKind : uint8_t {
-  Unbound,    // a local that is not set, or that nothing reads again
-  Null,       // CPython's NULL on the stack
-  Const,      // the very object `object`
-  Int,        // a Python int of 64 bits
-  Float,      // a Python float
-  Bool,       // a Python bool
-  Numpy,      // a NumPy scalar of `dtype`
-  Complex,    // a Python complex: items are two floats
+  Unbound,       // a local that is not set, or that nothing reads again
+  Null,          // CPython's NULL on the stack
+  Const,         // the very object `object`
+  Int,           // a Python int of 64 bits
+  Float,         // a Python float
+  Bool,          // a Python bool
+  Numpy,         // a NumPy scalar of `dtype`
+  Complex,       // a Python complex: items are two floats
   NumpyComplex,  // a NumPy complex128: items are two floats
-  Object,     // object `index` of the entry, which the loop only passes on
-  Array,      // array `index` of the entry
-  Row,        // a view of array `index` whose first `dims` dimensions have been indexed
-  Tuple,      // items
-  Range,      // range(items[0], items[1], items[2])
-  Cell,       // a closure's cell, object `index` of the entry or the one `object`; items[0]: its contents
-  Function,  // a function made by the program, object `index` of the entry: `object` is its code, items its cells
-  RangeIter,  // an iterator: next is items[0], ends before items[1]; items[2]: the step; items[3], where there is
-              // one: what it gives in place of the number n
+  Object,        // object `index` of the entry, which the loop only passes on
+  Array,         // array `index` of the entry
+  Row,           // a view of array `index` whose first `dims` dimensions have been indexed
+  Tuple,         // items
+  Range,         // range(items[0], items[1], items[2])
+  Cell,          // a closure's cell, object `index` of the entry or the one `object`; items[0]: its contents
+  Function,   // a function made by the program, object `index` of the entry: `object` is its code, items its
+              // cells
+  RangeIter,  // an iterator: next is items[0], ends before items[1]; items[2]: the step; items[3], where
+              // there is one: what it gives in place of the number n
   Elements,    // items[0][n]; this and the following: only within a RangeIter
   Counted,     // items[0] + n * items[1], which is known; items[2]: where it ends
   Enumerated,  // (items[0] + n, what items[1] gives)
   Zipped,      // what each of items gives
   Rest,        // an iterator over a tuple, of which items are left
   Vector,      // a list of numbers, which the loop does not change: array `index` of the entry
-  Appended,   // a list, object `index` of the entry, with which the loop does nothing but append
-  Resized,    // a list of numbers that the loop takes from and adds to: list `index` of the entry (loop_resized.cc)
-  Pointer,    // an address of elements of `dtype`; only within a view
+  Appended,    // a list, object `index` of the entry, with which the loop does nothing but append
+  Resized,     // a list of numbers that the loop takes from and adds to: list `index` of the entry
+               // (loop_resized.cc)
+  Pointer,     // an address of elements of `dtype`; only within a view
   View,  // an array: items are the pointer, `dims` sizes, `dims` strides in elements; `index`: the array of
          // the entry that it is a view of, or -1 for memory of the loop (loop_memory.h)
   Pending,  // what the ufunc `object` gives for items, not computed yet; it never leaves its block
@@ -52,8 +54,8 @@ enum class LoopKind : uint8_t {
 };
 
 // An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. Both are
-// C++; an empty factor is 0. `degree`: how many numbers are multiplied; `atoms`: the numbers it is made of. The base is
-// also `form`, empty for 0, plus a constant: two of one form differ by a number that is known.
+// C++; an empty factor is 0. `degree`: how many numbers are multiplied; `atoms`: the numbers it is made of.
+// The base is also `form`, empty for 0, plus a constant: two of one form differ by a number that is known.
 struct LoopAffine {
   std::string factor, base;
   int degree = 0;
@@ -93,7 +95,8 @@ struct LoopValue {
   const LoopValue& stride(int d) const { return items[static_cast<size_t>(1 + dims + d)]; }
   bool is_complex() const { return kind == LoopKind::Complex || kind == LoopKind::NumpyComplex; }
   bool is_double() const {
-    return kind == LoopKind::Float || kind == LoopKind::Either || (kind == LoopKind::Numpy && dtype == DType::F64);
+    return kind == LoopKind::Float || kind == LoopKind::Either ||
+           (kind == LoopKind::Numpy && dtype == DType::F64);
   }
   bool is_python() const { return is_number() && kind != LoopKind::Numpy; }
 };
@@ -110,6 +113,8 @@ std::string element_of_complex(const LoopValue& value);
 LoopValue loop_const(PyObject* object);
 LoopValue loop_tuple(std::vector<LoopValue> items);
 LoopValue loop_iterator(LoopValue number, LoopValue end, LoopValue gives);
+// The list that the loop may resize while this iterator goes over it; null where there is none.
+const LoopValue* resized_under(const LoopValue& iterator);
 LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
                     std::vector<LoopValue> strides);
 // Is item `i` a part of the value's type, and no variable? A range's step, a view's stride of one element.

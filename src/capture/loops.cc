@@ -19,7 +19,7 @@ namespace {
 constexpr int kMaxShortRuns = 64;
 constexpr int kMaxRejections = 3;  // of one loop, with different types
 constexpr int kMaxCostlyRuns = 16;
-constexpr size_t kMaxReadInVain = 1 << 10;  // items of lists
+constexpr size_t kMaxReadInVain = 1 << 13;  // items of lists
 
 // By address, shape and what else tells views apart.
 using MadeViews = std::map<std::vector<int64_t>, Ref>;
@@ -226,13 +226,15 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
   for (LoopFrame& frame : frames)
     for (std::vector<LoopValue>* values : {&frame.locals, &frame.stack})
       for (const LoopValue& value : *values)
-        if (value.kind == LoopKind::Const || value.kind == LoopKind::Function) loop->code.kept.push_back(Ref::borrow(value.object));
+        if (value.kind == LoopKind::Const || value.kind == LoopKind::Function)
+          loop->code.kept.push_back(Ref::borrow(value.object));
   variant = std::make_shared<Variant>();
   variant->returns = true;
   variant->capture_ms = milliseconds_since(start);
   if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + loop->code.body);
   log::dump(loop->code.name + ".cc", loop->code.source);
-  const runtime::LoadedKernel loaded = runtime::load_kernel(codegen::compile_request(loop->code.name, loop->code.source));
+  const runtime::LoadedKernel loaded =
+      runtime::load_kernel(codegen::compile_request(loop->code.name, loop->code.source));
   loop->function = reinterpret_cast<decltype(loop->function)>(loaded.module->symbol(loop->code.name));
   loop->module = loaded.module;
   variant->kernels.push_back(
@@ -311,7 +313,8 @@ LoopOutcome Loops::run(State& state, Ref& result,
   if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
   using Clock = std::chrono::steady_clock;
   const auto arrival = Clock::now();
-  const LoopEntry entry(state.frames.back());
+  const int head = state.frames.back().ip;
+  const LoopEntry entry(state.frames.back(), mixed_[{code, head}]);
   const auto reading = Clock::now() - arrival;
   Candidates& candidates = by_key_[entry.key];
   if (candidates.rejected || entry.mixes_types()) return LoopOutcome::NotEntered;
@@ -325,6 +328,17 @@ LoopOutcome Loops::run(State& state, Ref& result,
       if (candidates.loops.size() >= 8) throw LoopRejected{"its globals keep changing"};
       loop = compile_loop(entry, variant);
       report(variant);
+    } catch (const LoopListMixed& list) {
+      // With that list as one of several types.
+      std::set<int>& mixed = mixed_[{code, head}];
+      const size_t before = mixed.size();
+      for (int slot : list_slots(*code, head).loaded) {
+        PyObject* held = state.frames.back().locals[static_cast<size_t>(slot)].get();
+        if (held && PyCell_Check(held)) held = PyCell_GET(held);
+        if (held == entry.array_objects[static_cast<size_t>(list.array)].get()) mixed.insert(slot);
+      }
+      if (mixed.size() > before) return run(state, result, report);
+      why = "a list gets items of another type";
     } catch (const LoopRejected& rejected) {
       why = fmt::format("{}:{}: {}", code->file(), rejected.line, rejected.reason);
     } catch (const Error& error) {
@@ -352,10 +366,11 @@ LoopOutcome Loops::run(State& state, Ref& result,
   const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
   const size_t depth = state.frames.size();
   rebuild(state, entry, loop->code, exit, words, memory);
-  // Lists that are long beside what the loop does with them are Python's.
+  // Lists that are long beside what the loop does with them are Python's, which takes some thirty times as
+  // long as the loop.
   const auto converting = reading + (Clock::now() - end);
-  const bool is_costly =
-      !entry.lists.empty() && converting > std::chrono::microseconds(50) && converting > 4 * (end - start);
+  const bool is_costly = entry.num_list_items() > 0 && converting > std::chrono::microseconds(50) &&
+                         converting > 32 * (end - start);
   loop->costly_runs = is_costly ? loop->costly_runs + 1 : 0;
   if (loop->costly_runs > kMaxCostlyRuns) {
     rejections.count = kMaxRejections;
@@ -380,8 +395,9 @@ LoopOutcome Loops::run(State& state, Ref& result,
     candidates.rejected = true;
     if (entry.num_list_items() > kMaxReadInVain) rejections.count = kMaxRejections;
     rejections.why = "Python has to perform something in every round";
-    log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native any more: {}", code->file(),
-                                                      code->line(entry.frames[0].ip), rejections.why));
+    log::write(log::Channel::GraphBreaks,
+               fmt::format("the loop at {}:{} is not native any more: {}", code->file(),
+                           code->line(entry.frames[0].ip), rejections.why));
   }
   return perform(state, depth, code, loop->code, result);
 }
@@ -399,7 +415,8 @@ Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant
     }
     const Frame& frame = state.frames.back();
     if (loop_end(*frame.code, frame.ip) < 0) continue;
-    // A loop that Python performs is not looked at again in each of its rounds, and never where it was not native before.
+    // A loop that Python performs is not looked at again in each of its rounds, and never where it was not
+    // native before.
     const bool goes_round = state.frames.size() == depth && frame.ip < before;
     if ((goes_round && !was_native) || !rejection(frame.code, frame.ip).empty()) continue;
     const LoopOutcome outcome = run(state, result, report);

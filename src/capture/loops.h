@@ -19,9 +19,9 @@ namespace weft::capture {
 
 // What the loop's own instructions do with lists.
 struct ListSlots {
-  std::set<int> loaded;    // locals and cells that it reads
-  std::set<int> appended;  // those with which it does nothing but append to them
-  std::set<int> resized;   // those that it takes from, or appends to and does something else with
+  std::set<int> loaded;              // locals and cells that it reads
+  std::set<int> appended;            // those with which it does nothing but append to them
+  std::set<int> resized;             // those that it takes from, or appends to and does something else with
   std::set<std::string> attributes;  // that are lists it takes from or appends to
 };
 ListSlots list_slots(const Code& code, int head);
@@ -32,7 +32,8 @@ std::vector<size_t> stack_lists_appended_to(const Code& code, int head, size_t s
 class LoopEntry {
  public:
   LoopEntry() = default;
-  explicit LoopEntry(const Frame& frame);
+  // `mixed`: locals with lists of numbers that become lists of several types.
+  LoopEntry(const Frame& frame, const std::set<int>& mixed);
   LoopValue classify(PyObject* object);
   LoopValue object(PyObject* object);
   void store_list(int index) const;
@@ -61,7 +62,8 @@ class LoopEntry {
   };
   std::vector<ListItems> lists;
   size_t num_list_items() const;
-  std::set<PyObject*> appended_lists, resized_lists;  // what the loop does with lists, before they are met
+  // What the loop does with lists, before they are met; loaded: the loop reads a local that holds the list.
+  std::set<PyObject*> appended_lists, resized_lists, loaded_lists;
   std::set<std::string> resized_attributes;
   std::string key;
 
@@ -76,9 +78,9 @@ class LoopEntry {
   LoopValue iterator(PyObject* object);
   LoopValue vector(PyObject* object, int64_t most);
   LoopValue resized(PyObject* list);
-  void find_lists(const Frame& frame);
+  void find_lists(const Frame& frame, const std::set<int>& mixed);
 
-  static constexpr int64_t kMaxIterated = 1 << 22;      // numbers of a list that is iterated over
+  static constexpr int64_t kMaxIterated = 1 << 22;      // numbers of a list that the loop reads
   static constexpr int64_t kMaxOtherNumbers = 1 << 13;  // of other lists
 
   PyObject* globals_ = nullptr;
@@ -97,7 +99,7 @@ struct NativeLoop {
   std::shared_ptr<const void> module;
   int64_t (*function)(int64_t* io, const int64_t* arrays, const void* const* functions,
                       int64_t (*poll)()) = nullptr;
-  int short_runs = 0;  // in a row, that ended with an instruction for Python
+  int short_runs = 0;   // in a row, that ended with an instruction for Python
   int costly_runs = 0;  // in a row, that took less time than their lists
 };
 
@@ -124,9 +126,12 @@ class Loops {
     std::string why;
   };
   std::map<std::pair<const Code*, int>, Rejections> rejections_;  // by loop head
+  std::map<std::pair<const Code*, int>, std::set<int>>
+      mixed_;  // locals with lists that get items of other types
 };
 
-// Could the loop at the frame's position be native, for all the types say? `why`: the reason if not.
+// Could the loop at the frame's position be native, for all the types say? `why`: the reason if not. May
+// throw LoopListMixed.
 bool can_be_native(std::vector<LoopFrame> frames, const LoopEntry& entry, std::string* why);
 
 }  // namespace weft::capture

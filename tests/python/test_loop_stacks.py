@@ -311,6 +311,124 @@ def cleared(n):
     return rounds, values
 
 
+def order_of_visits(indptr, indices, start, n):
+    seen = [False] * n
+    seen[start] = True
+    parent = [-1] * n
+    queue = [start]
+    for u in queue:
+        for k in range(indptr[u], indptr[u + 1]):
+            v = indices[k]
+            if not seen[v]:
+                seen[v] = True
+                parent[v] = u
+                queue.append(v)
+    return queue, parent, seen
+
+
+def levels(indptr, indices, start, n):
+    dist = [-1] * n
+    dist[start] = 0
+    queue = [start]
+    head = 0
+    while head < len(queue):
+        u = queue[head]
+        head += 1
+        for k in range(indptr[u], indptr[u + 1]):
+            v = indices[k]
+            if dist[v] < 0:
+                dist[v] = dist[u] + 1
+                queue.append(v)
+    return dist
+
+
+def shrinks_while_iterated(values, n):
+    seen = []
+    for v in values:
+        seen.append(v)
+        if len(values) > n:
+            values.pop()
+        if v == 5:
+            values.pop()
+            values.pop()
+    return seen, values
+
+
+def shrinks_and_grows(values, big):
+    seen = []
+    for v in values:
+        seen.append(v)
+        if v == 9:
+            for _ in range(6):
+                values.pop()
+            values.append(big * big)
+            for i in range(6):
+                values.append(i)
+    return seen, values
+
+
+def grows_while_iterated(values, n):
+    total = 0
+    for v in values:
+        total += v
+        if len(values) < n:
+            values.append(v * 2)
+            values.append(v + 0.5)
+    return total
+
+
+def iterates_inside(values, n):
+    totals = []
+    for i in range(n):
+        values.append(i)
+        total = 0
+        for v in values:
+            total += v
+            if v == 3:
+                break
+        totals.append(total)
+        if len(values) > 12:
+            values.pop(i % 5)
+    return totals
+
+
+def knapsack(weights, values, capacity):
+    best = [0] * (capacity + 1)
+    for i in range(len(weights)):
+        for c in range(capacity, weights[i] - 1, -1):
+            best[c] = max(best[c], best[c - weights[i]] + values[i])
+    return best
+
+
+def edit_distance(a, b):
+    row = list(range(len(b) + 1))
+    for i in range(len(a)):
+        before = row[0]
+        row[0] = i + 1
+        for j in range(len(b)):
+            cost = before + (a[i] != b[j])
+            before = row[j + 1]
+            row[j + 1] = min(row[j] + 1, before + 1, cost)
+    return row
+
+
+def running(table, x):
+    for i in range(len(x)):
+        table[i % len(table)] += x[i]
+    return table
+
+
+def primes(n):
+    is_prime = [True] * (n + 1)
+    count = 0
+    for p in range(2, n + 1):
+        if is_prime[p]:
+            count += 1
+            for q in range(p * p, n + 1, p):
+                is_prime[q] = False
+    return count, is_prime
+
+
 def reads_or_not(values, n):
     total = 0
     for i in range(n):
@@ -453,6 +571,17 @@ def test_graphs(graph, start):
         (truths, [(60,)]),
         (cleared, [(60,)]),
         (large_ints, [([1 << 62], 30), ([1 << 70], 30), ([-(1 << 63)], 3)]),
+        (order_of_visits, [(*GRAPH, 0, 60), (*SMALL, np.int64(4), 60)]),
+        (levels, [(*GRAPH, 0, 60), (*SMALL, 3, 60)]),
+        (shrinks_while_iterated, [(list(range(40)), 25), (list(range(30)), 0)]),
+        (shrinks_and_grows, [(list(range(10)), 3), (list(range(20)), 1 << 40), (list(range(12)), 1 << 40)]),
+        (grows_while_iterated, [([1], 50), ([1, 2.5], 30), ([np.int32(3)], 40), ([], 3)]),
+        (iterates_inside, [([], 60), ([0.5, 3], 40)]),
+        (knapsack, [(np.array([3, 4, 7]), np.array([4, 5, 10]), 60), ([3, 4, 7], [4.5, 5.0, 10.0], 60)]),
+        (edit_distance, [(seeded(1).integers(0, 4, 30), seeded(2).integers(0, 4, 25))]),
+        (running, [([0] * 5, np.arange(40)), ([0.5] * 7, np.arange(30.0)), ([1, 2.5, True], np.arange(20))]),
+        (running, [([0] * 9000, np.arange(20000)), ([1], np.arange(5))]),
+        (primes, [(20000,)]),
         (reads_or_not, [([4, 5, 7], 30), ([0.5], 20)]),
         (with_attribute, [(60,)]),
         (with_function, [(40,)]),
