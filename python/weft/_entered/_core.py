@@ -53,7 +53,7 @@ def laid_out_by(value, *arrays):
 
 def complex_of(real, imag):
     """The complex numbers with these parts, of one shape and type."""
-    return operator("complex", real, imag)
+    return laid_out_by(operator("complex", real, imag), real, imag)
 
 
 def given_out(out, result):
