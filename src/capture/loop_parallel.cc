@@ -36,8 +36,8 @@ struct LoopBuilder::ParallelLoop : LoopMarks {
   std::map<std::string, Dims> rows;  // of pointers to rows: their indices
   std::map<std::string, Update> updates;
   // What the analysis found.
-  std::vector<std::string> carried;
-  bool last_in_turn = false;  // what the last round sets is read after the loop
+  std::vector<std::string> carried;  // sums
+  std::vector<std::string> last;     // what every round sets: the last one's are read where the rounds end
   std::map<int, size_t> own;  // of a stored array: the dimension that tells rounds apart
   std::set<std::string> atoms, checks, conflicts;
   int bits = 60;
@@ -317,7 +317,8 @@ bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
   return true;
 }
 
-// What goes from round to round must be the counter or a sum.
+// What goes from round to round must be the counter or a sum. What every round sets is handed back with the rounds that
+// were done: the next one may lead out of the loop with it.
 void LoopBuilder::find_carried(ParallelLoop& loop, const std::string& counter) {
   const Flow flow(loop.steps, loop.head);
   std::set<std::string> at_head;
@@ -328,7 +329,7 @@ void LoopBuilder::find_carried(ParallelLoop& loop, const std::string& counter) {
     if (!flow.reads_first(name)) {
       if (!flow.always_sets(name))
         throw NotParallel{fmt::format("'{}' may keep an earlier round's value", name)};
-      loop.last_in_turn = true;
+      loop.last.push_back(name);
       continue;
     }
     check_sum(loop, name);
@@ -461,8 +462,9 @@ std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& n
   for_each_leaf(frames, [&](LoopValue& leaf) {
     if (leaf.expr == it.items[0].expr) site->counter = k;
     if (leaf.expr == it.items[1].expr) site->stop = k;
-    if (contains(loop.carried, leaf.expr)) {
-      site->carried.push_back({k, LoopSite::Combine::Sum});
+    const bool is_sum = contains(loop.carried, leaf.expr);
+    if (is_sum || contains(loop.last, leaf.expr)) {
+      site->carried.push_back({k, is_sum ? LoopSite::Combine::Sum : LoopSite::Combine::Last});
       back +=
           fmt::format("        {} = {};\n", leaf.expr, from_state_word(leaf, fmt::format("state[{}]", k)));
     }
@@ -494,8 +496,7 @@ std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& n
   for (const std::string& check : loop.checks) checks += "\n        && " + check;
   std::string text = fmt::format("  if (!in_turn{}) {{  // rounds are independent\n", head);
   text += fmt::format("    constexpr i64 step = {};\n", integer_literal(step));
-  text += fmt::format("    i64 rounds = ({} - {} + step - {}) / step{};\n", stop, current, step > 0 ? 1 : -1,
-                      loop.last_in_turn ? " - 1" : "");
+  text += fmt::format("    i64 rounds = ({} - {} + step - {}) / step;\n", stop, current, step > 0 ? 1 : -1);
   text += fmt::format("    const i64 first = {}, last = first + (rounds - 1) * step;\n", current);
   text += fmt::format("    if (rounds >= *(const volatile i64*)functions[{}] && {}) {{\n", at, checks);
   for (const std::string& conflict : loop.conflicts) text += fmt::format("      rounds = {};\n", conflict);
@@ -560,7 +561,7 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
     if (leaf.kind == LoopKind::Int && leaf.nonnegative && leaf.expr != it.items[1].expr &&
         !contains(loop.carried, leaf.expr))
       text += fmt::format("  __builtin_assume({} >= 0);\n", leaf.expr);
-    if (contains(loop.carried, leaf.expr)) results += fmt::format("  io[{}] = {};\n", k, as_state_word(leaf));
+    if (contains(loop.carried, leaf.expr) || contains(loop.last, leaf.expr)) results += fmt::format("  io[{}] = {};\n", k, as_state_word(leaf));
     ++k;
   });
   text += fmt::format("  goto block{};\n", loop.head);

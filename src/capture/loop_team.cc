@@ -274,7 +274,8 @@ class Team {
       save(slot);
       Words io = start_;
       io.resize(static_cast<size_t>(site_.io_words) + 1);
-      for (const LoopSite::Carried& carried : site_.carried) io[static_cast<size_t>(carried.word)] = 0;
+      for (const LoopSite::Carried& carried : site_.carried)
+        if (carried.combine == LoopSite::Combine::Sum) io[static_cast<size_t>(carried.word)] = 0;
       io[static_cast<size_t>(site_.counter)] = job_.first + first_round(piece) * job_.step;
       io[static_cast<size_t>(site_.stop)] = job_.first + end_round(piece) * job_.step;
       Team* const outer_team = std::exchange(current_team, this);
@@ -315,8 +316,9 @@ class Team {
     for (const bool store : {false, true})
       for (size_t k = 0; k < slot.carried.size(); ++k) {
         int64_t& total = state_[site_.carried[k].word];
-        if (total < -kSumLimit || total >= kSumLimit) return false;
-        if (store) total += slot.carried[k];
+        const bool is_sum = site_.carried[k].combine == LoopSite::Combine::Sum;
+        if (is_sum && (total < -kSumLimit || total >= kSumLimit)) return false;
+        if (store) total = is_sum ? total + slot.carried[k] : slot.carried[k];
       }
     return true;
   }

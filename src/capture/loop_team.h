@@ -28,7 +28,7 @@ struct LoopSite {
     int dim, item_size;
     bool stored;
   };
-  enum class Combine : uint8_t { Sum };
+  enum class Combine : uint8_t { Sum, Last };  // Last: the last round's value, which every round sets
   struct Carried {
     int64_t word;  // of the state
     Combine combine;

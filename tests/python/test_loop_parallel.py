@@ -158,6 +158,22 @@ def last_values(x, y):
     return value, i
 
 
+def leads_out(x, limit):
+    """The round that leads out of the independent ones takes along what the one before it set."""
+    s = t = 0.5
+    for i in range(len(x) - 1, -1, -1):
+        if i <= limit:
+            t, s = s, 3
+        s = x[i // 2]
+    return s, t
+
+
+def test_rounds_that_lead_out_have_the_value_of_the_round_before():
+    for size in (14, 100, 200_000):
+        for limit in (0, 1, size // 3):
+            check(leads_out, np.arange(float(size)), limit)
+
+
 def test_independent_rounds():
     rng = np.random.default_rng(0)
     check(product, rng.random((70, 40)), rng.random((40, 50)), np.zeros((70, 50)))
