@@ -435,7 +435,9 @@ class LoopBuilder {
   // Pushes an item; the block ends where items are of several types.
   void push_item(const LoopValue& list, const LoopValue& key, bool removes);
   void store_item(const LoopValue& list, const LoopValue& key, const LoopValue& value);
-  void append_item(const LoopValue& list, const LoopValue& value);
+  void append_items(const LoopValue& list, const std::vector<LoopValue>& values);
+  void delete_item(const LoopValue& list, const LoopValue& key);
+  LoopValue contains_item(const LoopValue& list, const LoopValue& value);
   void set_item(const LoopValue& list, const std::string& at, const LoopValue& value);
   std::string item_shape(const LoopValue& list);
   // False: a method that is not known.

@@ -119,6 +119,12 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     case Op::ToBool: push(loop_bool(temporary("bool", truth(pop())))); return true;
     case Op::Binary: {
       const LoopValue b = pop(), a = pop();
+      if (in.arg == NB_INPLACE_ADD && a.kind == LoopKind::Resized &&
+          (b.kind == LoopKind::List || b.kind == LoopKind::Tuple)) {
+        append_items(a, b.items);
+        push(a);
+        return true;
+      }
       if (in.arg >= NB_INPLACE_ADD && (is_array(a) || a.kind == LoopKind::Pending))
         push(in_place(in.arg, a, b));
       else if (is_arraylike(a) || is_arraylike(b))
@@ -154,6 +160,18 @@ bool LoopBuilder::execute_data(const Instruction& in) {
         push(subscript(container, key));
       return true;
     }
+    case Op::DeleteSubscript: {
+      const LoopValue key = pop(), container = pop();
+      if (container.kind != LoopKind::Resized) unsupported("deletion of an item of what is not a list");
+      delete_item(container, key);
+      return true;
+    }
+    case Op::Contains: {
+      const LoopValue container = pop(), value = pop();
+      const LoopValue found = contains_item(container, value);
+      push(in.arg ? loop_bool("!" + found.expr) : found);
+      return true;
+    }
     case Op::StoreSubscript: {
       const LoopValue key = pop(), container = pop(), value = pop();
       store_subscript(container, key, value);
@@ -185,7 +203,7 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     }
     case Op::ListAppend: {
       const LoopValue value = pop(), list = top(in.arg);
-      if (list.kind == LoopKind::Resized) return append_item(list, value), true;
+      if (list.kind == LoopKind::Resized) return append_items(list, {value}), true;
       if (list.kind != LoopKind::Appended) unsupported("a list");
       append(list, value);
       return true;

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kMaxItemTypes = 4;
 constexpr Py_ssize_t kMaxItems = 1 << 22;  // at the entry
 constexpr Py_ssize_t kMaxTuple = 8;
+constexpr size_t kMaxAppended = 32;  // at once
 
 std::string key_of(const LoopValue& type) {
   std::string key;
@@ -160,14 +161,44 @@ void LoopBuilder::store_item(const LoopValue& list, const LoopValue& key, const 
   set_item(list, item_place(list, key), value);
 }
 
-void LoopBuilder::append_item(const LoopValue& list, const LoopValue& value) {
-  // Its type is known first.
-  if (value.kind != LoopKind::Either) number_of_type(list, item_form(value));
-  if (item_types(list).empty()) throw LoopItemType{list.index, item_form(loop_float(""))};
-  require(fmt::format("make_room<{}>(list{}, {})", item_shape(list), list.index, function("grow_list")));
-  const std::string at = temporary("i64", fmt::format("list{}->size", list.index));
-  set_item(list, at, value);
-  emit(fmt::format("list{}->size = {} + 1;", list.index, at));
+void LoopBuilder::append_items(const LoopValue& list, const std::vector<LoopValue>& values) {
+  if (values.size() > kMaxAppended) throw LoopUnsupported{"many items that a list is extended by"};
+  // Their types are known first: nothing leaves the loop between two of them.
+  for (const LoopValue& value : values) {
+    const bool is_either = value.kind == LoopKind::Either;
+    number_of_type(list, item_form(is_either ? loop_float("") : value));
+    if (is_either) number_of_type(list, item_form(loop_numpy(DType::F64, "")));
+  }
+  if (values.empty()) return;
+  require(fmt::format("make_room<{}>(list{}, {}, {})", item_shape(list), list.index, values.size(),
+                      function("grow_list")));
+  const std::string size = temporary("i64", fmt::format("list{}->size", list.index));
+  for (size_t i = 0; i < values.size(); ++i)
+    set_item(list, i == 0 ? size : fmt::format("({} + {})", size, i), values[i]);
+  emit(fmt::format("list{}->size = {} + {};", list.index, size, values.size()));
+}
+
+void LoopBuilder::delete_item(const LoopValue& list, const LoopValue& key) {
+  if (item_types(list).empty()) throw LoopUnsupported{"an item of an empty list"};
+  const std::string at = item_place(list, key);
+  block_stores_arrays_ = true;
+  emit(fmt::format("remove_item<{}>(list{}, {});", item_shape(list), list.index, at));
+}
+
+// Of ints: floats would have to be told apart from NaN, which is in a list where it is the same object.
+LoopValue LoopBuilder::contains_item(const LoopValue& list, const LoopValue& value) {
+  const auto is_int = [](const LoopValue& number) {
+    return number.kind == LoopKind::Int || number.kind == LoopKind::Bool ||
+           (number.kind == LoopKind::Numpy && number.dtype != DType::U64 && !is_floating(number.dtype));
+  };
+  const bool is_resized = list.kind == LoopKind::Resized;
+  const bool of_ints = is_resized ? std::all_of(item_types(list).begin(), item_types(list).end(), is_int)
+                                  : list.kind == LoopKind::Vector && list.dtype == DType::I64;
+  if (!of_ints || !is_int(value)) throw LoopUnsupported{"a test for an item of what is not a list of ints"};
+  if (!is_resized) block_has_arrays_ = block_stores_arrays_ = true;  // all of its elements are read
+  const std::string words = is_resized ? fmt::format("list{0}->size, list{0}->items", list.index)
+                                       : fmt::format("{}, {}_data", size_text(list, 0), array_of(list).name);
+  return loop_bool(temporary("bool", fmt::format("contains_word({}, {})", words, as_word(value))));
 }
 
 void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
@@ -195,7 +226,10 @@ void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
 bool LoopBuilder::call_list_method(const LoopValue& list, const std::string& name,
                                    const std::vector<LoopValue>& args) {
   if (name == "append" && args.size() == 1) {
-    append_item(list, args[0]);
+    append_items(list, args);
+  } else if (name == "extend" && args.size() == 1 &&
+             (args[0].kind == LoopKind::Tuple || args[0].kind == LoopKind::List)) {
+    append_items(list, args[0].items);
   } else if (name == "pop" && args.size() <= 1) {
     push_item(list, args.empty() ? loop_known_int(-1) : args[0], true);
     return true;
@@ -223,7 +257,7 @@ ListSlots list_slots(const Code& code, int head) {
     const Instruction& next = code.instructions[static_cast<size_t>(i + 1)];
     const std::string method =
         next.op == Op::LoadMethod ? utf8(code.names[static_cast<size_t>(next.arg)].get()) : "";
-    const bool resizes = method == "append" || method == "pop" || method == "clear";
+    const bool resizes = method == "append" || method == "pop" || method == "clear" || method == "extend";
     if (is_attribute) {
       if (resizes) found.attributes.insert(utf8(code.names[static_cast<size_t>(in.arg)].get()));
       continue;
