@@ -42,6 +42,7 @@ class LoopGenerator:
         self.random = random.Random(seed)
         self.integers, self.numbers = ["n", "k"], ["x", "s", "t"]
         self.loops, self.lines, self.depth, self.indent, self.count = [], [], 0, 0, 0
+        self.has_list = self.chance(0.3)
         dtype = self.pick(LOOP_DTYPES)
         self.dtypes = [
             dtype if self.chance(0.7) else self.pick(LOOP_DTYPES) for _ in range(3)
@@ -178,8 +179,30 @@ class LoopGenerator:
             ]
         )
 
+    def list_statement(self):
+        indent = "    " * (self.indent + 1)
+        value = self.pick([self.number(1), self.integer(1), "k", "s", self.element()])
+        return self.pick(
+            [
+                f"l.append({value})",
+                f"l.append({value})",
+                "t = l.pop()",
+                f"if l:\n{indent}s = l.pop()",
+                f"if len(l) > {self.integer(0)}:\n{indent}t = l[{self.pick(['-1', '0', 'len(l) - 1'])}]",
+                f"l[{self.position()}] = {value}",
+                f"l[-1] {self.pick(['+=', '=', '-='])} {value}",
+                f"t = l[{self.position()}]",
+                "k += len(l)",
+                f"while len(l) > 4:\n{indent}t = l.pop()",
+                f"m.append({value})",
+                f"for e in l:\n{indent}t = e",
+            ]
+        )
+
     # ---- statements ----
     def statement(self, inside):
+        if self.has_list and self.chance(0.25):
+            return self.emit(self.list_statement())
         roll = self.random.random()
         if roll < 0.23:
             self.emit(f"{self.pick(self.numbers[1:])} {self.pick(['=', '+=', '-=', '*='])} {self.number()}")
@@ -254,10 +277,16 @@ class LoopGenerator:
     def generate(self):
         self.emit("a, b, A, n, k, x, I = a0, a1, a2, a3, a4, a5, np.abs(a6) % max(len(a0), 1)")
         self.emit(f"s, t = {self.pick(['0', '0.0', '1', 'x', 'a[0]'])}, {self.pick(['1.0', '2', 'x'])}")
+        results = ["s", "t", "k", "x", "a", "b"]
+        if self.has_list:
+            first = self.pick(["", "1", "k, n", "x", "0.5, 1.5", "a[0]", "s, t", "1, 2, 3, 4, 5, 6", "True"])
+            self.emit(f"l = [{first}]")
+            self.emit(f"m = {self.pick(['l', '[]', 'l'])}")
+            results += ["l", "m"]
         for _ in range(self.random.randint(1, 2)):
             self.loop()
         # A block is one statement.
-        return Program(self.arguments(), ["\n".join(self.lines)], ["s", "t", "k", "x", "a", "b"])
+        return Program(self.arguments(), ["\n".join(self.lines)], results)
 
     def arguments(self):
         rows, columns = self.random.randint(17, 30), self.random.randint(17, 30)
