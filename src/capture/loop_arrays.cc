@@ -85,7 +85,8 @@ LoopValue LoopBuilder::number_of_list(const LoopValue& list, const LoopValue& ke
   array.kind = LoopKind::Array;
   const std::string element = place(array, key).element;
   if (list.dtype == DType::Bool) return loop_bool(temporary("bool", element + " != 0"));
-  return list.dtype == DType::F64 ? loop_float(temporary("f64", element)) : loop_int(temporary("i64", element));
+  return list.dtype == DType::F64 ? loop_float(temporary("f64", element))
+                                  : loop_int(temporary("i64", element));
 }
 
 LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& key) {

@@ -360,14 +360,15 @@ LoopCode LoopBuilder::build() {
 std::string LoopBuilder::prologue() const {
   std::string text;
   for (const auto& [name, k] : function_of_) {
-    const bool binary = name == "pow" || name == "powf" || name == "fmod" || name == "atan2" || name == "hypot";
+    const bool binary =
+        name == "pow" || name == "powf" || name == "fmod" || name == "atan2" || name == "hypot";
     const std::string own = math_function_type(name);
-    const std::string type = !own.empty()                ? own
+    const std::string type = !own.empty()                  ? own
                              : loop_library_function(name) ? name + "_function"
-                             : name.starts_with("ufunc_") ? "UfuncLoop"
-                             : name == "powf"            ? "Function2f"
-                             : binary                    ? "Function2"
-                                                         : "Function1";
+                             : name.starts_with("ufunc_")  ? "UfuncLoop"
+                             : name == "powf"              ? "Function2f"
+                             : binary                      ? "Function2"
+                                                           : "Function1";
     text += fmt::format("  const {} c_{} = ({})functions[{}];\n", type, name, type, k);
   }
   size_t k = 0;
@@ -419,7 +420,8 @@ std::string LoopBuilder::print(const std::string& name) const {
   return text + "}\n";
 }
 
-LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays, LoopObjects objects) {
+LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,
+                    LoopObjects objects) {
   while (true) {
     try {
       return LoopBuilder(entry, arrays, objects).build();

@@ -265,7 +265,8 @@ void LoopBuilder::extremum_of_types(bool largest, const std::vector<LoopValue>& 
 // min and max give the first of equals, as it is.
 void LoopBuilder::extremum(bool largest, const std::vector<LoopValue>& args) {
   if (args.size() < 2) throw LoopUnsupported{"min or max of one argument"};
-  const bool of_doubles = std::all_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_double(); });
+  const bool of_doubles =
+      std::all_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_double(); });
   if (of_doubles) {
     LoopValue best = args[0];
     for (size_t i = 1; i < args.size(); ++i) best = extremum_of_doubles(largest, best, args[i]);
@@ -343,7 +344,8 @@ bool LoopBuilder::call_math(const std::string& name, const std::vector<LoopValue
   if (name == "floor" || name == "ceil" || name == "trunc") {
     if (args[0].kind != LoopKind::Float && !(args[0].kind == LoopKind::Numpy && is_floating(args[0].dtype)))
       return false;
-    if (name == "trunc" && args[0].kind == LoopKind::Numpy && args[0].dtype == DType::F32) return false;  // no __trunc__
+    if (name == "trunc" && args[0].kind == LoopKind::Numpy && args[0].dtype == DType::F32)
+      return false;  // no __trunc__
     push(to_int(loop_float(temporary("f64", fmt::format("{}({})", name, x)))));
     return true;
   }
@@ -408,7 +410,8 @@ bool LoopBuilder::call_numpy(const std::string& name, const std::vector<LoopValu
 }
 
 bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) {
-  const bool has_either = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.kind == LoopKind::Either; });
+  const bool has_either = std::any_of(args.begin(), args.end(),
+                                      [](const LoopValue& arg) { return arg.kind == LoopKind::Either; });
   if (has_either && !settle_either(callable, args)) return false;
   const auto is_type = [&](PyTypeObject& type) { return callable == reinterpret_cast<PyObject*>(&type); };
   const bool one_number = args.size() == 1 && args[0].is_number();
@@ -436,8 +439,11 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     return call_array(plain_name(callable), args);
   if (is_ufunc(callable) && of_arrays) return call_array(plain_name(callable), args);
   if (is_type(PyComplex_Type)) return push(made_complex(args)), true;
-  const bool of_complex = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_complex(); });
-  if (is_ufunc(callable)) return of_complex ? call_complex("numpy", plain_name(callable), args) : call_numpy(plain_name(callable), args);
+  const bool of_complex =
+      std::any_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_complex(); });
+  if (is_ufunc(callable))
+    return of_complex ? call_complex("numpy", plain_name(callable), args)
+                      : call_numpy(plain_name(callable), args);
   if (!PyCFunction_Check(callable)) return false;
   const std::string name = callable_name(callable);
   if (name.starts_with("math.")) return call_math(name.substr(5), args);
@@ -451,8 +457,10 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     return push(loop_int(size_text(args[0], 0), true)), true;
   }
   if (name == "abs" && args.size() == 1 && is_arraylike(args[0])) return call_array("absolute", args);
-  if (name == "abs" && args.size() == 1 && args[0].is_complex()) return push(complex_magnitude(args[0])), true;
-  if (name == "abs" && args.size() == 1 && (args[0].is_number() || args[0].kind == LoopKind::Either)) return push(absolute(args[0])), true;
+  if (name == "abs" && args.size() == 1 && args[0].is_complex())
+    return push(complex_magnitude(args[0])), true;
+  if (name == "abs" && args.size() == 1 && (args[0].is_number() || args[0].kind == LoopKind::Either))
+    return push(absolute(args[0])), true;
   if (name == "min" || name == "max") return extremum(name == "max", args), true;
   if (name == "divmod" && args.size() == 2) {
     LoopValue quotient = binary(NB_FLOOR_DIVIDE, args[0], args[1]),

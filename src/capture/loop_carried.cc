@@ -1,5 +1,5 @@
-// Elements that a round of a checked loop sets and the next rounds read (y[i] after y[i - 1]) go from round to round in
-// variables: they are stored all the same, but nobody waits for what comes back from memory.
+// Elements that a round of a checked loop sets and the next rounds read (y[i] after y[i - 1]) go from round
+// to round in variables: they are stored all the same, but nobody waits for what comes back from memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kMaxDistance = 3;  // rounds
 
-// How many rounds before, if always as many, an index had the value of the other: by `step` counters each. Null: nobody knows.
+// How many rounds before, if always as many, an index had the value of the other: by `step` counters each.
+// Null: nobody knows.
 std::optional<int64_t> rounds_between(const LoopAffine& now, const LoopAffine& before, int64_t step) {
   if (now.factor != before.factor || now.form != before.form) return {};
   const int64_t difference = now.constant - before.constant;
@@ -24,9 +25,11 @@ std::optional<int64_t> rounds_between(const LoopAffine& now, const LoopAffine& b
 }  // namespace
 
 // Remembers the access; gives the variable that has the element, or gets it beside.
-void LoopBuilder::note_element(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores, Place& place) {
+void LoopBuilder::note_element(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
+                               Place& place) {
   const bool is_known = container.kind == LoopKind::Array && container.dtype != DType::C128 &&
-                        std::all_of(indices.begin(), indices.end(), [](const LoopValue& index) { return index.affine != nullptr; });
+                        std::all_of(indices.begin(), indices.end(),
+                                    [](const LoopValue& index) { return index.affine != nullptr; });
   if (!is_known) {
     checked_->has_other_stores |= stores;
     return;
@@ -45,14 +48,16 @@ void LoopBuilder::note_element(const LoopValue& container, const std::vector<Loo
 // The first that the loop stores; null: none.
 const LoopBuilder::CheckedLoop::Element* LoopBuilder::stored_element() const {
   const std::vector<CheckedLoop::Element>& elements = checked_->elements;
-  const auto found = std::find_if(elements.begin(), elements.end(), [](const auto& one) { return one.stores; });
+  const auto found =
+      std::find_if(elements.begin(), elements.end(), [](const auto& one) { return one.stores; });
   return found == elements.end() ? nullptr : &*found;
 }
 
 // How many rounds ago the loop stored what is at the element; 0: in this round.
 std::optional<int64_t> LoopBuilder::distance_to_stored(const CheckedLoop::Element& element) const {
   const CheckedLoop::Element* stored = stored_element();
-  if (!stored || stored->array.index != element.array.index || stored->index.size() != element.index.size()) return {};
+  if (!stored || stored->array.index != element.array.index || stored->index.size() != element.index.size())
+    return {};
   std::optional<int64_t> rounds;
   for (size_t d = 0; d < element.index.size(); ++d) {
     const std::optional<int64_t> here = rounds_between(*stored->index[d], *element.index[d], checked_->step);
@@ -74,14 +79,16 @@ bool LoopBuilder::is_passed_always(const std::set<int>& blocks) const {
     waiting.pop_back();
     for (const Edge& edge : blocks_[static_cast<size_t>(id)].edges) {
       if (edge.target == checked_->head) return false;
-      if (checked_->blocks.count(edge.target) && !blocks.count(edge.target) && seen.insert(edge.target).second)
+      if (checked_->blocks.count(edge.target) && !blocks.count(edge.target) &&
+          seen.insert(edge.target).second)
         waiting.push_back(edge.target);
     }
   }
   return true;
 }
 
-// Of a loop whose blocks have been executed: how many rounds an element is to be carried, 0 where none can be.
+// Of a loop whose blocks have been executed: how many rounds an element is to be carried, 0 where none can
+// be.
 void LoopBuilder::find_carried_elements() {
   CheckedLoop& loop = *checked_;
   if (loop.has_other_stores) return;
@@ -97,11 +104,12 @@ void LoopBuilder::find_carried_elements() {
   loop.carried = farthest;
   loop.affine.clear();
   for (int64_t distance = 0; distance <= farthest; ++distance)
-    variable_types_[fmt::format("carried{}_{}", loop.head, distance)] = element_type(stored_element()->array.dtype);
+    variable_types_[fmt::format("carried{}_{}", loop.head, distance)] =
+        element_type(stored_element()->array.dtype);
 }
 
-// Before the first round: what the rounds before it would have left. Added to the checks: an element's address is another one
-// in every round.
+// Before the first round: what the rounds before it would have left. Added to the checks: an element's
+// address is another one in every round.
 std::string LoopBuilder::carried_at_first(std::string* checks) const {
   if (checked_->carried == 0) return "";
   const CheckedLoop::Element& stored = *stored_element();
@@ -111,11 +119,14 @@ std::string LoopBuilder::carried_at_first(std::string* checks) const {
     for (size_t d = 0; d < stored.index.size(); ++d) {
       const LoopAffine& index = *stored.index[d];
       const std::string stride = stride_text(stored.array, static_cast<int>(d));
-      const std::string counter = index.factor.empty() ? "" : fmt::format("first - {} + ", integer_literal(distance * checked_->step));
+      const std::string counter =
+          index.factor.empty() ? ""
+                               : fmt::format("first - {} + ", integer_literal(distance * checked_->step));
       offset += fmt::format("{}({}{}) * {}", d ? " + " : "", counter, index.base, stride);
       if (distance == 1 && !index.factor.empty()) strides += (strides.empty() ? "" : " + ") + stride;
     }
-    text += fmt::format("      carried{}_{} = {}[{}];\n", checked_->head, distance - 1, data_text(stored.array), offset);
+    text += fmt::format("      carried{}_{} = {}[{}];\n", checked_->head, distance - 1,
+                        data_text(stored.array), offset);
   }
   *checks += fmt::format("\n        && {} != 0", strides);
   return text;

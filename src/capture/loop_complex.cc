@@ -75,8 +75,8 @@ LoopValue LoopBuilder::complex_element(const std::string& element) {
   return new_complex(true, element + ".re", element + ".im");
 }
 
-// Is the result NumPy's? complex128 is, and what NumPy's scalar performs: a Python complex on the left takes a
-// float64 as the float that it is.
+// Is the result NumPy's? complex128 is, and what NumPy's scalar performs: a Python complex on the left takes
+// a float64 as the float that it is.
 bool LoopBuilder::gives_numpy(const LoopValue& a, const LoopValue& b) {
   if (a.kind == LoopKind::NumpyComplex || b.kind == LoopKind::NumpyComplex) return true;
   for (const LoopValue* part : {&a, &b})
@@ -111,7 +111,8 @@ LoopValue LoopBuilder::complex_power(const LoopValue& a, const LoopValue& b, boo
 
 LoopValue LoopBuilder::complex_binary(int op, const LoopValue& a, const LoopValue& b) {
   for (const LoopValue* part : {&a, &b})
-    if (!part->is_complex() && !part->is_number()) throw LoopUnsupported{"an operation on what is not a number"};
+    if (!part->is_complex() && !part->is_number())
+      throw LoopUnsupported{"an operation on what is not a number"};
   const bool of_numpy = gives_numpy(a, b);
   const auto [ar, ai] = parts_of(a);
   const auto [br, bi] = parts_of(b);
@@ -119,7 +120,8 @@ LoopValue LoopBuilder::complex_binary(int op, const LoopValue& a, const LoopValu
     case NB_ADD:
     case NB_SUBTRACT: {
       const char* sign = op == NB_ADD ? "+" : "-";
-      return new_complex(of_numpy, fmt::format("{} {} {}", ar, sign, br), fmt::format("{} {} {}", ai, sign, bi));
+      return new_complex(of_numpy, fmt::format("{} {} {}", ar, sign, br),
+                         fmt::format("{} {} {}", ai, sign, bi));
     }
     case NB_MULTIPLY: return complex_product(of_numpy, a, b);
     case NB_TRUE_DIVIDE: {
@@ -136,12 +138,14 @@ LoopValue LoopBuilder::complex_binary(int op, const LoopValue& a, const LoopValu
 LoopValue LoopBuilder::complex_compare(int op, const LoopValue& a, const LoopValue& b) {
   if (op != Py_EQ && op != Py_NE) throw LoopUnsupported{"an order of complex numbers"};
   for (const LoopValue* part : {&a, &b}) {
-    if (!part->is_complex() && !part->is_number()) throw LoopUnsupported{"a comparison of what are not numbers"};
+    if (!part->is_complex() && !part->is_number())
+      throw LoopUnsupported{"a comparison of what are not numbers"};
     if (part->is_number() && c_type(*part) != "f64") require(fmt::format("is_exact((i64){})", part->expr));
   }
   const auto [ar, ai] = parts_of(a);
   const auto [br, bi] = parts_of(b);
-  const std::string equal = temporary("bool", fmt::format("{}({} == {} && {} == {})", op == Py_NE ? "!" : "", ar, br, ai, bi));
+  const std::string equal =
+      temporary("bool", fmt::format("{}({} == {} && {} == {})", op == Py_NE ? "!" : "", ar, br, ai, bi));
   return is_numpy(a) || is_numpy(b) ? loop_numpy(DType::Bool, equal) : loop_bool(equal);
 }
 
@@ -163,15 +167,16 @@ LoopValue LoopBuilder::conjugate(const LoopValue& value, bool of_numpy) {
 
 // abs(z)
 LoopValue LoopBuilder::complex_magnitude(const LoopValue& value) {
-  const std::string result =
-      temporary("f64", fmt::format("{}({}, {})", function("hypot"), value.items[0].expr, value.items[1].expr));
+  const std::string result = temporary(
+      "f64", fmt::format("{}({}, {})", function("hypot"), value.items[0].expr, value.items[1].expr));
   require(fmt::format("is_finite({})", result));
   return value.kind == LoopKind::NumpyComplex ? loop_numpy(DType::F64, result) : loop_float(result);
 }
 
 // complex(...)
 LoopValue LoopBuilder::made_complex(const std::vector<LoopValue>& args) {
-  if (args.size() == 1 && args[0].is_complex()) return loop_complex(false, args[0].items[0].expr, args[0].items[1].expr);
+  if (args.size() == 1 && args[0].is_complex())
+    return loop_complex(false, args[0].items[0].expr, args[0].items[1].expr);
   if (args.empty() || args.size() > 2) throw LoopUnsupported{"complex() of these arguments"};
   std::string parts[] = {"0.0", "0.0"};
   for (size_t i = 0; i < args.size(); ++i) {
@@ -182,7 +187,8 @@ LoopValue LoopBuilder::made_complex(const std::vector<LoopValue>& args) {
 }
 
 // cmath's functions and NumPy's on one complex number.
-bool LoopBuilder::call_complex(const std::string& module, const std::string& name, const std::vector<LoopValue>& args) {
+bool LoopBuilder::call_complex(const std::string& module, const std::string& name,
+                               const std::vector<LoopValue>& args) {
   if (args.size() != 1 || !(args[0].is_complex() || args[0].is_number())) return false;
   const auto [re, im] = parts_of(args[0]);
   if (module == "math") return false;

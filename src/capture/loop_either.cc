@@ -1,5 +1,6 @@
-// Floats of which only the run tells whether they are Python's or NumPy's, as max(0.0, x[i]) gives them: the number and a
-// flag, so that what differs in nothing but that needs no branch. Where it matters, the block splits in two.
+// Floats of which only the run tells whether they are Python's or NumPy's, as max(0.0, x[i]) gives them: the
+// number and a flag, so that what differs in nothing but that needs no branch. Where it matters, the block
+// splits in two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +16,15 @@ const std::string& number_of(const LoopValue& value) {
 }
 
 std::string is_numpy(const LoopValue& value) {
-  return value.kind == LoopKind::Either ? value.items[1].expr : value.kind == LoopKind::Numpy ? "true" : "false";
+  return value.kind == LoopKind::Either  ? value.items[1].expr
+         : value.kind == LoopKind::Numpy ? "true"
+                                         : "false";
 }
 
 // The value, if it is an Either, as one of the two.
-LoopValue as_python(const LoopValue& value) { return value.kind == LoopKind::Either ? value.items[0] : value; }
+LoopValue as_python(const LoopValue& value) {
+  return value.kind == LoopKind::Either ? value.items[0] : value;
+}
 LoopValue as_numpy(const LoopValue& value) {
   return value.kind == LoopKind::Either ? loop_numpy(DType::F64, value.items[0].expr) : value;
 }
@@ -34,22 +39,27 @@ LoopValue loop_either(std::string number, std::string is_numpy) {
 }
 
 LoopValue LoopBuilder::extremum_of_doubles(bool largest, const LoopValue& a, const LoopValue& b) {
-  const std::string displaced = temporary("bool", fmt::format("{} {} {}", number_of(b), largest ? ">" : "<", number_of(a)));
-  const std::string number = temporary("f64", fmt::format("{} ? {} : {}", displaced, number_of(b), number_of(a)));
+  const std::string displaced =
+      temporary("bool", fmt::format("{} {} {}", number_of(b), largest ? ">" : "<", number_of(a)));
+  const std::string number =
+      temporary("f64", fmt::format("{} ? {} : {}", displaced, number_of(b), number_of(a)));
   if (a.kind == b.kind && a.kind == LoopKind::Float) return loop_float(number);
   if (a.kind == b.kind && a.kind == LoopKind::Numpy) return loop_numpy(DType::F64, number);
-  return loop_either(number, temporary("bool", fmt::format("{} ? {} : {}", displaced, is_numpy(b), is_numpy(a))));
+  return loop_either(number,
+                     temporary("bool", fmt::format("{} ? {} : {}", displaced, is_numpy(b), is_numpy(a))));
 }
 
 // Beside a NumPy scalar both must compute in float64; that is NumPy's then.
 bool LoopBuilder::decides_numpy(const LoopValue& a, const LoopValue& b) {
   const LoopValue& other = a.kind == LoopKind::Either ? b : a;
   if (other.kind != LoopKind::Numpy) {
-    if (!other.is_python() && other.kind != LoopKind::Either) throw LoopUnsupported{"an operation on what is not a number"};
+    if (!other.is_python() && other.kind != LoopKind::Either)
+      throw LoopUnsupported{"an operation on what is not a number"};
     return false;
   }
   for (const LoopValue& as : {loop_float(""), loop_numpy(DType::F64, "")})
-    if (common_dtype(as, other) != DType::F64) throw LoopUnsupported{"an operation whose type depends on which float it is"};
+    if (common_dtype(as, other) != DType::F64)
+      throw LoopUnsupported{"an operation whose type depends on which float it is"};
   return true;
 }
 
@@ -66,8 +76,8 @@ LoopValue LoopBuilder::either_compare(int op, const LoopValue& a, const LoopValu
   if (decides_numpy(a, b)) return compare(op, as_numpy(a), as_numpy(b));
   const auto next = static_cast<size_t>(frame().ip);
   const std::vector<Instruction>& code = frame().code->instructions;
-  const bool is_tested = code[next].op == Op::PopJumpIfTrue || code[next].op == Op::PopJumpIfFalse || code[next].op == Op::ToBool ||
-                         code[next].op == Op::Not || code[next - 1].arg2;
+  const bool is_tested = code[next].op == Op::PopJumpIfTrue || code[next].op == Op::PopJumpIfFalse ||
+                         code[next].op == Op::ToBool || code[next].op == Op::Not || code[next - 1].arg2;
   if (!is_tested) throw LoopUnsupported{"a truth value whose type depends on which float it is of"};
   return compare(op, as_python(a), as_python(b));
 }
@@ -81,7 +91,8 @@ bool LoopBuilder::settle_either(PyObject* callable, std::vector<LoopValue>& args
                             callable == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
                             callable == reinterpret_cast<PyObject*>(&PyBool_Type);
   if (!is_converted && !name.starts_with("math.")) {
-    const bool of_doubles = std::all_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_double(); });
+    const bool of_doubles =
+        std::all_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_double(); });
     if (std::string_view(Py_TYPE(callable)->tp_name) != "numpy.ufunc" || !of_doubles) return false;
     std::transform(args.begin(), args.end(), args.begin(), as_numpy);
     return true;
@@ -90,14 +101,17 @@ bool LoopBuilder::settle_either(PyObject* callable, std::vector<LoopValue>& args
   return true;
 }
 
-// Where an instruction does not know such floats: goes on as for the one or as for the other. False where there is none.
+// Where an instruction does not know such floats: goes on as for the one or as for the other. False where
+// there is none.
 bool LoopBuilder::split_either() {
   std::vector<LoopValue>& stack = before_.back().stack;
-  const auto found = std::find_if(stack.rbegin(), stack.rend(), [](const LoopValue& value) { return value.kind == LoopKind::Either; });
+  const auto found = std::find_if(stack.rbegin(), stack.rend(),
+                                  [](const LoopValue& value) { return value.kind == LoopKind::Either; });
   if (found == stack.rend()) return false;
   const auto depth = static_cast<int>(found - stack.rbegin()) + 1;
   frames_ = before_;
-  const bool is_computed = std::all_of(stack.begin(), stack.end(), [](const LoopValue& item) { return item.kind != LoopKind::Pending; });
+  const bool is_computed = std::all_of(stack.begin(), stack.end(),
+                                       [](const LoopValue& item) { return item.kind != LoopKind::Pending; });
   if (!is_computed) return false;
   const LoopValue value = top(depth);
   top(depth) = as_numpy(value);

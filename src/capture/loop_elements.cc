@@ -31,8 +31,8 @@ bool is_comparison(const std::string& op) {
 
 // NumPy compares ints of different signs, and Python ints of any size, exactly.
 bool is_unsigned(const LoopValue& v) {
-  return v.kind != LoopKind::Int && v.kind != LoopKind::Float && v.kind != LoopKind::Bool && is_integral(v.dtype) &&
-         !is_signed(v.dtype);
+  return v.kind != LoopKind::Int && v.kind != LoopKind::Float && v.kind != LoopKind::Bool &&
+         is_integral(v.dtype) && !is_signed(v.dtype);
 }
 
 // NB_* numbers 0 to 12.
@@ -93,8 +93,8 @@ class ElementPrinter {
     }
     if (is_floating(dtype) && (node.prim == Prim::Mod || node.prim == Prim::FloorDiv)) {
       const bool is_rest = node.prim == Prim::Mod;
-      return fmt::format("{}<{}>({}, {}, {})", is_rest ? "float_remainder" : "numpy_quotient", c_type(dtype), args[0],
-                         args[1], function_("fmod"));
+      return fmt::format("{}<{}>({}, {}, {})", is_rest ? "float_remainder" : "numpy_quotient", c_type(dtype),
+                         args[0], args[1], function_("fmod"));
     }
     if (!codegen::is_printable(node.prim, dtype))
       throw LoopUnsupported{"an operation on arrays of this type"};
@@ -103,7 +103,8 @@ class ElementPrinter {
       return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
     }
     if (is_floating(dtype) && has_number_function(node.prim, dtype))
-      return fmt::format("{}({})", function_(number_function_name(node.prim, dtype, args.size())), fmt::join(args, ", "));
+      return fmt::format("{}({})", function_(number_function_name(node.prim, dtype, args.size())),
+                         fmt::join(args, ", "));
     const char* function = dtype == DType::Bool ? codegen::mask_function(node.prim)
                                                 : codegen::prelude_function(node.prim, dtype);
     if (const char* symbol = function ? nullptr : codegen::infix(node.prim, dtype))
@@ -118,8 +119,8 @@ class ElementPrinter {
   int count_ = 0;
 };
 
-// One operand of the loops: a view with its strides, 0 where it is repeated, and by dimension that it is turned along
-// (numpy.roll) which element is the first.
+// One operand of the loops: a view with its strides, 0 where it is repeated, and by dimension that it is
+// turned along (numpy.roll) which element is the first.
 struct Stream {
   LoopValue view;
   std::vector<std::string> strides;
@@ -152,7 +153,9 @@ class Streams {
     all.push_back({view, {}, fmt::format("x{}", all.size()), std::move(turns)});
     return all.back().name;
   }
-  std::string load(const LoopValue& view) { return load(view, std::vector<std::string>(static_cast<size_t>(view.dims))); }
+  std::string load(const LoopValue& view) {
+    return load(view, std::vector<std::string>(static_cast<size_t>(view.dims)));
+  }
 };
 
 std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams);
@@ -181,7 +184,8 @@ std::string print_gather(const LoopValue& value, ElementPrinter& printer, Stream
 std::string load_rolled(const LoopValue& value, Streams& streams) {
   std::vector<std::string> turns(value.sizes.size());
   const LoopValue* at = &value;
-  for (; at->kind == LoopKind::Pending; at = &at->items[0]) turns[static_cast<size_t>(*at->items[2].known)] = at->expr;
+  for (; at->kind == LoopKind::Pending; at = &at->items[0])
+    turns[static_cast<size_t>(*at->items[2].known)] = at->expr;
   return streams.load(*at, std::move(turns));
 }
 
@@ -268,7 +272,8 @@ PyObject* LoopBuilder::kept_function(const char* module, const char* name) {
 
 LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> operands) {
   const char* operation = operator_of(ufunc);
-  if (!operation || !ops::get_op(operation).semantics) throw LoopUnsupported{fmt::format("numpy.{} of arrays", ufunc)};
+  if (!operation || !ops::get_op(operation).semantics)
+    throw LoopUnsupported{fmt::format("numpy.{} of arrays", ufunc)};
   const ops::OpDef& op = ops::get_op(operation);
   std::vector<ops::Operand> types;
   std::vector<std::vector<std::string>> shapes;
@@ -316,7 +321,8 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
   result.object = kept_function("numpy", ufunc.c_str());
   result.sizes = broadcast(shapes);
   result.items = std::move(operands);
-  if (const Prim prim = own_primitive(op.name, promoted.compute, result.items.size()); has_vector_function(prim, promoted.compute))
+  if (const Prim prim = own_primitive(op.name, promoted.compute, result.items.size());
+      has_vector_function(prim, promoted.compute))
     return mapped(prim, result);
   // Can it be printed?
   ElementPrinter printer(elementary_, function_names());
@@ -424,12 +430,14 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
   const std::string mask = is_masked ? streams.load(wanted.mask) : "";
   std::string result = print_value(value, printer, streams);
   if (dtype == DType::Bool) result = fmt::format("({} != 0)", result);
-  // Squares tell which magnitudes are below a limit, but for those near it: blocks with such are computed again.
+  // Squares tell which magnitudes are below a limit, but for those near it: blocks with such are computed
+  // again.
   std::string side, holds;
   if (const auto test = magnitude_test(value); test && !is_masked && wanted.fold.empty()) {
     ElementPrinter squares(elementary_, function_names());
     const std::string z = print_value(test->z, squares, streams), limit = streams.number(test->limit);
-    side = fmt::format("{}const i64 side = side_of({}, Limit({})); near |= side == 0;", squares.text, z, limit);
+    side =
+        fmt::format("{}const i64 side = side_of({}, Limit({})); near |= side == 0;", squares.text, z, limit);
     holds = test->holds_below ? "side < 0" : "side > 0";
   }
   const size_t dims = wanted.sizes.size(), last = dims - 1;
@@ -446,7 +454,8 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
   }
   // An array in Fortran order is gone through by columns.
   Target target = wanted;
-  if (dims == 2 && target.strides[0] == "1L" && target.strides[1] != "1L" && target.fold.empty() && !has_roll(value)) {
+  if (dims == 2 && target.strides[0] == "1L" && target.strides[1] != "1L" && target.fold.empty() &&
+      !has_roll(value)) {
     std::swap(target.sizes[0], target.sizes[1]);
     std::swap(target.strides[0], target.strides[1]);
     for (Stream& stream : streams.all) std::swap(stream.strides[0], stream.strides[1]);
@@ -475,7 +484,9 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
     for (size_t d = 0; d < dims; ++d) {
       stream.strides[d] = copied(fmt::format("s{}_{}", k, d), "i64", stream.strides[d]);
       if (stream.turn(d, dims).empty()) continue;
-      emit(fmt::format("const i64 turn{0}_{1} = {2}, ring{0}_{1} = {3};", k, d, stream.turn(d, dims), stream.view.size(static_cast<int>(d + static_cast<size_t>(stream.view.dims) - dims)).expr));
+      emit(fmt::format(
+          "const i64 turn{0}_{1} = {2}, ring{0}_{1} = {3};", k, d, stream.turn(d, dims),
+          stream.view.size(static_cast<int>(d + static_cast<size_t>(stream.view.dims) - dims)).expr));
     }
   }
   std::string out = copied("out", target.type + "*", target.pointer);
@@ -486,9 +497,10 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
       if (streams.all[k].strides[d] == "0L") continue;
       const std::string row = fmt::format("p{}_{}", k, d);
       const bool is_turned = !streams.all[k].turn(d, dims).empty();
-      emit(fmt::format("const {}* const {} = {} + {} * {};", element_type(streams.all[k].view.dtype), row, pointers[k],
-                       is_turned ? fmt::format("on_ring(i{1} + turn{0}_{1}, ring{0}_{1})", k, d) : fmt::format("i{}", d),
-                       streams.all[k].strides[d]));
+      emit(fmt::format(
+          "const {}* const {} = {} + {} * {};", element_type(streams.all[k].view.dtype), row, pointers[k],
+          is_turned ? fmt::format("on_ring(i{1} + turn{0}_{1}, ring{0}_{1})", k, d) : fmt::format("i{}", d),
+          streams.all[k].strides[d]));
       pointers[k] = row;
     }
     emit(fmt::format("{}* const out{} = {} + i{} * {};", target.type, d, out, d, out_strides[d]));
@@ -497,12 +509,17 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
     past = sizes[d + 1];
   }
   // Where rings end along the last dimension, a piece of it begins.
-  const auto is_split = [&](size_t k) { return !streams.all[k].turn(last, dims).empty() && streams.all[k].strides[last] != "0L"; };
+  const auto is_split = [&](size_t k) {
+    return !streams.all[k].turn(last, dims).empty() && streams.all[k].strides[last] != "0L";
+  };
   std::string pieces;
   for (size_t k = 0; k < streams.all.size(); ++k)
-    if (is_split(k)) pieces += fmt::format("const i64 at{0} = turn_of_piece(turn{0}_{1}, ring{0}_{1}, piece, stop); ", k, last);
+    if (is_split(k))
+      pieces +=
+          fmt::format("const i64 at{0} = turn_of_piece(turn{0}_{1}, ring{0}_{1}, piece, stop); ", k, last);
   if (!pieces.empty()) {
-    emit(fmt::format("for (i64 piece = {}, stop; piece < {}; piece = stop) {{ stop = {}; {}", first, past, past, pieces));
+    emit(fmt::format("for (i64 piece = {}, stop; piece < {}; piece = stop) {{ stop = {}; {}", first, past,
+                     past, pieces));
     first = "piece", past = "stop";
   }
   std::string condition, unit, strided;
@@ -525,9 +542,10 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
     if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
     const std::string at = is_split(k) ? fmt::format("(i + at{})", k) : "i";
     if (!in_words || k > 0)
-      unit += fmt::format("const {} {} = {}[{}]{}; {}", type, stream.name, pointers[k], at, truth, skipped(k));
-    strided += fmt::format("const {} {} = {}[{} * {}]{}; {}", type, stream.name, pointers[k], at, stride, truth,
-                           skipped(k));
+      unit +=
+          fmt::format("const {} {} = {}[{}]{}; {}", type, stream.name, pointers[k], at, truth, skipped(k));
+    strided += fmt::format("const {} {} = {}[{} * {}]{}; {}", type, stream.name, pointers[k], at, stride,
+                           truth, skipped(k));
   }
   const std::string& stride = out_strides[last];
   const bool has_total = !target.fold.empty() && stride == "0L";
@@ -548,8 +566,8 @@ void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Targe
                               fold("total"), out));
     const std::string to = fmt::format("{}[{}]", out, element);
     if (in_words && element == "i")
-      return emit(fmt::format("for_chosen({}, {}, {}, [&](i64 i) WEFT_INLINE_LAMBDA {{ {}{} = {}; }});", first, past, pointers[0],
-                              text, to, result));
+      return emit(fmt::format("for_chosen({}, {}, {}, [&](i64 i) WEFT_INLINE_LAMBDA {{ {}{} = {}; }});",
+                              first, past, pointers[0], text, to, result));
     const char* independent = element == "i" ? "WEFT_INDEPENDENT" : "";
     if (side.empty()) {
       emit(independent);

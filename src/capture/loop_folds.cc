@@ -18,9 +18,9 @@ std::string product_of(const std::vector<std::string>& sizes) {
 
 // Functions of complex arrays in native loops.
 bool takes_complex(const std::string& name) {
-  static const std::set<std::string> names = {"copy",     "absolute", "negative",    "square", "conjugate", "add",
-                                              "subtract", "multiply", "true_divide", "divide", "equal",     "not_equal",
-                                              "where"};
+  static const std::set<std::string> names = {"copy",  "absolute",  "negative", "square",      "conjugate",
+                                              "add",   "subtract",  "multiply", "true_divide", "divide",
+                                              "equal", "not_equal", "where"};
   return names.count(name) != 0;
 }
 
@@ -203,7 +203,8 @@ LoopValue LoopBuilder::joined(const LoopValue& parts) {
 // numpy.roll: read where it is used, from its first element on.
 LoopValue LoopBuilder::rolled(const LoopValue& array, const LoopValue& shift, int64_t axis) {
   const int dims = num_dims(array);
-  if (axis < -dims || axis >= dims || shift.kind != LoopKind::Int) throw LoopUnsupported{"numpy.roll of these"};
+  if (axis < -dims || axis >= dims || shift.kind != LoopKind::Int)
+    throw LoopUnsupported{"numpy.roll of these"};
   const int64_t d = axis < 0 ? axis + dims : axis;
   bool is_apart = array.operation != kRoll;  // no roll yet, or one along this axis
   for (const LoopValue* at = &array; at->operation == kRoll; at = &at->items[0])
@@ -282,7 +283,8 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
   if (args.size() == 1 && name == "array" && args[0].kind == LoopKind::List)
     return push(array_of_numbers(args[0])), true;
   if (one && name == "norm" && is_floating(args[0].dtype)) return push(norm(args[0])), true;
-  if (name == "clip" && args.size() == 3 && is_arraylike(args[0])) return push(clipped(std::move(args))), true;
+  if (name == "clip" && args.size() == 3 && is_arraylike(args[0]))
+    return push(clipped(std::move(args))), true;
   if (one && (name == "round" || name == "around") && is_floating(args[0].dtype))
     return push(pending("rint", std::move(args))), true;
   if (one && name == "copy") return push(in_new_memory(args[0], is_in_fortran_order(args[0]))), true;
@@ -299,7 +301,8 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
   const char* op = name == "where" ? "where" : operator_of_ufunc(name);
   if (!op) return false;
   const auto& params = ops::get_op(op).params;
-  const auto wanted = std::count_if(params.begin(), params.end(), [](const ops::Param& p) { return p.is_tensor(); });
+  const auto wanted =
+      std::count_if(params.begin(), params.end(), [](const ops::Param& p) { return p.is_tensor(); });
   if (static_cast<std::ptrdiff_t>(args.size()) != wanted) return false;
   push(pending(name, std::move(args)));
   return true;

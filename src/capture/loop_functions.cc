@@ -1,5 +1,5 @@
-// Python functions that native loops call, which are entered: those of modules and classes, and those that the program
-// makes itself, over its local variables.
+// Python functions that native loops call, which are entered: those of modules and classes, and those that
+// the program makes itself, over its local variables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,8 @@ void LoopBuilder::call_function(PyObject* object, std::vector<LoopValue> args, c
 }
 
 // A function over the program's local variables.
-void LoopBuilder::call_nested(const LoopValue& function, std::vector<LoopValue> args, const Keywords& keywords) {
+void LoopBuilder::call_nested(const LoopValue& function, std::vector<LoopValue> args,
+                              const Keywords& keywords) {
   LoopFrame entered;
   entered.code = &decode(reinterpret_cast<PyCodeObject*>(function.object));
   entered.globals = frames_.front().globals;
@@ -95,7 +96,8 @@ void LoopBuilder::enter(LoopFrame entered, PyObject* defaults, const std::vector
 
 // Sets what the cell holds, in all places that hold the cell.
 void LoopBuilder::store_in_cell(const LoopValue& cell, const LoopValue& value) {
-  if (cell.kind != LoopKind::Cell || cell.index < 0) throw LoopUnsupported{"assignment to a closure variable"};
+  if (cell.kind != LoopKind::Cell || cell.index < 0)
+    throw LoopUnsupported{"assignment to a closure variable"};
   if (!value.is_number() && !value.is_complex() && !is_array(value))
     throw LoopUnsupported{"assignment of what is no number or array to a closure variable"};
   const int index = cell.index;
@@ -146,7 +148,8 @@ void LoopBuilder::call(const Instruction& in) {
     const std::string name = utf8(second.object);
     args.insert(args.begin(), second.items[0]);
     if (names && is_fold(name) && is_arraylike(args[0])) return push(reduction(name, args, names));
-    if (!names && args.size() == 1 && name == "copy" && is_arraylike(args[0])) return push(materialized(args[0], true));
+    if (!names && args.size() == 1 && name == "copy" && is_arraylike(args[0]))
+      return push(materialized(args[0], true));
     if (names || !call_array(name, args)) throw LoopUnsupported{fmt::format("the method '{}'", name)};
     return;
   }

@@ -31,8 +31,9 @@ std::string two_dimensions(const LoopValue& view) {
 
 // Do both stand for the same elements, as long as nothing is stored?
 bool is_same(const LoopValue& a, const LoopValue& b) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.dims == b.dims && a.object == b.object && a.expr == b.expr &&
-         a.known == b.known && a.operation == b.operation && a.compute == b.compute && a.items.size() == b.items.size() &&
+  return a.kind == b.kind && a.dtype == b.dtype && a.dims == b.dims && a.object == b.object &&
+         a.expr == b.expr && a.known == b.known && a.operation == b.operation && a.compute == b.compute &&
+         a.items.size() == b.items.size() &&
          std::equal(a.items.begin(), a.items.end(), b.items.begin(), is_same);
 }
 
@@ -220,9 +221,9 @@ bool LoopBuilder::is_all_chosen(const LoopValue& value, const LoopValue& mask) {
   if (value.is_number() || value.is_complex()) return true;
   if (value.kind != LoopKind::Pending) return false;
   if (value.operation == kChosen) return is_same(value.items[1], mask);
-  return value.operation != kGather && std::all_of(value.items.begin(), value.items.end(), [&](const LoopValue& item) {
-           return is_all_chosen(item, mask);
-         });
+  return value.operation != kGather &&
+         std::all_of(value.items.begin(), value.items.end(),
+                     [&](const LoopValue& item) { return is_all_chosen(item, mask); });
 }
 
 // Element by element in place, where the mask holds.
@@ -230,8 +231,7 @@ void LoopBuilder::store_where(const LoopValue& view, const LoopValue& mask, cons
   std::vector<LoopValue> operands;
   collect_views(value, operands);
   for (const LoopValue& operand : operands)
-    if (const std::string conflict = is_conflict(view, operand); !conflict.empty())
-      require("!" + conflict);
+    if (const std::string conflict = is_conflict(view, operand); !conflict.empty()) require("!" + conflict);
   parts_.insert(parts_.end(), operands.begin(), operands.end());
   materialize_all();
   Target target{view.items[0].expr, element_type(view.dtype), {}, {}, "", mask};

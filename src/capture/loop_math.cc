@@ -1,5 +1,5 @@
-// Elementary functions of arrays in native loops that no instruction computes and no generated code inlines: the
-// library's vector functions, over a copy of the operand.
+// Elementary functions of arrays in native loops that no instruction computes and no generated code inlines:
+// the library's vector functions, over a copy of the operand.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,12 +34,14 @@ std::optional<FunctionName> parse(const std::string& name) {
   if (kind != "unary" && kind != "binary" && kind != "vector") return {};
   for (int k = 0; k <= static_cast<int>(Prim::Hypot); ++k)
     if (scalar::prim_name(static_cast<Prim>(k)) == prim)
-      return FunctionName{kind, static_cast<Prim>(k), name.substr(last + 1) == "f32" ? DType::F32 : DType::F64};
+      return FunctionName{kind, static_cast<Prim>(k),
+                          name.substr(last + 1) == "f32" ? DType::F32 : DType::F64};
   return {};
 }
 
 std::optional<scalar::MathFunction> function_of(const FunctionName& name) {
-  return scalar::math_function(name.prim, name.dtype, name.kind == "vector" ? runtime::host_vector_bytes() : 0);
+  return scalar::math_function(name.prim, name.dtype,
+                               name.kind == "vector" ? runtime::host_vector_bytes() : 0);
 }
 
 }  // namespace
@@ -74,7 +76,8 @@ std::string math_function_type(const std::string& name) {
   const auto parsed = parse(name);
   if (!parsed) return "";
   const std::string type = c_type(parsed->dtype);
-  if (parsed->kind == "vector") return fmt::format("VectorFunction<{}, {}>", type, function_of(*parsed)->lanes);
+  if (parsed->kind == "vector")
+    return fmt::format("VectorFunction<{}, {}>", type, function_of(*parsed)->lanes);
   return fmt::format("NumberFunction<{}>", parsed->kind == "unary" ? type : type + ", " + type);
 }
 
@@ -84,10 +87,11 @@ LoopValue LoopBuilder::mapped(Prim prim, LoopValue value) {
   LoopValue result = materialized(value);
   std::string count = "1L";
   for (const std::string& size : shape_of(result)) count += " * " + size;
-  emit(fmt::format("{{ {0}* const p = {1}; run_elements({2}, {3}, 1, [=](i64 begin, i64 end) {{ map_elements({4}, p "
-                   "+ begin, end - begin); }}); }}",
-                   element_type(result.dtype), result.items[0].expr, function("parallel_for"), count,
-                   function(name_of("vector", prim, result.dtype))));
+  emit(fmt::format(
+      "{{ {0}* const p = {1}; run_elements({2}, {3}, 1, [=](i64 begin, i64 end) {{ map_elements({4}, p "
+      "+ begin, end - begin); }}); }}",
+      element_type(result.dtype), result.items[0].expr, function("parallel_for"), count,
+      function(name_of("vector", prim, result.dtype))));
   return result;
 }
 
@@ -112,14 +116,17 @@ LoopValue LoopBuilder::power_of_array(const LoopValue& base, const LoopValue& ex
   if (is_arraylike(base) && known == 2 && base.dtype != DType::Bool) return pending("square", {base});
   if (is_array_of_floats && known == 0.5) return pending("sqrt", {base});
   if (is_array_of_floats && known == -1) return pending("divide", {loop_float("1.0"), base});
-  if (base.dtype == DType::C128 || exponent.dtype == DType::C128) throw LoopUnsupported{"a power of complex arrays"};
+  if (base.dtype == DType::C128 || exponent.dtype == DType::C128)
+    throw LoopUnsupported{"a power of complex arrays"};
   if (is_array_of_floats && exponent.is_number() && !known) require(exponent.expr + " != 0.5");
   return pending("power", {base, exponent});
 }
 
 // min(max(values, low), high)
 LoopValue LoopBuilder::clipped(std::vector<LoopValue> args) {
-  const auto is_none = [](const LoopValue& value) { return value.kind == LoopKind::Const && value.object == Py_None; };
+  const auto is_none = [](const LoopValue& value) {
+    return value.kind == LoopKind::Const && value.object == Py_None;
+  };
   LoopValue result = args[0];
   if (!is_none(args[1])) result = pending("maximum", {result, args[1]});
   return is_none(args[2]) ? result : pending("minimum", {result, args[2]});
@@ -131,7 +138,9 @@ LoopValue LoopBuilder::sign(const LoopValue& array) {
   if (!is_floating(dtype) && !(is_integral(dtype) && is_signed(dtype)))
     throw LoopUnsupported{fmt::format("numpy.sign of {}", name(dtype))};
   const LoopValue x = materialized(array);
-  const auto number = [&](int value) { return loop_numpy(dtype, fmt::format("({}){}", c_type(dtype), value)); };
+  const auto number = [&](int value) {
+    return loop_numpy(dtype, fmt::format("({}){}", c_type(dtype), value));
+  };
   parts_.push_back(x);
   const LoopValue at_most_0 = pending("where", {pending("less", {x, number(0)}), number(-1), x});
   const LoopValue others = pending("where", {pending("equal", {x, number(0)}), number(0), at_most_0});

@@ -85,8 +85,8 @@ void* LoopMemory::allocate(int64_t count, DType dtype, const void* const* live, 
 }
 
 bool LoopMemory::keep(const void* address) {
-  const auto found =
-      std::find_if(blocks_.begin(), blocks_.end(), [&](const Tensor& block) { return points_into(block, address); });
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(),
+                                  [&](const Tensor& block) { return points_into(block, address); });
   if (found == blocks_.end()) return true;  // it is kept already
   try {
     kept_.emplace(found->data(), *found);
@@ -112,7 +112,8 @@ Tensor LoopMemory::block(const void* address) const {
   for (const Tensor& block : blocks_)
     if (points_into(block, address)) return block;
   const auto after = kept_.upper_bound(address);
-  if (after != kept_.begin() && points_into(std::prev(after)->second, address)) return std::prev(after)->second;
+  if (after != kept_.begin() && points_into(std::prev(after)->second, address))
+    return std::prev(after)->second;
   return Tensor();
 }
 

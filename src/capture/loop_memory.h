@@ -20,7 +20,8 @@ class LoopMemory {
   LoopMemory& operator=(const LoopMemory&) = delete;
 
   void* allocate(int64_t count, DType dtype, const void* const* live, int64_t num_live);
-  // The block that the address points into is not used again: a list will hold an array in it. False: out of memory.
+  // The block that the address points into is not used again: a list will hold an array in it. False: out of
+  // memory.
   bool keep(const void* address);
   // Notes down what a list is to be appended: where its words go.
   int64_t* append(int64_t what, int64_t num_words);
@@ -29,7 +30,7 @@ class LoopMemory {
   Tensor block(const void* address) const;
 
  private:
-  std::vector<Tensor> blocks_;  // one dimension
+  std::vector<Tensor> blocks_;          // one dimension
   std::map<const void*, Tensor> kept_;  // by where they begin
   std::vector<int64_t> appended_;
   LoopMemory* outer_;
@@ -47,7 +48,8 @@ struct ResizedList {
   int64_t size = 0, capacity = 0;
 };
 
-// NumPy's loop of the ufunc over complex128 elements, as `UfuncLoop` in loop_prelude.inc; null where there is none.
+// NumPy's loop of the ufunc over complex128 elements, as `UfuncLoop` in loop_prelude.inc; null where there is
+// none.
 const void* ufunc_loop(const std::string& ufunc);
 
 // What generated code calls, by name; null for other names. Each has a type `NAME_function` in

@@ -1,4 +1,5 @@
-// Arrays that native loops make: in blocks of the loop's memory (loop_memory.h), where nothing needs what they held.
+// Arrays that native loops make: in blocks of the loop's memory (loop_memory.h), where nothing needs what
+// they held.
 #include <fmt/format.h>
 
 #include <functional>
@@ -9,7 +10,8 @@ namespace weft::capture {
 
 // A new array in the loop's memory, whose elements are set next.
 LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& sizes,
-                                 const std::string& condition, const std::string& otherwise, bool is_fortran) {
+                                 const std::string& condition, const std::string& otherwise,
+                                 bool is_fortran) {
   block_stores_arrays_ = true;
   std::set<std::string> live;
   const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {

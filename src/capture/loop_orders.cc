@@ -11,13 +11,15 @@ bool is_one(const std::string& expr) { return expr == "1L"; }
 
 }  // namespace
 
-// Dimensions i and j of the value, counted from the last and i further out: C++ that is 1 where it has them as C does, 2
-// where as Fortran does, 0 where it says nothing. `sizes` is the result's shape.
-std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j, const std::vector<std::string>& sizes) {
+// Dimensions i and j of the value, counted from the last and i further out: C++ that is 1 where it has them
+// as C does, 2 where as Fortran does, 0 where it says nothing. `sizes` is the result's shape.
+std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j,
+                                    const std::vector<std::string>& sizes) {
   const int dims = num_dims(value);
   if (i > dims || !is_arraylike(value)) return "0";
   const std::vector<std::string> shape = shape_of(value);
-  const std::string &rows = shape[static_cast<size_t>(dims - i)], &columns = shape[static_cast<size_t>(dims - j)];
+  const std::string &rows = shape[static_cast<size_t>(dims - i)],
+                    &columns = shape[static_cast<size_t>(dims - j)];
   if (is_one(rows) || is_one(columns)) return "0";
   const bool is_whole = size_name(rows) == size_name(sizes[sizes.size() - static_cast<size_t>(i)]) &&
                         size_name(columns) == size_name(sizes[sizes.size() - static_cast<size_t>(j)]);
@@ -30,7 +32,8 @@ std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j, const 
   }
   // An array of its own, of an order that is chosen in the same way.
   std::string votes;
-  for (const LoopValue& item : value.operation == kGather ? std::vector<LoopValue>{value.items[1]} : value.items) {
+  for (const LoopValue& item :
+       value.operation == kGather ? std::vector<LoopValue>{value.items[1]} : value.items) {
     const std::string vote = order_vote(item, i, j, shape);
     if (vote == "1") return is_whole ? "1" : fmt::format("order_vote({}, {}, 2, 1)", rows, columns);
     if (vote != "0" && votes.find(vote) == std::string::npos) votes += (votes.empty() ? "" : " | ") + vote;
@@ -42,8 +45,8 @@ std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j, const 
   return fmt::format("({0} > 1 && {1} > 1 ? (({2}) == 2 ? 2 : 1) : 0)", rows, columns, votes);
 }
 
-// Is what NumPy makes of the value in Fortran order? Known when the loop is built; where the strides are others than that
-// asks for, Python performs the operation.
+// Is what NumPy makes of the value in Fortran order? Known when the loop is built; where the strides are
+// others than that asks for, Python performs the operation.
 bool LoopBuilder::is_in_fortran_order(const LoopValue& value) {
   const std::vector<std::string> sizes = shape_of(value);
   const int dims = static_cast<int>(sizes.size());

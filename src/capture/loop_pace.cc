@@ -21,8 +21,10 @@ void LoopPace::count_round(const Code* code, int at, const Loops& loops) {
   if (++rounds_[{code, at}] != kManyRounds) return;
   has_many_rounds_ = true;
   const std::string why = loops.rejection(code, at);
-  log::warning(fmt::format("weft.compile: the loop at {}:{} runs round by round, not as native code{}{} (WEFT_LOGS=graph_breaks says more)",
-                           code->file(), code->line(at), why.empty() ? "" : ": ", why));
+  log::warning(
+      fmt::format("weft.compile: the loop at {}:{} runs round by round, not as native code{}{} "
+                  "(WEFT_LOGS=graph_breaks says more)",
+                  code->file(), code->line(at), why.empty() ? "" : ": ", why));
 }
 
 LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops& loops, Ref& result,

@@ -38,7 +38,7 @@ struct LoopBuilder::ParallelLoop : LoopMarks {
   // What the analysis found.
   std::vector<std::string> carried;  // sums
   std::vector<std::string> last;     // what every round sets: the last one's are read where the rounds end
-  std::map<int, size_t> own;  // of a stored array: the dimension that tells rounds apart
+  std::map<int, size_t> own;         // of a stored array: the dimension that tells rounds apart
   std::set<std::string> atoms, checks, conflicts;
   int bits = 60;
 };
@@ -317,8 +317,8 @@ bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
   return true;
 }
 
-// What goes from round to round must be the counter or a sum. What every round sets is handed back with the rounds that
-// were done: the next one may lead out of the loop with it.
+// What goes from round to round must be the counter or a sum. What every round sets is handed back with the
+// rounds that were done: the next one may lead out of the loop with it.
 void LoopBuilder::find_carried(ParallelLoop& loop, const std::string& counter) {
   const Flow flow(loop.steps, loop.head);
   std::set<std::string> at_head;
@@ -561,7 +561,8 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
     if (leaf.kind == LoopKind::Int && leaf.nonnegative && leaf.expr != it.items[1].expr &&
         !contains(loop.carried, leaf.expr))
       text += fmt::format("  __builtin_assume({} >= 0);\n", leaf.expr);
-    if (contains(loop.carried, leaf.expr) || contains(loop.last, leaf.expr)) results += fmt::format("  io[{}] = {};\n", k, as_state_word(leaf));
+    if (contains(loop.carried, leaf.expr) || contains(loop.last, leaf.expr))
+      results += fmt::format("  io[{}] = {};\n", k, as_state_word(leaf));
     ++k;
   });
   text += fmt::format("  goto block{};\n", loop.head);

@@ -251,7 +251,7 @@ void drop_dead(std::vector<LoopFrame>& frames) {
     LoopFrame& frame = frames[f];
     for (size_t i = 0; i < frame.locals.size(); ++i) {
       const int slot = static_cast<int>(i);
-      if (slot >= frame.code->num_locals) break;  // attributes outlive the loop
+      if (slot >= frame.code->num_locals) break;             // attributes outlive the loop
       if (frame.locals[i].kind == LoopKind::Cell) continue;  // others may hold it
       // An outer frame resumes behind its call, whose handler it still needs.
       const bool live = frame.code->is_live(frame.ip, slot) ||

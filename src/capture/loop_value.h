@@ -30,10 +30,10 @@ enum class LoopKind : uint8_t {
   Tuple,         // items
   Range,         // range(items[0], items[1], items[2])
   Cell,          // a closure's cell, object `index` of the entry or the one `object`; items[0]: its contents
-  Function,   // a function made by the program, object `index` of the entry: `object` is its code, items its
-              // cells
-  RangeIter,  // an iterator: next is items[0], ends before items[1]; items[2]: the step; items[3], where
-              // there is one: what it gives in place of the number n
+  Function,    // a function made by the program, object `index` of the entry: `object` is its code, items its
+               // cells
+  RangeIter,   // an iterator: next is items[0], ends before items[1]; items[2]: the step; items[3], where
+               // there is one: what it gives in place of the number n
   Elements,    // items[0][n]; this and the following: only within a RangeIter
   Counted,     // items[0] + n * items[1], which is known; items[2]: where it ends
   Enumerated,  // (items[0] + n, what items[1] gives)

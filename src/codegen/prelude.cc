@@ -21,10 +21,10 @@ std::string_view loop_prelude() {
 
 std::string_view prelude() {
   static constexpr char kText[] =
-// clang-format off: vectors first
+  // clang-format off: vectors first
 #include "embedded/vectors.inc"
 #include "codegen/prelude.inc"
-// clang-format on
+      // clang-format on
       ;
   return kText;
 }
