@@ -356,7 +356,7 @@ def delete(arr, obj, axis=None):
     if not usual:
         return plainly(np.delete, arr, obj, axis)
     if listed and len(obj) > 1:
-        gone = [one % size for one in obj]
+        gone = {one % size for one in obj}
         return arr[lead + ([one for one in range(size) if one not in gone],)]
     gone, parts, start = sorted([one % size for one in obj]), [], 0
     for one in gone + [size]:
