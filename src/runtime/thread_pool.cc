@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <system_error>
 
@@ -92,7 +93,12 @@ bool ThreadPool::enter() {
 
 void ThreadPool::work(int index) {
   name_thread("intra-op", index);
-  const std::atomic<uint32_t>& ticket = workers_[static_cast<size_t>(index - 1)].ticket;
+  Worker& self = workers_[static_cast<size_t>(index - 1)];
+  if (sched_getaffinity(0, sizeof self.home, &self.home) == 0) {  // fails where there are over 1024 cores
+    self.kept_to = self.home;
+    self.id.store(gettid(), std::memory_order_release);
+  }
+  const std::atomic<uint32_t>& ticket = self.ticket;
   uint32_t seen = 0;
   while (true) {
     seen = await_change(ticket, seen, has_cores_ ? kWorkerSpins : 0);
@@ -103,7 +109,32 @@ void ThreadPool::work(int index) {
   }
 }
 
+// A kernel that runs in a virtual machine may take idle cores for cores that its host has given to others,
+// and then wakes a thread on the core of the thread that wakes it, where it waits until that one is done.
+// Workers are therefore kept off the core that the caller is on. Larger teams are left alone: one thread is a
+// small part of them. So are threads that are bound to one core.
+void ThreadPool::keep_off_callers_core() {
+  constexpr size_t kLargest = 7;
+  const int core = sched_getcpu();
+  if (core == avoided_core_ || core < 0 || core >= CPU_SETSIZE || !has_cores_ || workers_.size() > kLargest)
+    return;
+  for (Worker& worker : workers_) {
+    const int id = worker.id.load(std::memory_order_acquire);
+    if (id == 0) return;  // on its way; the next region tries again
+    cpu_set_t now;
+    if (sched_getaffinity(id, sizeof now, &now) != 0) continue;
+    if (!CPU_EQUAL(&now, &worker.kept_to)) worker.home = now;  // somebody else has moved it
+    cpu_set_t rest = worker.home;
+    CPU_CLR(core, &rest);
+    if (CPU_COUNT(&rest) == 0) rest = worker.home;
+    if (!CPU_EQUAL(&now, &rest) && sched_setaffinity(id, sizeof rest, &rest) != 0) continue;
+    worker.kept_to = rest;
+  }
+  avoided_core_ = core;
+}
+
 void ThreadPool::run(int n, TeamFn fn, void* context) {
+  keep_off_callers_core();
   if (crowded.load(std::memory_order_relaxed)) crowded.store(false, std::memory_order_relaxed);
   fn_ = fn;
   context_ = context;

@@ -1,6 +1,8 @@
 // The threads that run parallel regions.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -47,16 +49,21 @@ class ThreadPool {
  private:
   struct alignas(64) Worker {
     std::atomic<uint32_t> ticket{0};
+    std::atomic<int> id{0};  // the system's, once the thread runs
+    cpu_set_t home{};        // where it may run
+    cpu_set_t kept_to{};     // the part of it that the thread was told last
   };
 
   static void run_member(void* pool, int index);
   void work(int index);
   bool enter();
+  void keep_off_callers_core();
   void start_threads(bool use_backend);
 
   std::vector<Worker> workers_;
   std::vector<std::thread> threads_;
   const bool has_cores_;
+  int avoided_core_ = -1;
   std::atomic<bool> leave_{false};
   TeamFn fn_ = nullptr;
   void* context_ = nullptr;

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sched.h>
 
 #include <atomic>
 #include <filesystem>
@@ -223,6 +224,43 @@ TEST_F(Threads, AChildUsesSeveralThreads) {
   EXPECT_EQ(in_child([] {
               if (parallel_sum(100000) != 4999950000) return 1;
               return process_threads() == 3 ? 0 : 2;
+            }),
+            0);
+}
+
+// Where the team's second thread may run while a caller on `core` has it work; an empty set if it did not
+// come.
+cpu_set_t helpers_cores(int core) {
+  cpu_set_t only{}, found{};
+  CPU_SET(core, &only);
+  sched_setaffinity(0, sizeof only, &only);
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> inside{0};
+  parallel_for(0, 2, 1, [&](int64_t, int64_t) {
+    ++inside;
+    for (int i = 0; i < 2000 && inside < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (std::this_thread::get_id() != caller) sched_getaffinity(0, sizeof found, &found);
+  });
+  return found;
+}
+
+TEST_F(Threads, HelpersOfAChildStayOffTheCallersCore) {
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+  EXPECT_EQ(in_child([&] {
+              set_num_threads(2);
+              if (num_usable_cores() < 2) return 0;
+              std::atomic<int> inside{0};
+              parallel_for(0, 2, 1, [&](int64_t, int64_t) {  // so that the helper is there
+                ++inside;
+                while (inside < 2) std::this_thread::yield();
+              });
+              for (int core = 0; core < CPU_SETSIZE; ++core) {
+                if (!CPU_ISSET(core, &usable)) continue;
+                const cpu_set_t cores = helpers_cores(core);
+                if (CPU_COUNT(&cores) != CPU_COUNT(&usable) - 1 || CPU_ISSET(core, &cores)) return 1 + core;
+              }
+              return 0;
             }),
             0);
 }
