@@ -61,11 +61,11 @@ inline std::string utf8(PyObject* text) {
 
 // The exception that is set, which is set no longer.
 Ref take_exception();
-// Forgets the error that is set. What is no error is kept: KeyboardInterrupt, which a signal raises wherever
-// Python code runs, also in a call of capture's own.
+// Forgets the error that is set. What is no error is raised later, where the interpreter performs its pending
+// calls: KeyboardInterrupt, which a signal raises wherever Python code runs, also in a call of capture's own.
 void clear_error();
-// Sets the exception that this thread's clear_error kept; false if there is none.
-bool raise_kept_interrupt();
+// Has clear_error put off an exception that was not raised yet?
+bool is_interrupt_pending();
 
 // repr() cut to a length that fits a log line; never raises.
 std::string short_repr(PyObject* object, size_t limit = 60);

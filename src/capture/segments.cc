@@ -232,21 +232,23 @@ Ref CompiledFunction::run(State state) {
                               kMaxVariants));
         continue;
       }
+      const auto give_up = [&](const std::string& reason) {
+        if (!serve_interpreter()) return unwind(state);  // the interrupt may have been what failed
+        fall_back(state.frames.back(), reason);
+        here.given_up = true;
+      };
       try {
         variant = capture(here, state, chosen);
       } catch (const CaptureAborted& aborted) {
         if (aborted.captures_again) continue;
         if (aborted.by_stand_in && !std::exchange(here.history.without_stand_ins, true)) continue;
-        fall_back(state.frames.back(), aborted.reason);
-        here.given_up = true;
+        give_up(aborted.reason);
         continue;
       } catch (const GraphBreak& broken) {
-        fall_back(state.frames.back(), broken.reason);
-        here.given_up = true;
+        give_up(broken.reason);
         continue;
       } catch (const Error& error) {
-        fall_back(state.frames.back(), error.what());
-        here.given_up = true;
+        give_up(error.what());
         continue;
       }
       if (!variant->guards.check(state.frames, registers)) {
@@ -256,6 +258,10 @@ Ref CompiledFunction::run(State state) {
         fall_back(state.frames.back(),
                   "what it is guarded by does not hold for itself (an object that is not equal to itself)");
         return run_concretely(state);
+      }
+      if (!serve_interpreter()) {  // interrupted during capture
+        unwind(state);
+        continue;
       }
     }
     if (chosen.on_meta()) {

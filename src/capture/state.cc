@@ -165,7 +165,7 @@ bool serve_interpreter() {
       last = now;
     }
   }
-  return !raise_kept_interrupt() && PyErr_CheckSignals() == 0;
+  return PyErr_CheckSignals() == 0 && (!is_interrupt_pending() || Py_MakePendingCalls() == 0);
 }
 
 Ref run_concretely(State& state) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <utility>
 
 #include "ops/tracer.h"
@@ -10,9 +11,14 @@ namespace weft::capture {
 
 namespace {
 
-Ref& kept_interrupt() {
-  thread_local Ref kept;
-  return kept;
+// How many exceptions clear_error has handed to the interpreter that it has not raised yet.
+std::atomic<int> pending_interrupts = 0;
+
+int raise_interrupt(void* exception) {
+  --pending_interrupts;
+  const Ref kept = Ref::steal(static_cast<PyObject*>(exception));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(kept.get())), kept.get());
+  return -1;
 }
 
 }  // namespace
@@ -35,14 +41,17 @@ void clear_error() {
   if (!PyErr_Occurred()) return;
   const bool is_error = PyErr_ExceptionMatches(PyExc_Exception);
   Ref exception = take_exception();
-  if (!is_error) kept_interrupt() = std::move(exception);
+  if (is_error || !exception) return;
+  ++pending_interrupts;
+  if (Py_AddPendingCall(raise_interrupt, exception.get()) == 0) {
+    exception.release();
+  } else {  // the interpreter's queue is full
+    --pending_interrupts;
+    PyErr_SetInterrupt();
+  }
 }
 
-bool raise_kept_interrupt() {
-  const Ref kept = std::exchange(kept_interrupt(), Ref());
-  if (kept) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(kept.get())), kept.get());
-  return static_cast<bool>(kept);
-}
+bool is_interrupt_pending() { return pending_interrupts > 0; }
 
 std::string short_repr(PyObject* object, size_t limit) {
   PyObject *type, *value, *traceback;

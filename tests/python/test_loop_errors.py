@@ -1,6 +1,12 @@
 """Native loops that meet what they do not do themselves: errors, warnings, big ints, read-only and aliased arrays, globals
 that change, interrupts."""
 
+import contextlib
+import os
+import signal
+import textwrap
+import threading
+
 import numpy as np
 import pytest
 import weft
@@ -179,40 +185,47 @@ def test_globals_that_change():
         identical(compiled(a), scaled(a))
 
 
-def test_keyboard_interrupt():
-    import signal
+def interrupt(signum, frame):
+    raise KeyboardInterrupt
 
+
+@contextlib.contextmanager
+def interrupted(seconds):
+    """A KeyboardInterrupt after `seconds`, raised by a signal. One is enough: a second, long after, would end
+    what lost the first."""
+    signals = []
+
+    def handle(signum, frame):
+        signals.append(signum)
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 20)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert len(signals) == 1
+
+
+def test_keyboard_interrupt():
     def endless(a):
         while True:
             a[0] += 1
 
-    def interrupt(signum, frame):
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            weft.compile(endless)(np.zeros(2))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    with interrupted(0.5):
+        weft.compile(endless)(np.zeros(2))
 
 
 def test_loops_of_segments_let_signals_and_threads_through():
-    import os
-    import signal
-    import threading
-
     def endless(a):
         while True:
             a = np.sort(a)[::-1].copy()
             if a.sum() > 1e9:
                 break
         return a
-
-    def interrupt(signum, frame):
-        raise KeyboardInterrupt
 
     previous = signal.signal(signal.SIGALRM, interrupt)
     done = threading.Event()
@@ -235,32 +248,36 @@ def test_loops_of_segments_let_signals_and_threads_through():
         signal.signal(signal.SIGALRM, previous)
 
 
-def test_signals_during_capture_are_not_lost():
-    import signal
-    import textwrap
+def made_anew(source, name):
+    """The function of a source, which nothing has captured yet."""
+    names = {"np": np}
+    exec(textwrap.dedent(source), names)
+    return weft.compile(names[name])
 
-    def interrupt(signum, frame):
-        raise KeyboardInterrupt
 
-    source = textwrap.dedent("""
+@pytest.mark.parametrize("milliseconds", [1, 2, 4, 8, 12, 16, 24, 40])
+def test_signals_during_capture_of_segments_are_not_lost(milliseconds):
+    endless = made_anew(
+        """
         def endless(a):
             while True:
                 a = np.sort(a)[::-1].copy()
                 if a.sum() > 1e9:
                     break
             return a
-    """)
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        for milliseconds in (1, 2, 4, 8, 12, 16, 24, 40):
-            names = {"np": np}
-            exec(source, names)  # captured anew
-            signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
-            with pytest.raises(KeyboardInterrupt):
-                weft.compile(names["endless"])(np.arange(6.0))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        """,
+        "endless",
+    )
+    with interrupted(milliseconds / 1000):
+        endless(np.arange(6.0))
+
+
+@pytest.mark.parametrize("milliseconds", [1, 2, 3, 4, 6, 8, 12, 16])
+def test_signals_during_capture_of_one_graph_are_not_lost(milliseconds):
+    source = "def chain(a):\n" + "    a = np.sin(a) + np.cos(a.sum()) * a[::-1]\n" * 60 + "    return a\n"
+    with interrupted(milliseconds / 1000):
+        while True:
+            made_anew(source, "chain")(np.arange(6.0))
 
 
 def test_errors_that_are_to_be_raised():

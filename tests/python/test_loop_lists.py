@@ -7,25 +7,7 @@ import numpy as np
 import pytest
 import weft
 from loop_checks import check_equal, outcome
-
-
-def knapsack(weights, values, capacity):
-    best = [0] * (capacity + 1)
-    for i in range(len(weights)):
-        for c in range(capacity, weights[i] - 1, -1):
-            best[c] = max(best[c], best[c - weights[i]] + values[i])
-    return best
-
-
-def primes(n):
-    is_prime = [True] * (n + 1)
-    count = 0
-    for p in range(2, n + 1):
-        if is_prime[p]:
-            count += 1
-            for q in range(p * p, n + 1, p):
-                is_prime[q] = False
-    return count, is_prime
+from stack_programs import knapsack, primes, seeded
 
 
 def digits(n):
@@ -237,10 +219,6 @@ def index_error(values, n):
     for i in range(n):
         values[i] = -values[-i]
     return values
-
-
-def seeded(seed=0):
-    return np.random.default_rng(seed)
 
 
 CASES = [
