@@ -104,6 +104,7 @@ class LoopTypes {
       case Kind::List:
         if (resized_.count(value.get())) return resized(value);
         if (!appended_.count(value.get())) {
+          if (value->items.empty() && loaded_.count(value.get())) return resized(value);
           if (LoopValue list = numbers(value); list.kind == LoopKind::Vector) return list;
           break;
         }

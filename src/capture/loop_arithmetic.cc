@@ -326,8 +326,7 @@ std::string LoopBuilder::truth(const LoopValue& value) {
   if (value.is_complex())
     return fmt::format("({} != 0 || {} != 0)", value.items[0].expr, value.items[1].expr);
   if (value.kind == LoopKind::Either) return truth(value.items[0]);
-  if (value.kind == LoopKind::Resized)
-    return temporary("bool", fmt::format("list{}->size != 0", value.index));
+  if (value.kind == LoopKind::Resized) return temporary("bool", list_text(value) + "->size != 0");
   if (value.kind == LoopKind::Vector) return fmt::format("({} != 0)", size_text(value, 0));
   if (!value.is_number()) unsupported("the truth of what is not a number");
   if (c_type(value) == "bool") return value.expr;

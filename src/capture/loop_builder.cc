@@ -27,6 +27,7 @@ std::string suffix(const LoopValue& leaf) {
     case LoopKind::Int: return "i";
     case LoopKind::Float: return "f";
     case LoopKind::Bool: return "b";
+    case LoopKind::ListAddress: return "list";
     case LoopKind::Row: return fmt::format("row{}_{}", leaf.index, leaf.dims);
     case LoopKind::Pointer: return element_type(leaf.dtype) + "p";
     default: return c_type(leaf.dtype);
@@ -386,7 +387,7 @@ std::string LoopBuilder::prologue() const {
         text += fmt::format("  const i64 {}_s{} = arrays[{}];\n", array.name, d, k++);
     }
   }
-  for (size_t i = 0; i < result_.objects.item_types.size(); ++i)
+  for (size_t i = 0; i < result_.objects.num_entry_lists(); ++i)
     text += fmt::format("  ResizedList* const list{} = (ResizedList*)arrays[{}];\n", i, k++);
   return text;
 }
@@ -426,6 +427,9 @@ LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopA
     try {
       return LoopBuilder(entry, arrays, objects).build();
     } catch (const LoopItemType& found) {
+      const size_t num_entry_lists = objects.num_entry_lists();
+      objects.made_lists = found.made_lists;
+      objects.item_types.resize(num_entry_lists + objects.made_lists.size());
       objects.item_types[static_cast<size_t>(found.list)].push_back(found.type);
     }
   }

@@ -46,6 +46,11 @@ struct LoopObjects {
   // Of each list that the loop resizes: the types of its items, at the entry and in the loop. All have
   // equally many leaves.
   std::vector<std::vector<LoopValue>> item_types;
+  // Lists that the loop makes, by the instruction that makes them: places in item_types, behind those of the
+  // entry.
+  using MadeLists = std::map<std::pair<const Code*, int>, int>;
+  MadeLists made_lists;
+  size_t num_entry_lists() const { return item_types.size() - made_lists.size(); }
 };
 
 struct LoopExit {
@@ -112,6 +117,7 @@ struct LoopUnsupported {
 struct LoopItemType {
   int list;
   LoopValue type;
+  LoopObjects::MadeLists made_lists;
 };
 
 // Thrown inside: list of numbers `array` gets items of another type.
@@ -430,6 +436,15 @@ class LoopBuilder {
   const std::vector<LoopValue>& item_types(const LoopValue& list) const {
     return result_.objects.item_types[static_cast<size_t>(list.index)];
   }
+  // A `ResizedList*`.
+  static std::string list_text(const LoopValue& list);
+  LoopValue made_list(const std::vector<LoopValue>& items);
+  bool is_list(const LoopValue& value) const;
+  void add_items(const LoopValue& list, const LoopValue& more);
+  LoopValue joined_lists(const std::vector<LoopValue>& lists);
+  LoopValue repeated_list(const LoopValue& items, const LoopValue& times);
+  // As something other values may refer to: lists on the stack become lists in memory.
+  LoopValue as_object(LoopValue value);
   size_t number_of_type(const LoopValue& list, LoopValue type);
   std::string item_place(const LoopValue& list, const LoopValue& key);
   // Pushes an item; the block ends where items are of several types.

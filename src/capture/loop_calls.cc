@@ -434,6 +434,9 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
   const bool of_arrays = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) {
     return is_arraylike(arg) || arg.kind == LoopKind::List;
   });
+  if (is_type(PyList_Type) && args.size() == 1 && (is_list(args[0]) || args[0].kind == LoopKind::Vector))
+    return push(joined_lists(args)), true;
+  if (is_type(PyList_Type) && args.empty()) return push(made_list({})), true;
   if (makes_array(callable_name(callable))) return push(made_array(plain_name(callable), args)), true;
   if (of_arrays && callable_name(callable).starts_with("numpy."))
     return call_array(plain_name(callable), args);
@@ -452,7 +455,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     if (args[0].kind == LoopKind::Tuple)
       return push(loop_known_int(static_cast<int64_t>(args[0].items.size()))), true;
     if (args[0].kind == LoopKind::Resized)
-      return push(loop_int(temporary("i64", fmt::format("list{}->size", args[0].index)), true)), true;
+      return push(loop_int(temporary("i64", list_text(args[0]) + "->size"), true)), true;
     if (!is_array(args[0]) && args[0].kind != LoopKind::Vector) return false;
     return push(loop_int(size_text(args[0], 0), true)), true;
   }

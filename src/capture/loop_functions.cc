@@ -98,8 +98,8 @@ void LoopBuilder::enter(LoopFrame entered, PyObject* defaults, const std::vector
 void LoopBuilder::store_in_cell(const LoopValue& cell, const LoopValue& value) {
   if (cell.kind != LoopKind::Cell || cell.index < 0)
     throw LoopUnsupported{"assignment to a closure variable"};
-  if (!value.is_number() && !value.is_complex() && !is_array(value))
-    throw LoopUnsupported{"assignment of what is no number or array to a closure variable"};
+  if (!value.is_number() && !value.is_complex() && !is_array(value) && value.kind != LoopKind::Resized)
+    throw LoopUnsupported{"assignment of what is no number, array or list to a closure variable"};
   const int index = cell.index;
   const std::function<void(LoopValue&)> visit = [&](LoopValue& part) {
     if (part.kind == LoopKind::Cell && part.index == index)

@@ -26,6 +26,13 @@ LoopValue slice(std::vector<LoopValue> bounds) {
   return value;
 }
 
+bool is_whole(const LoopValue& slice) {
+  return slice.kind == LoopKind::Slice &&
+         std::all_of(slice.items.begin(), slice.items.end(), [](const LoopValue& bound) {
+           return bound.kind == LoopKind::Const && bound.object == Py_None;
+         });
+}
+
 }  // namespace
 
 // An object that stays what it is while the code is used.
@@ -108,7 +115,7 @@ bool LoopBuilder::execute_data(const Instruction& in) {
       return true;
     }
     case Op::Copy:
-      top(in.arg) = materialized(top(in.arg));
+      top(in.arg) = as_object(materialized(top(in.arg)));
       push(LoopValue(top(in.arg)));
       return true;
     case Op::Swap: std::swap(top(1), top(in.arg)); return true;
@@ -120,12 +127,16 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     case Op::Binary: {
       const LoopValue b = pop(), a = pop();
       if (in.arg == NB_INPLACE_ADD && a.kind == LoopKind::Resized &&
-          (b.kind == LoopKind::List || b.kind == LoopKind::Tuple)) {
-        append_items(a, b.items);
+          (is_list(b) || b.kind == LoopKind::Tuple)) {
+        add_items(a, b);
         push(a);
         return true;
       }
-      if (in.arg >= NB_INPLACE_ADD && (is_array(a) || a.kind == LoopKind::Pending))
+      if (in.arg == NB_MULTIPLY && a.kind == LoopKind::List && b.kind == LoopKind::Int)
+        push(repeated_list(a, b));
+      else if (in.arg == NB_ADD && is_list(a) && is_list(b))
+        push(joined_lists({a, b}));
+      else if (in.arg >= NB_INPLACE_ADD && (is_array(a) || a.kind == LoopKind::Pending))
         push(in_place(in.arg, a, b));
       else if (is_arraylike(a) || is_arraylike(b))
         push(array_binary(in.arg, a, b));
@@ -154,7 +165,9 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     }
     case Op::Subscript: {
       const LoopValue key = pop(), container = pop();
-      if (container.kind == LoopKind::Resized)
+      if (is_list(container) && is_whole(key))
+        push(joined_lists({container}));
+      else if (container.kind == LoopKind::Resized)
         push_item(container, key, false);
       else
         push(subscript(container, key));
@@ -182,7 +195,9 @@ bool LoopBuilder::execute_data(const Instruction& in) {
       LoopValue key = slice({top(2), top(1), loop_const(Py_None)});
       pop(), pop();
       const LoopValue container = pop();
-      if (in.op == Op::BinarySlice)
+      if (in.op == Op::BinarySlice && is_list(container) && is_whole(key))
+        push(joined_lists({container}));
+      else if (in.op == Op::BinarySlice)
         push(subscript(container, key));
       else
         store_subscript(container, key, pop());
@@ -197,6 +212,7 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     case Op::BuildTuple: {
       std::vector<LoopValue> items(frame().stack.end() - in.arg, frame().stack.end());
       frame().stack.resize(frame().stack.size() - static_cast<size_t>(in.arg));
+      if (in.op == Op::BuildList && items.empty()) return push(made_list({})), true;
       push(loop_tuple(std::move(items)));
       if (in.op == Op::BuildList) top().kind = LoopKind::List;
       return true;
@@ -242,9 +258,8 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       push(LoopValue(frame().locals[slot]));
       return true;
     case Op::StoreFast: {
-      LoopValue value = pop();
-      if (value.kind == LoopKind::List || value.kind == LoopKind::Method)
-        unsupported("a list or method in a variable");
+      LoopValue value = as_object(pop());
+      if (value.kind == LoopKind::Method) unsupported("a method in a variable");
       frame().locals[slot] = value.kind == LoopKind::Pending ? materialized(value) : std::move(value);
       return true;
     }
@@ -253,7 +268,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       push(LoopValue(frame().locals[slot].items[0]));
       return true;
     case Op::StoreDeref: {
-      const LoopValue value = materialized(pop());
+      const LoopValue value = as_object(materialized(pop()));
       store_in_cell(frame().locals[slot], value);
       return true;
     }
@@ -267,9 +282,8 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       return true;
     }
     case Op::StoreAttr: {
-      const LoopValue owner = pop(), value = pop();
-      if (value.kind == LoopKind::List || value.kind == LoopKind::Method)
-        unsupported("a list or method in an attribute");
+      const LoopValue owner = pop(), value = as_object(pop());
+      if (value.kind == LoopKind::Method) unsupported("a method in an attribute");
       store_attribute(owner, frame().code->names[slot].get(), materialized(value));
       return true;
     }
@@ -310,7 +324,8 @@ void LoopBuilder::execute_return() {
     block_done_ = true;
     return;
   }
-  if (top().kind == LoopKind::List || top().kind == LoopKind::Method) unsupported("a list that is returned");
+  if (top().kind == LoopKind::Method) unsupported("a method that is returned");
+  top() = as_object(top());
   materialize_all();
   LoopValue value = pop();
   frames_.pop_back();

@@ -38,9 +38,12 @@ void LoopBuilder::append(const LoopValue& list, LoopValue value) {
     if (part.kind == LoopKind::Pending) part = materialized(part);
     if (part.kind == LoopKind::View && part.index < 0)
       require(fmt::format("{}({})", function("keep"), part.items[0].expr));
-    if (part.kind == LoopKind::Tuple)
+    if (part.kind == LoopKind::Resized && !part.items.empty())
+      require(fmt::format("{}({})", function("keep_list"), list_text(part)));
+    if (part.kind == LoopKind::Tuple || part.kind == LoopKind::List)
       for (LoopValue& item : part.items) prepare(item);
-    else if (!part.is_number() && !part.is_complex() && part.kind != LoopKind::Const && !is_array(part))
+    else if (part.kind != LoopKind::Resized && part.kind != LoopKind::Vector && !part.is_number() &&
+             !part.is_complex() && part.kind != LoopKind::Const && !is_array(part))
       throw LoopUnsupported{"append() of what is not a number or an array"};
   };
   prepare(value);
@@ -125,6 +128,7 @@ LoopValue LoopEntry::vector(PyObject* o, int64_t most) {
   }
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(o);
   PyObject** items = PySequence_Fast_ITEMS(o);
+  if (size == 0 && is_list && loaded_lists.count(o)) return resized(o);
   if (size == 0 || size > most) return object(o);
   const PyTypeObject* type = Py_TYPE(items[0]);
   if (type != &PyFloat_Type && type != &PyLong_Type && type != &PyBool_Type) return object(o);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 
 #include "kernels/cpu/blas.h"
 #include "weft/parallel.h"
@@ -11,7 +12,8 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int64_t kSmallest = 64;  // elements of a block
+constexpr int64_t kSmallest = 64;     // elements of a block
+constexpr int64_t kSmallestList = 4;  // items
 
 thread_local LoopMemory* current = nullptr;
 
@@ -25,11 +27,15 @@ void* allocate(int64_t count, int64_t dtype, const void* const* live, int64_t nu
   return current->allocate(count, static_cast<DType>(dtype), live, num_live);
 }
 
+ResizedList* new_list(int64_t site, const void* const* live, int64_t num_live) {
+  return current->new_list(site, live, num_live);
+}
+bool keep_list(const void* list) { return current->keep_list(list); }
 int64_t* append(int64_t what, int64_t num_words) { return current->append(what, num_words); }
 bool keep(const void* address) { return current->keep(address); }
 
 bool grow_list(ResizedList* list, int64_t width, bool tagged) {
-  const auto capacity = static_cast<size_t>(std::max(2 * list->capacity, kSmallest));
+  const auto capacity = static_cast<size_t>(std::max(2 * list->capacity, kSmallestList));
   void* items = std::realloc(list->items, capacity * static_cast<size_t>(width) * sizeof(int64_t));
   if (!items) return false;
   list->items = static_cast<int64_t*>(items);
@@ -97,6 +103,45 @@ bool LoopMemory::keep(const void* address) {
   return true;
 }
 
+ResizedList* LoopMemory::new_list(int64_t site, const void* const* live, int64_t num_live) {
+  try {
+    if (lists_.size() >= most_lists_) {
+      const auto dead = std::partition(lists_.begin(), lists_.end(), [&](const MadeList& made) {
+        return std::find(live, live + num_live, made.list.get()) != live + num_live;
+      });
+      spare_lists_.assign(std::move_iterator(dead), std::move_iterator(lists_.end()));
+      lists_.erase(dead, lists_.end());
+      most_lists_ = std::max(kFewLists, 2 * lists_.size());
+    }
+    // Only the code of one place agrees on how large items are.
+    const auto spare = std::find_if(spare_lists_.begin(), spare_lists_.end(),
+                                    [&](const MadeList& made) { return made.site == site; });
+    if (spare == spare_lists_.end()) {
+      lists_.push_back({site, std::make_unique<ResizedList>()});
+    } else {
+      lists_.push_back(std::move(*spare));
+      spare_lists_.erase(spare);
+      lists_.back().list->size = 0;
+    }
+    return lists_.back().list.get();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+bool LoopMemory::keep_list(const void* list) {
+  const auto found = std::find_if(lists_.begin(), lists_.end(),
+                                  [&](const MadeList& made) { return made.list.get() == list; });
+  if (found == lists_.end()) return true;  // it is kept already
+  try {
+    kept_lists_.push_back(std::move(*found));
+  } catch (...) {
+    return false;
+  }
+  lists_.erase(found);
+  return true;
+}
+
 int64_t* LoopMemory::append(int64_t what, int64_t num_words) {
   const size_t at = appended_.size();
   try {
@@ -123,6 +168,8 @@ const void* loop_library_function(const std::string& name) {
   if (name == "matrix_product_f32") return reinterpret_cast<const void*>(&matrix_product<float>);
   if (name == "keep") return reinterpret_cast<const void*>(&keep);
   if (name == "grow_list") return reinterpret_cast<const void*>(&grow_list);
+  if (name == "new_list") return reinterpret_cast<const void*>(&new_list);
+  if (name == "keep_list") return reinterpret_cast<const void*>(&keep_list);
   if (name == "append") return reinterpret_cast<const void*>(&append);
   if (name == "parallel_for") return reinterpret_cast<const void*>(&parallel_for_raw);
   return nullptr;

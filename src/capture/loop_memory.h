@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,19 @@
 
 namespace weft::capture {
 
-// The arrays one run of a loop has made. A block is used again as soon as no view points into it.
+// A list that a loop resizes, as in loop_prelude.inc: items are words, tags tell their types apart.
+struct ResizedList {
+  ResizedList() = default;
+  ~ResizedList();
+  ResizedList(const ResizedList&) = delete;
+  ResizedList& operator=(const ResizedList&) = delete;
+
+  int64_t* items = nullptr;
+  uint8_t* tags = nullptr;  // where items are of several types
+  int64_t size = 0, capacity = 0;
+};
+
+// The arrays and lists one run of a loop has made. A block is used again as soon as no view points into it.
 class LoopMemory {
  public:
   // Becomes the memory of the loop that this thread runs, until it ends.
@@ -23,6 +36,11 @@ class LoopMemory {
   // The block that the address points into is not used again: a list will hold an array in it. False: out of
   // memory.
   bool keep(const void* address);
+  // A list made at place `site` of the code. Lists that are not among the live ones may be used again at
+  // their place. Null: out of memory.
+  ResizedList* new_list(int64_t site, const void* const* live, int64_t num_live);
+  // The list is not used again. False: out of memory.
+  bool keep_list(const void* list);
   // Notes down what a list is to be appended: where its words go.
   int64_t* append(int64_t what, int64_t num_words);
   const std::vector<int64_t>& appended() const { return appended_; }
@@ -30,22 +48,18 @@ class LoopMemory {
   Tensor block(const void* address) const;
 
  private:
+  static constexpr size_t kFewLists = 8;
+
   std::vector<Tensor> blocks_;          // one dimension
   std::map<const void*, Tensor> kept_;  // by where they begin
   std::vector<int64_t> appended_;
+  struct MadeList {
+    int64_t site;
+    std::unique_ptr<ResizedList> list;
+  };
+  std::vector<MadeList> lists_, spare_lists_, kept_lists_;
+  size_t most_lists_ = kFewLists;  // before those that nothing refers to are looked for
   LoopMemory* outer_;
-};
-
-// A list that a loop resizes, as in loop_prelude.inc: items are words, tags tell their types apart.
-struct ResizedList {
-  ResizedList() = default;
-  ~ResizedList();
-  ResizedList(const ResizedList&) = delete;
-  ResizedList& operator=(const ResizedList&) = delete;
-
-  int64_t* items = nullptr;
-  uint8_t* tags = nullptr;  // where items are of several types
-  int64_t size = 0, capacity = 0;
 };
 
 // NumPy's loop of the ufunc over complex128 elements, as `UfuncLoop` in loop_prelude.inc; null where there is

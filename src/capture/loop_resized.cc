@@ -1,7 +1,9 @@
 // Lists of numbers, or of tuples of numbers, that a native loop takes from and adds to: stacks, queues,
-// tables. Items are words in memory of the loop (ResizedList), with a tag where they are of several types;
-// the code that reads an item goes on in a block per type. The real list is rewritten when the loop is left.
+// tables, also those that it makes. Items are words in memory of the loop (ResizedList), with a tag where
+// they are of several types; the code that reads an item goes on in a block per type. The real list is
+// rewritten, or made, when the loop is left.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -77,7 +79,99 @@ size_t LoopBuilder::number_of_type(const LoopValue& list, LoopValue type) {
   if (types.size() >= kMaxItemTypes) throw LoopUnsupported{"a list with items of many types"};
   if (!types.empty() && num_leaves(types[0]) != num_leaves(type))
     throw LoopUnsupported{"a list with items of different sizes"};
-  throw LoopItemType{list.index, std::move(type)};
+  throw LoopItemType{list.index, std::move(type), result_.objects.made_lists};
+}
+
+std::string LoopBuilder::list_text(const LoopValue& list) {
+  return list.items.empty() ? fmt::format("list{}", list.index) : list.items[0].expr;
+}
+
+// A new list, made by the current instruction. Lists that nothing refers to any more are used again.
+LoopValue LoopBuilder::made_list(const std::vector<LoopValue>& items) {
+  for (const LoopValue& item : items)
+    if (item.kind != LoopKind::Either) item_form(item);
+  const auto [made, is_new] = result_.objects.made_lists.try_emplace(
+      std::pair(before_.back().code, before_.back().ip), static_cast<int>(result_.objects.item_types.size()));
+  if (is_new) result_.objects.item_types.emplace_back();
+  std::set<std::string> live;
+  const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
+    if (value.kind == LoopKind::ListAddress) live.insert(value.expr);
+    for (const LoopValue& item : value.items) visit(item);
+  };
+  for (const std::vector<LoopFrame>* frames : {&before_, &frames_}) {
+    for (const LoopFrame& frame : *frames) {
+      for (const LoopValue& value : frame.locals) visit(value);
+      for (const LoopValue& value : frame.stack) visit(value);
+      visit(frame.extra);
+    }
+  }
+  std::string pointers = "nullptr";
+  if (!live.empty()) {
+    pointers = fresh_name("live");
+    emit(fmt::format("const void* const {}[] = {{{}}};", pointers, fmt::join(live, ", ")));
+  }
+  block_stores_arrays_ = true;
+  LoopValue address, list;
+  address.kind = LoopKind::ListAddress;
+  address.expr = temporary("ResizedList*", fmt::format("{}({}, {}, {})", function("new_list"), made->second,
+                                                       pointers, live.size()));
+  require(address.expr + " != nullptr");
+  list.kind = LoopKind::Resized;
+  list.index = made->second;
+  list.items = {std::move(address)};
+  append_items(list, items);
+  return list;
+}
+
+bool LoopBuilder::is_list(const LoopValue& value) const {
+  return value.kind == LoopKind::List || value.kind == LoopKind::Resized ||
+         (value.kind == LoopKind::Vector && array_of(value).writable);
+}
+
+// Adds the items of a list or tuple to `list`.
+void LoopBuilder::add_items(const LoopValue& list, const LoopValue& more) {
+  if (more.kind == LoopKind::List || more.kind == LoopKind::Tuple) return append_items(list, more.items);
+  block_stores_arrays_ = true;
+  if (more.kind == LoopKind::Vector) {
+    block_has_arrays_ = true;  // all of its elements are read
+    LoopValue item = more.dtype == DType::F64    ? loop_float("")
+                     : more.dtype == DType::Bool ? loop_bool("")
+                                                 : loop_int("");
+    const size_t tag = number_of_type(list, item_form(std::move(item)));
+    require(fmt::format("add_numbers<{}>({}, {}, {}, {}, {})", item_shape(list), list_text(list),
+                        data_text(more), size_text(more, 0), tag, function("grow_list")));
+    return;
+  }
+  const std::vector<LoopValue> types = item_types(more);
+  if (types.empty()) return require(fmt::format("{}->size == 0", list_text(more)));
+  std::string tags;
+  for (const LoopValue& type : types)
+    tags += fmt::format("{}{}", tags.empty() ? "" : ", ", number_of_type(list, type));
+  const std::string name = fresh_name("tags");
+  emit(fmt::format("const u8 {}[] = {{{}}};", name, tags));
+  require(fmt::format("add_items<{}, {}>({}, {}, {}, {})", item_shape(list), types.size() > 1,
+                      list_text(list), list_text(more), name, function("grow_list")));
+}
+
+// A new list with the items of these, one after the other.
+LoopValue LoopBuilder::joined_lists(const std::vector<LoopValue>& lists) {
+  LoopValue joined = made_list({});
+  for (const LoopValue& list : lists) add_items(joined, list);
+  return joined;
+}
+
+// [items] * times
+LoopValue LoopBuilder::repeated_list(const LoopValue& items, const LoopValue& times) {
+  const LoopValue list = made_list(items.items);
+  if (items.items.empty()) return list;
+  require(fmt::format("repeat_items<{}>({}, {}, {})", item_shape(list), list_text(list), as_index(times),
+                      function("grow_list")));
+  return list;
+}
+
+LoopValue LoopBuilder::as_object(LoopValue value) {
+  if (value.kind == LoopKind::List) return made_list(value.items);
+  return value;
 }
 
 // The arguments of the prelude's templates.
@@ -88,7 +182,7 @@ std::string LoopBuilder::item_shape(const LoopValue& list) {
 
 // An index in the range of the list; one out of it is Python's to report.
 std::string LoopBuilder::item_place(const LoopValue& list, const LoopValue& key) {
-  const std::string size = fmt::format("list{}->size", list.index);
+  const std::string size = fmt::format("{}->size", list_text(list));
   if (key.kind != LoopKind::Int && !(key.kind == LoopKind::Numpy && is_integral(key.dtype)))
     throw LoopUnsupported{"a slice of a list"};
   if (key.known) {
@@ -110,13 +204,13 @@ void LoopBuilder::push_item(const LoopValue& list, const LoopValue& key, bool re
   const size_t width = num_leaves(types[0]);
   std::vector<std::string> words;
   for (size_t k = 0; k < width; ++k)
-    words.push_back(temporary("i64", fmt::format("list{}->items[{} * {} + {}]", list.index, at, width, k)));
+    words.push_back(temporary("i64", fmt::format("{}->items[{} * {} + {}]", list_text(list), at, width, k)));
   const std::string tag =
-      types.size() > 1 ? temporary("u8", fmt::format("list{}->tags[{}]", list.index, at)) : "";
+      types.size() > 1 ? temporary("u8", fmt::format("{}->tags[{}]", list_text(list), at)) : "";
   if (removes) {
     block_stores_arrays_ = true;
-    emit(key.known == -1 ? fmt::format("--list{}->size;", list.index)
-                         : fmt::format("remove_item<{}>(list{}, {});", item_shape(list), list.index, at));
+    emit(key.known == -1 ? fmt::format("--{}->size;", list_text(list))
+                         : fmt::format("remove_item<{}>({}, {});", item_shape(list), list_text(list), at));
   }
   if (types.size() > 1) materialize_all();
   for (size_t i = 0; i < types.size(); ++i) {
@@ -151,9 +245,9 @@ void LoopBuilder::set_item(const LoopValue& list, const std::string& at, const L
   const size_t width = num_leaves(item_types(list)[0]);
   size_t k = 0;
   for_each_leaf(stored, [&](LoopValue& leaf, const std::string&) {
-    emit(fmt::format("list{}->items[{} * {} + {}] = {};", list.index, at, width, k++, as_word(leaf)));
+    emit(fmt::format("{}->items[{} * {} + {}] = {};", list_text(list), at, width, k++, as_word(leaf)));
   });
-  if (item_types(list).size() > 1) emit(fmt::format("list{}->tags[{}] = {};", list.index, at, tag));
+  if (item_types(list).size() > 1) emit(fmt::format("{}->tags[{}] = {};", list_text(list), at, tag));
 }
 
 void LoopBuilder::store_item(const LoopValue& list, const LoopValue& key, const LoopValue& value) {
@@ -170,19 +264,19 @@ void LoopBuilder::append_items(const LoopValue& list, const std::vector<LoopValu
     if (is_either) number_of_type(list, item_form(loop_numpy(DType::F64, "")));
   }
   if (values.empty()) return;
-  require(fmt::format("make_room<{}>(list{}, {}, {})", item_shape(list), list.index, values.size(),
+  require(fmt::format("make_room<{}>({}, {}, {})", item_shape(list), list_text(list), values.size(),
                       function("grow_list")));
-  const std::string size = temporary("i64", fmt::format("list{}->size", list.index));
+  const std::string size = temporary("i64", fmt::format("{}->size", list_text(list)));
   for (size_t i = 0; i < values.size(); ++i)
     set_item(list, i == 0 ? size : fmt::format("({} + {})", size, i), values[i]);
-  emit(fmt::format("list{}->size = {} + {};", list.index, size, values.size()));
+  emit(fmt::format("{}->size = {} + {};", list_text(list), size, values.size()));
 }
 
 void LoopBuilder::delete_item(const LoopValue& list, const LoopValue& key) {
   if (item_types(list).empty()) throw LoopUnsupported{"an item of an empty list"};
   const std::string at = item_place(list, key);
   block_stores_arrays_ = true;
-  emit(fmt::format("remove_item<{}>(list{}, {});", item_shape(list), list.index, at));
+  emit(fmt::format("remove_item<{}>({}, {});", item_shape(list), list_text(list), at));
 }
 
 // Of ints: floats would have to be told apart from NaN, which is in a list where it is the same object.
@@ -196,7 +290,7 @@ LoopValue LoopBuilder::contains_item(const LoopValue& list, const LoopValue& val
                                   : list.kind == LoopKind::Vector && list.dtype == DType::I64;
   if (!of_ints || !is_int(value)) throw LoopUnsupported{"a test for an item of what is not a list of ints"};
   if (!is_resized) block_has_arrays_ = block_stores_arrays_ = true;  // all of its elements are read
-  const std::string words = is_resized ? fmt::format("list{0}->size, list{0}->items", list.index)
+  const std::string words = is_resized ? fmt::format("{0}->size, {0}->items", list_text(list))
                                        : fmt::format("{}, {}_data", size_text(list, 0), array_of(list).name);
   return loop_bool(temporary("bool", fmt::format("contains_word({}, {})", words, as_word(value))));
 }
@@ -204,7 +298,7 @@ LoopValue LoopBuilder::contains_item(const LoopValue& list, const LoopValue& val
 void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
   if (item_types(list).empty()) {
     // There may be items by and by: only where it is at its end is it known what happens.
-    require(fmt::format("list{}->size == 0", list.index));
+    require(fmt::format("{}->size == 0", list_text(list)));
     pop();
     frame().ip = in.arg;
     emit(jump_to(frames_));
@@ -215,7 +309,7 @@ void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
   std::vector<LoopFrame> after = frames_;
   after.back().stack.pop_back();
   after.back().ip = in.arg;
-  emit(fmt::format("if (!({} < list{}->size)) {}", current.expr, list.index, jump_to(after)));
+  emit(fmt::format("if (!({} < {}->size)) {}", current.expr, list_text(list), jump_to(after)));
   top().items[0] = loop_int(temporary("i64", fmt::format("{} + 1", current.expr)), true);
   LoopValue at = current;
   at.nonnegative = true;
@@ -227,15 +321,20 @@ bool LoopBuilder::call_list_method(const LoopValue& list, const std::string& nam
                                    const std::vector<LoopValue>& args) {
   if (name == "append" && args.size() == 1) {
     append_items(list, args);
-  } else if (name == "extend" && args.size() == 1 &&
-             (args[0].kind == LoopKind::Tuple || args[0].kind == LoopKind::List)) {
-    append_items(list, args[0].items);
+  } else if (name == "extend" && args.size() == 1 && (args[0].kind == LoopKind::Tuple || is_list(args[0]))) {
+    add_items(list, args[0]);
   } else if (name == "pop" && args.size() <= 1) {
     push_item(list, args.empty() ? loop_known_int(-1) : args[0], true);
     return true;
   } else if (name == "clear" && args.empty()) {
     block_stores_arrays_ = true;
-    emit(fmt::format("list{}->size = 0;", list.index));
+    emit(fmt::format("{}->size = 0;", list_text(list)));
+  } else if (name == "copy" && args.empty()) {
+    push(joined_lists({list}));
+    return true;
+  } else if (name == "reverse" && args.empty() && !item_types(list).empty()) {
+    block_stores_arrays_ = true;
+    emit(fmt::format("reverse_items<{}>({});", item_shape(list), list_text(list)));
   } else {
     return false;
   }
@@ -462,6 +561,19 @@ void LoopEntry::prepare_lists(const LoopObjects& objects) const {
 }
 
 // ---- at an exit ----
+
+Ref python_list(const ResizedList& list, const std::vector<LoopValue>& types,
+                const std::function<Ref(const LoopValue& type, const int64_t* words)>& build) {
+  Ref result = checked(PyList_New(static_cast<Py_ssize_t>(list.size)));
+  const size_t width = types.empty() ? 0 : num_leaves(types[0]);
+  for (int64_t k = 0; k < list.size; ++k) {
+    const auto at = static_cast<size_t>(k);
+    const uint8_t tag = types.size() > 1 ? list.tags[at] : 0;
+    PyList_SET_ITEM(result.get(), static_cast<Py_ssize_t>(k),
+                    build(types[tag], list.items + at * width).release());
+  }
+  return result;
+}
 
 // Items that are what they were stay the objects they are.
 void LoopEntry::store_resized(

@@ -136,6 +136,7 @@ std::string c_type(const LoopValue& leaf) {
     case LoopKind::Int: return "i64";
     case LoopKind::Float: return "f64";
     case LoopKind::Bool: return "bool";
+    case LoopKind::ListAddress: return "ResizedList*";
     case LoopKind::Row:
     case LoopKind::Pointer: return element_type(leaf.dtype) + "*";
     default: return c_type(leaf.dtype);
@@ -149,8 +150,10 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Numpy: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
     case LoopKind::Const: key += fmt::format("{}", static_cast<const void*>(value.object)); break;
     case LoopKind::Object:
-    case LoopKind::Appended:
     case LoopKind::Resized:
+      key += fmt::format("{}{};", value.items.empty() ? "" : "made", value.index);
+      break;
+    case LoopKind::Appended:
     case LoopKind::Vector:
     case LoopKind::Array: key += fmt::format("{};", value.index); break;
     case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;

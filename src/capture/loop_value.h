@@ -41,9 +41,11 @@ enum class LoopKind : uint8_t {
   Rest,        // an iterator over a tuple, of which items are left
   Vector,      // a list of numbers, which the loop does not change: array `index` of the entry
   Appended,    // a list, object `index` of the entry, with which the loop does nothing but append
-  Resized,     // a list of numbers that the loop takes from and adds to: list `index` of the entry
+  Resized,     // a list of numbers that the loop takes from and adds to: list `index` of the entry, or a
+               // list the loop has made, with items of the types of list `index`; items[0]: which one
                // (loop_resized.cc)
-  Pointer,     // an address of elements of `dtype`; only within a view
+  ListAddress,  // of a ResizedList; only within a Resized
+  Pointer,      // an address of elements of `dtype`; only within a view
   View,  // an array: items are the pointer, `dims` sizes, `dims` strides in elements; `index`: the array of
          // the entry that it is a view of, or -1 for memory of the loop (loop_memory.h)
   Pending,  // what the ufunc `object` gives for items, not computed yet; it never leaves its block
@@ -79,7 +81,7 @@ struct LoopValue {
   std::vector<LoopValue> items;  // Tuple, Range, RangeIter
   std::optional<int64_t> known;  // Int: the value, if it is known here
   LoopAffineRef affine;          // Int, in a loop's checked version
-  std::string expr;              // of the leaf: Int, Float, Bool, Numpy, Row, Pointer
+  std::string expr;              // of the leaf: Int, Float, Bool, Numpy, Row, Pointer, ListAddress
   std::string operation;         // Pending: weft's operator, which computes with `compute`
   DType compute = DType::F64;
   std::vector<std::string> sizes;  // Pending
@@ -87,9 +89,12 @@ struct LoopValue {
 
   bool is_leaf() const {
     return kind == LoopKind::Int || kind == LoopKind::Float || kind == LoopKind::Bool ||
-           kind == LoopKind::Numpy || kind == LoopKind::Row || kind == LoopKind::Pointer;
+           kind == LoopKind::Numpy || kind == LoopKind::Row || kind == LoopKind::Pointer ||
+           kind == LoopKind::ListAddress;
   }
-  bool is_number() const { return is_leaf() && kind != LoopKind::Row && kind != LoopKind::Pointer; }
+  bool is_number() const {
+    return is_leaf() && kind != LoopKind::Row && kind != LoopKind::Pointer && kind != LoopKind::ListAddress;
+  }
   // Of a View.
   const LoopValue& size(int d) const { return items[static_cast<size_t>(1 + d)]; }
   const LoopValue& stride(int d) const { return items[static_cast<size_t>(1 + dims + d)]; }

@@ -21,15 +21,16 @@ constexpr int kMaxRejections = 3;  // of one loop, with different types
 constexpr int kMaxCostlyRuns = 16;
 constexpr size_t kMaxReadInVain = 1 << 13;  // items of lists
 
-// By address, shape and what else tells views apart.
-using MadeViews = std::map<std::vector<int64_t>, Ref>;
+// Objects that an exit has made, by what tells them apart: the address, shape and the like of a view, the
+// address of a list.
+using MadeObjects = std::map<std::vector<int64_t>, Ref>;
 
 // Python's objects from the words an exit left.
 class Rebuilder {
  public:
-  Rebuilder(const LoopEntry& entry, const int64_t* words, const LoopMemory& memory,
-            const std::set<int>& stored_cells, MadeViews& views)
-      : entry_(entry), words_(words), memory_(memory), stored_cells_(stored_cells), views_(views) {}
+  Rebuilder(const LoopEntry& entry, const int64_t* words, const LoopMemory& memory, const LoopCode& loop,
+            MadeObjects& made)
+      : entry_(entry), words_(words), memory_(memory), loop_(loop), made_(made) {}
 
   Ref build(const LoopValue& value) {
     switch (value.kind) {
@@ -49,10 +50,12 @@ class Rebuilder {
       case LoopKind::NumpyComplex: return complex_number(value.kind == LoopKind::NumpyComplex);
       case LoopKind::Appended:
       case LoopKind::Object: return entry_.objects[static_cast<size_t>(value.index)];
-      case LoopKind::Resized: return entry_.lists[static_cast<size_t>(value.index)].object;
+      case LoopKind::Resized:
+        return value.items.empty() ? entry_.lists[static_cast<size_t>(value.index)].object : list(value);
       case LoopKind::Array: return entry_.array_objects[static_cast<size_t>(value.index)];
       case LoopKind::Row: return row(value);
       case LoopKind::Pointer:
+      case LoopKind::ListAddress:
       case LoopKind::Elements:
       case LoopKind::Counted:
       case LoopKind::Enumerated:
@@ -115,7 +118,8 @@ class Rebuilder {
     Ref contents = build(value.items[0]);
     if (value.object) return Ref::borrow(value.object);
     const Ref& held = entry_.objects[static_cast<size_t>(value.index)];
-    if (stored_cells_.count(value.index) && PyCell_Set(held.get(), contents.get()) < 0) throw PythonError{};
+    if (loop_.stored_cells.count(value.index) && PyCell_Set(held.get(), contents.get()) < 0)
+      throw PythonError{};
     return held;
   }
 
@@ -147,7 +151,7 @@ class Rebuilder {
     for (int d = 0; d < value.dims; ++d) strides.push_back(value.stride(d).known == 1 ? 1 : *words_++);
     key.insert(key.end(), sizes.begin(), sizes.end());
     key.insert(key.end(), strides.begin(), strides.end());
-    Ref& result = views_[key];
+    Ref& result = made_[key];
     if (result) return result;
     auto* data = reinterpret_cast<void*>(address);
     if (value.index < 0) return result = made_array(data, value.dtype, sizes, strides);
@@ -175,6 +179,18 @@ class Rebuilder {
     return make_array(whole, nullptr, false);
   }
 
+  // Variables with one list have one object.
+  Ref list(const LoopValue& value) {
+    const int64_t address = *words_++;
+    if (const auto found = made_.find({address}); found != made_.end()) return found->second;
+    const auto& list = *reinterpret_cast<const ResizedList*>(address);
+    const std::vector<LoopValue>& types = loop_.objects.item_types[static_cast<size_t>(value.index)];
+    Ref result = python_list(list, types, [&](const LoopValue& type, const int64_t* words) {
+      return Rebuilder(entry_, words, memory_, loop_, made_).build(type);
+    });
+    return made_[{address}] = std::move(result);
+  }
+
   // What was not computed yet.
   Ref computed(const LoopValue& value) {
     Ref args = checked(PyTuple_New(static_cast<Py_ssize_t>(value.items.size())));
@@ -186,8 +202,8 @@ class Rebuilder {
   const LoopEntry& entry_;
   const int64_t* words_;
   const LoopMemory& memory_;
-  const std::set<int>& stored_cells_;
-  MadeViews& views_;
+  const LoopCode& loop_;
+  MadeObjects& made_;
 };
 
 bool names_hold(const std::vector<LoopName>& names) {
@@ -249,20 +265,20 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
 void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const LoopExit& exit,
              const std::vector<int64_t>& words, const LoopMemory& memory) {
   for (int list : loop.stored_lists) entry.store_list(list);
-  MadeViews views;
+  MadeObjects made;
   for (size_t i = 0; i < entry.lists.size(); ++i)
     entry.store_resized(i, loop.objects.item_types[i], [&](const LoopValue& type, const int64_t* item) {
-      return Rebuilder(entry, item, memory, loop.stored_cells, views).build(type);
+      return Rebuilder(entry, item, memory, loop, made).build(type);
     });
   const std::vector<int64_t>& appended = memory.appended();
   for (size_t at = 0; at < appended.size();) {
     const LoopCode::Append& one = loop.appended[static_cast<size_t>(appended[at])];
-    Ref value = Rebuilder(entry, appended.data() + at + 1, memory, loop.stored_cells, views).build(one.value);
+    Ref value = Rebuilder(entry, appended.data() + at + 1, memory, loop, made).build(one.value);
     if (PyList_Append(entry.objects[static_cast<size_t>(one.list)].get(), value.get()) < 0)
       throw PythonError{};
     at += 1 + one.num_words;
   }
-  Rebuilder rebuilder(entry, words.data(), memory, loop.stored_cells, views);
+  Rebuilder rebuilder(entry, words.data(), memory, loop, made);
   std::vector<Frame> frames;
   for (const LoopFrame& from : exit.frames) {
     Frame frame;

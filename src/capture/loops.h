@@ -89,6 +89,9 @@ class LoopEntry {
   std::vector<std::vector<int64_t>> vectors_;  // memory of lists
 };
 
+// A real list with what a list of the loop holds.
+Ref python_list(const ResizedList& list, const std::vector<LoopValue>& types,
+                const std::function<Ref(const LoopValue& type, const int64_t* words)>& build);
 // A real iterator at `number`; `next` makes what the next of its leaves stands for.
 Ref python_iterator(const LoopValue& gives, int64_t number, const std::function<Ref(const LoopValue&)>& next);
 
