@@ -196,6 +196,17 @@ class LoopGenerator:
                 f"while len(l) > 4:\n{indent}t = l.pop()",
                 f"m.append({value})",
                 f"for e in l:\n{indent}t = e",
+                f"l = [{value}]",
+                "l = []",
+                "m = l",
+                "l, m = m, l",
+                f"l = {self.pick(['l[:]', 'list(m)', 'm.copy()', 'l[:3] + m[:]'])}",
+                f"if len(l) < 20:\n{indent}{self.pick(['l = l + m', 'l += m', 'l.extend(m)', f'l = [{value}] + l'])}",
+                f"l = [{value}{self.pick(['', ', k', ', t, 0.5'])}] * {self.integer(0)}",
+                "l.reverse()",
+                "p.append(l)",
+                f"p.append([{value}, k])",
+                f"for e in m:\n{indent}l = [e, {value}]",
             ]
         )
 
@@ -282,7 +293,8 @@ class LoopGenerator:
             first = self.pick(["", "1", "k, n", "x", "0.5, 1.5", "a[0]", "s, t", "1, 2, 3, 4, 5, 6", "True"])
             self.emit(f"l = [{first}]")
             self.emit(f"m = {self.pick(['l', '[]', 'l'])}")
-            results += ["l", "m"]
+            self.emit("p = []")
+            results += ["l", "m", "p", "l is m", "[l is q for q in p]"]
         for _ in range(self.random.randint(1, 2)):
             self.loop()
         # A block is one statement.
