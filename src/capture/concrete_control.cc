@@ -321,20 +321,24 @@ void perform(Frame& frame, const Instruction& in) {
 
 }  // namespace
 
+StepResult leave_frame(State& state, Ref value, Ref& result) {
+  const Frame& frame = state.frames.back();
+  if (frame.on_return == OnReturn::Instance) value = frame.extra;
+  const bool is_discarded = frame.on_return == OnReturn::Discard;
+  state.frames.pop_back();
+  if (state.frames.empty()) {
+    result = std::move(value);
+    return StepResult::Returned;
+  }
+  if (!is_discarded) push(state.frames.back(), std::move(value));
+  return StepResult::Next;
+}
+
 StepResult step(State& state, Ref& result) {
   Frame& frame = state.frames.back();
   const Instruction& in = frame.code->instructions[static_cast<size_t>(frame.ip)];
   if (in.op == Op::Return) {
-    Ref value = pop(frame);
-    if (frame.on_return == OnReturn::Instance) value = frame.extra;
-    const bool is_discarded = frame.on_return == OnReturn::Discard;
-    state.frames.pop_back();
-    if (state.frames.empty()) {
-      result = std::move(value);
-      return StepResult::Returned;
-    }
-    if (!is_discarded) push(state.frames.back(), std::move(value));
-    return StepResult::Next;
+    return leave_frame(state, pop(frame), result);
   }
   const int instruction = frame.ip;
   try {

@@ -7,6 +7,7 @@
 
 #include "capture/concrete.h"
 #include "capture/evaluator.h"
+#include "capture/loop_builder.h"
 #include "capture/numpy_api.h"
 #include "ops/tracer.h"
 
@@ -14,7 +15,8 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int kMaxSteps = 200'000;  // instructions in one segment
+constexpr int kMaxSteps = 200'000;   // instructions in one segment
+constexpr int kMaxIdleSteps = 2000;  // of them, in a loop, one after the other without an operation of the graph
 
 std::shared_ptr<const std::string> file_of(const Code& code) {
   static auto& files = *new std::unordered_map<const Code*, std::shared_ptr<const std::string>>;
@@ -86,6 +88,11 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
         finish_return(realize(top()));
         return variant_;
       }
+      if (is_at_plain_loop()) {
+        finish_break("thousands of its steps compute with Python's objects, not with arrays");
+        variant_->enters_plain_loop = true;
+        return variant_;
+      }
       if (ends_at_loop(&reason)) {
         finish_break(reason.empty() ? "a loop that runs as native code" : reason);
         variant_->enters_loop = reason.empty();
@@ -120,11 +127,31 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
   }
 }
 
+bool Evaluator::is_at_plain_loop() {
+  return history_.plain_loops.count({frame().code, frame().ip}) > 0 && !yielded_ && !is_in_stand_in();
+}
+
+// A loop that goes on and on without an operation of the graph is Python's: the segment is captured again, up
+// to it.
+void Evaluator::count_step() {
+  if (++steps_taken_ > kMaxSteps) graph_break("the segment is very long");
+  const size_t nodes = tracer_.graph().body().nodes.size();
+  idle_steps_ = nodes == std::exchange(num_nodes_, nodes) ? idle_steps_ + 1 : 0;
+  if (idle_steps_ != kMaxIdleSteps || settings_.fullgraph || !settings_.is_usual() || is_in_stand_in()) return;
+  for (const AbstractFrame& frame : frames_) {
+    const int head = outermost_loop(*frame.code, &frame == &frames_.back() ? frame.ip : frame.ip - 1);
+    if (head < 0) continue;
+    if (history_.plain_loops.insert({frame.code, head}).second)
+      throw CaptureAborted{.reason = "a loop is Python's", .captures_again = true};
+    break;
+  }
+}
+
 void Evaluator::run_instruction() {
   const int at = frame().ip;
   const Instruction& in = frame().code->instructions[static_cast<size_t>(at)];
   tracer_.set_location({file_of(*frame().code), frame().code->line(at)});
-  if (++steps_taken_ > kMaxSteps) graph_break("the segment is very long");
+  count_step();
   if (in.op == Op::Return) return execute_return();
   frame().ip = at + 1;
   execute(in);

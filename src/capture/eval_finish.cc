@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <chrono>
 #include <unordered_set>
 
@@ -281,8 +282,19 @@ void Evaluator::guard_distinct() {
     guards.add({.op = op, .a = guards.load(a->source), .b = guards.load(b->source)},
                fmt::format("{} {} {}", a->source->str(), relation, b->source->str()));
   };
-  for (const V& changed : dirty_)
-    for (const V& other : tracked_) distinct(changed, other, GuardOp::NotSame, "is not");
+  constexpr size_t kMostPairs = 256;
+  if (dirty_.size() * tracked_.size() > kMostPairs) {
+    std::set<PyTypeObject*> types;
+    for (const V& changed : dirty_)
+      if (changed->source) types.insert(Py_TYPE(changed->object.get()));
+    std::vector<SourceRef> sources;
+    for (const V& one : tracked_)
+      if (one->source && types.count(Py_TYPE(one->object.get()))) sources.push_back(one->source);
+    guards.all_distinct(sources);
+  } else {
+    for (const V& changed : dirty_)
+      for (const V& other : tracked_) distinct(changed, other, GuardOp::NotSame, "is not");
+  }
   for (int index : mutated_)
     for (const V& other : inputs_)
       distinct(inputs_[static_cast<size_t>(index)], other, GuardOp::NoOverlap, "does not share memory with");

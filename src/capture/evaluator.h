@@ -39,6 +39,8 @@ struct History {
   std::set<std::pair<const Code*, int>> numpys_calls;
   // Loop heads (code, instruction) whose iterations are segments of their own.
   std::set<std::pair<const Code*, int>> loop_heads;
+  // Loop heads of loops that compute with Python's objects: they are Python's.
+  std::set<std::pair<const Code*, int>> plain_loops;
 };
 
 struct AbstractFrame {
@@ -221,6 +223,8 @@ class Evaluator {
   void note_backward_jump(int target);
   void note_unrolled_loops();
   void name_unrolled_loops();
+  void count_step();
+  bool is_at_plain_loop();
   bool ends_at_loop(std::string* reason);
 
   void realize_object(const V& value);
@@ -299,7 +303,8 @@ class Evaluator {
   std::vector<Advance> advances_;  // of the instruction being evaluated
   size_t generator_depth_ = 0;     // frames below the generator being run; 0: none is
   V yielded_;                      // what it has just given
-  int steps_taken_ = 0;
+  int steps_taken_ = 0, idle_steps_ = 0;  // idle: since the graph has last grown
+  size_t num_nodes_ = 0;
   int awaited_exceptions_ = 0;  // callers inside the evaluator that take exceptions
   int num_built_ = 0;
   friend class NumpyLowering;

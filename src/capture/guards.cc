@@ -1,5 +1,6 @@
 #include "capture/guards.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <bit>
@@ -194,6 +195,13 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
     case GuardOp::Array: return check_array(arrays_[static_cast<size_t>(s.imm)], a, r.symbols);
     case GuardOp::Same: return a == r.values[static_cast<size_t>(s.b)];
     case GuardOp::NotSame: return a != r.values[static_cast<size_t>(s.b)];
+    case GuardOp::AllDistinct: {
+      std::vector<PyObject*> objects;
+      for (int index : sets_[static_cast<size_t>(s.imm)])
+        objects.push_back(r.values[static_cast<size_t>(index)]);
+      std::sort(objects.begin(), objects.end());
+      return std::adjacent_find(objects.begin(), objects.end()) == objects.end();
+    }
     case GuardOp::NoOverlap: return !arrays_overlap(a, r.values[static_cast<size_t>(s.b)]);
     case GuardOp::SymInt: {
       if (!PyLong_CheckExact(a)) return false;
@@ -331,6 +339,15 @@ void Guards::add(GuardStep step, std::string text) {
   keep(step.object2);
   steps_.push_back(step);
   texts_.push_back(std::move(text));
+}
+
+void Guards::all_distinct(const std::vector<SourceRef>& sources) {
+  std::vector<int> registers;
+  for (const SourceRef& source : sources) registers.push_back(load(source));
+  if (registers.empty()) return;
+  add({.op = GuardOp::AllDistinct, .a = registers[0], .imm = static_cast<int64_t>(sets_.size())},
+      fmt::format("{} and {} others are different objects", sources[0]->str(), sources.size() - 1));
+  sets_.push_back(std::move(registers));
 }
 
 void Guards::is(const SourceRef& source, PyObject* object) {

@@ -54,6 +54,7 @@ enum class GuardOp : uint8_t {
   Array,
   Same,
   NotSame,
+  AllDistinct,  // the registers of set `imm`
   NoOverlap,
   SymInt,
   Unbound,
@@ -97,6 +98,8 @@ class Guards {
   int array(const SourceRef& source, ArrayGuard guard);
   void sym_guards(const SymEnv& env);
   PyObject* keep(PyObject* object);
+  // The objects of these sources are different ones.
+  void all_distinct(const std::vector<SourceRef>& sources);
   std::vector<ArrayGuard>& arrays() { return arrays_; }
   void set_num_symbols(int n) { num_symbols_ = n; }
 
@@ -108,6 +111,7 @@ class Guards {
   std::vector<GuardStep> steps_;
   std::vector<std::string> texts_;  // beside steps_; empty for loads
   std::vector<ArrayGuard> arrays_;
+  std::vector<std::vector<int>> sets_;  // of registers
   std::vector<SymGuard> sym_guards_;
   std::vector<Ref> kept_;
   std::unordered_map<std::string, int> register_of_;

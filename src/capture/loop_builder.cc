@@ -84,6 +84,12 @@ int loop_end(const Code& code, int head) {
   return -1;
 }
 
+int outermost_loop(const Code& code, int at) {
+  for (const int head : jump_targets(code))
+    if (head <= at && loop_end(code, head) > at) return head;
+  return -1;
+}
+
 LoopBuilder::LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects)
     : entry_(std::move(entry)), arrays_(std::move(arrays)) {
   result_.objects = std::move(objects);
@@ -331,6 +337,7 @@ bool LoopBuilder::cycles() const {
 
 LoopCode LoopBuilder::build() {
   const LoopFrame& outermost = entry_.front();
+  result_.of = outermost.code;
   result_.head = outermost.ip;
   result_.end = loop_end(*outermost.code, outermost.ip);
   frames_ = entry_;

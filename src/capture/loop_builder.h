@@ -99,7 +99,8 @@ struct LoopCode {
   std::vector<std::string> notes;  // what Python performs: "file:line: reason"
   LoopObjects objects;
   size_t num_words = 0;   // of the largest exit
-  int head = 0, end = 0;  // the loop's instructions in the outermost frame
+  const Code* of = nullptr;  // the outermost frame's
+  int head = 0, end = 0;     // the loop's instructions in it
 };
 
 // Thrown by build_loop: why the loop cannot be native.
@@ -127,6 +128,8 @@ struct LoopListMixed {
 
 // The instruction behind the loop's last jump back to `head`; -1 when it is no loop head.
 int loop_end(const Code& code, int head);
+// The head of the outermost loop around the instruction; -1 where there is none.
+int outermost_loop(const Code& code, int at);
 
 // From the state at a loop's head.
 LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capture/continuation.h"
 #include "runtime/log.h"
 
 namespace weft::capture {
@@ -32,6 +33,12 @@ LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops&
   const size_t depth = state.frames.size();
   const Code* code = state.frames.back().code;
   const int at = state.frames.back().ip, end = loop_end(*code, at);
+  if (const int outermost = outermost_loop(*code, at);
+      limit == INT64_MAX && !loops.has_native(code, outermost, loop_end(*code, outermost)) &&
+      can_continue_loop(state)) {
+    const bool returned = continue_loop_in_python(state, result) == StepResult::Returned;
+    return returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
+  }
   Clock::time_point start = Clock::now();
   while (limit > 0) {
     if (step(state, result) == StepResult::Returned) return LoopOutcome::Returned;

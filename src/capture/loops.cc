@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 
+#include "capture/continuation.h"
 #include "capture/error_state.h"
 #include "capture/loop_memory.h"
 #include "capture/numpy_api.h"
@@ -16,6 +18,7 @@ namespace weft::capture {
 
 namespace {
 
+constexpr int64_t kStepsInTurn = 2000;  // performed one by one, before CPython performs a loop
 constexpr int kMaxShortRuns = 64;
 constexpr int kMaxRejections = 3;  // of one loop, with different types
 constexpr int kMaxCostlyRuns = 16;
@@ -421,7 +424,11 @@ LoopOutcome Loops::run(State& state, Ref& result,
 Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant>)>& report) {
   Ref result;
   bool was_native = false;
-  while (true) {
+  for (int64_t steps = 1;; ++steps) {
+    if (steps % (10 * kStepsInTurn) == 0 && can_continue_in_python(state)) {
+      if (continue_in_python(state, result) == StepResult::Returned) return result;
+      continue;
+    }
     const size_t depth = state.frames.size();
     const int before = state.frames.back().ip;
     if (step(state, result) == StepResult::Returned) return result;
@@ -430,6 +437,11 @@ Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant
       continue;
     }
     const Frame& frame = state.frames.back();
+    if (steps >= kStepsInTurn && state.frames.size() == depth && frame.ip < before && can_continue_loop(state)) {
+      if (continue_loop_in_python(state, result) == StepResult::Returned) return result;
+      steps = 0;
+      continue;
+    }
     if (loop_end(*frame.code, frame.ip) < 0) continue;
     // A loop that Python performs is not looked at again in each of its rounds, and never where it was not
     // native before.
@@ -438,7 +450,18 @@ Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant
     const LoopOutcome outcome = run(state, result, report);
     if (outcome == LoopOutcome::Returned) return result;
     was_native = outcome == LoopOutcome::Advanced;
+    if (was_native) steps = 0;
   }
+}
+
+bool Loops::has_native(const Code* code, int from, int end) const {
+  const auto is_there = [&](const std::shared_ptr<NativeLoop>& loop) {
+    return loop->code.of != code || (loop->code.head >= from && loop->code.head < end);
+  };
+  return std::any_of(by_key_.begin(), by_key_.end(), [&](const auto& entry) {
+    const Candidates& candidates = entry.second;
+    return !candidates.rejected && std::any_of(candidates.loops.begin(), candidates.loops.end(), is_there);
+  });
 }
 
 std::string Loops::rejection(const Code* code, int head) const {

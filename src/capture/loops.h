@@ -115,6 +115,8 @@ class Loops {
   LoopOutcome run(State& state, Ref& result, const std::function<void(std::shared_ptr<Variant>)>& report);
   // Python performs the rest of the call, but for the loops that are native.
   Ref finish(State& state, const std::function<void(std::shared_ptr<Variant>)>& report);
+  // Is any loop native between these instructions of the code, or in what may be called there?
+  bool has_native(const Code* code, int from, int end) const;
   // Why the loop there was not native when it was last looked at; "" where nothing is known.
   std::string rejection(const Code* code, int head) const;
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "capture/continuation.h"
 #include "capture/float_warnings.h"
 #include "runtime/log.h"
 #include "weft/error.h"
@@ -184,6 +185,10 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
                  fmt::format("{}: {}\n    {}", place, variant->break_reason, line));
   }
   for (const UnrolledLoop& loop : variant->unrolled) name_unrolled(loop);
+  if (variant->enters_plain_loop) {
+    captures_.calls->suspect();
+    fall_back({variant->break_file, variant->break_line, variant->break_reason, true});
+  }
   if (log::enabled(log::Channel::Guards))
     for (const std::string& guard : variant->guards.describe()) log::write(log::Channel::Guards, guard);
   segment.variants.push_back(variant);
@@ -223,13 +228,15 @@ Ref CompiledFunction::run(State state) {
       break;
     }
     if (!variant) {
-      if (here.variants.size() >= kMaxVariants) {
+      const bool has_graph = std::any_of(here.variants.begin(), here.variants.end(),
+                                         [](const auto& one) { return one->executable != nullptr; });
+      if (here.variants.size() >= (has_graph ? kMaxVariants : kMaxPlainVariants)) {
         here.given_up = true;
         captures_.calls->suspect();
         fall_back(state.frames.back(),
                   fmt::format("it was compiled {} times there and still meets other arguments "
                               "(WEFT_LOGS=recompiles says why)",
-                              kMaxVariants));
+                              here.variants.size()));
         continue;
       }
       const auto give_up = [&](const std::string& reason) {
@@ -294,6 +301,11 @@ Ref CompiledFunction::run(State state) {
     }
     if (variant->enters_loop) continue;
     if (variant->is_broken()) ++counters().breaks;
+    if (variant->enters_plain_loop) {
+      if (!can_continue_loop(state)) return loops->finish(state, report_loop);
+      if (continue_loop_in_python(state, returned) == StepResult::Returned) return returned;
+      continue;
+    }
     if (chosen.are_usual() && at_range(state)) {
       const LoopOutcome native = loops->run(state, returned, report_loop);
       if (native == LoopOutcome::Returned) return returned;

@@ -15,6 +15,7 @@
 namespace weft::capture {
 
 constexpr size_t kMaxVariants = 8;
+constexpr size_t kMaxPlainVariants = 3;  // of a segment that has computed with no array yet
 
 // A chain of code positions; where evaluation can go on.
 struct Segment {
@@ -34,6 +35,7 @@ struct Fallback {
   std::string file;
   int line;
   std::string reason;
+  bool is_loop = false;  // the function goes on behind the loop
 };
 
 // What has been captured of one function.

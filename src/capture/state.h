@@ -41,6 +41,8 @@ enum class StepResult { Next, Returned };
 // Performs the current instruction for real and moves on. Exceptions unwind to the handlers of the state's
 // frames; one that no frame handles is thrown as PythonError. On Returned, `result` is the outermost frame's.
 StepResult step(State& state, Ref& result);
+// The innermost frame returns the value.
+StepResult leave_frame(State& state, Ref value, Ref& result);
 // step until the outermost frame returns.
 Ref run_concretely(State& state);
 // Between instructions: handlers of signals run, and every few milliseconds Python's other threads. False

@@ -124,6 +124,7 @@ class Variant {
   std::vector<BuildStep> steps;
   int num_slots = 0;  // registers included
   bool returns = false;
+  bool enters_plain_loop = false;   // ends at the head of a loop that Python performs
   bool enters_loop = false;         // ends at the head of a loop that is native code
   bool ends_planned = false;        // ends before what is no array work of Python's (GraphBreak::is_planned)
   int result = -1;                  // slot, when it returns
