@@ -240,7 +240,10 @@ class LoopTypes {
     LoopValue result;
     result.kind = LoopKind::Object;
     std::set<LoopKind> kinds;
-    for (const V& item : sequence->items) kinds.insert(type(item).kind);
+    for (const V& item : sequence->items) {
+      kinds.insert(type(item).kind);
+      if (kinds.size() > 1 || kinds.count(LoopKind::Object)) return result;
+    }
     if (kinds.size() != 1 || (!kinds.count(LoopKind::Int) && !kinds.count(LoopKind::Float))) return result;
     result.kind = LoopKind::Vector;
     result.dtype = kinds.count(LoopKind::Float) ? DType::F64 : DType::I64;

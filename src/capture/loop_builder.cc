@@ -73,15 +73,20 @@ const std::set<int>& jump_targets(const Code& code) {
 }
 
 int loop_end(const Code& code, int head) {
-  if (!jump_targets(code).count(head)) return -1;
-  for (int i = static_cast<int>(code.instructions.size()) - 1; i >= head; --i) {
-    const Instruction& in = code.instructions[static_cast<size_t>(i)];
-    if (in.arg == head &&
-        (in.op == Op::JumpBack || in.op == Op::PopJumpIfTrue || in.op == Op::PopJumpIfFalse ||
-         in.op == Op::PopJumpIfNone || in.op == Op::PopJumpIfNotNone))
-      return i + 1;
+  static auto& all = *new std::unordered_map<const Code*, std::vector<int>>;
+  auto [found, is_new] = all.try_emplace(&code);
+  std::vector<int>& ends = found->second;
+  if (is_new) {
+    ends.assign(code.instructions.size() + 1, -1);
+    for (int i = 0; i < static_cast<int>(code.instructions.size()); ++i) {
+      const Instruction& in = code.instructions[static_cast<size_t>(i)];
+      const bool may_go_back = in.op == Op::JumpBack || in.op == Op::PopJumpIfTrue ||
+                               in.op == Op::PopJumpIfFalse || in.op == Op::PopJumpIfNone ||
+                               in.op == Op::PopJumpIfNotNone;
+      if (may_go_back && in.arg <= i) ends[static_cast<size_t>(in.arg)] = i + 1;
+    }
   }
-  return -1;
+  return ends[static_cast<size_t>(head)];
 }
 
 int outermost_loop(const Code& code, int at) {
@@ -337,7 +342,6 @@ bool LoopBuilder::cycles() const {
 
 LoopCode LoopBuilder::build() {
   const LoopFrame& outermost = entry_.front();
-  result_.of = outermost.code;
   result_.head = outermost.ip;
   result_.end = loop_end(*outermost.code, outermost.ip);
   frames_ = entry_;

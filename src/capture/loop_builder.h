@@ -99,8 +99,7 @@ struct LoopCode {
   std::vector<std::string> notes;  // what Python performs: "file:line: reason"
   LoopObjects objects;
   size_t num_words = 0;   // of the largest exit
-  const Code* of = nullptr;  // the outermost frame's
-  int head = 0, end = 0;     // the loop's instructions in it
+  int head = 0, end = 0;  // the loop's instructions in the outermost frame
 };
 
 // Thrown by build_loop: why the loop cannot be native.

@@ -33,14 +33,8 @@ LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops&
   const size_t depth = state.frames.size();
   const Code* code = state.frames.back().code;
   const int at = state.frames.back().ip, end = loop_end(*code, at);
-  if (const int outermost = outermost_loop(*code, at);
-      limit == INT64_MAX && !loops.has_native(code, outermost, loop_end(*code, outermost)) &&
-      can_continue_loop(state)) {
-    const bool returned = continue_loop_in_python(state, result) == StepResult::Returned;
-    return returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
-  }
   Clock::time_point start = Clock::now();
-  while (limit > 0) {
+  for (int64_t steps = 0; limit > 0; ++steps) {
     if (step(state, result) == StepResult::Returned) return LoopOutcome::Returned;
     if (state.frames.size() < depth) return LoopOutcome::Advanced;
     const Frame& frame = state.frames.back();
@@ -54,6 +48,10 @@ LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops&
         --limit;
         count_round(code, at, loops);
         start = now;
+        if (steps >= Loops::kStepsInTurn && can_continue_loop(state)) {
+          const bool returned = continue_loop_in_python(state, result) == StepResult::Returned;
+          return returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
+        }
         if (!serve_interpreter()) {
           unwind(state);
           return LoopOutcome::Advanced;
@@ -61,8 +59,10 @@ LoopOutcome LoopPace::run_rounds(State& state, Head& head, int64_t limit, Loops&
         continue;
       }
     }
-    if (loop_end(*frame.code, frame.ip) >= 0 && loops.run(state, result, report) == LoopOutcome::Returned)
-      return LoopOutcome::Returned;
+    if (loop_end(*frame.code, frame.ip) < 0) continue;
+    const LoopOutcome outcome = loops.run(state, result, report);
+    if (outcome == LoopOutcome::Returned) return outcome;
+    if (outcome == LoopOutcome::Advanced && loops.was_useful()) steps = 0;
   }
   return LoopOutcome::NotEntered;
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <chrono>
 
@@ -18,9 +17,9 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int64_t kStepsInTurn = 2000;  // performed one by one, before CPython performs a loop
 constexpr int kMaxShortRuns = 64;
 constexpr int kMaxRejections = 3;  // of one loop, with different types
+constexpr int kMaxInVain = 256;
 constexpr int kMaxCostlyRuns = 16;
 constexpr size_t kMaxReadInVain = 1 << 13;  // items of lists
 
@@ -336,7 +335,10 @@ LoopOutcome Loops::run(State& state, Ref& result,
   const LoopEntry entry(state.frames.back(), mixed_[{code, head}]);
   const auto reading = Clock::now() - arrival;
   Candidates& candidates = by_key_[entry.key];
-  if (candidates.rejected || entry.mixes_types()) return LoopOutcome::NotEntered;
+  if (candidates.rejected || entry.mixes_types()) {
+    if (++rejections.in_vain > kMaxInVain) rejections.count = kMaxRejections;
+    return LoopOutcome::NotEntered;
+  }
   std::shared_ptr<NativeLoop> loop;
   for (const auto& candidate : candidates.loops)
     if (names_hold(candidate->code.names)) loop = candidate;
@@ -382,6 +384,7 @@ LoopOutcome Loops::run(State& state, Ref& result,
   const int64_t number =
       loop->function(words.data(), entry.array_words.data(), loop->code.functions.data(), look_for_signals);
   const auto end = Clock::now();
+  rejections.in_vain = 0;
   const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
   const size_t depth = state.frames.size();
   rebuild(state, entry, loop->code, exit, words, memory);
@@ -407,8 +410,9 @@ LoopOutcome Loops::run(State& state, Ref& result,
     // The jump to the loop's head.
     return step(state, result) == StepResult::Returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
   }
-  if (exit.kind == LoopExit::Kind::Leave) return LoopOutcome::Advanced;
   const bool is_short = Clock::now() - start < std::chrono::microseconds(20);
+  was_useful_ = exit.kind == LoopExit::Kind::Leave || !is_short;
+  if (exit.kind == LoopExit::Kind::Leave) return LoopOutcome::Advanced;
   loop->short_runs = is_short ? loop->short_runs + 1 : 0;
   if (loop->short_runs > kMaxShortRuns) {
     candidates.rejected = true;
@@ -450,18 +454,8 @@ Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant
     const LoopOutcome outcome = run(state, result, report);
     if (outcome == LoopOutcome::Returned) return result;
     was_native = outcome == LoopOutcome::Advanced;
-    if (was_native) steps = 0;
+    if (was_native && was_useful_) steps = 0;
   }
-}
-
-bool Loops::has_native(const Code* code, int from, int end) const {
-  const auto is_there = [&](const std::shared_ptr<NativeLoop>& loop) {
-    return loop->code.of != code || (loop->code.head >= from && loop->code.head < end);
-  };
-  return std::any_of(by_key_.begin(), by_key_.end(), [&](const auto& entry) {
-    const Candidates& candidates = entry.second;
-    return !candidates.rejected && std::any_of(candidates.loops.begin(), candidates.loops.end(), is_there);
-  });
 }
 
 std::string Loops::rejection(const Code* code, int head) const {

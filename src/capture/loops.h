@@ -110,13 +110,16 @@ enum class LoopOutcome { NotEntered, Advanced, Returned };
 
 class Loops {
  public:
+  // Steps that Python's instructions are performed for one by one, before CPython performs the loop they are in.
+  static constexpr int64_t kStepsInTurn = 2000;
+
   // If the state is at the head of a loop that can be native, runs it. On Returned, `result` is what the
   // outermost frame returned. `report`: called with each loop that is compiled.
   LoopOutcome run(State& state, Ref& result, const std::function<void(std::shared_ptr<Variant>)>& report);
   // Python performs the rest of the call, but for the loops that are native.
   Ref finish(State& state, const std::function<void(std::shared_ptr<Variant>)>& report);
-  // Is any loop native between these instructions of the code, or in what may be called there?
-  bool has_native(const Code* code, int from, int end) const;
+  // Did the last run that advanced get somewhere, more than a round that Python has to perform a part of?
+  bool was_useful() const { return was_useful_; }
   // Why the loop there was not native when it was last looked at; "" where nothing is known.
   std::string rejection(const Code* code, int head) const;
 
@@ -126,8 +129,9 @@ class Loops {
     bool rejected = false;
   };
   std::unordered_map<std::string, Candidates> by_key_;
+  bool was_useful_ = false;
   struct Rejections {
-    int count = 0;
+    int count = 0, in_vain = 0;  // in_vain: arrivals in a row with types that were rejected before
     std::string why;
   };
   std::map<std::pair<const Code*, int>, Rejections> rejections_;  // by loop head
