@@ -147,10 +147,39 @@ V builtin_dict(Evaluator& ev, CallArgs& args) {
   return dict;
 }
 
+bool is_python_number(const V& value) {
+  if (value->kind != Kind::Const) return false;
+  PyObject* o = value->object.get();
+  return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o);
+}
+
+bool is_python_float(const V& value) {
+  return value->kind == Kind::Scalar ? value->weak == WeakKind::Float
+                                     : is_python_number(value) && PyFloat_CheckExact(value->object.get());
+}
+
 V builtin_sum(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "iterable, start");
-  V total = bound[1] ? bound[1] : int_value(0);
-  for (const V& item : ev.elements(bound[0])) total = ev.binary(0, total, item);
+  V total = bound[1] ? ev.realize(bound[1]) : int_value(0);
+  std::vector<V> items = ev.elements(bound[0]);
+  for (V& item : items) item = ev.realize(item);
+  // From 3.12 on, sums of Python's floats make up for their rounding.
+  if (PY_VERSION_HEX >= 0x030C0000) {
+    items.push_back(total);
+    const bool is_known = std::all_of(items.begin(), items.end(), is_python_number);
+    const auto floats = std::count_if(items.begin(), items.end(), is_python_float);
+    items.pop_back();
+    if (is_known && floats > 1) {
+      const Ref numbers = checked(PyList_New(0));
+      for (const V& item : items)
+        if (PyList_Append(numbers.get(), item->object.get()) < 0) throw PythonError{};
+      static PyObject* sum = PyDict_GetItemString(PyEval_GetBuiltins(), "sum");
+      return const_value(
+          checked(PyObject_CallFunctionObjArgs(sum, numbers.get(), total->object.get(), nullptr)));
+    }
+    if (floats > 1) graph_break("sum() of computed floats");
+  }
+  for (const V& item : items) total = ev.binary(0, total, item);
   return total;
 }
 
@@ -410,23 +439,25 @@ V builtin_sorted(Evaluator& ev, CallArgs& args) {
 
 #define WEFT_MATH(NAME) \
   V math_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "math", #NAME, args); }
-#define WEFT_FOR_EACH_MATH(X)                                                                                \
-  X(sqrt)                                                                                                    \
-  X(exp)                                                                                                     \
-  X(log)                                                                                                     \
-  X(log2) X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2) X(sinh) X(cosh)   \
-      X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf)        \
-          X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb)     \
-              X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh) \
-                  X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
+#define WEFT_FOR_EACH_MATH(X)                                                                              \
+  X(sqrt)                                                                                                  \
+  X(exp)                                                                                                   \
+  X(log)                                                                                                   \
+  X(log2)                                                                                                  \
+  X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2) X(sinh) X(cosh) X(tanh) \
+      X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) X(isfinite)  \
+          X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb) X(isclose)    \
+              X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh) X(erfc)  \
+                  X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
 
-#define WEFT_FOR_EACH_CMATH(X)                                                                            \
-  X(exp)                                                                                                  \
-  X(log)                                                                                                  \
-  X(log10) X(sqrt) X(phase) X(polar) X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) \
-      X(tanh) X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
+#define WEFT_FOR_EACH_CMATH(X)                                                                           \
+  X(exp)                                                                                                 \
+  X(log)                                                                                                 \
+  X(log10)                                                                                               \
+  X(sqrt) X(phase) X(polar) X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) \
+      X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
 #define WEFT_CMATH(NAME) \
   V cmath_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "cmath", #NAME, args); }
 WEFT_FOR_EACH_CMATH(WEFT_CMATH)

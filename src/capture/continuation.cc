@@ -1,5 +1,5 @@
-// A frame's function is made anew with its own instructions behind a prologue that sets the stack and jumps to
-// where the frame is. Its locals become arguments; cells come as a closure.
+// A frame's function is made anew with its own instructions behind a prologue that sets the stack and jumps
+// to where the frame is. Its locals become arguments; cells come as a closure.
 #include "capture/continuation.h"
 
 #include <opcode.h>
@@ -32,15 +32,18 @@ const Instruction& instruction_at(const Frame& frame) {
 
 bool can_continue(const Frame& frame, bool is_innermost) {
   const Code& code = *frame.code;
-  if (code.is_generator || frame.ip >= static_cast<int>(code.instructions.size()) || frame.ip == 0) return false;
+  if (code.is_generator || frame.ip >= static_cast<int>(code.instructions.size()) || frame.ip == 0)
+    return false;
   if ((code.code()->co_flags & CO_OPTIMIZED) == 0) return false;
   const Instruction& in = instruction_at(frame);
   // Some of CPython's instructions are several here.
   if (code.instructions[static_cast<size_t>(frame.ip - 1)].offset == in.offset) return false;
-  // What is pushed for the exception that is being handled tells places of the code. Where one is, an exception
-  // leads to a COPY that takes it from the stack.
-  const int offset =
-      is_innermost ? in.offset : code.instructions[static_cast<size_t>(frame.ip - 1)].offset;
+  // The slots below a call's arguments are read in more ways here than each CPython reads them.
+  if (std::any_of(frame.stack.begin(), frame.stack.end(), [](const Ref& value) { return !value; }))
+    return false;
+  // What is pushed for the exception that is being handled tells places of the code. Where one is, an
+  // exception leads to a COPY that takes it from the stack.
+  const int offset = is_innermost ? in.offset : code.instructions[static_cast<size_t>(frame.ip - 1)].offset;
   const Handler* handler = code.find_handler(offset);
   if (handler && code.instructions[static_cast<size_t>(handler->target)].op == Op::Copy) return false;
   for (size_t i = 0; i < frame.locals.size(); ++i) {
@@ -83,8 +86,7 @@ void write_number(std::string& table, size_t value, bool begins_entry = false) {
   const size_t start = table.size();
   int shift = 0;
   while (value >> (shift + 6)) shift += 6;
-  for (; shift >= 0; shift -= 6)
-    table += static_cast<char>((value >> shift & 63) | (shift > 0 ? 64 : 0));
+  for (; shift >= 0; shift -= 6) table += static_cast<char>((value >> shift & 63) | (shift > 0 ? 64 : 0));
   if (begins_entry) table[start] = static_cast<char>(table[start] | 128);
 }
 
@@ -157,7 +159,8 @@ PyObject* locals_function() {
 
 // What a function returns that has left its loop: (exit_marker, number of the exit, locals).
 PyObject* exit_marker() {
-  static PyObject* marker = checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release();
+  static PyObject* marker =
+      checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release();
   return marker;
 }
 
@@ -218,10 +221,6 @@ Ref continuation_of(const Frame& frame, std::vector<Ref>& args, const Exits& exi
   prologue.add(RESUME);
   for (size_t i : unbound) prologue.add(DELETE_FAST, i);
   for (const Ref& value : frame.stack) {
-    if (!value) {
-      prologue.add(PUSH_NULL);
-      continue;
-    }
     prologue.add(LOAD_CONST, constants.size());
     constants.push_back(value);
   }
@@ -281,7 +280,7 @@ Ref call_continuation(Frame& frame, const Exits& exits) {
 Exits exits_of(const Code& code, int head) {
   const int end = loop_end(code, head), count = static_cast<int>(code.instructions.size());
   std::set<int> targets;
-  if (end < count) targets.insert(end);
+  if (end < count && code.instructions[static_cast<size_t>(end - 1)].op != Op::JumpBack) targets.insert(end);
   for (int i = head; i < end; ++i) {
     const Instruction& in = code.instructions[static_cast<size_t>(i)];
     if (is_jump(in.op) && (in.arg < head || in.arg >= end)) targets.insert(in.arg);

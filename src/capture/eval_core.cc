@@ -15,8 +15,9 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int kMaxSteps = 200'000;   // instructions in one segment
-constexpr int kMaxIdleSteps = 2000;  // of them, in a loop, one after the other without an operation of the graph
+constexpr int kMaxSteps = 200'000;  // instructions in one segment
+constexpr int kMaxIdleSteps =
+    2000;  // of them, in a loop, one after the other without an operation of the graph
 
 std::shared_ptr<const std::string> file_of(const Code& code) {
   static auto& files = *new std::unordered_map<const Code*, std::shared_ptr<const std::string>>;
@@ -137,7 +138,8 @@ void Evaluator::count_step() {
   if (++steps_taken_ > kMaxSteps) graph_break("the segment is very long");
   const size_t nodes = tracer_.graph().body().nodes.size();
   idle_steps_ = nodes == std::exchange(num_nodes_, nodes) ? idle_steps_ + 1 : 0;
-  if (idle_steps_ != kMaxIdleSteps || settings_.fullgraph || !settings_.is_usual() || is_in_stand_in()) return;
+  if (idle_steps_ != kMaxIdleSteps || settings_.fullgraph || !settings_.is_usual() || is_in_stand_in())
+    return;
   for (const AbstractFrame& frame : frames_) {
     const int head = outermost_loop(*frame.code, &frame == &frames_.back() ? frame.ip : frame.ip - 1);
     if (head < 0) continue;

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <chrono>
+#include <set>
 #include <unordered_set>
 
 #include "capture/evaluator.h"

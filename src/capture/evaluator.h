@@ -300,9 +300,9 @@ class Evaluator {
     std::shared_ptr<AbstractFrame> suspended;
     V returned;
   };
-  std::vector<Advance> advances_;  // of the instruction being evaluated
-  size_t generator_depth_ = 0;     // frames below the generator being run; 0: none is
-  V yielded_;                      // what it has just given
+  std::vector<Advance> advances_;         // of the instruction being evaluated
+  size_t generator_depth_ = 0;            // frames below the generator being run; 0: none is
+  V yielded_;                             // what it has just given
   int steps_taken_ = 0, idle_steps_ = 0;  // idle: since the graph has last grown
   size_t num_nodes_ = 0;
   int awaited_exceptions_ = 0;  // callers inside the evaluator that take exceptions

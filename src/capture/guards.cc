@@ -1,8 +1,8 @@
 #include "capture/guards.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 

@@ -429,8 +429,9 @@ Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant
   Ref result;
   bool was_native = false;
   for (int64_t steps = 1;; ++steps) {
-    if (steps % (10 * kStepsInTurn) == 0 && can_continue_in_python(state)) {
+    if (steps > 10 * kStepsInTurn && can_continue_in_python(state)) {
       if (continue_in_python(state, result) == StepResult::Returned) return result;
+      steps = 0;
       continue;
     }
     const size_t depth = state.frames.size();
@@ -441,7 +442,8 @@ Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant
       continue;
     }
     const Frame& frame = state.frames.back();
-    if (steps >= kStepsInTurn && state.frames.size() == depth && frame.ip < before && can_continue_loop(state)) {
+    if (steps >= kStepsInTurn && state.frames.size() == depth && frame.ip < before &&
+        can_continue_loop(state)) {
       if (continue_loop_in_python(state, result) == StepResult::Returned) return result;
       steps = 0;
       continue;

@@ -110,7 +110,8 @@ enum class LoopOutcome { NotEntered, Advanced, Returned };
 
 class Loops {
  public:
-  // Steps that Python's instructions are performed for one by one, before CPython performs the loop they are in.
+  // Steps that Python's instructions are performed for one by one, before CPython performs the loop they are
+  // in.
   static constexpr int64_t kStepsInTurn = 2000;
 
   // If the state is at the head of a loop that can be native, runs it. On Returned, `result` is what the

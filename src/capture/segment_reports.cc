@@ -34,12 +34,12 @@ void CompiledFunction::fall_back(Fallback fallback) {
       captures_.fallbacks.begin(), captures_.fallbacks.end(),
       [&](const Fallback& one) { return one.file == fallback.file && one.line == fallback.line; });
   if (is_known) return;
-  log::warning(
-      fallback.is_loop
-          ? fmt::format("weft.compile: the loop at {}:{} of {} runs as it is: {}", fallback.file,
-                        fallback.line, callable_name(function_.get()), fallback.reason)
-          : fmt::format("weft.compile: {} runs as it is, from {}:{} on: {}", callable_name(function_.get()),
-                        fallback.file, fallback.line, fallback.reason));
+  log::warning(fallback.is_loop
+                   ? fmt::format("weft.compile: the loop at {}:{} of {} runs as it is: {}", fallback.file,
+                                 fallback.line, callable_name(function_.get()), fallback.reason)
+                   : fmt::format("weft.compile: {} runs as it is, from {}:{} on: {}",
+                                 callable_name(function_.get()), fallback.file, fallback.line,
+                                 fallback.reason));
   captures_.fallbacks.push_back(std::move(fallback));
 }
 

@@ -72,6 +72,14 @@ bool concrete_only(Op op) {
   }
 }
 
+// Every depth would have segments of its own.
+bool is_deep_recursion(const State& state) {
+  constexpr auto kMost = 3;
+  const Code* code = state.frames.back().code;
+  return std::count_if(state.frames.begin(), state.frames.end(),
+                       [&](const Frame& frame) { return frame.code == code; }) > kMost;
+}
+
 bool is_call(const State& state) {
   const Op op = state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op;
   return op == Op::Call || op == Op::CallKw || op == Op::CallEx;
@@ -198,6 +206,10 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
 
 Ref CompiledFunction::run(State state) {
   Registers registers;
+  constexpr int kManySegments = 16;
+  constexpr double kShort_ms = 100;  // so that timing the call in Python costs little
+  int num_segments = 0;
+  const auto arrival = Clock::now();
   const auto report_loop = [this](std::shared_ptr<Variant> loop) {
     counters().kernels += static_cast<int64_t>(loop->kernels.size());
     captures_.in_order.push_back(std::move(loop));
@@ -228,6 +240,12 @@ Ref CompiledFunction::run(State state) {
       break;
     }
     if (!variant) {
+      if (is_deep_recursion(state) && !chosen.on_meta()) {
+        here.given_up = true;
+        captures_.calls->suspect();
+        fall_back(state.frames.back(), "a recursion whose depth is not known when it is captured");
+        continue;
+      }
       const bool has_graph = std::any_of(here.variants.begin(), here.variants.end(),
                                          [](const auto& one) { return one->executable != nullptr; });
       if (here.variants.size() >= (has_graph ? kMaxVariants : kMaxPlainVariants)) {
@@ -294,6 +312,8 @@ Ref CompiledFunction::run(State state) {
     if (is_timed) variant->run_ms = milliseconds_since(start);
     ++variant->runs;
     ++counters().runs;
+    if (++num_segments == kManySegments && milliseconds_since(arrival) < kShort_ms)
+      captures_.calls->suspect();
     if (variant->returns) return result;
     if (!serve_interpreter()) {
       unwind(state);

@@ -371,6 +371,19 @@ def test_objects_of_the_program():
     assert [p.x for p in mine] == [p.x for p in theirs]
 
 
+def test_sums_of_floats():
+    """Python adds up what they round from 3.12 on."""
+
+    def sums(values, start, x):
+        y = float(x.sum())
+        return sum(values), sum(values, start), sum([y, *values, 1]), sum(v * 2 for v in values), x * 2
+
+    values = [math.sin(i) * 10 ** (i % 5) for i in range(40)]
+    compiled = weft.compile(sums)
+    for start in (0, 1.5, True, -0.0):
+        identical(compiled(values, start, np.ones(3)), sums(values, start, np.ones(3)))
+
+
 def test_depth_of_recursion():
     def deep(n, names):
         names[str(n % 10)] = n
