@@ -399,12 +399,10 @@ LoopOutcome Loops::run(State& state, Ref& result,
     rejections.why = "its lists are long and it does little with them";
   }
   if (exit.kind == LoopExit::Kind::Interrupted) {
-    if (PyErr_Occurred()) {
+    if (PyErr_Occurred() || !serve_interpreter()) {
       unwind(state);
       return LoopOutcome::Advanced;
     }
-    Py_BEGIN_ALLOW_THREADS;
-    Py_END_ALLOW_THREADS;
     if (loop_end(*state.frames.back().code, state.frames.back().ip) >= 0)
       return perform(state, depth, code, loop->code, result);
     // The jump to the loop's head.

@@ -155,17 +155,33 @@ void unwind(State& state) {
   throw PythonError{};
 }
 
+namespace {
+
+// An empty function: where it begins, CPython hands the lock to a thread that has waited for it for long,
+// which no function of its interface does. (Who releases it and takes it back at once starves a thread that
+// waits: its patience begins anew.)
+bool begin_function() {
+  static PyObject* function = [] {
+    const Ref globals = checked(PyDict_New());
+    if (PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) < 0) throw PythonError{};
+    return checked(PyRun_String("lambda: None", Py_eval_input, globals.get(), globals.get())).release();
+  }();
+  return static_cast<bool>(Ref::steal(PyObject_CallNoArgs(function)));
+}
+
+}  // namespace
+
 bool serve_interpreter() {
   using Clock = std::chrono::steady_clock;
-  constexpr auto kTurn = std::chrono::milliseconds(5);  // as sys.getswitchinterval()
+  constexpr auto kTurn = std::chrono::milliseconds(1);
   thread_local Clock::time_point last;
-  if (PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get()))) {
-    if (const auto now = Clock::now(); now - last >= kTurn) {
-      PyEval_RestoreThread(PyEval_SaveThread());
-      last = now;
-    }
-  }
-  return PyErr_CheckSignals() == 0 && (!is_interrupt_pending() || Py_MakePendingCalls() == 0);
+  if (PyErr_CheckSignals() != 0 || (is_interrupt_pending() && Py_MakePendingCalls() != 0)) return false;
+  if (!PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get()))) return true;
+  const auto now = Clock::now();
+  if (now - last < kTurn) return true;
+  const bool is_well = begin_function();
+  last = Clock::now();
+  return is_well;
 }
 
 Ref run_concretely(State& state) {

@@ -7,6 +7,7 @@ import os
 import signal
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -249,6 +250,39 @@ def test_loops_of_segments_let_signals_and_threads_through():
         done.set()
         presser.join()
         signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.mark.parametrize("size", [6, 5000])
+def test_other_threads_get_their_turn(size):
+    def endless(a, stop):
+        while not stop:
+            a = np.sort(a)[::-1].copy()
+        return a
+
+    def counting(a, stop):
+        k = 0
+        while not stop[0]:
+            a[k % len(a)] += k
+            k += 1
+        return k
+
+    for function, stop, set_stop in (
+        (endless, [], lambda stop: stop.append(1)),
+        (counting, np.zeros(1), lambda stop: stop.fill(1)),
+    ):
+        turns = []
+
+        def press(stop=stop, set_stop=set_stop, turns=turns):
+            for _ in range(20):
+                time.sleep(0.001)
+                turns.append(time.perf_counter())
+            set_stop(stop)
+
+        presser = threading.Thread(target=press)
+        presser.start()
+        weft.compile(function)(np.arange(float(size)), stop)
+        presser.join()
+        assert len(turns) == 20
 
 
 def made_anew(source, name):
