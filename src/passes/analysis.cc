@@ -80,6 +80,12 @@ bool repeats_elements(const Value* value) {
   return false;
 }
 
+// It may be computed where the input that it is written to lies.
+bool is_written_back(const Value* value) {
+  return std::any_of(value->uses.begin(), value->uses.end(),
+                     [](const ir::Use& use) { return !use.user && !use.block; });
+}
+
 bool has_escaping_views(const Value* value) {
   return std::any_of(value->uses.begin(), value->uses.end(),
                      [](const ir::Use& use) { return is_view(use.user) && escapes(use.user->outputs[0]); });
@@ -92,7 +98,7 @@ bool may_replace(const Value* from, const Value* to) {
   if (view_root(from) == root) return true;
   if (is_written(from) || is_written(to)) return false;
   if (repeats_elements(to) && has_escaping_views(from)) return false;
-  return !escapes(from) || !(is_external(root) || escapes(root));
+  return !escapes(from) || !(is_external(root) || escapes(root) || is_written_back(root));
 }
 
 std::optional<Scalar> uniform_constant(const Value* value) {

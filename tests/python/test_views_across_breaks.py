@@ -172,3 +172,26 @@ def test_parts_on_meta():
                 (8,) if dtype == weft.int64 else (4,),
                 dtype,
             )
+
+
+@pytest.mark.parametrize("copied", ["np.where(a, a, a)", "np.maximum(a, a)", "a.copy()", "a + 0", "a * 1"])
+def test_copies_of_what_is_updated_share_memory_with_their_views(copied):
+    names = {"np": np}
+    source = f"""
+def program(a):
+    a += a
+    b = {copied}
+    c = b.T
+    print(end="")
+    c[:1] = 7
+    return a, b, c
+"""
+    exec(source, names)
+    program = names["program"]
+    compiled = weft.compile(program)
+    for _ in range(4):
+        for shape in ((2, 3), (1, 1, 3), (5,)):
+            a, b = np.ones(shape, np.int32), np.ones(shape, np.int32)
+            for actual, expected in zip(compiled(a), program(b), strict=True):
+                np.testing.assert_array_equal(actual, expected)
+            np.testing.assert_array_equal(a, b)
