@@ -59,6 +59,15 @@ class Worker:
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
 
+    def stop(self):
+        """Returns when all of its threads are stopped: one that spins is so only at its next interruption."""
+        self.process.send_signal(signal.SIGSTOP)
+        for _ in range(100):
+            stats = [stat.read_text() for stat in Path(f"/proc/{self.process.pid}/task").glob("*/stat")]
+            if all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats):
+                return
+            time.sleep(1e-3)
+
     def ask(self, **request) -> dict:
         if self.process is None:
             self.start()
@@ -73,7 +82,7 @@ class Worker:
             status = self.process.wait()
             self.close()
             raise WorkerEnded(f"ended with status {status}")
-        self.process.send_signal(signal.SIGSTOP)
+        self.stop()
         answer = json.loads(line)
         if "error" in answer:
             raise WorkerEnded(answer["error"])
