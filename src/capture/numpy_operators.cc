@@ -174,6 +174,23 @@ bool is_pythons(const V& a, const V& b) {
          b->flavor == Flavor::NumpyScalar && b->tensor.dtype() == DType::F64;
 }
 
+// Products of NumPy's complex scalars round every product in them; those of arrays are fused.
+V product_of(Evaluator& ev, const V& a, const V& b) {
+  V product = numpy_pointwise(ev, "mul", {a, b});
+  const DType dtype = product->tensor.dtype();
+  const auto is_scalar = [](const V& v) {
+    return v->kind != Kind::Array || v->flavor == Flavor::NumpyScalar;
+  };
+  if (!is_complex(dtype) || !is_scalar(a) || !is_scalar(b)) return product;
+  const auto part = [&](const char* name, const V& v) {
+    return ops::call1(name, {cast_to(ev.to_tensor(v), dtype)});
+  };
+  const auto times = [](const Tensor& x, const Tensor& y) { return ops::call1("mul", {x, y}); };
+  const Tensor re_a = part("real", a), im_a = part("imag", a), re_b = part("real", b), im_b = part("imag", b);
+  return array_or_scalar(ops::call1("complex", {ops::call1("sub", {times(re_a, re_b), times(im_a, im_b)}),
+                                                ops::call1("add", {times(re_a, im_b), times(im_a, re_b)})}));
+}
+
 }  // namespace
 
 V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
@@ -197,7 +214,7 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
     const bool is_bool = a->tensor.dtype() == DType::Bool;
     if (is_bool && value == 2 && PyLong_CheckExact(exponent) && a->flavor == Flavor::NdArray)
       return numpy_pointwise(ev, "square", {a});
-    if (value == 2 && !is_bool) return numpy_pointwise(ev, "mul", {a, a});
+    if (value == 2 && !is_bool) return product_of(ev, a, a);
     if (value == 0.5 && !is_bool) return numpy_pointwise(ev, "sqrt", {a});
   }
   const bool is_two =
@@ -208,6 +225,7 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
     const V bytes = laid_out_as(array_or_scalar(cast_to(a->tensor, DType::I8)), {a});
     return numpy_pointwise(ev, "mul", {bytes, bytes});
   }
+  if (op == 5) return product_of(ev, a, b);
   return numpy_pointwise(ev, kBinaryNames[op], {a, b});
 }
 

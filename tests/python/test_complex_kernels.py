@@ -112,3 +112,22 @@ def test_a_spectrum_is_read_by_the_kernel_that_uses_it():
     x = RNG.standard_normal((50, 64))
     np.testing.assert_allclose(weft.compile(power)(x), power(x), rtol=1e-12)
     assert len(weft.compiler.explain(power)(x).kernels) == 2
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_products_of_complex_scalars(dtype):
+    """NumPy fuses those of its arrays, and not those of its scalars."""
+
+    def products(x, k):
+        a, b = x[1], x[0]
+        c = a * b
+        c *= k
+        return c, a**2, 2.5 * a, a * np.float64(1.7), np.multiply(a, b), x * a
+
+    compiled = weft.compile(products)
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        x = (random.standard_normal(5) + 1j * random.standard_normal(5)).astype(dtype)
+        for actual, expected in zip(compiled(x, 1.5j), products(x, 1.5j), strict=True):
+            assert type(actual) is type(expected)
+            np.testing.assert_array_equal(actual, expected)
