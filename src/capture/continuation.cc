@@ -340,6 +340,9 @@ bool can_continue_loop(const State& state) {
   const Frame& frame = state.frames.back();
   const int head = outermost_loop(*frame.code, frame.ip);
   if (head < 0 || !can_continue(frame, true)) return false;
+  // Functions that the loop makes would hold another cell than the one the frame goes on with.
+  for (size_t i = 0; i < frame.locals.size(); ++i)
+    if ((kind_of(*frame.code, i) & kLocal) != 0 && (kind_of(*frame.code, i) & kCell) != 0) return false;
   // Behind the loop the stack is empty: all that is on it are the loops' iterators.
   size_t iterators = 0;
   for (int i = head; i <= frame.ip; ++i) {
@@ -365,13 +368,8 @@ StepResult continue_loop_in_python(State& state, Ref& result) {
     return leave_frame(state, std::move(value), result);
   PyObject* locals = PyTuple_GET_ITEM(o, 2);
   for (size_t i = 0; i < frame.locals.size(); ++i) {
-    const int kind = kind_of(code, i);
-    if ((kind & kLocal) == 0) continue;
-    const Ref now = Ref::borrow(PyDict_GetItemWithError(locals, code.local_names[i].get()));
-    if ((kind & kCell) == 0)
-      frame.locals[i] = now;
-    else if (PyCell_Set(frame.locals[i].get(), now.get()) < 0)
-      throw PythonError{};
+    if ((kind_of(code, i) & kLocal) != 0)
+      frame.locals[i] = Ref::borrow(PyDict_GetItemWithError(locals, code.local_names[i].get()));
   }
   frame.ip = exits.targets[PyLong_AsSize_t(PyTuple_GET_ITEM(o, 1))];
   return StepResult::Next;

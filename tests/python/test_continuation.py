@@ -187,6 +187,20 @@ def argument_cell(text, scale):
     return total, scale
 
 
+def closures_of_an_argument(text, scale):
+    made, seen = [], {}
+    for i, word in enumerate(text):
+        seen[word] = i
+        if i % 1000 == 0:
+            made.append(lambda: scale * 2)
+    scale = 5
+    late = [f() for f in made]
+    for word in text:
+        seen[word] = scale
+    scale = 6
+    return late, [f() for f in made], seen
+
+
 def arguments(text, *rest, key="k", **more):
     seen = {}
     for word, other in zip(text, itertools.cycle(rest)):
@@ -278,6 +292,7 @@ CALLS = [
     (with_block, TEXT),
     (cells, TEXT),
     (argument_cell, TEXT, 3),
+    (closures_of_an_argument, TEXT, 3),
     (in_called_functions, TEXT),
     (comprehensions, TEXT, 300),
     (generator_inside, TEXT),
