@@ -246,9 +246,12 @@ Ref CompiledFunction::run(State state) {
         fall_back(state.frames.back(), "a recursion whose depth is not known when it is captured");
         continue;
       }
-      const bool has_graph = std::any_of(here.variants.begin(), here.variants.end(),
-                                         [](const auto& one) { return one->executable != nullptr; });
-      if (here.variants.size() >= (has_graph ? kMaxVariants : kMaxPlainVariants)) {
+      double spent_ms = 0;  // without having computed with an array
+      for (const auto& one : here.variants) {
+        if (one->executable) spent_ms = -1e30;
+        spent_ms += one->capture_ms;
+      }
+      if (here.variants.size() >= (spent_ms > kMuch_ms ? kMaxPlainVariants : kMaxVariants)) {
         here.given_up = true;
         captures_.calls->suspect();
         fall_back(state.frames.back(),

@@ -15,7 +15,9 @@
 namespace weft::capture {
 
 constexpr size_t kMaxVariants = 8;
-constexpr size_t kMaxPlainVariants = 3;  // of a segment that has computed with no array yet
+constexpr size_t kMaxPlainVariants =
+    3;  // of a segment that takes long to capture, and computes with no array
+constexpr double kMuch_ms = 20;
 
 // A chain of code positions; where evaluation can go on.
 struct Segment {
