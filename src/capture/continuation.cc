@@ -59,9 +59,12 @@ bool can_continue(const Frame& frame, bool is_innermost) {
 
 class CodeWriter {
  public:
-  void add(int opcode, size_t arg = 0) {
-    for (int shift = 24; shift > 0; shift -= 8)
-      if (arg >> shift) write(EXTENDED_ARG, arg >> shift & 255);
+  // At least `units` of them.
+  void add(int opcode, size_t arg = 0, size_t units = 1) {
+    for (size_t unit = 4; unit > 1; --unit) {
+      const size_t rest = arg >> (8 * (unit - 1));
+      if (rest || unit <= units) write(EXTENDED_ARG, rest & 255);
+    }
     write(opcode, arg & 255);
   }
   size_t units() const { return bytes_.size() / 2; }
@@ -75,13 +78,11 @@ class CodeWriter {
   std::string bytes_;
 };
 
-// Numbers of six bits a byte, the highest first; 64: there is more.
-size_t read_number(const std::string& table, size_t& at) {
-  size_t value = static_cast<uint8_t>(table[at]) & 63;
-  while (static_cast<uint8_t>(table[at++]) & 64) value = value << 6 | (static_cast<uint8_t>(table[at]) & 63);
-  return value;
+size_t unit_of(const Code& code, int instruction) {
+  return static_cast<size_t>(code.instructions[static_cast<size_t>(instruction)].offset) / 2;
 }
 
+// Six bits a byte, the highest first; 64: there is more.
 void write_number(std::string& table, size_t value, bool begins_entry = false) {
   const size_t start = table.size();
   int shift = 0;
@@ -90,17 +91,16 @@ void write_number(std::string& table, size_t value, bool begins_entry = false) {
   if (begins_entry) table[start] = static_cast<char>(table[start] | 128);
 }
 
-std::string shifted_handlers(const std::string& table, size_t units) {
-  std::string result;
-  for (size_t at = 0; at < table.size();) {
-    const size_t start = read_number(table, at), length = read_number(table, at),
-                 target = read_number(table, at), depth_lasti = read_number(table, at);
-    write_number(result, start + units, true);
-    write_number(result, length);
-    write_number(result, target + units);
-    write_number(result, depth_lasti);
+// The exception table of the code behind so many units.
+std::string shifted_handlers(const Code& code, size_t units) {
+  std::string table;
+  for (const Handler& handler : code.handlers) {
+    write_number(table, static_cast<size_t>(handler.start) / 2 + units, true);
+    write_number(table, static_cast<size_t>(handler.end - handler.start) / 2);
+    write_number(table, unit_of(code, handler.target) + units);
+    write_number(table, static_cast<size_t>(handler.depth) << 1 | (handler.push_lasti ? 1 : 0));
   }
-  return result;
+  return table;
 }
 
 // Of instructions that are on no line.
@@ -132,10 +132,6 @@ struct Exits {
   std::vector<int> targets;  // instructions
   static constexpr size_t kJumpUnits = 3;
 };
-
-size_t unit_of(const Code& code, int instruction) {
-  return static_cast<size_t>(code.instructions[static_cast<size_t>(instruction)].offset) / 2;
-}
 
 size_t num_units(const Code& code) {
   return static_cast<size_t>(PyBytes_GET_SIZE(checked(PyCode_GetCode(code.code())).get())) / 2;
@@ -230,14 +226,8 @@ Ref continuation_of(const Frame& frame, std::vector<Ref>& args, const Exits& exi
   for (size_t k = 0; k < exits.targets.size(); ++k) {
     const size_t from = unit_of(code, exits.targets[k]);
     CodeWriter jump;
-    jump.add(EXTENDED_ARG);
-    jump.add(EXTENDED_ARG);
-    jump.add(JUMP_FORWARD);
-    const size_t distance = body.size() / 2 + ends.units() - from - Exits::kJumpUnits;
-    std::string bytes = jump.bytes();
-    for (size_t i = 0; i < Exits::kJumpUnits; ++i)
-      bytes[2 * i + 1] = static_cast<char>(distance >> (8 * (Exits::kJumpUnits - 1 - i)) & 255);
-    body.replace(2 * from, bytes.size(), bytes);
+    jump.add(JUMP_FORWARD, body.size() / 2 + ends.units() - from - Exits::kJumpUnits, Exits::kJumpUnits);
+    body.replace(2 * from, jump.bytes().size(), jump.bytes());
     write_exit(ends, constants, k);
   }
   const size_t units = prologue.units();
@@ -247,7 +237,7 @@ Ref continuation_of(const Frame& frame, std::vector<Ref>& args, const Exits& exi
   };
   const auto number = [](size_t value) { return checked(PyLong_FromSize_t(value)); };
   set("co_code", bytes_of(prologue.bytes() + body + ends.bytes()));
-  set("co_exceptiontable", bytes_of(shifted_handlers(text_of(old->co_exceptiontable), units)));
+  set("co_exceptiontable", bytes_of(shifted_handlers(code, units)));
   set("co_linetable",
       bytes_of(without_lines(units) + text_of(old->co_linetable) + without_lines(ends.units())));
   set("co_consts", tuple_of(constants));
@@ -307,20 +297,20 @@ bool can_be_left(const Code& code, const Exits& exits) {
   return true;
 }
 
+// The innermost frame's function has raised.
+void leave_by_exception(State& state) {
+  state.frames.pop_back();
+  if (state.frames.empty()) throw PythonError{};
+  --state.frames.back().ip;  // the call
+  unwind(state);
+}
+
 }  // namespace
 
 bool can_continue_in_python(const State& state) {
   for (size_t i = 0; i < state.frames.size(); ++i)
     if (!can_continue(state.frames[i], i + 1 == state.frames.size())) return false;
   return true;
-}
-
-// The innermost frame's function has raised.
-static void leave_by_exception(State& state) {
-  state.frames.pop_back();
-  if (state.frames.empty()) throw PythonError{};
-  --state.frames.back().ip;  // the call
-  unwind(state);
 }
 
 StepResult continue_in_python(State& state, Ref& result) {

@@ -398,6 +398,7 @@ class LoopBuilder {
   // The C++ function `function` (of prelude) of the elements of a value of one dimension, which are in no
   // array.
   std::string of_elements(const std::string& function, const LoopValue& value);
+  std::string live_addresses(const std::function<std::string(const LoopValue&)>& address_of);
   // With a condition: `otherwise` where it does not hold.
   LoopValue allocated(DType dtype, const std::vector<std::string>& sizes, const std::string& condition = "",
                       const std::string& otherwise = "", bool is_fortran = false);
@@ -440,13 +441,6 @@ class LoopBuilder {
   }
   // A `ResizedList*`.
   static std::string list_text(const LoopValue& list);
-  LoopValue made_list(const std::vector<LoopValue>& items);
-  bool is_list(const LoopValue& value) const;
-  void add_items(const LoopValue& list, const LoopValue& more);
-  LoopValue joined_lists(const std::vector<LoopValue>& lists);
-  LoopValue repeated_list(const LoopValue& items, const LoopValue& times);
-  // As something other values may refer to: lists on the stack become lists in memory.
-  LoopValue as_object(LoopValue value);
   size_t number_of_type(const LoopValue& list, LoopValue type);
   std::string item_place(const LoopValue& list, const LoopValue& key);
   // Pushes an item; the block ends where items are of several types.
@@ -459,6 +453,15 @@ class LoopBuilder {
   std::string item_shape(const LoopValue& list);
   // False: a method that is not known.
   bool call_list_method(const LoopValue& list, const std::string& name, const std::vector<LoopValue>& args);
+
+  // ---- lists that the loop makes (loop_made_lists.cc) ----
+  LoopValue made_list(const std::vector<LoopValue>& items);
+  bool is_list(const LoopValue& value) const;
+  void add_items(const LoopValue& list, const LoopValue& more);
+  LoopValue joined_lists(const std::vector<LoopValue>& lists);
+  LoopValue repeated_list(const LoopValue& items, const LoopValue& times);
+  // As something other values may refer to: lists on the stack become lists in memory.
+  LoopValue as_object(LoopValue value);
 
   // ---- iterators (loop_iterators.cc) ----
   LoopValue iterator(const LoopValue& value);

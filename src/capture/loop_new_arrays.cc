@@ -1,6 +1,7 @@
 // Arrays that native loops make: in blocks of the loop's memory (loop_memory.h), where nothing needs what
 // they held.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 
@@ -8,14 +9,12 @@
 
 namespace weft::capture {
 
-// A new array in the loop's memory, whose elements are set next.
-LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& sizes,
-                                 const std::string& condition, const std::string& otherwise,
-                                 bool is_fortran) {
-  block_stores_arrays_ = true;
+// Of all values the instruction may still need: the addresses that `address_of` gives, "" for none. As two
+// arguments of a call, a pointer to them and their number.
+std::string LoopBuilder::live_addresses(const std::function<std::string(const LoopValue&)>& address_of) {
   std::set<std::string> live;
   const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
-    if (value.kind == LoopKind::View && value.index < 0) live.insert(value.items[0].expr);
+    if (const std::string address = address_of(value); !address.empty()) live.insert(address);
     for (const LoopValue& item : value.items) visit(item);
   };
   for (const std::vector<LoopFrame>* frames : {&before_, &frames_}) {
@@ -26,17 +25,25 @@ LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& si
     }
   }
   for (const LoopValue& value : parts_) visit(value);
-  std::string list, count;
-  for (const std::string& pointer : live) list += (list.empty() ? "" : ", ") + pointer;
+  if (live.empty()) return "nullptr, 0";
+  const std::string name = fresh_name("live");
+  emit(fmt::format("const void* const {}[] = {{{}}};", name, fmt::join(live, ", ")));
+  return fmt::format("{}, {}", name, live.size());
+}
+
+// A new array in the loop's memory, whose elements are set next.
+LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& sizes,
+                                 const std::string& condition, const std::string& otherwise,
+                                 bool is_fortran) {
+  block_stores_arrays_ = true;
+  const std::string live = live_addresses([](const LoopValue& value) {
+    return value.kind == LoopKind::View && value.index < 0 ? value.items[0].expr : "";
+  });
+  std::string count;
   for (const std::string& size : sizes) count += (count.empty() ? "" : " * ") + size;
-  std::string pointers = "nullptr";
-  if (!live.empty()) {
-    pointers = fresh_name("live");
-    emit(fmt::format("const void* const {}[] = {{{}}};", pointers, list));
-  }
   const std::string type = element_type(dtype) + "*";
-  std::string call = fmt::format("({}){}({}, {}, {}, {})", type, function("allocate"), count,
-                                 static_cast<int>(dtype), pointers, live.size());
+  std::string call =
+      fmt::format("({}){}({}, {}, {})", type, function("allocate"), count, static_cast<int>(dtype), live);
   if (!condition.empty()) call = fmt::format("{} ? {} : {}", condition, call, otherwise);
   const std::string pointer = temporary(type, call);
   require(fmt::format("{} != nullptr", pointer));

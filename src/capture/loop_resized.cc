@@ -1,9 +1,8 @@
 // Lists of numbers, or of tuples of numbers, that a native loop takes from and adds to: stacks, queues,
-// tables, also those that it makes. Items are words in memory of the loop (ResizedList), with a tag where
-// they are of several types; the code that reads an item goes on in a block per type. The real list is
-// rewritten, or made, when the loop is left.
+// tables; loop_made_lists.cc has those that it makes. Items are words in memory of the loop (ResizedList),
+// with a tag where they are of several types; the code that reads an item goes on in a block per type. The
+// real list is rewritten, or made, when the loop is left.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -84,94 +83,6 @@ size_t LoopBuilder::number_of_type(const LoopValue& list, LoopValue type) {
 
 std::string LoopBuilder::list_text(const LoopValue& list) {
   return list.items.empty() ? fmt::format("list{}", list.index) : list.items[0].expr;
-}
-
-// A new list, made by the current instruction. Lists that nothing refers to any more are used again.
-LoopValue LoopBuilder::made_list(const std::vector<LoopValue>& items) {
-  for (const LoopValue& item : items)
-    if (item.kind != LoopKind::Either) item_form(item);
-  const auto [made, is_new] = result_.objects.made_lists.try_emplace(
-      std::pair(before_.back().code, before_.back().ip), static_cast<int>(result_.objects.item_types.size()));
-  if (is_new) result_.objects.item_types.emplace_back();
-  std::set<std::string> live;
-  const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
-    if (value.kind == LoopKind::ListAddress) live.insert(value.expr);
-    for (const LoopValue& item : value.items) visit(item);
-  };
-  for (const std::vector<LoopFrame>* frames : {&before_, &frames_}) {
-    for (const LoopFrame& frame : *frames) {
-      for (const LoopValue& value : frame.locals) visit(value);
-      for (const LoopValue& value : frame.stack) visit(value);
-      visit(frame.extra);
-    }
-  }
-  std::string pointers = "nullptr";
-  if (!live.empty()) {
-    pointers = fresh_name("live");
-    emit(fmt::format("const void* const {}[] = {{{}}};", pointers, fmt::join(live, ", ")));
-  }
-  block_stores_arrays_ = true;
-  LoopValue address, list;
-  address.kind = LoopKind::ListAddress;
-  address.expr = temporary("ResizedList*", fmt::format("{}({}, {}, {})", function("new_list"), made->second,
-                                                       pointers, live.size()));
-  require(address.expr + " != nullptr");
-  list.kind = LoopKind::Resized;
-  list.index = made->second;
-  list.items = {std::move(address)};
-  append_items(list, items);
-  return list;
-}
-
-bool LoopBuilder::is_list(const LoopValue& value) const {
-  return value.kind == LoopKind::List || value.kind == LoopKind::Resized ||
-         (value.kind == LoopKind::Vector && array_of(value).writable);
-}
-
-// Adds the items of a list or tuple to `list`.
-void LoopBuilder::add_items(const LoopValue& list, const LoopValue& more) {
-  if (more.kind == LoopKind::List || more.kind == LoopKind::Tuple) return append_items(list, more.items);
-  block_stores_arrays_ = true;
-  if (more.kind == LoopKind::Vector) {
-    block_has_arrays_ = true;  // all of its elements are read
-    LoopValue item = more.dtype == DType::F64    ? loop_float("")
-                     : more.dtype == DType::Bool ? loop_bool("")
-                                                 : loop_int("");
-    const size_t tag = number_of_type(list, item_form(std::move(item)));
-    require(fmt::format("add_numbers<{}>({}, {}, {}, {}, {})", item_shape(list), list_text(list),
-                        data_text(more), size_text(more, 0), tag, function("grow_list")));
-    return;
-  }
-  const std::vector<LoopValue> types = item_types(more);
-  if (types.empty()) return require(fmt::format("{}->size == 0", list_text(more)));
-  std::string tags;
-  for (const LoopValue& type : types)
-    tags += fmt::format("{}{}", tags.empty() ? "" : ", ", number_of_type(list, type));
-  const std::string name = fresh_name("tags");
-  emit(fmt::format("const u8 {}[] = {{{}}};", name, tags));
-  require(fmt::format("add_items<{}, {}>({}, {}, {}, {})", item_shape(list), types.size() > 1,
-                      list_text(list), list_text(more), name, function("grow_list")));
-}
-
-// A new list with the items of these, one after the other.
-LoopValue LoopBuilder::joined_lists(const std::vector<LoopValue>& lists) {
-  LoopValue joined = made_list({});
-  for (const LoopValue& list : lists) add_items(joined, list);
-  return joined;
-}
-
-// [items] * times
-LoopValue LoopBuilder::repeated_list(const LoopValue& items, const LoopValue& times) {
-  const LoopValue list = made_list(items.items);
-  if (items.items.empty()) return list;
-  require(fmt::format("repeat_items<{}>({}, {}, {})", item_shape(list), list_text(list), as_index(times),
-                      function("grow_list")));
-  return list;
-}
-
-LoopValue LoopBuilder::as_object(LoopValue value) {
-  if (value.kind == LoopKind::List) return made_list(value.items);
-  return value;
 }
 
 // The arguments of the prelude's templates.
