@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "jit.h"
-#include "script/nesting.h"
+#include "values/nesting.h"
 #include "weft/error.h"
 
 namespace weft::python {

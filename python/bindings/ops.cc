@@ -1,5 +1,6 @@
 // The operator table as Python: every operator is one object, the function weft.<name> and the Tensor method.
 #include <fmt/format.h>
+#include <structmember.h>
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +8,6 @@
 #include "bindings.h"
 #include "jit_trace.h"
 #include "op_arguments.h"
-#include "structmember.h"
 #include "weft/error.h"
 
 namespace weft::python {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "io/pickle.h"
 #include "ivalue.h"
-#include "script/pickle.h"
 #include "weft/error.h"
 
 namespace weft::python {

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "capture/variant.h"
-#include "codegen/compiled_graph.h"
+#include "compiler/compiled_graph.h"
 #include "runtime/float_flags.h"
 #include "runtime/log.h"
 #include "weft/env.h"
@@ -16,7 +16,7 @@ namespace {
 
 class Compiled final : public Executable {
  public:
-  Compiled(std::shared_ptr<codegen::CompiledGraph> graph, bool updates_inputs)
+  Compiled(std::shared_ptr<compiler::CompiledGraph> graph, bool updates_inputs)
       : graph_(std::move(graph)), updates_inputs_(updates_inputs) {}
 
   // A watched graph leaves its inputs alone until the end, which costs time and memory where it updates them.
@@ -39,7 +39,7 @@ class Compiled final : public Executable {
   }
 
  private:
-  std::shared_ptr<codegen::CompiledGraph> graph_;
+  std::shared_ptr<compiler::CompiledGraph> graph_;
   const bool updates_inputs_;
   mutable std::atomic<bool> is_calm_ = false;
 };
@@ -63,10 +63,10 @@ std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
   if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();
   try {
-    codegen::CompileOptions options;
+    compiler::CompileOptions options;
     options.input_strides = std::move(input_strides);
-    std::shared_ptr<codegen::CompiledGraph> compiled = codegen::compile(std::move(graph), options);
-    for (const codegen::KernelInfo& kernel : compiled->kernels())
+    std::shared_ptr<compiler::CompiledGraph> compiled = compiler::compile(std::move(graph), options);
+    for (const compiler::KernelInfo& kernel : compiled->kernels())
       kernels->push_back({kernel.name, kernel.source, kernel.compile_ms, kernel.from_cache});
     return std::make_shared<Compiled>(std::move(compiled), !original->write_backs.empty());
   } catch (const Error& error) {

@@ -11,7 +11,7 @@
 #include "capture/loop_builder.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
-#include "codegen/print_expr.h"
+#include "nest/vocabulary.h"
 #include "scalar/elementary.h"
 
 namespace weft::capture {
@@ -96,8 +96,7 @@ class ElementPrinter {
       return fmt::format("{}<{}>({}, {}, {})", is_rest ? "float_remainder" : "numpy_quotient", c_type(dtype),
                          args[0], args[1], function_("fmod"));
     }
-    if (!codegen::is_printable(node.prim, dtype))
-      throw LoopUnsupported{"an operation on arrays of this type"};
+    if (!nest::is_printable(node.prim, dtype)) throw LoopUnsupported{"an operation on arrays of this type"};
     if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
       elementary_.insert(node.prim);
       return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
@@ -105,9 +104,9 @@ class ElementPrinter {
     if (is_floating(dtype) && has_number_function(node.prim, dtype))
       return fmt::format("{}({})", function_(number_function_name(node.prim, dtype, args.size())),
                          fmt::join(args, ", "));
-    const char* function = dtype == DType::Bool ? codegen::mask_function(node.prim)
-                                                : codegen::prelude_function(node.prim, dtype);
-    if (const char* symbol = function ? nullptr : codegen::infix(node.prim, dtype))
+    const char* function =
+        dtype == DType::Bool ? nest::mask_function(node.prim) : nest::prelude_function(node.prim, dtype);
+    if (const char* symbol = function ? nullptr : nest::infix(node.prim, dtype))
       return fmt::format("({} {} {})", args[0], symbol, args[1]);
     if (!function) throw LoopUnsupported{"an operation on arrays of this type"};
     if (args.size() == 1) return fmt::format("{}({})", function, args[0]);

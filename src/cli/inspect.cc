@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "io/archive.h"
 #include "io/arguments.h"
-#include "script/archive.h"
-#include "script/pickle.h"
+#include "io/pickle.h"
 #include "weft/jit.h"
 
 namespace weft::cli {

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "codegen/loop_nest.h"
+#include "nest/loop_nest.h"
 
 namespace weft::codegen {
+
+using namespace nest;  // what is printed
 
 struct PrintedKernel {
   std::string name;

@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "codegen/loop_nest.h"
+#include "nest/loop_nest.h"
+#include "nest/vocabulary.h"
 
 namespace weft::codegen {
+
+using namespace nest;
 
 struct PrintedKernel;
 
@@ -17,15 +20,6 @@ std::string type_name(DType dtype);  // "f64", "bool"
 std::string register_type(DType dtype);
 // An expression as an operand: in parentheses unless it is a name, a number or a call.
 std::string wrap(const std::string& text);
-// "+", "&", … where the primitive is an infix operator on numbers; null otherwise.
-const char* infix(scalar::Prim prim, DType operand);
-// Function of the prelude; null where there is none.
-const char* prelude_function(scalar::Prim prim, DType operand);
-// Logic on masks; null where the primitive has no meaning on Bool here.
-const char* mask_function(scalar::Prim prim);
-// True if the code generator can print the primitive on operands of this dtype.
-bool is_printable(scalar::Prim prim, DType operand);
-
 class ExpressionPrinter {
  public:
   ExpressionPrinter(const LoopNest& nest, PrintedKernel& kernel);

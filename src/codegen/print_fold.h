@@ -3,9 +3,11 @@
 
 #include <string>
 
-#include "codegen/loop_nest.h"
+#include "nest/loop_nest.h"
 
 namespace weft::codegen {
+
+using namespace nest;
 
 std::string initial_value(const Accumulator& accumulator);
 // Numbers or vectors of them.

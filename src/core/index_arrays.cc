@@ -201,4 +201,9 @@ std::vector<Tensor> true_positions(const Tensor& mask) {
   return positions;
 }
 
+void throw_index_error(int64_t index, int64_t size, int64_t axis) {
+  throw_error(ErrorKind::Index,
+              fmt::format("index {} is out of bounds for axis {} with size {}", index, axis, size));
+}
+
 }  // namespace weft

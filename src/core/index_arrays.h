@@ -16,5 +16,7 @@ Tensor index_get(const Tensor& x, const std::vector<Tensor>& indices);
 void index_set(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values);
 // The positions where a bool tensor is true: one int64 tensor per dimension, in C order.
 std::vector<Tensor> true_positions(const Tensor& mask);
+// IndexError in NumPy's words, for an index outside [-size, size).
+[[noreturn]] void throw_index_error(int64_t index, int64_t size, int64_t axis);
 
 }  // namespace weft

@@ -109,7 +109,7 @@ std::string CompiledFunction::explain() const {
       continue;
     }
     text += variant.graph->str() + variant.compiled->describe() + "\n";
-    for (const codegen::KernelInfo& kernel : variant.compiled->kernels()) text += kernel.source + "\n";
+    for (const compiler::KernelInfo& kernel : variant.compiled->kernels()) text += kernel.source + "\n";
   }
   return text;
 }

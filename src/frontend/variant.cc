@@ -105,15 +105,15 @@ void record(Variant& variant, ir::GraphTracer& tracer, const detail::CompiledFun
   for (const ir::WriteBack& write : variant.graph->write_backs) variant.written.push_back(write.input);
 }
 
-std::shared_ptr<codegen::CompiledGraph> compile_graph(const ir::Graph& graph,
-                                                      const std::vector<Tensor>& arguments,
-                                                      bool use_kernels) {
-  codegen::CompileOptions options;
+std::shared_ptr<compiler::CompiledGraph> compile_graph(const ir::Graph& graph,
+                                                       const std::vector<Tensor>& arguments,
+                                                       bool use_kernels) {
+  compiler::CompileOptions options;
   options.use_kernels = use_kernels;
   for (const Tensor& argument : arguments) {
     options.input_strides.push_back(argument.is_contiguous() ? Strides() : argument.strides());
   }
-  return codegen::compile(graph.clone(), options);
+  return compiler::compile(graph.clone(), options);
 }
 
 // The name as generated code and the graph's text can have it.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/compiled_graph.h"
+#include "compiler/compiled_graph.h"
 #include "frontend/guards.h"
 #include "ir/trace.h"
 #include "weft/compile.h"
@@ -38,8 +38,8 @@ struct OutputSource {
 
 struct Variant {
   Guards guards;
-  std::unique_ptr<ir::Graph> graph;                  // as traced; owns the symbols of the guards
-  std::shared_ptr<codegen::CompiledGraph> compiled;  // null: call the function as it is
+  std::unique_ptr<ir::Graph> graph;                   // as traced; owns the symbols of the guards
+  std::shared_ptr<compiler::CompiledGraph> compiled;  // null: call the function as it is
   std::string why_plain;
   bool is_user_error = false;  // the function raised a ValueError, TypeError or IndexError: do not keep this
   std::vector<OutputSource> outputs;

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "script/printable.h"
+#include "io/printable.h"
 #include "weft/error.h"
 
 namespace weft::io {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <optional>
 
+#include "io/printable.h"
 #include "io/utf8.h"
-#include "script/printable.h"
 #include "weft/error.h"
 
 namespace weft::io {

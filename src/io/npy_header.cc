@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "io/npy.h"
-#include "script/printable.h"
+#include "io/printable.h"
 #include "weft/error.h"
 
 namespace weft::io {

@@ -5,11 +5,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/archive.h"
 #include "io/npy.h"
+#include "io/printable.h"
 #include "runtime/files.h"
 #include "runtime/mapped_file.h"
-#include "script/archive.h"
-#include "script/printable.h"
 #include "weft/error.h"
 
 namespace weft {

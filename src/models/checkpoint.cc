@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
+#include "io/pickle.h"
 #include "models/json.h"
-#include "script/pickle.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
 #include "weft/ops.h"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/index_arrays.h"
 #include "ops/arguments.h"
 
 namespace weft::ops {
@@ -34,11 +35,6 @@ SliceRange normalize_slice(std::string_view op, std::optional<Sym> start, std::o
   const int64_t width = std::abs(step);
   range.length = width == 1 ? distance : floor_div(distance + Sym(width - 1), Sym(width));
   return range;
-}
-
-void throw_index_error(int64_t index, int64_t size, int64_t axis) {
-  throw_error(ErrorKind::Index,
-              fmt::format("index {} is out of bounds for axis {} with size {}", index, axis, size));
 }
 
 Sym normalize_index(Sym index, Sym size, int64_t axis) {

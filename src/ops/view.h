@@ -25,7 +25,6 @@ SliceRange normalize_slice(std::string_view op, std::optional<Sym> start, std::o
 
 // index in [-size, size) -> [0, size); IndexError in NumPy's words.
 Sym normalize_index(Sym index, Sym size, int64_t axis);
-[[noreturn]] void throw_index_error(int64_t index, int64_t size, int64_t axis);
 
 // Strides with which `target` views the same elements in C order, where they exist.
 std::optional<Strides> view_strides(const Shape& shape, const Strides& strides, const Shape& target);

@@ -1,18 +1,10 @@
 // Graph-to-graph passes. Each keeps what ir::interpret gives, bit for bit unless its comment says otherwise.
+// compiler/stages.cc has their order.
 #pragma once
-
-#include <span>
-#include <string_view>
 
 #include "ir/graph.h"
 
 namespace weft::passes {
-
-struct Pass {
-  std::string_view name;
-  std::string_view doc;
-  void (*run)(ir::Graph& graph);
-};
 
 // Writes operators in terms of fewer others, so that later passes and codegen see one form.
 void decompose(ir::Graph& graph);
@@ -32,13 +24,5 @@ void fuse_epilogues(ir::Graph& graph);
 void strip_monotone(ir::Graph& graph);
 // Nodes whose results nobody uses, and that change nothing.
 void eliminate_dead_code(ir::Graph& graph);
-
-// The ordered list.
-std::span<const Pass> pipeline();
-// Runs the list: logs each pass's output or "(unchanged)" with its time (WEFT_LOGS=passes, WEFT_DUMP), and
-// verifies after each in debug builds and under WEFT_VERIFY=1.
-void run_pipeline(ir::Graph& graph);
-// One pass by name, for tests and tools; ValueError for an unknown one.
-void run_pass(std::string_view name, ir::Graph& graph);
 
 }  // namespace weft::passes

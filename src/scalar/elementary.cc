@@ -8,7 +8,7 @@
 namespace {
 
 // clang-format off: each uses what stands above it
-#include "codegen/vectors.inc"
+#include "scalar/vectors.inc"
 #include "scalar/elementary/common.inc"
 #include "scalar/elementary/exp.inc"
 #include "scalar/elementary/hyperbolic.inc"

@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "script/builtin.h"
-#include "script/containers.h"
 #include "script/interpreter.h"
+#include "values/containers.h"
 #include "weft/error.h"
 
 namespace weft::jit {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "script/builtin.h"
-#include "script/containers.h"
+#include "values/containers.h"
 #include "weft/error.h"
 
 namespace weft::jit {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "script/builtin.h"
-#include "script/containers.h"
+#include "values/containers.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"
 

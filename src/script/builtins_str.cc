@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "script/builtin.h"
-#include "script/containers.h"
 #include "script/interpreter.h"
+#include "values/containers.h"
 #include "weft/error.h"
 
 namespace weft::jit {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "script/archive.h"
+#include "io/archive.h"
 #include "script/tree.h"
 #include "weft/jit/module.h"
 

@@ -1,9 +1,9 @@
 // jit::load: an archive's classes and functions, and the object that its data.pkl describes.
 #include <fmt/format.h>
 
-#include "script/archive.h"
+#include "io/archive.h"
+#include "io/pickle.h"
 #include "script/compilation_unit.h"
-#include "script/pickle.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"
 

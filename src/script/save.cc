@@ -5,8 +5,8 @@
 #include <span>
 #include <unordered_set>
 
-#include "script/archive.h"
-#include "script/pickle.h"
+#include "io/archive.h"
+#include "io/pickle.h"
 #include "script/python_print.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"

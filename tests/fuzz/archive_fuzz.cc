@@ -1,7 +1,7 @@
 // Any bytes given to the zip reader are refused with a ValueError, or every entry of the archive is read or
 // refused.
 #include "fuzz/support.h"
-#include "script/archive.h"
+#include "io/archive.h"
 #include "weft/error.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);

@@ -8,8 +8,8 @@
 
 #include "fuzz/seeds.h"
 #include "fuzz/support.h"
+#include "io/pickle.h"
 #include "script/compilation_unit.h"
-#include "script/pickle.h"
 #include "weft/error.h"
 
 namespace weft::fuzz {

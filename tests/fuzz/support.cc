@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "script/archive.h"
-#include "script/pickle_opcodes.h"
-#include "script/zip_format.h"
+#include "io/archive.h"
+#include "io/pickle_opcodes.h"
+#include "io/zip_format.h"
 #include "weft/error.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);

@@ -1,4 +1,4 @@
-// Generated code, kept as text: a change of what is generated is a diff to be reviewed.
+// Loop nests and generated code, kept as text: a change of what is generated is a diff to be reviewed.
 // GOLDEN_UPDATE=1 rewrites the files.
 #include <gtest/gtest.h>
 
@@ -7,39 +7,50 @@
 #include <fstream>
 #include <sstream>
 
-#include "codegen/print_cpp.h"
-#include "passes/fuse.h"
-#include "passes/pass.h"
+#include "compiler/stages.h"
+#include "nest/text.h"
 
-namespace weft::codegen {
+namespace weft::compiler {
 namespace {
 
-std::string generated(const std::string& text) {
+struct Generated {
+  std::string nests, code;
+};
+
+Generated generated(const std::string& text) {
   const auto graph = ir::parse_graph(text);
-  passes::run_pipeline(*graph);
-  const passes::FusionPlan plan = passes::fuse(*graph);
-  std::string result;
-  for (const passes::FusionStep& step : plan.steps) {
-    if (step.node)
-      result += "// call " + std::string(step.node->kind_name()) + "\n";
-    else
-      result += print_cpp(lower(step.group, plan.memory, {.vector_bytes = 64, .streamed = true})).body;
+  run_graph_stages(*graph);
+  const FusionPlan plan = fuse(*graph);
+  Generated result;
+  for (const FusionStep& step : plan.steps) {
+    if (step.node) {
+      result.code += "// call " + std::string(step.node->kind_name()) + "\n";
+      continue;
+    }
+    const LoopNest nest = make_nest(step.group, plan.memory, {.vector_bytes = 64, .is_read_later = false});
+    result.nests += nest::str(nest);
+    result.code += print_kernel(nest).body;
   }
   return result;
 }
 
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(WEFT_TESTS_DIR) / "golden" / (name + ".cc.txt");
-  const std::string got = generated(text);
+void expect_file(const std::string& name, const std::string& got) {
+  const std::filesystem::path path = std::filesystem::path(WEFT_TESTS_DIR) / "golden" / name;
   if (std::getenv("GOLDEN_UPDATE") != nullptr) {
     std::ofstream(path) << got;
     return;
   }
   std::ifstream file(path);
-  if (!file) GTEST_SKIP() << "no " << path;
+  ASSERT_TRUE(file) << "no " << path << ": GOLDEN_UPDATE=1 makes it";
   std::stringstream want;
   want << file.rdbuf();
   EXPECT_EQ(got, want.str()) << "GOLDEN_UPDATE=1 accepts this";
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const Generated got = generated(text);
+  expect_file(name + ".nest.txt", got.nests);
+  expect_file(name + ".cc.txt", got.code);
 }
 
 TEST(Golden, KMeans) {
@@ -100,4 +111,4 @@ TEST(Golden, NearestOfMany) {
 }
 
 }  // namespace
-}  // namespace weft::codegen
+}  // namespace weft::compiler

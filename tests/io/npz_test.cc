@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "io/archive.h"
 #include "io/npy.h"
 #include "runtime/files.h"
-#include "script/archive.h"
 #include "weft/error.h"
 
 namespace weft::io {

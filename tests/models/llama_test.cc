@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "io/pickle.h"
 #include "models/llama_weights.h"
 #include "models/support.h"
-#include "script/pickle.h"
 #include "weft/models/generation.h"
 #include "weft/models/safetensors.h"
 #include "weft/ops.h"

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "passes/fuse.h"
+#include "compiler/fuse.h"
+#include "compiler/stages.h"
 #include "passes/pass.h"
 
 namespace weft::passes {
@@ -18,7 +19,7 @@ std::string graph_of(const std::string& body) {
 
 void expect_pipeline_keeps(const std::string& body) {
   const auto graph = ir::parse_graph(graph_of(body));
-  run_pipeline(*graph);
+  compiler::run_graph_stages(*graph);
   ir::verify(*graph);
   EXPECT_EQ(graph->str(), graph_of(body));
 }
@@ -71,7 +72,7 @@ TEST(Effects, CachesMadeInTheGraphAreNoConstants) {
       "  %3: f32[2, 2] = attention_with_kv_cache(%q, %1, %2, %p, %rope)\n"
       "  %4: f32[1, 4, 2] = neg(%1)\n  return %3, %4\n}\n");
   const std::string before = graph->str();
-  run_pipeline(*graph);
+  compiler::run_graph_stages(*graph);
   EXPECT_EQ(graph->str(), before);
 }
 
@@ -81,9 +82,9 @@ TEST(Effects, KernelsReadWhereTheProgramReads) {
   const auto graph = ir::parse_graph(
       graph_of(std::string("  %1: f32[1, 4, 4] = neg(%k)\n  %2: f32[2, 4]") + kAttend +
                "  %3: f32[1, 4, 4] = neg(%k)\n  %4: f32[1, 4, 4] = sub(%1, %3)\n  return %2, %4\n"));
-  const FusionPlan plan = fuse(*graph);
+  const compiler::FusionPlan plan = compiler::fuse(*graph);
   std::vector<std::string> order;
-  for (const FusionStep& step : plan.steps)
+  for (const compiler::FusionStep& step : plan.steps)
     if (step.node)
       order.push_back(std::string(step.node->kind_name()));
     else

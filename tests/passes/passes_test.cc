@@ -2,10 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/stages.h"
 #include "passes/analysis.h"
-#include "passes/fuse.h"
-#include "passes/pass.h"
-#include "runtime/log.h"
 #include "weft/error.h"
 
 namespace weft::passes {
@@ -16,7 +14,7 @@ using testing::HasSubstr;
 void expect_pass(std::string_view pass, const std::string& before, const std::string& after) {
   const auto graph = ir::parse_graph(before);
   ir::verify(*graph);
-  run_pass(pass, *graph);
+  compiler::run_graph_stage(pass, *graph);
   ir::verify(*graph);
   EXPECT_EQ(graph->str(), after);
 }
@@ -27,9 +25,9 @@ void expect_body(std::string_view pass, const std::string& inputs, const std::st
   const std::string head = "graph f(" + inputs + ") {\n";
   const auto graph = ir::parse_graph(head + before + "}\n");
   ir::verify(*graph);
-  run_pass(pass, *graph);
+  compiler::run_graph_stage(pass, *graph);
   ir::verify(*graph);
-  run_pass("dead_code", *graph);
+  compiler::run_graph_stage("dead_code", *graph);
   EXPECT_EQ(graph->str(), head + after + "}\n");
 }
 
@@ -361,7 +359,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SignCase{"%r: f64[4] = add(%s, %m)", false},
                     SignCase{"%r: f64[2, 2] = reshape(%s) {shape=[2, 2]}", true}));
 
-TEST(Pipeline, KMeansKeepsOneRootFreeArgmin) {
+TEST(Stages, KMeansKeepsOneRootFreeArgmin) {
   const auto graph = ir::parse_graph(R"(graph kmeans[s0=100](%x: f64[s0, 2], %means: i64[2, 2]) {
   %2: i64[2, 1, 2] = reshape(%means) {shape=[2, 1, 2]}
   %3: f64[2, 1, 2] = cast(%2) {dtype=f64}
@@ -376,7 +374,7 @@ TEST(Pipeline, KMeansKeepsOneRootFreeArgmin) {
 }
 )");
   ir::verify(*graph);
-  run_pipeline(*graph);
+  compiler::run_graph_stages(*graph);
   ir::verify(*graph);
   EXPECT_EQ(graph->str(), R"(graph kmeans[s0=100](%x: f64[s0, 2], %means: i64[2, 2]) {
   %2: i64[2, 1, 2] = reshape(%means) {shape=[2, 1, 2]}
@@ -388,60 +386,6 @@ TEST(Pipeline, KMeansKeepsOneRootFreeArgmin) {
   return %10
 }
 )");
-}
-
-TEST(Pipeline, LogsEachPass) {
-  const auto graph = ir::parse_graph(
-      "graph f(%x: f32[4]) {\n  %1: f32[4] = neg(%x)\n  %2: f32[4] = neg(%x)\n  return %1\n}\n");
-  log::set_logs("passes");
-  testing::internal::CaptureStderr();
-  run_pipeline(*graph);
-  const std::string text = testing::internal::GetCapturedStderr();
-  log::set_logs("");
-  EXPECT_THAT(text, HasSubstr("f captured\ngraph f(%x: f32[4]) {"));
-  EXPECT_THAT(text, testing::ContainsRegex("f canonicalize: [0-9]+ us \\(unchanged\\)"));
-  EXPECT_THAT(text, testing::ContainsRegex("f cse: [0-9]+ us\ngraph f"));
-}
-
-TEST(Pipeline, PassesHaveNames) {
-  ir::Graph graph("f");
-  EXPECT_THROW(run_pass("frobnicate", graph), Error);
-}
-
-// Deviations of columns: the divisions and the root are computed once per column, not once per element.
-TEST(Fuse, CostlyValuesOfColumnsAreStored) {
-  const std::string text = R"(graph f(%x: f64[4000, 300], %m: f64[300]) {
-  %1: f64[300] = sqrt(%m)
-  %2: f64[4000, 300] = sub(%x, %1)
-  %3: f64[300] = neg(%m)
-  %4: f64[4000, 300] = add(%2, %3)
-  return %4
-}
-)";
-  const auto roots = [](const std::string& source) {
-    const auto graph = ir::parse_graph(source);
-    std::vector<std::string> found;
-    for (const FusionStep& step : fuse(*graph).steps)
-      for (const ir::Value* root : step.group.roots) found.push_back("%" + std::to_string(root->id));
-    return found;
-  };
-  EXPECT_EQ(roots(text), (std::vector<std::string>{"%1", "%4"}));
-  std::string small = text;
-  for (size_t at; (at = small.find("4000")) != std::string::npos;) small.replace(at, 4, "4");
-  EXPECT_EQ(roots(small), (std::vector<std::string>{"%4"}));
-}
-
-// What a reduction evaluates along its own dimension is not repeated where the reduction is moved out of a
-// loop.
-TEST(Fuse, OperandsOfReductionsOfRowsAreNotStored) {
-  const auto graph = ir::parse_graph(R"(graph f(%x: f64[4000, 300]) {
-  %1: f64[4000, 300] = exp(%x)
-  %2: f64[4000, 1] = sum(%1) {dim=[1], keepdim=true, dtype=none}
-  %3: f64[4000, 300] = sub(%x, %2)
-  return %3
-}
-)");
-  EXPECT_EQ(fuse(*graph).steps.size(), 1u);
 }
 
 }  // namespace

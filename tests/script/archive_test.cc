@@ -1,5 +1,5 @@
 // The zip reader and writer of .pt archives: what they read and write, and everything that is refused.
-#include "script/archive.h"
+#include "io/archive.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

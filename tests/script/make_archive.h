@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "script/archive.h"
+#include "io/archive.h"
+#include "io/pickle.h"
 #include "script/compilation_unit.h"
-#include "script/pickle.h"
 
 namespace weft::jit {
 

@@ -1,5 +1,5 @@
 // Unpickling: real archives, every kind of value, and every refusal.
-#include "script/pickle.h"
+#include "io/pickle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

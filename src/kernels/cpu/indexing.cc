@@ -4,8 +4,8 @@
 #include <cmath>
 #include <complex>
 
+#include "core/index_arrays.h"
 #include "kernels/cpu/rows.h"
-#include "ops/view.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
@@ -16,7 +16,7 @@ namespace {
 inline int64_t checked_index(int64_t index, int64_t size, size_t axis) {
   const int64_t result = index < 0 ? index + size : index;
   if (static_cast<uint64_t>(result) >= static_cast<uint64_t>(size))
-    ops::throw_index_error(index, size, static_cast<int64_t>(axis));
+    throw_index_error(index, size, static_cast<int64_t>(axis));
   return result;
 }
 

@@ -1,0 +1,164 @@
+#include "compiler/outer_loops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nest/views.h"
+
+namespace weft::compiler {
+
+namespace {
+
+class OuterLoopChoice {
+ public:
+  OuterLoopChoice(const FusionGroup& group, const Memory& memory, const std::set<const ir::Value*>& inside,
+                  ReductionsBelow& reductions)
+      : group_(group),
+        memory_(memory),
+        inside_(inside),
+        reductions_(reductions),
+        shape_(group.roots[0]->tensor().shape) {}
+
+  OuterLoops choose() {
+    OuterLoops outer;
+    for (size_t d = 0; d < shape_.size(); ++d)
+      if (!known_one(shape_[d])) outer.groups.push_back({d});
+    for (size_t g = outer.groups.size(); g-- > 1;) {
+      auto merged = outer.groups;
+      merged[g - 1].insert(merged[g - 1].end(), merged[g].begin(), merged[g].end());
+      merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(g));
+      if (is_affine(merged)) outer.groups = merged;
+    }
+    outer.rows = !outer.groups.empty() && prefers_rows(outer.groups);
+    outer.unroll_last = prefers_unrolled(outer);
+    return outer;
+  }
+
+ private:
+  // A small result of large reductions: each element is a reduction of its own, all in one parallel loop. Or
+  // a few columns that differ in more than their position: lanes run along the rows.
+  bool prefers_unrolled(const OuterLoops& outer) {
+    constexpr int64_t kMaxElements = 8, kMaxColumns = 4, kManyRows = 64, kManyReduced = 16384;
+    const auto has_parts = [](const ir::Value* root) { return is_complex(root->tensor().dtype); };
+    if (outer.groups.empty() || std::any_of(group_.roots.begin(), group_.roots.end(), has_parts))
+      return false;
+    Sym last = 1;
+    for (size_t d : outer.groups.back()) last = last * shape_[d];
+    if (!last.is_constant() || last.constant() < 2) return false;
+    if (outer.groups.size() == 1) {
+      if (last.constant() > kMaxElements) return false;
+      for (ir::Value* root : group_.roots)
+        for (const ir::Value* reduction : reductions_.of(root))
+          if (reduction_extent(*reduction->def).hint() >= kManyReduced) return true;
+      return false;
+    }
+    if (outer.rows || last.constant() > kMaxColumns || is_part(group_.roots[0])) return false;
+    for (ir::Value* root : group_.roots)
+      if (!reductions_.of(root).empty()) return false;
+    Sym rows = 1;
+    for (size_t d : outer.groups[outer.groups.size() - 2]) rows = rows * shape_[d];
+    return rows.hint() >= kManyRows;
+  }
+
+  bool is_affine(const std::vector<std::vector<size_t>>& groups) {
+    IndexSpace space;
+    std::vector<int> loops;
+    std::vector<Index> index = index_for(space, shape_, groups, &loops);
+    Walk walk(space, memory_, &inside_);
+    for (ir::Value* root : group_.roots) {
+      if (!walk.run(root, index, loops)) return false;
+      Index target;
+      for (size_t d = 0; is_part(root) && d < shape_.size(); ++d)
+        target = space.add(target, space.scale(index[d], memory_.strides.at(root)[d]));
+      if (!space.is_affine(target)) return false;
+    }
+    return true;
+  }
+
+  // True if the value is a part of a larger array, so that there are gaps in what is written.
+  bool is_part(const ir::Value* root) const {
+    const SymShape& shape = root->tensor().shape;
+    const SymShape contiguous = contiguous_sym_strides(shape), &strides = memory_.strides.at(root);
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (!known_one(shape[d]) && !sym_known_equal(contiguous[d], strides[d])) return true;
+    return false;
+  }
+
+  // True if the reductions inside read along their own last loop rather than along the outer one.
+  bool prefers_rows(const std::vector<std::vector<size_t>>& groups) {
+    IndexSpace space;
+    std::vector<int> loops;
+    std::vector<Index> index = index_for(space, shape_, groups, &loops);
+    Walk walk(space, memory_, &inside_);
+    for (ir::Value* root : group_.roots) walk.run(root, index, loops);
+    int along_reduction = 0, along_outer = 0;
+    bool any = false;
+    for (const Visit& visit : walk.visits) {
+      if (visit.is_reduction) {
+        any = any || (visit.loops.count(loops.back()) && !is_unrolled(*visit.value->def));
+        continue;
+      }
+      bool outer_unit = false, other_unit = false;
+      for (const auto& [atom, coefficient] : visit.address.terms) {
+        if (!known_one(coefficient)) continue;
+        if (atom == loops.back())
+          outer_unit = true;
+        else if (std::find(loops.begin(), loops.end(), atom) == loops.end())
+          other_unit = true;
+      }
+      bool depends_on_outer = space.depends_on(visit.address, loops.back());
+      if (outer_unit) along_outer += 2;
+      if (other_unit && depends_on_outer) along_reduction += 2;
+    }
+    return any && along_reduction > along_outer;
+  }
+
+  const FusionGroup& group_;
+  const Memory& memory_;
+  const std::set<const ir::Value*>& inside_;
+  ReductionsBelow& reductions_;
+  const SymShape& shape_;  // of every root
+};
+
+}  // namespace
+
+OuterLoops choose_outer_loops(const FusionGroup& group, const Memory& memory,
+                              const std::set<const ir::Value*>& inside, ReductionsBelow& reductions) {
+  return OuterLoopChoice(group, memory, inside, reductions).choose();
+}
+
+std::vector<Index> index_for(IndexSpace& space, const SymShape& shape,
+                             const std::vector<std::vector<size_t>>& groups, std::vector<int>* loops) {
+  std::vector<Index> index(shape.size());
+  size_t number = 0;
+  for (const auto& dims : groups) {
+    SymShape part;
+    for (size_t d : dims) part.push_back(shape[d]);
+    static constexpr const char* kNames[] = {"i", "j", "k", "l", "m", "n", "o", "p"};
+    int loop = space.new_loop(number < 8 ? kNames[number] : fmt::format("i{}", number), product(part));
+    ++number;
+    loops->push_back(loop);
+    std::vector<Index> positions = space.unflatten(IndexSpace::of(loop), part);
+    for (size_t k = 0; k < dims.size(); ++k) index[dims[k]] = positions[k];
+  }
+  return index;
+}
+
+const std::set<const ir::Value*>& ReductionsBelow::of(const ir::Value* value) {
+  if (auto found = known_.find(value); found != known_.end()) return found->second;
+  std::set<const ir::Value*> below;
+  bool loaded = memory_.holds(value) && !inside_.count(value);
+  if (!loaded && value->def) {
+    if (value->def->op && value->def->op->kind == ops::OpKind::Reduction && !is_unrolled(*value->def))
+      below.insert(value);
+    for (const ir::Value* input : value->def->inputs) {
+      if (!input) continue;
+      const auto& more = of(input);
+      below.insert(more.begin(), more.end());
+    }
+  }
+  return known_[value] = std::move(below);
+}
+
+}  // namespace weft::compiler

@@ -1,0 +1,262 @@
+#include "compiler/plan.h"
+
+#include <algorithm>
+
+#include "compiler/stages.h"
+#include "ir/constants.h"
+#include "ir/symbols.h"
+#include "ops/tracer.h"
+#include "runtime/float_flags.h"
+#include "weft/parallel.h"
+
+namespace weft::compiler {
+namespace {
+
+bool is_contiguous(const Shape& shape, const Strides& strides) {
+  int64_t expected = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] != 1 && strides[d] != expected) return false;
+    expected *= shape[d];
+  }
+  return true;
+}
+
+// The part of a tensor that begins at `first`.
+Tensor part_of(const Tensor& tensor, const Shape& first, const Shape& shape) {
+  int64_t offset = tensor.impl()->offset;
+  for (size_t d = 0; d < first.size(); ++d) offset += first[d] * tensor.strides()[d];
+  return tensor.as_strided(shape, tensor.strides(), offset);
+}
+
+Shape first_positions(const std::vector<std::pair<size_t, Sym>>& starts, const Shape& shape,
+                      const std::vector<int64_t>& symbols) {
+  Shape first(shape.size(), 0);
+  for (const auto& [dim, start] : starts) first[dim] = start.evaluate(symbols);
+  return first;
+}
+
+// A new tensor that is `base` but for the part that begins at `first`, which is left open.
+Tensor copy_around(const Tensor& base, const Shape& first, const Shape& part) {
+  const Shape& shape = base.shape();
+  const Tensor result = Tensor::empty(shape, base.dtype());
+  // What lies before and after the part along each dimension, within the part's range of the dimensions
+  // before it.
+  Shape from(shape.size(), 0), size = shape;
+  const auto copy = [&](size_t dim, int64_t begin, int64_t length) {
+    from[dim] = begin, size[dim] = length;
+    if (std::find(size.begin(), size.end(), 0) == size.end())
+      part_of(result, from, size).copy_from(part_of(base, from, size));
+  };
+  for (size_t d = 0; d < shape.size(); ++d) {
+    copy(d, 0, first[d]);
+    copy(d, first[d] + part[d], shape[d] - first[d] - part[d]);
+    from[d] = first[d], size[d] = part[d];
+  }
+  return result;
+}
+
+// No other tensor has this one's memory.
+bool is_sole_owner(const Tensor& tensor) {
+  return tensor.impl().use_count() == 1 && tensor.storage().use_count() == 1;
+}
+
+// The part of a slot's tensor, which the first of its writers allocates.
+Tensor part_in(const PlannedPart& part, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) {
+  Tensor& whole = slots[static_cast<size_t>(part.whole.slot)];
+  if (!whole.defined()) whole = Tensor::empty(part.whole.shape.evaluate(symbols), part.whole.dtype);
+  Shape shape = whole.shape();
+  shape.back() = part.count;
+  return whole.as_strided(shape, whole.strides(), whole.impl()->offset + part.first);
+}
+
+}  // namespace
+
+Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
+           const CompileOptions& options)
+    : graph_(std::move(graph)), input_strides_(std::move(input_strides)) {
+  input_strides_.resize(graph_->inputs().size());
+  program_ = make_program(*graph_, input_strides_, options);
+}
+
+bool Plan::accepts(const std::vector<Tensor>& inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorImpl& impl = *inputs[i].impl();
+    if (input_strides_[i].empty() ? !is_contiguous(impl.shape, impl.strides)
+                                  : input_strides_[i] != impl.strides)
+      return false;
+  }
+  return true;
+}
+
+void Plan::bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const {
+  if (program_.bind_with_graph) {
+    symbols = ir::bind_symbols(*graph_, inputs);
+    return;
+  }
+  symbols.resize(static_cast<size_t>(graph_->env().num_symbols()));
+  for (const SymbolSource& source : program_.symbol_sources)
+    symbols[static_cast<size_t>(source.symbol)] = inputs[source.input].shape()[source.dim];
+}
+
+// Nothing else may see an input change before the end.
+bool Plan::may_write_homes(const std::vector<Tensor>& inputs) const {
+  for (const PlannedWriteBack& write : program_.write_backs) {
+    if (!write.is_home) continue;
+    const Tensor& home = inputs[write.input];
+    if (home.storage()->read_only() || !is_contiguous(home.shape(), home.strides())) return false;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (i != write.input && may_overlap(inputs[i], home)) return false;
+  }
+  return true;
+}
+
+std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
+  Run run;
+  bind_symbols(inputs, run.symbols);
+  run.slots.resize(static_cast<size_t>(program_.num_slots));
+  run.at_home = !runtime::watched_flags() && may_write_homes(inputs);
+  std::copy(inputs.begin(), inputs.end(), run.slots.begin());
+  for (const auto& [slot, tensor] : program_.constants) run.slots[static_cast<size_t>(slot)] = tensor;
+  for (const PlanStep& step : program_.steps) {
+    if (step.kernel)
+      run_kernel(step, run);
+    else if (step.is_update)
+      run_update(step, run);
+    else
+      run_call(step, run);
+    for (int slot : step.released) run.slots[static_cast<size_t>(slot)] = Tensor();
+  }
+  runtime::report_flags();
+  std::vector<Tensor> outputs;
+  outputs.reserve(program_.output_slots.size());
+  for (int slot : program_.output_slots) outputs.push_back(run.slots[static_cast<size_t>(slot)]);
+  if (!program_.given_constants.empty()) ir::copy_constants(outputs, program_.given_constants);
+  if (!program_.write_backs.empty()) write_back(inputs, run, outputs);
+  return outputs;
+}
+
+void Plan::write_back(const std::vector<Tensor>& inputs, const Run& run, std::vector<Tensor>& outputs) const {
+  // All values are those before any input changes.
+  auto detach = [&](Tensor& tensor) {
+    for (const PlannedWriteBack& write : program_.write_backs)
+      if (may_overlap(tensor, inputs[write.input])) {
+        tensor = tensor.clone();
+        return;
+      }
+  };
+  std::vector<Tensor> sources;
+  for (const PlannedWriteBack& write : program_.write_backs) {
+    const bool is_there = write.is_home && run.at_home;
+    sources.push_back(is_there ? Tensor() : run.slots[static_cast<size_t>(write.slot)]);
+    if (!is_there) detach(sources.back());
+  }
+  for (Tensor& output : outputs) detach(output);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Tensor& target = inputs[program_.write_backs[i].input];
+    if (!sources[i].defined()) continue;
+    if (program_.write_backs[i].starts.empty())
+      target.copy_from(sources[i]);
+    else
+      part_of(target, first_positions(program_.write_backs[i].starts, target.shape(), run.symbols),
+              sources[i].shape())
+          .copy_from(sources[i]);
+  }
+}
+
+Tensor Plan::room_for(const PlannedOutput& output, const Run& run) {
+  if (output.home >= 0 && run.at_home) return run.slots[static_cast<size_t>(output.home)];
+  if (output.over >= 0) {
+    const Tensor& operand = run.slots[static_cast<size_t>(output.over)];
+    if (is_sole_owner(operand) && is_contiguous(operand.shape(), operand.strides())) return operand;
+  }
+  return Tensor::empty(output.shape.evaluate(run.symbols), output.dtype);
+}
+
+void Plan::run_kernel(const PlanStep& step, Run& run) const {
+  std::vector<Tensor>& slots = run.slots;
+  for (const PlannedOutput& output : step.outputs)
+    slots[static_cast<size_t>(output.slot)] = room_for(output, run);
+  constexpr size_t kFew = 32;
+  void* few[kFew];
+  std::vector<void*> many;
+  void** arrays = few;
+  if (step.arrays.size() > kFew) {
+    many.resize(step.arrays.size());
+    arrays = many.data();
+  }
+  for (size_t i = 0; i < step.arrays.size(); ++i)
+    arrays[i] = slots[static_cast<size_t>(step.arrays[i])].data();
+  step.kernel(arrays, run.symbols.data(), step.functions.data(), reinterpret_cast<void*>(&parallel_for_raw));
+}
+
+bool Plan::is_over_base(const PlanStep& step, const Run& run) const {
+  const bool is_input = static_cast<size_t>(step.inputs[0]) < input_strides_.size();
+  return step.is_over_base && (run.at_home || !is_input);
+}
+
+void Plan::run_update(const PlanStep& step, Run& run) const {
+  std::vector<Tensor>& slots = run.slots;
+  const Tensor base = slots[static_cast<size_t>(step.inputs[0])];
+  const Shape shape = step.outputs[0].shape.evaluate(run.symbols),
+              part = step.outputs[1].shape.evaluate(run.symbols);
+  const Shape first = first_positions(step.starts, shape, run.symbols);
+  // The slot and `base` are two.
+  const bool is_owned = step.takes_base && base.impl().use_count() == 2 && base.storage().use_count() == 1;
+  const bool in_place = (is_owned || is_over_base(step, run)) && is_contiguous(base.shape(), base.strides());
+  const Tensor result = in_place ? base : copy_around(base, first, part);
+  slots[static_cast<size_t>(step.outputs[0].slot)] = result;
+  const Tensor room = part_of(result, first, part);
+  if (step.inputs.size() > 1)
+    room.copy_from(slots[static_cast<size_t>(step.inputs[1])]);
+  else
+    slots[static_cast<size_t>(step.outputs[1].slot)] = room;
+}
+
+// slice_update without a copy of its first operand. False: it is needed.
+bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
+  const Tensor& base = run.slots[static_cast<size_t>(step.inputs[0])];
+  // One element may stand for many (an expanded number).
+  if (!is_contiguous(base.shape(), base.strides())) return false;
+  if (!(step.takes_base && is_sole_owner(base)) && !is_over_base(step, run)) return false;
+  ops::Attrs attrs = step.has_symbols ? ir::evaluate(step.attrs, run.symbols) : step.attrs;
+  ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0].copy_from(
+      run.slots[static_cast<size_t>(step.inputs[1])]);
+  run.slots[static_cast<size_t>(step.results[0])] = base;
+  return true;
+}
+
+void Plan::run_call(const PlanStep& step, Run& run) const {
+  std::vector<Tensor>& slots = run.slots;
+  if ((step.takes_base || step.is_over_base) && replace_in_place(step, run)) return;
+  std::vector<Tensor> operands;
+  operands.reserve(step.inputs.size());
+  for (int slot : step.inputs) operands.push_back(slot >= 0 ? slots[static_cast<size_t>(slot)] : Tensor());
+  if (step.part) operands.push_back(part_in(*step.part, slots, run.symbols));
+  std::vector<Tensor> results;
+  try {
+    if (const ops::Attr* through = step.node->attrs.find("through"))
+      operands[0] = ops::call1(std::get<std::string>(*through), {operands[0]});
+    if (step.prepared)
+      results = step.prepared(operands);
+    else if (step.is_checked)
+      results = step.node->op->eager(*step.node->op, operands, step.attrs);
+    else
+      results = ops::call(*step.node->op,
+                          {operands, step.has_symbols ? ir::evaluate(step.attrs, run.symbols) : step.attrs});
+  } catch (const Error& error) {
+    std::string where = step.node->location.str();
+    if (where.empty()) throw;
+    throw error.with_note("at " + where);
+  }
+  if (step.part) return;
+  for (size_t i = 0; i < step.results.size(); ++i)
+    slots[static_cast<size_t>(step.results[i])] = step.keeps_views ? results[i] : results[i].contiguous();
+}
+
+std::string Plan::describe() const {
+  std::string text;
+  for (const PlanStep& step : program_.steps) text += step.description + "\n";
+  return text;
+}
+
+}  // namespace weft::compiler

@@ -1,0 +1,231 @@
+#include "compiler/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/symbols.h"
+#include "nest/views.h"
+#include "passes/analysis.h"
+
+namespace weft::compiler {
+namespace {
+
+PlannedShape planned_shape(const SymShape& sizes) {
+  PlannedShape shape;
+  shape.sizes = sizes;
+  shape.is_constant = true;
+  for (const Sym& size : sizes) shape.is_constant = shape.is_constant && size.is_constant();
+  if (shape.is_constant)
+    for (const Sym& size : sizes) shape.known.push_back(size.constant());
+  return shape;
+}
+
+bool has_symbols(const ops::Attrs& attrs) {
+  for (const auto& [name, attr] : attrs.items()) {
+    if (const Sym* sym = std::get_if<Sym>(&attr); sym && !sym->is_constant()) return true;
+    if (const SymShape* shape = std::get_if<SymShape>(&attr); shape && !ir::is_constant(*shape)) return true;
+  }
+  return false;
+}
+
+bool is_same_type(const ir::Value& a, const ir::Value& b) {
+  const ops::TensorType &x = a.tensor(), &y = b.tensor();
+  if (x.dtype != y.dtype || x.shape.size() != y.shape.size()) return false;
+  for (size_t d = 0; d < x.shape.size(); ++d)
+    if (!sym_known_equal(x.shape[d], y.shape[d])) return false;
+  return true;
+}
+
+class Planner {
+ public:
+  Planner(const ir::Graph& graph, const FusionPlan& fusion, std::vector<Kernel> kernels)
+      : graph_(graph), fusion_(fusion), kernels_(std::move(kernels)) {}
+
+  Program run() {
+    program_.name = graph_.name;
+    for (const ir::Value* input : graph_.inputs()) slot_of(input);
+    find_symbols();
+    for (const FusionStep& step : fusion_.steps) {
+      const auto update =
+          fusion_.updates.find(step.node && !step.node->outputs.empty() ? step.node->outputs[0] : nullptr);
+      if (update != fusion_.updates.end())
+        add_update(update->second);
+      else if (step.node)
+        add_call(*step.node);
+      else
+        add_kernel(step.group, kernels_[program_.kernels.size()]);
+    }
+    return finish();
+  }
+
+ private:
+  Program finish() {
+    for (const ir::Value* output : graph_.outputs()) {
+      program_.output_slots.push_back(slot_of(output));
+      const ir::Value* base = output;
+      while (base->def && base->def->op && !base->def->inputs.empty() &&
+             base->def->op->kind == ops::OpKind::View)
+        base = base->def->inputs[0];
+      for (const auto& [slot, constant] : program_.constants)
+        if (slot == slot_of(base)) program_.given_constants.push_back(constant);
+    }
+    for (const ir::WriteBack& write : graph_.write_backs) {
+      const auto update = fusion_.in_place.find(write.value);
+      if (update == fusion_.in_place.end())
+        program_.write_backs.push_back({write.input, slot_of(write.value), {}});
+      else
+        program_.write_backs.push_back({write.input, slot_of(update->second.source), update->second.starts});
+    }
+    program_.num_inputs = static_cast<int>(graph_.inputs().size());
+    program_.num_slots = static_cast<int>(slots_.size());
+    return std::move(program_);
+  }
+
+  Program program_;
+  const ir::Graph& graph_;
+  const FusionPlan& fusion_;
+  const std::vector<Kernel> kernels_;
+  std::map<const ir::Value*, int> slots_;
+
+  int slot_of(const ir::Value* value) {
+    return slots_.try_emplace(value, static_cast<int>(slots_.size())).first->second;
+  }
+
+  void find_symbols() {
+    std::set<int> wanted;
+    for (int i = 0; i < graph_.env().num_symbols(); ++i) wanted.insert(i);
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      const SymShape& shape = graph_.inputs()[i]->tensor().shape;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        const SymNode* node = shape[d].node();
+        if (node && node->op == SymOp::Symbol && wanted.erase(node->symbol))
+          program_.symbol_sources.push_back({node->symbol, i, d});
+      }
+    }
+    program_.bind_with_graph = !wanted.empty();
+  }
+
+  void add_kernel(const FusionGroup& group, const Kernel& kernel) {
+    const LoopNest& nest = kernel.nest;
+    PlanStep step;
+    step.kernel = kernel.function;
+    step.functions = kernel.printed.functions;
+    step.description = fmt::format("kernel {}:", nest.name);
+    for (const std::string& comment : nest.comments) step.description += " " + comment + ";";
+    for (const ir::Value* root : group.roots)
+      if (const auto elsewhere = fusion_.elsewhere.find(root); elsewhere != fusion_.elsewhere.end())
+        for (const ir::Value* value : elsewhere->second) step.reads_elsewhere.push_back(slot_of(value));
+    for (const Buffer& buffer : nest.buffers) {
+      step.arrays.push_back(slot_of(buffer.value));
+      if (buffer.written && !fusion_.updating.count(buffer.value))
+        step.outputs.push_back({slot_of(buffer.value), buffer.value->tensor().dtype,
+                                planned_shape(buffer.value->tensor().shape)});
+    }
+    if (group.roots.size() == 1)
+      for (const Buffer& buffer : nest.buffers)
+        if (!buffer.written && is_same_type(*buffer.value, *group.roots[0]))
+          step.like_output.push_back(slot_of(buffer.value));
+    program_.modules.push_back(kernel.module);
+    program_.kernels.push_back({nest.name, kernel.printed.body, kernel.compile_ms, kernel.from_cache});
+    program_.steps.push_back(std::move(step));
+  }
+
+  void add_update(const Update& update) {
+    PlanStep step;
+    step.is_update = true;
+    step.starts = update.starts;
+    step.inputs = {slot_of(update.base)};
+    if (update.is_copied) step.inputs.push_back(slot_of(update.source));
+    for (const ir::Value* value : {update.result, update.source}) {
+      const ops::TensorType& type = value->tensor();
+      step.outputs.push_back({slot_of(value), type.dtype, planned_shape(type.shape)});
+    }
+    step.results = {slot_of(update.result)};
+    if (!update.is_copied) step.results.push_back(slot_of(update.source));
+    step.description = "copy of what is not replaced";
+    step.takes_base = !update.keeps_base;
+    step.keeps_base = update.keeps_base;
+    program_.steps.push_back(std::move(step));
+  }
+
+  void add_call(const ir::Node& node) {
+    if (node.kind == ir::NodeKind::Constant) {
+      program_.constants.emplace_back(slot_of(node.output()), node.constant.contiguous());
+      return;
+    }
+    if (node.kind != ir::NodeKind::Op)
+      throw_error(ErrorKind::NotImplemented,
+                  fmt::format("{}: '{}' is not compiled", graph_.name, node.kind_name()));
+    // What it would join is written in its place.
+    if (node.is("join") && node.inputs[0]->def && joined_by(*node.inputs[0]->def) == &node) return;
+    PlanStep step;
+    step.node = &node;
+    step.attrs = ir::without_annotations(node.attrs);
+    for (const ir::Value* input : node.inputs) step.inputs.push_back(input ? slot_of(input) : -1);
+    for (const ir::Value* output : node.outputs) step.results.push_back(slot_of(output));
+    step.keeps_views = is_index_view(node);
+    step.has_symbols = has_symbols(step.attrs);
+    step.is_checked = node.op->eager && !step.has_symbols && has_known_types(node);
+    if (node.op->prepare && !step.has_symbols) {
+      std::vector<Tensor> constants;
+      for (const ir::Value* input : node.inputs) {
+        const bool known =
+            input && input->def && input->def->kind == ir::NodeKind::Constant && !passes::is_written(input);
+        constants.push_back(known ? input->def->constant : Tensor());
+      }
+      step.prepared = node.op->prepare(*node.op, constants, step.attrs);
+    }
+    step.description = fmt::format("call {}{}", node.op->name,
+                                   node.location.str().empty() ? "" : "  # " + node.location.str());
+    if (const ir::Node* join = joined_by(node); join && step.prepared) set_part(step, node, *join);
+    program_.steps.push_back(std::move(step));
+  }
+
+  static bool has_known_types(const ir::Node& node) {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [](const ir::Value* input) {
+      if (!input) return true;
+      const ops::TensorType& type = input->tensor();
+      return type.device.type == DeviceType::CPU &&
+             std::all_of(type.shape.begin(), type.shape.end(),
+                         [](const Sym& size) { return size.is_constant(); });
+    });
+  }
+
+  // The concatenation of channels-last images that convolutions write their channels of, this node's among
+  // them.
+  static const ir::Node* joined_by(const ir::Node& node) {
+    if (!writes_parts(node)) return nullptr;
+    const ir::Node* join = node.output()->uses[0].user;
+    const auto fits = [](const ir::Value* value) { return value->def && writes_parts(*value->def); };
+    return std::all_of(join->inputs.begin(), join->inputs.end(), fits) ? join : nullptr;
+  }
+  static bool writes_parts(const ir::Node& node) {
+    if (!node.is("conv2d_channels_last") || node.output()->uses.size() != 1) return false;
+    const ir::Node* user = node.output()->uses[0].user;
+    const bool has_weights = node.inputs[1]->def && node.inputs[1]->def->kind == ir::NodeKind::Constant;
+    return has_weights && !has_symbols(node.attrs) && user && user->is("join") &&
+           user->parent == node.parent &&
+           (user->attrs.get_int("dim") == 3 || user->attrs.get_int("dim") == -1);
+  }
+  void set_part(PlanStep& step, const ir::Node& node, const ir::Node& join) {
+    int64_t first = 0;
+    for (size_t i = 0; join.inputs[i]->def != &node; ++i)
+      first += join.inputs[i]->tensor().shape[3].constant();
+    const ops::TensorType& type = join.output()->tensor();
+    const PlannedOutput whole{slot_of(join.output()), type.dtype, planned_shape(type.shape)};
+    step.part = PlannedPart{whole, first, node.output()->tensor().shape[3].constant()};
+    step.results = {whole.slot};
+    step.description += fmt::format(", channels {} … {} of a join", first, first + step.part->count);
+  }
+};
+
+}  // namespace
+
+Program plan(const ir::Graph& graph, const FusionPlan& fusion, std::vector<Kernel> kernels) {
+  return Planner(graph, fusion, std::move(kernels)).run();
+}
+
+}  // namespace weft::compiler

@@ -1,0 +1,22 @@
+// What follows from a whole loop nest, decided in this order (compiler/stages.cc lists it).
+#pragma once
+
+#include "nest/loop_nest.h"
+
+namespace weft::nest {
+
+// As many lanes as registers hold of the widest type computed with; reductions keep several registers
+// of partial results, so that additions overlap.
+void choose_lanes(LoopNest& nest);
+// Nanoseconds per element of the innermost loops: what arithmetic and memory take, whichever is more.
+void estimate_cost(LoopNest& nest);
+// Loads that lanes go along a ring with: a loop that is split where a ring ends reads memory in order.
+void split_at_ring_ends(LoopNest& nest);
+// Stores bypass the caches where nothing would be found in them later.
+void choose_streaming(LoopNest& nest);
+// Strided accesses that together read every element become one contiguous load.
+void find_load_groups(LoopNest& nest);
+// Orders every scope's statements so that what is used comes first.
+void order_statements(LoopNest& nest);
+
+}  // namespace weft::nest

@@ -1,0 +1,34 @@
+// Reductions along rows in blocks, with lanes along columns: what is reduced so far is kept in the result.
+#include "compare.h"
+
+namespace weft::compiler::testing {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+Tensor reduce(std::string_view name, const Tensor& x) {
+  return ops::call1(name, {x}, {{"dim", SymShape{Sym(0)}}, {"keepdim", false}});
+}
+
+TEST(ColumnBlocks, AllWidths) {
+  for (DType dtype : {DType::F64, DType::F32, DType::I64, DType::I32})
+    for (const Shape& shape :
+         {Shape{300, 65}, Shape{1000, 100}, Shape{513, 128}, Shape{700, 1000}, Shape{260, 5001}})
+      for (bool symbolic : {false, true}) {
+        const Tensors in = {sample(shape, dtype, 1)};
+        const double tolerance = dtype == DType::F32 ? 1e-5 : dtype == DType::F64 ? 1e-13 : 0;
+        run_case({"sum", [](const Tensors& x) { return Tensors{reduce("sum", x[0])}; }, in, tolerance}, {},
+                 symbolic);
+        run_case({"max", [](const Tensors& x) { return Tensors{reduce("amax", x[0])}; }, in}, {}, symbolic);
+        run_case({"twice the least square",
+                  [](const Tensors& x) {
+                    const Tensor least = reduce("amin", ops::call1("mul", {x[0], x[0]}, {}));
+                    return Tensors{ops::call1("add", {least, least}, {})};
+                  },
+                  in},
+                 {}, symbolic);
+      }
+}
+
+}  // namespace
+}  // namespace weft::compiler::testing

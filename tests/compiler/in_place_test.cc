@@ -1,0 +1,259 @@
+// Inputs that are written back: their memory takes the results at once where nothing needs what it held.
+#include <algorithm>
+#include <optional>
+#include <regex>
+
+#include "compare.h"
+#include "core/allocation_failure.h"
+#include "weft/allocator.h"
+
+namespace weft::compiler::testing {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+std::string bytes_of(const Tensor& tensor) {
+  return {static_cast<const char*>(tensor.data()),
+          static_cast<size_t>(tensor.numel() * itemsize(tensor.dtype()))};
+}
+
+// What the interpreter makes of inputs and what compiled code does; the results in front of the inputs.
+Tensors after(const std::string& text, const Tensors& given, bool compiled) {
+  const auto graph = ir::parse_graph(text);
+  Tensors inputs;
+  for (const Tensor& tensor : given) inputs.push_back(tensor.clone());
+  Tensors results = compiled ? compile(graph->clone())->run(inputs) : ir::interpret(*graph, inputs);
+  results.insert(results.end(), inputs.begin(), inputs.end());
+  return results;
+}
+
+void expect_same(const std::string& text, const Tensors& given) {
+  SCOPED_TRACE(text);
+  const Tensors want = after(text, given, false), got = after(text, given, true);
+  ASSERT_EQ(want.size(), got.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    expect_equal(got[i], want[i], 1e-14, "tensor " + std::to_string(i));
+}
+
+const char* const kGraphs[] = {
+    // A step of two arrays in turn.
+    R"(graph two(%a: f64[100], %b: f64[100]) {
+  %1: f64[98] = slice(%a) {dim=0, start=0, stop=98, step=1}
+  %2: f64[98] = slice(%a) {dim=0, start=2, stop=100, step=1}
+  %3: f64[98] = add(%1, %2)
+  %4: f64[100] = slice_update(%b, %3) {dim=0, start=1, stop=99, step=1}
+  %5: f64[98] = slice(%4) {dim=0, start=0, stop=98, step=1}
+  %6: f64[98] = slice(%4) {dim=0, start=2, stop=100, step=1}
+  %7: f64[98] = sub(%5, %6)
+  %8: f64[100] = slice_update(%a, %7) {dim=0, start=1, stop=99, step=1}
+  write %a = %8
+  write %b = %4
+  return
+}
+)",
+    // The old elements are read next to where the new ones go.
+    R"(graph neighbours(%a: f64[100], %b: f64[100]) {
+  %1: f64[99] = slice(%a) {dim=0, start=0, stop=99, step=1}
+  %2: f64[100] = slice_update(%a, %1) {dim=0, start=1, stop=100, step=1}
+  %3: f64[100] = add(%2, %b)
+  write %a = %2
+  write %b = %3
+  return %3
+}
+)",
+    // Whole values, one of which needs what the other replaces.
+    R"(graph exchanged(%a: f64[100], %b: f64[100]) {
+  %1: f64[100] = add(%a, %b)
+  %2: f64[100] = mul(%a, %b)
+  write %a = %2
+  write %b = %1
+  return
+}
+)",
+    R"(graph swapped(%a: f64[100], %b: f64[100]) {
+  %1: f64[100] = cast(%a) {dtype=f64}
+  %2: f64[100] = cast(%b) {dtype=f64}
+  write %a = %2
+  write %b = %1
+  return
+}
+)",
+    // A result reads the old elements; another is the new ones.
+    R"(graph results(%a: f64[100], %b: f64[100]) {
+  %1: f64[100] = mul(%a, %b)
+  %2: f64[50] = slice(%a) {dim=0, start=0, stop=50, step=1}
+  %3: f64[50] = add(%2, %2)
+  %4: f64[] = sum(%1) {dim=[0]}
+  write %a = %1
+  return %1, %3, %4
+}
+)",
+    // One part after the other, and a sum of what is replaced.
+    R"(graph edges(%a: f64[10, 10], %b: f64[10, 10]) {
+  %1: f64[8, 10] = slice(%b) {dim=0, start=1, stop=9, step=1}
+  %2: f64[8, 10] = mul(%1, %1)
+  %3: f64[10, 10] = slice_update(%a, %2) {dim=0, start=1, stop=9, step=1}
+  %4: f64[10, 1] = slice(%3) {dim=1, start=8, stop=9, step=1}
+  %5: f64[10, 10] = slice_update(%3, %4) {dim=1, start=9, stop=10, step=1}
+  %6: f64[1, 10] = slice(%5) {dim=0, start=1, stop=2, step=1}
+  %7: f64[10, 10] = slice_update(%5, %6) {dim=0, start=0, stop=1, step=1}
+  %8: f64[10] = sum(%3) {dim=[0]}
+  write %a = %7
+  return %8
+}
+)",
+    R"(graph chain(%a: f64[10, 10], %b: f64[10, 10]) {
+  %1: f64[8, 10] = slice(%b) {dim=0, start=1, stop=9, step=1}
+  %2: f64[8, 10] = mul(%1, %1)
+  %3: f64[10, 10] = slice_update(%a, %2) {dim=0, start=1, stop=9, step=1}
+  %4: f64[10, 2] = slice(%3) {dim=1, start=7, stop=9, step=1}
+  %5: f64[10, 10] = slice_update(%3, %4) {dim=1, start=8, stop=10, step=1}
+  write %a = %5
+  return
+}
+)",
+    // Rows added to sums of columns that are read where they are written.
+    R"(graph totals(%a: f64[100], %b: f64[100]) {
+  %1: f64[1, 100] = reshape(%b) {shape=[1, 100]}
+  %2: f64[300, 100] = expand(%1) {shape=[300, 100]}
+  %3: f64[100] = sum(%2) {dim=[0]}
+  %4: f64[100] = add(%a, %3)
+  write %a = %4
+  return
+}
+)",
+};
+
+Shape shape_of_inputs(const std::string& text) {
+  return text.find("%a: f64[100]") != std::string::npos ? Shape{100} : Shape{10, 10};
+}
+
+TEST(InPlace, GivesWhatTheInterpreterGives) {
+  for (const char* text : kGraphs)
+    expect_same(text,
+                {sample(shape_of_inputs(text), DType::F64, 1), sample(shape_of_inputs(text), DType::F64, 2)});
+}
+
+// Kernels over a product that nothing else needs, and over products that they read elsewhere too or that are
+// results.
+const char* const kOverwritten[] = {
+    R"(graph scaled(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = neg(%1)
+  return %2
+}
+)",
+    R"(graph mirrored(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = permute(%1) {dims=[1, 0]}
+  %3: f64[40, 40] = add(%1, %2)
+  return %3
+}
+)",
+    R"(graph centered(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 1] = sum(%1) {dim=[1], keepdim=true}
+  %3: f64[40, 40] = sub(%1, %2)
+  return %3
+}
+)",
+    R"(graph kept(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = neg(%1)
+  return %1, %2
+}
+)",
+    R"(graph viewed(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = matmul(%1, %1)
+  %3: f64[1, 40] = slice(%1) {dim=0, start=3, stop=4, step=1}
+  %4: f64[40, 40] = mul(%1, %3)
+  %5: f64[40, 40] = sub(%2, %4)
+  return %5
+}
+)",
+};
+
+TEST(InPlace, OperandsThatNothingElseNeeds) {
+  for (const char* text : kOverwritten) expect_same(text, {sample({40, 40}, DType::F64, 3)});
+  const auto compiled = compile(ir::parse_graph(kOverwritten[0]));
+  const Tensor a = sample({40, 40}, DType::F64, 3);
+  const auto requests = allocator_stats().num_requests;
+  compiled->run({a});
+  EXPECT_EQ(allocator_stats().num_requests - requests, 1);
+}
+
+TEST(InPlace, InputsThatShareMemory) {
+  for (const std::string text : {kGraphs[0], kGraphs[1], kGraphs[2], kGraphs[3], kGraphs[4], kGraphs[7]}) {
+    SCOPED_TRACE(text);
+    const auto graph = ir::parse_graph(text);
+    const auto run = [&](bool compiled) {
+      const Tensor whole = sample({101}, DType::F64, 3);
+      const Tensors inputs = {whole.as_strided({100}, {1}, 0), whole.as_strided({100}, {1}, 1)};
+      Tensors results = compiled ? compile(graph->clone())->run(inputs) : ir::interpret(*graph, inputs);
+      results.push_back(whole);
+      return results;
+    };
+    const Tensors want = run(false), got = run(true);
+    for (size_t i = 0; i < want.size(); ++i)
+      expect_equal(got[i], want[i], 1e-14, "tensor " + std::to_string(i));
+  }
+}
+
+// The kind of the error where allocation number `n` of a run fails; nothing where it has fewer.
+std::optional<ErrorKind> error_of_allocation(int64_t n, const CompiledGraph& graph, const Tensors& inputs) {
+  fail_allocation_after(n);
+  std::optional<ErrorKind> kind;
+  try {
+    graph.run(inputs);
+  } catch (const Error& error) {
+    kind = error.kind();
+  }
+  fail_allocation_after(-1);
+  return kind;
+}
+
+// What %a may hold between two updates: the graph's results with each of them written to it.
+std::vector<std::string> states_of_a(const std::string& text, const Tensors& given) {
+  std::vector<std::string> states;
+  const std::regex update("(%[0-9]+): [^\n]* = slice_update"), write("write %a = %[0-9]+");
+  for (std::sregex_iterator found(text.begin(), text.end(), update), end; found != end; ++found) {
+    const Tensors tensors =
+        after(std::regex_replace(text, write, "write %a = " + found->str(1)), given, false);
+    states.push_back(bytes_of(tensors[tensors.size() - given.size()]));
+  }
+  return states;
+}
+
+// An array holds what the program's own statements leave in it, nothing is lost, and the next run has what it
+// needs.
+TEST(InPlace, WhereAnyAllocationFailsNoStatementIsHalfDone) {
+  for (const std::string text : kGraphs) {
+    SCOPED_TRACE(text);
+    const Shape shape = shape_of_inputs(text);
+    const Tensors given = {sample(shape, DType::F64, 1), sample(shape, DType::F64, 2)};
+    const Tensors want = after(text, given, true);
+    const auto compiled = compile(ir::parse_graph(text));
+    const std::vector<std::string> between = states_of_a(text, given);
+    const size_t num_results = want.size() - given.size();
+    for (int64_t n = 0;; ++n) {
+      const Tensors inputs = {given[0].clone(), given[1].clone()};
+      const size_t allocated = allocator_stats().allocated;
+      const std::optional<ErrorKind> error = error_of_allocation(n, *compiled, inputs);
+      EXPECT_EQ(allocator_stats().allocated, allocated) << "allocation " << n;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        std::vector<std::string> possible = {bytes_of(want[num_results + i])};
+        if (error) possible.push_back(bytes_of(given[i]));
+        if (error && i == 0) possible.insert(possible.end(), between.begin(), between.end());
+        EXPECT_GT(std::count(possible.begin(), possible.end(), bytes_of(inputs[i])), 0)
+            << "allocation " << n << ", input " << i;
+      }
+      if (!error) break;
+      EXPECT_EQ(*error, ErrorKind::Memory);
+      ASSERT_LT(n, 100);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::compiler::testing
