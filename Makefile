@@ -20,6 +20,7 @@ build: setup  ## The library, the `weft` command and the Python package, in buil
 	@scripts/build $(PRESET)
 
 demo: build  ## k-means on 20 million points: NumPy beside weft, one table and build/demo/kmeans.png; a TorchScript archive
+	@scripts/build $(PRESET) weft_stream
 	@$(VENV) examples/demo_kmeans.py
 	@$(VENV) examples/demo_torchscript.py
 
