@@ -5,6 +5,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <deque>
+
+#include "capture/made_once.h"
 #include "jit.h"
 #include "jit_type.h"
 #include "script/builtin.h"
@@ -26,8 +29,8 @@ using jit::TypePtr;
 
 // Everything that weft.jit.script compiles is one program.
 const std::shared_ptr<jit::CompilationUnit>& script_unit() {
-  static const auto& unit = *new std::shared_ptr<jit::CompilationUnit>(jit::CompilationUnit::create());
-  return unit;
+  static constinit capture::MadeOnce<std::shared_ptr<jit::CompilationUnit>> unit;
+  return unit.get([] { return jit::CompilationUnit::create(); });
 }
 
 // A Python object that may be let go of on any thread.
@@ -45,8 +48,9 @@ struct PythonFunction {
   nb::object callable;
   jit::Schema schema;
 };
-std::vector<PythonFunction>& python_functions() {
-  static auto& functions = *new std::vector<PythonFunction>;
+// They stay where they are: one that is running may define another.
+std::deque<PythonFunction>& python_functions() {
+  static auto& functions = *new std::deque<PythonFunction>;
   return functions;
 }
 

@@ -44,7 +44,7 @@ bool register_replacements(const char* module) {
 
 // NumPy is imported when something is first compiled.
 bool ensure_ready() {
-  static bool ready = false;
+  static constinit bool ready = false;
   if (ready) return true;
   if (_import_array() < 0) return false;
   register_builtins();

@@ -1,5 +1,6 @@
 // Calls, functions and structural matching, performed for real.
 #include "capture/concrete.h"
+#include "capture/made_once.h"
 
 namespace weft::capture {
 
@@ -21,8 +22,9 @@ CallSlots call_slots(const Frame& frame, size_t count) {
 // Functions that depend on the frame that calls them.
 Ref call_special(Frame& frame, PyObject* callable, size_t num_args, bool* special) {
   *special = true;
-  static PyObject* globals = PyDict_GetItemString(PyEval_GetBuiltins(), "globals");
-  if (callable == globals && num_args == 0) return frame.globals;
+  static constinit MadeOnce<Ref> globals;
+  if (callable == globals.get([] { return builtin_function("globals"); }).get() && num_args == 0)
+    return frame.globals;
   if (callable == reinterpret_cast<PyObject*>(&PySuper_Type) && num_args == 0) {
     const Code& code = *frame.code;
     for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {

@@ -9,6 +9,7 @@
 
 #include "capture/continuation.h"
 #include "capture/float_warnings.h"
+#include "capture/made_once.h"
 #include "runtime/log.h"
 #include "weft/error.h"
 
@@ -127,7 +128,7 @@ void expect_counters(History& history, const State& state) {
 }  // namespace
 
 Counters& counters() {
-  static Counters instance;
+  static constinit Counters instance;
   return instance;
 }
 
@@ -365,7 +366,7 @@ void CompiledFunction::unwrap(PyObject* callable) {
     return unwrap(function.get());
   }
   if (PyFunction_Check(callable) || PyType_Check(callable)) return;
-  static PyObject* call_name = PyUnicode_InternFromString("__call__");
+  static constinit InternedName call_name("__call__");
   PyObject* found = _PyType_Lookup(type, call_name);
   if (found && PyFunction_Check(found)) {
     first_args_.insert(first_args_.begin(), Ref::borrow(callable));
