@@ -35,7 +35,7 @@ IValue load_from_file_object(nb::handle file) {
                   fmt::format("load: expected a file opened in binary mode: read() gave {}",
                               Py_TYPE(contents.ptr())->tp_name));
   std::string bytes(PyBytes_AS_STRING(contents.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(contents.ptr())));
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   return jit::load_value_bytes(std::move(bytes));
 }
 
@@ -45,7 +45,7 @@ nb::object load(nb::handle file) {
   require_readable(*path);
   IValue value;
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     value = jit::load_value(*path);
   }
   return to_python(value);
@@ -54,7 +54,7 @@ nb::object load(nb::handle file) {
 void save(nb::handle object, nb::handle file) {
   const IValue value = to_ivalue(object, nullptr);
   if (const std::optional<std::string> path = path_of(file)) {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     jit::save_value(value, *path);
     return;
   }
@@ -63,7 +63,7 @@ void save(nb::handle object, nb::handle file) {
                               Py_TYPE(file.ptr())->tp_name));
   std::string bytes;
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     bytes = jit::save_value_bytes(value);
   }
   file.attr("write")(nb::bytes(bytes.data(), bytes.size()));

@@ -1,6 +1,7 @@
 // Calls, functions and structural matching, performed for real.
 #include "capture/concrete.h"
 #include "capture/made_once.h"
+#include "interpreter_lock.h"
 
 namespace weft::capture {
 
@@ -48,7 +49,8 @@ void call(Frame& frame, size_t count, PyObject* kwnames) {
   Ref result = call_special(frame, slots.callable, args.size(), &special);
   if (!special) {
     const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
-    result = checked(PyObject_Vectorcall(slots.callable, args.data(), args.size() - named, kwnames));
+    result = checked(python::calling_python(
+        [&] { return PyObject_Vectorcall(slots.callable, args.data(), args.size() - named, kwnames); }));
   }
   frame.stack.resize(frame.stack.size() - count - 2);
   push(frame, result);
@@ -64,7 +66,8 @@ void call_ex(Frame& frame, bool has_keywords) {
   }
   const CallSlots slots = call_slots(frame, 0);
   Ref callable = Ref::borrow(slots.callable);
-  Ref result = checked(PyObject_Call(callable.get(), args.get(), keywords.get()));
+  Ref result = checked(
+      python::calling_python([&] { return PyObject_Call(callable.get(), args.get(), keywords.get()); }));
   frame.stack.resize(frame.stack.size() - 2);
   push(frame, result);
 }

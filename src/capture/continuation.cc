@@ -11,6 +11,7 @@
 #include "capture/loop_builder.h"
 #include "capture/made_once.h"
 #include "capture/value.h"
+#include "interpreter_lock.h"
 
 #if PY_VERSION_HEX >= 0x030D0000
 #include <opcode_ids.h>
@@ -266,7 +267,8 @@ Ref call_continuation(Frame& frame, const Exits& exits) {
   for (size_t i = 0; i < frame.locals.size(); ++i)
     if ((kind_of(*frame.code, i) & (kCell | kFree)) == 0) frame.locals[i] = Ref();
   frame.stack.clear();
-  return checked(PyObject_Vectorcall(function.get(), pointers.data(), pointers.size(), nullptr));
+  return checked(python::calling_python(
+      [&] { return PyObject_Vectorcall(function.get(), pointers.data(), pointers.size(), nullptr); }));
 }
 
 Exits exits_of(const Code& code, int head) {

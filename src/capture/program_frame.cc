@@ -5,6 +5,7 @@
 #include <map>
 
 #include "capture/made_once.h"
+#include "interpreter_lock.h"
 
 namespace weft::capture {
 
@@ -22,6 +23,8 @@ PyObject* perform(PyObject* capsule, PyObject*) {
     action->perform(action->context);
     Py_RETURN_NONE;
   } catch (const PythonError&) {
+  } catch (abi::__forced_unwind&) {
+    runtime::sleep_until_exit();
   } catch (...) {
     action->error = std::current_exception();
     PyErr_SetString(PyExc_SystemError, "an action failed");
@@ -97,7 +100,8 @@ void in_program_frame(const State& state, int at, void (*act)(void*), void* cont
   const Ref capsule = checked(PyCapsule_New(&action, nullptr, nullptr)),
             callable = checked(PyCFunction_New(&method, capsule.get())),
             function = function_of(frame, instruction);
-  const Ref done = Ref::steal(PyObject_CallOneArg(function.get(), callable.get()));
+  const Ref done =
+      Ref::steal(python::calling_python([&] { return PyObject_CallOneArg(function.get(), callable.get()); }));
   if (done) return;
   if (action.error) {
     PyErr_Clear();

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "capture/made_once.h"
+#include "interpreter_lock.h"
 
 namespace weft::capture {
 
@@ -169,7 +170,8 @@ bool begin_function() {
     if (PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) < 0) throw PythonError{};
     return checked(PyRun_String("lambda: None", Py_eval_input, globals.get(), globals.get()));
   });
-  return static_cast<bool>(Ref::steal(PyObject_CallNoArgs(empty.get())));
+  return static_cast<bool>(
+      Ref::steal(python::calling_python([&] { return PyObject_CallNoArgs(empty.get()); })));
 }
 
 }  // namespace

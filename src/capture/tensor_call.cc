@@ -23,27 +23,6 @@ constexpr size_t kMaxEntries = 64;
 
 std::atomic<int64_t> module_state{0};
 
-class Gil {
- public:
-  Gil() : state_(PyGILState_Ensure()) {}
-  ~Gil() { PyGILState_Release(state_); }
-  Gil(const Gil&) = delete;
-  Gil& operator=(const Gil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-class NoGil {
- public:
-  NoGil() : state_(PyEval_SaveThread()) {}
-  ~NoGil() { PyEval_RestoreThread(state_); }
-  NoGil(const NoGil&) = delete;
-  NoGil& operator=(const NoGil&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
 bool is_number_or_text(PyObject* object) {
   return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
          PyUnicode_CheckExact(object);
@@ -301,11 +280,13 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure
                                .fullgraph = settings_.fullgraph};
   entry->engine = std::make_unique<detail::CompiledFunction>(
       [this, raw](const std::vector<Tensor>& tensors) {
-        const Gil gil;
+        const python::GilAcquire gil;
         size_t next = 0;
         const Ref arguments = unflatten(raw->structure.get(), tensors, next);
-        const Ref result = Ref::steal(PyObject_Call(function_, PyTuple_GET_ITEM(arguments.get(), 0),
-                                                    PyTuple_GET_ITEM(arguments.get(), 1)));
+        const Ref result = Ref::steal(python::calling_python([&] {
+          return PyObject_Call(function_, PyTuple_GET_ITEM(arguments.get(), 0),
+                               PyTuple_GET_ITEM(arguments.get(), 1));
+        }));
         if (!result) {
           if (ops::current_tracer()) throw_as_error();
           throw PythonError{};
@@ -344,7 +325,8 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
     const std::string text = fmt::format("{} is called as it is: {}", callable_name(function_), why);
     if (settings_.fullgraph) throw Error(ErrorKind::Runtime, "weft.compile(fullgraph=True): " + text);
     if (!std::exchange(has_warned_, true)) log::warning("weft.compile: " + text);
-    return checked(PyObject_Call(function_, positional.get(), keywords.get()));
+    return checked(
+        python::calling_python([&] { return PyObject_Call(function_, positional.get(), keywords.get()); }));
   };
   Ref structure;
   try {
@@ -371,7 +353,7 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
       Ref* outer;
       ~Restore() { called_result = outer; }
     } restore{outer};
-    const NoGil no_gil;
+    const python::GilRelease no_gil;
     results = (*entry->engine)(flattener.tensors);
   }
   if (called) return called;

@@ -143,3 +143,12 @@ def test_locks_are_known():
         if pattern.search(without_comments_and_strings(path.read_text()))
     }
     assert found == set(LOCKS)
+
+
+def test_the_interpreters_lock_is_given_up_and_taken_in_one_place():
+    """What waits for it elsewhere would be unwound, or aborted, at the end of a program."""
+    pattern = re.compile(
+        r"PyEval_(?:Save|Restore|Acquire|Release)Thread|PyGILState_(?:Ensure|Release)|gil_scoped_|BEGIN_ALLOW_THREADS"
+    )
+    found = {path.name for path in FILES if pattern.search(without_comments_and_strings(path.read_text()))}
+    assert found == {"interpreter_lock.h"}
