@@ -493,8 +493,13 @@ void Evaluator::finish_graph() {
   }
   if (may_raise || !outputs_.empty() || !variant_->graph->write_backs.empty()) {
     const auto start = std::chrono::steady_clock::now();
-    if (!settings_.on_meta)
-      variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
+    try {
+      if (!settings_.on_meta)
+        variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
+    } catch (const Error& error) {
+      // No instruction's: the graph is the tracer's no longer, so that there is no earlier end to try.
+      throw CaptureAborted{.reason = error.what()};
+    }
     variant_->compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }

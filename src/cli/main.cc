@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/llm.h"
+#include "weft/env.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -102,8 +103,9 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    if (run->parsed()) return weft::cli::run(run_options);
     if (compile->parsed()) return weft::cli::compile(argv[0], {argv + 2, argv + argc});
+    weft::env::check();
+    if (run->parsed()) return weft::cli::run(run_options);
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);
     if (models.is_asked()) return models.run();
     if (info->parsed()) return weft::cli::info(json);
