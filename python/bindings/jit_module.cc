@@ -110,23 +110,23 @@ nb::object with_extra_files(Module module, const jit::ExtraFiles& files) {
   return nb::make_tuple(std::move(module), contents);
 }
 
-nb::object load_file(const std::string& path, nb::handle extra) {
+nb::object load_file(const std::string& path, nb::handle extra, bool verify) {
   jit::ExtraFiles files = extra_files_of(extra);
   Module module;
   {
     const GilRelease no_gil;
-    module = jit::load(path, &files);
+    module = jit::load(path, &files, verify);
   }
   return with_extra_files(std::move(module), files);
 }
 
-nb::object load_bytes(const nb::bytes& contents, nb::handle extra) {
+nb::object load_bytes(const nb::bytes& contents, nb::handle extra, bool verify) {
   jit::ExtraFiles files = extra_files_of(extra);
   std::string bytes(contents.c_str(), contents.size());
   Module module;
   {
     const GilRelease no_gil;
-    module = jit::load_bytes(std::move(bytes), &files);
+    module = jit::load_bytes(std::move(bytes), &files, verify);
   }
   return with_extra_files(std::move(module), files);
 }
@@ -237,8 +237,8 @@ void bind_module_class(nb::module_& m) {
 
 void bind_jit_module(nb::module_& m) {
   bind_module_class(m);
-  m.def("load", &load_file, nb::arg("path"), nb::arg("extra_files").none());
-  m.def("load_bytes", &load_bytes, nb::arg("contents"), nb::arg("extra_files").none());
+  m.def("load", &load_file, nb::arg("path"), nb::arg("extra_files").none(), nb::arg("verify"));
+  m.def("load_bytes", &load_bytes, nb::arg("contents"), nb::arg("extra_files").none(), nb::arg("verify"));
   m.def("freeze", &freeze, nb::arg("module"), nb::arg("preserved"), nb::arg("optimize_numerics"));
   m.def("optimize_for_inference", [](const Module& module, const std::vector<std::string>& preserved) {
     const GilRelease no_gil;

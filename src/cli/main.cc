@@ -38,6 +38,8 @@ CLI::App* add_inspect(CLI::App& app, weft::cli::InspectOptions& options) {
   CLI::App* inspect = app.add_subcommand("inspect", "Methods, parameters, buffers and sizes of an archive");
   inspect->add_option("model", options.model, "The archive (.pt)")->required();
   inspect->add_flag("--code", options.code, "Also forward's code");
+  inspect->add_flag("--verify", options.verify,
+                    "Read the whole file and compare the checksum (CRC-32) of every entry first");
   inspect->add_flag("--json", options.json, "Print JSON");
   return inspect;
 }

@@ -234,14 +234,15 @@ void bind_llama(nb::module_& m) {
           "from_pretrained",
           [](const std::string& folder, const std::string& dtype, const std::string& quantize,
              const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
-             const std::string& execution, const nb::object& progress) {
-            const LlamaOptions options =
+             const std::string& execution, const nb::object& progress, bool verify) {
+            LlamaOptions options =
                 make_options(dtype, quantize, activations, cache_dtype, max_positions, execution, progress);
+            options.verify = verify;
             const python::GilRelease no_gil;
             return unconst(Llama::from_pretrained(folder, options));
           },
           "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a,
-          "execution"_a, "progress"_a.none())
+          "execution"_a, "progress"_a.none(), "verify"_a)
       .def_static(
           "random",
           [](const std::string& shape, const std::string& dtype, const std::string& quantize,
