@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "interpreter_lock.h"
 #include "ops/registry.h"
 #include "weft/tensor.h"
 
@@ -62,14 +63,5 @@ void bind_creation(nb::module_& m);
 void bind_operators(nb::module_& m);
 void bind_threads(nb::module_& m);
 void bind_builtins(nb::module_& m);
-
-// Releases what wraps Python memory from any thread; does nothing once the interpreter has finished.
-template <class F>
-void with_gil(F&& f) {
-  if (!Py_IsInitialized()) return;
-  const PyGILState_STATE state = PyGILState_Ensure();
-  f();
-  PyGILState_Release(state);
-}
 
 }  // namespace weft::python

@@ -64,7 +64,7 @@ NB_MODULE(_C, m) {
   });
   // Tensors may outlive the module's dictionary at exit; that is not a leak worth a message.
   nb::set_leak_warnings(false);
-  env::warn_unknown();
+  env::check();
 
   bind_dtypes(m);
   bind_tensor(m);

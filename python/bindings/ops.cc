@@ -44,13 +44,8 @@ std::vector<Tensor> run(const OpDef& op, OpArguments arguments) {
     if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined())
       elements += tensor->numel();
   }
-  PyThreadState* state = elements >= kReleaseLock ? PyEval_SaveThread() : nullptr;
-  struct Restore {
-    PyThreadState* state;
-    ~Restore() {
-      if (state) PyEval_RestoreThread(state);
-    }
-  } restore{state};
+  std::optional<GilRelease> no_gil;
+  if (elements >= kReleaseLock) no_gil.emplace();
   if (takes_scalars(op)) return {ops::invoke(op, arguments.operands, arguments.attrs, Promotion::Torch)};
   ops::OpArgs args;
   for (const auto& operand : arguments.operands) args.tensors.push_back(std::get<Tensor>(operand));

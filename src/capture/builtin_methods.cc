@@ -5,6 +5,7 @@
 
 #include "capture/builtins.h"
 #include "capture/enums.h"
+#include "capture/made_once.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -129,9 +130,10 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
     return none_value();
   }
   if (name == "sort" && args.args.empty()) {
-    static PyObject* const sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
+    static constinit MadeOnce<Ref> sorted;
+    const Ref& function = sorted.get([] { return builtin_function("sorted"); });
     args.args = {list};
-    std::vector<V> items = ev.elements(ev.call_now(const_value(Ref::borrow(sorted)), args));
+    std::vector<V> items = ev.elements(ev.call_now(const_value(function), args));
     ev.mark_dirty(list);
     list->items = std::move(items);
     return none_value();

@@ -5,6 +5,7 @@
 #include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 #include "capture/memory_order.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
@@ -65,7 +66,7 @@ bool is_computed(Evaluator& ev, const V& value) {
 
 // A function that compares elements stands in where these are known: otherwise the original is one break.
 bool stands_in_for(Evaluator& ev, PyObject* replacement, const CallArgs& args) {
-  static PyObject* const mark = PyUnicode_InternFromString("of_known_values");
+  static constinit InternedName mark("of_known_values");
   if (!PyObject_HasAttr(replacement, mark)) return true;
   return std::none_of(args.args.begin(), args.args.end(),
                       [&](const V& argument) { return is_computed(ev, argument); });
@@ -110,7 +111,7 @@ V Evaluator::call_with_cache(PyObject* function, const CallArgs& args) {
 }
 
 PyTypeObject* stood_for(const V& value) {
-  static PyObject* const name = PyUnicode_InternFromString("__stands_for__");
+  static constinit InternedName name("__stands_for__");
   PyObject* found =
       value->kind == Kind::Instance && !value->source ? _PyType_Lookup(value->object_type, name) : nullptr;
   return found && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : nullptr;
@@ -289,14 +290,14 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
     return construct_exception(type, std::move(args));
   if (is_named_tuple(type)) return make_named_tuple(type, args);
   if (is_enum_class(type)) return enum_call(*this, type, args);
-  static PyObject* init_name = PyUnicode_InternFromString("__init__");
+  static constinit InternedName init_name("__init__");
   if (is_namespace_class(type)) return make_namespace(type, args);
   if (!is_instantiable(type))
     graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   if (type->tp_new != PyBaseObject_Type.tp_new) {
-    static PyObject* const construct = entered_function("construct");
+    static constinit MadeOnce<Ref> construct;
     args.args.insert(args.args.begin(), type_value);
-    enter(construct, std::move(args));
+    enter(construct.get([] { return entered_function("construct"); }).get(), std::move(args));
     return nullptr;
   }
   pin_type(type);
@@ -448,7 +449,7 @@ V Evaluator::call(const V& callable, CallArgs args) {
       return call(callable->items[0], std::move(all));
     }
     case Kind::Instance: {
-      static PyObject* call_name = PyUnicode_InternFromString("__call__");
+      static constinit InternedName call_name("__call__");
       if (!callable->source) pin_type(callable->object_type);
       PyObject* method = _PyType_Lookup(callable->object_type, call_name);
       if (method && PyFunction_Check(method)) {

@@ -4,6 +4,7 @@
 #include "capture/concrete.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "capture/sets.h"
@@ -237,7 +238,7 @@ static bool selects_by_mask(Evaluator& ev, const V& key) {
 }
 
 bool Evaluator::enter_subscript(const V& container, const V& key) {
-  static PyObject* getitem = PyUnicode_InternFromString("__getitem__");
+  static constinit InternedName getitem("__getitem__");
   realize(container);
   if (container->kind == Kind::Array) {
     PyObject* function = selects_by_mask(*this, key) ? find_method_replacement("__getitem__") : nullptr;
@@ -349,7 +350,7 @@ V Evaluator::subscript(const V& container, const V& key) {
       break;
     }
     case Kind::Instance: {
-      static PyObject* getitem = PyUnicode_InternFromString("__getitem__");
+      static constinit InternedName getitem("__getitem__");
       PyObject* method = _PyType_Lookup(container->object_type, getitem);
       if (method && PyFunction_Check(method)) graph_break("__getitem__ of a Python class");
       break;

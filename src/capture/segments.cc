@@ -9,6 +9,8 @@
 
 #include "capture/continuation.h"
 #include "capture/float_warnings.h"
+#include "capture/made_once.h"
+#include "interpreter_lock.h"
 #include "runtime/log.h"
 #include "weft/error.h"
 
@@ -127,7 +129,7 @@ void expect_counters(History& history, const State& state) {
 }  // namespace
 
 Counters& counters() {
-  static Counters instance;
+  static constinit Counters instance;
   return instance;
 }
 
@@ -365,7 +367,7 @@ void CompiledFunction::unwrap(PyObject* callable) {
     return unwrap(function.get());
   }
   if (PyFunction_Check(callable) || PyType_Check(callable)) return;
-  static PyObject* call_name = PyUnicode_InternFromString("__call__");
+  static constinit InternedName call_name("__call__");
   PyObject* found = _PyType_Lookup(type, call_name);
   if (found && PyFunction_Check(found)) {
     first_args_.insert(first_args_.begin(), Ref::borrow(callable));
@@ -417,7 +419,8 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
       root_code_ = code;
     }
     ++counters().eager_calls;
-    return checked(PyObject_Vectorcall(function_.get(), args, num_args, kwnames));
+    return checked(python::calling_python(
+        [&] { return PyObject_Vectorcall(function_.get(), args, num_args, kwnames); }));
   }
   if (root_code_ == code && captures_.calls->is_suspected() && !settings_.fullgraph && choices().are_usual())
     return call_at_pace(captures_.calls, args, num_args, kwnames);
@@ -441,7 +444,8 @@ Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObje
   Ref result;
   if (is_plain) {
     ++counters().eager_calls;
-    result = checked(PyObject_Vectorcall(function_.get(), args, num_args, kwnames));
+    result = checked(python::calling_python(
+        [&] { return PyObject_Vectorcall(function_.get(), args, num_args, kwnames); }));
   } else {
     State state;
     state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/llm.h"
+#include "weft/env.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -37,6 +38,8 @@ CLI::App* add_inspect(CLI::App& app, weft::cli::InspectOptions& options) {
   CLI::App* inspect = app.add_subcommand("inspect", "Methods, parameters, buffers and sizes of an archive");
   inspect->add_option("model", options.model, "The archive (.pt)")->required();
   inspect->add_flag("--code", options.code, "Also forward's code");
+  inspect->add_flag("--verify", options.verify,
+                    "Read the whole file and compare the checksum (CRC-32) of every entry first");
   inspect->add_flag("--json", options.json, "Print JSON");
   return inspect;
 }
@@ -102,8 +105,9 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    if (run->parsed()) return weft::cli::run(run_options);
     if (compile->parsed()) return weft::cli::compile(argv[0], {argv + 2, argv + argc});
+    weft::env::check();
+    if (run->parsed()) return weft::cli::run(run_options);
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);
     if (models.is_asked()) return models.run();
     if (info->parsed()) return weft::cli::info(json);

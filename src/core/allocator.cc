@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/allocation_failure.h"
@@ -65,13 +65,8 @@ void system_free(void* data, size_t capacity) {
 }
 
 size_t default_limit() {
-  if (const std::string text = env::get("WEFT_ALLOCATOR_LIMIT"); !text.empty()) {
-    size_t value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    WEFT_CHECK(status == std::errc() && end == text.data() + text.size(),
-               fmt::format("WEFT_ALLOCATOR_LIMIT: expected a number of bytes, got '{}'", text));
-    return value;
-  }
+  if (const std::optional<int64_t> bytes = env::number("WEFT_ALLOCATOR_LIMIT"))
+    return static_cast<size_t>(*bytes);
   const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
   return pages > 0 && page_size > 0 ? static_cast<size_t>(pages) / 4 * static_cast<size_t>(page_size)
                                     : size_t{1} << 30;

@@ -104,14 +104,15 @@ class SafetensorsCheckpoint : public Checkpoint {
 class TorchCheckpoint : public Checkpoint {
  public:
   // `file_of`: where the index says that each tensor is; empty where there is none.
-  TorchCheckpoint(std::string folder, const LlamaConfig& config, const std::vector<std::string>& files,
+  TorchCheckpoint(std::string folder, const LlamaConfig& config, bool verify,
+                  const std::vector<std::string>& files,
                   const std::map<std::string, std::string>& file_of = {})
       : folder_(std::move(folder)) {
     config_ = config;
     std::map<std::string, std::set<std::string>> held;
     for (const std::string& file : files) {
       const std::string path = fs::path(folder_) / file;
-      const IValue value = jit::load_value(path);
+      const IValue value = jit::load_value(path, verify);
       WEFT_CHECK(value.is(IValue::Tag::Dict), fmt::format("'{}': not a state dict", path));
       for (const auto& [key, item] : value.to_dict()->items()) {
         if (!key.is_string() || !item.is_tensor()) continue;
@@ -227,29 +228,34 @@ std::vector<std::string> consolidated_files(const std::string& folder) {
 
 }  // namespace
 
-std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder) {
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder, bool verify) {
   const fs::path root = folder;
   std::error_code ignored;
   if (!fs::is_directory(root, ignored))
     throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
   if (fs::exists(root / "config.json")) {
     const LlamaConfig config = read_config_json(root / "config.json");
-    if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json"))
+    if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json")) {
+      WEFT_CHECK(
+          !verify,
+          fmt::format("'{}': safetensors files hold no checksums, so that nothing can be verified", folder));
       return std::make_unique<SafetensorsCheckpoint>(folder, config);
+    }
     if (fs::exists(root / "pytorch_model.bin.index.json")) {
       std::map<std::string, std::string> file_of;
       const std::set<std::string> files = shards_of(folder, root / "pytorch_model.bin.index.json", file_of);
-      return std::make_unique<TorchCheckpoint>(folder, config,
+      return std::make_unique<TorchCheckpoint>(folder, config, verify,
                                                std::vector<std::string>(files.begin(), files.end()), file_of);
     }
     if (fs::exists(root / "pytorch_model.bin"))
-      return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>{"pytorch_model.bin"});
+      return std::make_unique<TorchCheckpoint>(folder, config, verify,
+                                               std::vector<std::string>{"pytorch_model.bin"});
   }
   if (fs::exists(root / "params.json")) {
     const std::vector<std::string> files = consolidated_files(folder);
     if (!files.empty()) {
       auto checkpoint =
-          std::make_unique<TorchCheckpoint>(folder, read_params_json(root / "params.json"), files);
+          std::make_unique<TorchCheckpoint>(folder, read_params_json(root / "params.json"), verify, files);
       checkpoint->rename(renamed);
       checkpoint->set_vocab_size();
       return checkpoint;

@@ -200,7 +200,7 @@ std::unique_ptr<LlamaWeights> random_weights(LlamaOptions& options, uint64_t see
 }
 
 std::shared_ptr<const Llama> Llama::from_pretrained(const std::string& folder, const LlamaOptions& options) {
-  const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(folder);
+  const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(folder, options.verify);
   LlamaOptions completed = options;
   const std::unique_ptr<LlamaWeights> weights = checkpoint_weights(checkpoint, completed);
   return std::shared_ptr<const Llama>(new Llama(checkpoint->config(), completed, *weights));

@@ -135,7 +135,7 @@ bool time_to_evict(const std::string& folder, int64_t written) {
 
 // Removes the least recently used, down to three quarters of the limit.
 void evict(const std::string& folder) {
-  const int64_t limit = env::integer("WEFT_CACHE_LIMIT_MB") << 20;
+  const int64_t limit = env::number("WEFT_CACHE_LIMIT_MB").value_or(0) << 20;
   if (limit == 0) return;
   std::vector<Entry> all = entries(folder);
   int64_t total = 0;

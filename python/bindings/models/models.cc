@@ -9,6 +9,7 @@
 
 #include <mutex>
 
+#include "interpreter_lock.h"
 #include "weft/models/generation.h"
 #include "weft/models/llama.h"
 #include "weft/models/safetensors.h"
@@ -40,11 +41,11 @@ LlamaOptions make_options(const std::string& dtype, const std::string& quantize,
   if (!progress.is_none()) {
     // Options are copied and destroyed where Python's lock is not held.
     const std::shared_ptr<nb::object> held(new nb::object(progress), [](nb::object* object) {
-      const nb::gil_scoped_acquire gil;
+      const python::GilAcquire gil;
       delete object;
     });
     options.progress = [held](int64_t done, int64_t total) {
-      const nb::gil_scoped_acquire gil;
+      const python::GilAcquire gil;
       (*held)(done, total);
     };
   }
@@ -128,7 +129,7 @@ GenerationOptions generation_options(int64_t max_new_tokens, double temperature,
   options.prompt_lookup = prompt_lookup;
   options.speculate_k = speculate_k;
   options.is_cancelled = [] {
-    const nb::gil_scoped_acquire gil;
+    const python::GilAcquire gil;
     return PyErr_CheckSignals() != 0;
   };
   return options;
@@ -184,7 +185,7 @@ void bind_tokenizer(nb::module_& m) {
 // Another thread may hold the stream's lock and wait for Python's.
 template <class Result>
 Result without_gil(const Stream& stream, Result (Stream::*method)() const) {
-  const nb::gil_scoped_release no_gil;
+  const python::GilRelease no_gil;
   return (stream.*method)();
 }
 
@@ -197,7 +198,7 @@ void bind_generation(nb::module_& m) {
       .def_prop_ro(
           "tokens",
           [](Context& context) {
-            const nb::gil_scoped_release no_gil;
+            const python::GilRelease no_gil;
             const std::scoped_lock lock(context.mutex);
             return context.tokens;
           },
@@ -208,7 +209,7 @@ void bind_generation(nb::module_& m) {
            [](Stream& stream) {
              std::optional<std::string> piece;
              {
-               const nb::gil_scoped_release no_gil;
+               const python::GilRelease no_gil;
                piece = stream.next();
              }
              if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C within a long prompt
@@ -233,14 +234,15 @@ void bind_llama(nb::module_& m) {
           "from_pretrained",
           [](const std::string& folder, const std::string& dtype, const std::string& quantize,
              const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
-             const std::string& execution, const nb::object& progress) {
-            const LlamaOptions options =
+             const std::string& execution, const nb::object& progress, bool verify) {
+            LlamaOptions options =
                 make_options(dtype, quantize, activations, cache_dtype, max_positions, execution, progress);
-            const nb::gil_scoped_release no_gil;
+            options.verify = verify;
+            const python::GilRelease no_gil;
             return unconst(Llama::from_pretrained(folder, options));
           },
           "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a,
-          "execution"_a, "progress"_a.none())
+          "execution"_a, "progress"_a.none(), "verify"_a)
       .def_static(
           "random",
           [](const std::string& shape, const std::string& dtype, const std::string& quantize,
@@ -249,7 +251,7 @@ void bind_llama(nb::module_& m) {
                 make_options(dtype, quantize, activations, "", max_positions, "compiled", nb::none());
             LlamaConfig config = named_config(shape);
             if (num_layers > 0) config.num_layers = num_layers;
-            const nb::gil_scoped_release no_gil;
+            const python::GilRelease no_gil;
             return unconst(Llama::random(config, options, seed));
           },
           "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a)
@@ -262,7 +264,7 @@ void bind_llama(nb::module_& m) {
           [](const Llama& model, const std::vector<int64_t>& tokens, KVCache& cache, bool all_logits) {
             Tensor logits;
             {
-              const nb::gil_scoped_release no_gil;
+              const python::GilRelease no_gil;
               logits = model.forward(tokens, cache, all_logits).clone();
             }
             return logits;
@@ -275,7 +277,7 @@ void bind_llama(nb::module_& m) {
              double repetition_penalty, uint64_t seed, std::vector<std::string> stop, bool ignore_eos,
              const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k,
              const std::shared_ptr<Context>& context) {
-            const nb::gil_scoped_release no_gil;  // the context may be in use
+            const python::GilRelease no_gil;  // the context may be in use
             return new Stream(
                 model, tokenizer, std::move(prompt),
                 generation_options(max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, seed,

@@ -20,13 +20,15 @@ def _check_device(map_location):
         weft.empty((0,), device=map_location)  # says why it cannot be used
 
 
-def load(f, map_location=None, _extra_files=None):
+def load(f, map_location=None, _extra_files=None, *, verify=False):
     """The module of an archive that torch.jit.save or weft.jit.save wrote.
 
     f: a path, a file object opened in binary mode, or the archive's bytes. Parameters are mapped from a path, not
     read: writing to one does not change the file, and the file must not be changed in place while they live.
     map_location: the device that parameters are put on; they come to the CPU, whatever the archive says.
     _extra_files: a dict whose keys name files of the archive's extra/ folder; its values are set to their bytes.
+    verify: read the whole file first, and compare the checksum (CRC-32) of every entry. Otherwise those of what is read
+    are compared, and those of tensors, which are mapped, are not.
     Nothing in the archive is run but its own TorchScript (__setstate__), and nothing outside it is called.
     Returns: ScriptModule, in the mode (train or eval) that it was saved in.
     Raises: OSError where the file cannot be opened; ValueError naming file and entry where it is damaged or no
@@ -38,9 +40,9 @@ def load(f, map_location=None, _extra_files=None):
     if path is not None:
         with open(path, "rb"):  # OSError of the right kind
             pass
-        module, extra = _jit.load(path, names)
+        module, extra = _jit.load(path, names, verify)
     else:
-        module, extra = _jit.load_bytes(_contents(f), names)
+        module, extra = _jit.load_bytes(_contents(f), names, verify)
     if _extra_files is not None:
         _extra_files.update(extra)
     return wrap(module)

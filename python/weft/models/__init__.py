@@ -43,6 +43,7 @@ class Llama:
         max_positions=0,
         execution="compiled",
         progress=None,
+        verify=False,
     ):
         """The model of a Hugging Face or Meta folder, memory-mapped, or of one that `weft quantize` wrote.
 
@@ -50,7 +51,8 @@ class Llama:
         'int4-g32', 'int4-g64', 'int4-g128', 'int4-g256'. activations: how inputs enter products with quantized
         weights, 'auto', 'float32', 'int16', 'int8' (the fastest prefill). max_positions: context in tokens (default: the model's,
         at most 8192). execution: 'eager', 'static' (static KV cache), 'compiled'. progress: called with layers done
-        and layers in all. RuntimeError and ValueError name the file and tensor.
+        and layers in all. verify: compare the checksums of .pth and .bin files first, which reads all of them; ValueError
+        for safetensors, which hold none. RuntimeError and ValueError name the file and tensor.
         """
         folder = _os.fspath(folder)
         if execution not in ("eager", "static", "compiled"):
@@ -59,7 +61,15 @@ class Llama:
             getattr(d, "name", None) or str(d).removeprefix("weft.") for d in (dtype, cache_dtype)
         )
         model = _models.Llama.from_pretrained(
-            folder, dtype, quantize or "", activations, cache_dtype, max_positions, execution, progress
+            folder,
+            dtype,
+            quantize or "",
+            activations,
+            cache_dtype,
+            max_positions,
+            execution,
+            progress,
+            verify,
         )
         files = ("tokenizer.json", "tokenizer.model")
         has_tokenizer = any(_os.path.exists(_os.path.join(folder, file)) for file in files)
