@@ -29,6 +29,8 @@ inline constexpr Variable kVariables[] = {
     {"WEFT_CLANG_PLUGIN", "",
      "The library of the in-process compiler; default: libweft_clang.so beside libweft.so."},
     {"WEFT_VECTOR_BYTES", "0", "Vector width of generated code in bytes: 16, 32 or 64; 0: the machine's."},
+    {"WEFT_STREAMING_BYTES", "16777216",
+     "Bytes of results from which on generated code writes them past the caches."},
     {"WEFT_KERNEL_OPTIMIZATION", "2",
      "How much compiled kernels are optimized: 0, 1 or 2. Results are the same."},
     {"WEFT_INTERPRET", "0", "1: captured graphs run operator by operator in the reference interpreter."},
