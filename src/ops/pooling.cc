@@ -29,10 +29,10 @@ struct Windows {
     const bool given = !attrs.is_none("stride") && !list_arg(attrs, "stride").empty();
     stride = given ? spatial_arg(op, attrs, "stride", rank) : kernel;
     if (op.find_param("dilation")) dilation = spatial_arg(op, attrs, "dilation", rank);
-    check_at_least(op, "kernel_size", kernel, 1);
-    check_at_least(op, "stride", stride, 1);
-    check_at_least(op, "dilation", dilation, 1);
-    check_at_least(op, "padding", padding, 0);
+    check_window(op, "kernel_size", kernel, 1);
+    check_window(op, "stride", stride, 1);
+    check_window(op, "dilation", dilation, 1);
+    check_window(op, "padding", padding, 0);
     for (size_t d = 0; d < rank; ++d) {
       WEFT_CHECK(padding[d] <= kernel[d] / 2,
                  fmt::format("{}: padding may be at most half of kernel_size: got padding {}, kernel_size {}",
@@ -262,9 +262,9 @@ SymShape unpooled_shape(const OpDef& op, const SymShape& input, const Attrs& att
                              padding = spatial_arg(op, attrs, "padding", rank);
   const bool strided = !attrs.is_none("stride") && !list_arg(attrs, "stride").empty();
   const std::vector<int64_t> stride = strided ? spatial_arg(op, attrs, "stride", rank) : kernel;
-  check_at_least(op, "kernel_size", kernel, 1);
-  check_at_least(op, "stride", stride, 1);
-  check_at_least(op, "padding", padding, 0);
+  check_window(op, "kernel_size", kernel, 1);
+  check_window(op, "stride", stride, 1);
+  check_window(op, "padding", padding, 0);
   SymShape shape = input, given;
   if (!attrs.is_none("output_size")) given = list_arg(attrs, "output_size");
   WEFT_CHECK(
