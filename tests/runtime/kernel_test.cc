@@ -190,7 +190,7 @@ TEST_F(KernelCache, AnEntryUnderAnothersNameIsNotExecuted) {
   }
 }
 
-// Of a small entry every bit of what follows the code, and some of the code.
+// Bits of every byte that follows the code, and some of the code.
 TEST_F(KernelCache, NoFlippedBitIsExecuted) {
   load_kernel(returns(24));
   const fs::path entry = only_entry();
