@@ -39,7 +39,7 @@ void check_fits_memory(std::string_view what, const Shape& shape, DType dtype) {
 void check_list_fits_memory(std::string_view what, int64_t count, size_t bytes_each) {
   const double bytes = static_cast<double>(count) * static_cast<double>(bytes_each);
   if (bytes > static_cast<double>(total_memory()))
-    does_not_fit(what, fmt::format("a list of {}", count), bytes);
+    does_not_fit(what, fmt::format("{} times {} bytes", count, bytes_each), bytes);
 }
 
 }  // namespace weft

@@ -308,8 +308,9 @@ Tensors eager_unpool(const OpDef& op, std::span<const Tensor> operands, const At
 // -------------------------------------------------------------------------------------------------
 Tensors lp_pool(const OpDef& op, const OpArgs& args, size_t rank) {
   const double order = float_arg(args.attrs, "norm_type");
-  int64_t window = 1;
-  for (const int64_t size : spatial_arg(op, args.attrs, "kernel_size", rank)) window *= size;
+  double window = 1;
+  for (const int64_t size : spatial_arg(op, args.attrs, "kernel_size", rank))
+    window *= static_cast<double>(size);
   const Attrs attrs{{"kernel_size", args.attrs.at("kernel_size")},
                     {"stride", args.attrs.at("stride")},
                     {"ceil_mode", args.attrs.at("ceil_mode")}};
@@ -318,7 +319,7 @@ Tensors lp_pool(const OpDef& op, const OpArgs& args, size_t rank) {
                             : rank == 2 ? "avg_pool2d"
                                         : "avg_pool3d",
                             {powers}, attrs);
-  return {invoke("pow", {build::mul(mean, Scalar(static_cast<double>(window))), Scalar(1 / order)})};
+  return {invoke("pow", {build::mul(mean, Scalar(window)), Scalar(1 / order)})};
 }
 
 // ---- the table
