@@ -51,6 +51,8 @@ inline constexpr Variable kVariables[] = {
      "The library of the in-process compiler; default: libweft_clang.so beside libweft.so."},
     {"WEFT_VECTOR_BYTES", Kind::Choice, "0",
      "Vector width of generated code in bytes: 16, 32 or 64; 0: the machine's.", "0 16 32 64"},
+    {"WEFT_STREAMING_BYTES", Kind::Number, "16777216",
+     "Bytes of results from which on generated code writes them past the caches.", "", INT64_MAX},
     {"WEFT_KERNEL_OPTIMIZATION", Kind::Choice, "2",
      "How much compiled kernels are optimized: 0, 1 or 2. Results are the same.", "0 1 2"},
     {"WEFT_INTERPRET", Kind::Flag, "0",

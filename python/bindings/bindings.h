@@ -39,8 +39,12 @@ Tensor as_tensor(nb::handle data, std::optional<DType> dtype);
 Tensor tensor_from_data(nb::handle data, std::optional<DType> dtype);
 
 // ---- memory shared with others ---------------------------------------------------------------------------
-// Shares the memory of an object that exports a buffer.
-Tensor tensor_from_buffer(nb::handle object);
+// Another's memory as a storage. Operators read and write whole elements: where these do not lie at multiples
+// of their size, a copy, or a ValueError that names `what`.
+std::shared_ptr<Storage> shared_storage(const char* what, void* start, size_t nbytes, DType dtype,
+                                        std::function<void()> release, bool read_only, bool may_copy);
+// Shares the memory of an object that exports a buffer; `may_copy`: or copies it, where it cannot be shared.
+Tensor tensor_from_buffer(nb::handle object, bool may_copy);
 // A NumPy array over the tensor's memory; TypeError for bfloat16, which NumPy does not have.
 nb::object to_numpy(const Tensor& tensor);
 extern PyType_Slot kBufferSlots[];

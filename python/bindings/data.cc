@@ -161,10 +161,10 @@ Tensor shared_memory(nb::handle data) {
   if (const Tensor* tensor = tensor_of_python(data)) return *tensor;
   PyObject* object = data.ptr();
   if (PyBytes_Check(object) || (is_number(object) && !is_numpy_scalar(object))) return {};
-  if (PyObject_CheckBuffer(object)) return tensor_from_buffer(data);
+  if (PyObject_CheckBuffer(object)) return tensor_from_buffer(data, true);
   if (PyObject_HasAttrString(object, "__dlpack__")) return from_dlpack(data, nb::none(), nb::none());
   if (PyObject_HasAttrString(object, "__array__"))
-    return tensor_from_buffer(nb::module_::import_("numpy").attr("asarray")(data));
+    return tensor_from_buffer(nb::module_::import_("numpy").attr("asarray")(data), true);
   return {};
 }
 
@@ -185,7 +185,7 @@ std::optional<Scalar> scalar_of_python(nb::handle object) {
     const Py_complex both = PyComplex_AsCComplex(value);
     return Scalar(std::complex<double>(both.real, both.imag));
   }
-  if (!tensor_of_python(object) && is_numpy_scalar(value)) return tensor_from_buffer(object).item();
+  if (!tensor_of_python(object) && is_numpy_scalar(value)) return tensor_from_buffer(object, true).item();
   return std::nullopt;
 }
 

@@ -78,7 +78,7 @@ nb::object make_capsule(M* managed, const char* name) {
 }
 
 template <class M>
-Tensor import_tensor(M* managed, bool read_only) {
+Tensor import_tensor(M* managed, bool read_only, bool may_copy) {
   const std::shared_ptr<M> owner(managed, [](M* owned) {
     if (owned->deleter) with_gil([&] { owned->deleter(owned); });
   });
@@ -100,7 +100,9 @@ Tensor import_tensor(M* managed, bool read_only) {
   char* start = static_cast<char*>(source.data) + source.byte_offset + low * itemsize(dtype);
   const size_t nbytes =
       empty ? 0 : static_cast<size_t>(high - low + 1) * static_cast<size_t>(itemsize(dtype));
-  return Tensor(Storage::wrap(start, nbytes, [owner] {}, read_only), dtype, shape, strides, -low);
+  auto storage = shared_storage(
+      "from_dlpack", start, nbytes, dtype, [owner] {}, read_only, may_copy);
+  return Tensor(std::move(storage), dtype, shape, strides, -low);
 }
 
 }  // namespace
@@ -134,6 +136,7 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl
 
 Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
   require_available(device_of_python(device));
+  const bool may_copy = copy.is_none() || nb::cast<bool>(copy);
   nb::object capsule;
   if (PyCapsule_CheckExact(object.ptr())) {
     capsule = nb::borrow(object);
@@ -163,12 +166,12 @@ Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
       nb::raise_python_error();
     }
     PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
-    return import_tensor(managed, (managed->flags & kFlagReadOnly) != 0);
+    return import_tensor(managed, (managed->flags & kFlagReadOnly) != 0, may_copy);
   }
   if (kind == "dltensor") {
     auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
     PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-    return import_tensor(managed, false);
+    return import_tensor(managed, false, may_copy);
   }
   PyErr_Clear();
   throw_error(ErrorKind::Value,

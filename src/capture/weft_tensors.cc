@@ -102,7 +102,7 @@ Ref array_of_tensor(PyObject* object) {
 }
 
 Ref tensor_of_array(PyObject* array) {
-  return Ref::steal(python::to_python(python::tensor_from_buffer(array)).release().ptr());
+  return Ref::steal(python::to_python(python::tensor_from_buffer(array, false)).release().ptr());
 }
 
 Ref meta_tensor(const Tensor& tensor) { return Ref::steal(python::to_python(tensor).release().ptr()); }

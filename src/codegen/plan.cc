@@ -6,10 +6,12 @@
 #include <map>
 #include <set>
 
+#include "codegen/parts.h"
 #include "codegen/prelude.h"
 #include "codegen/views.h"
 #include "ir/constants.h"
 #include "ir/symbols.h"
+#include "ops/result_memory.h"
 #include "ops/tracer.h"
 #include "passes/analysis.h"
 #include "passes/fuse.h"
@@ -54,40 +56,6 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
     expected *= shape[d];
   }
   return true;
-}
-
-// The part of a tensor that begins at `first`.
-Tensor part_of(const Tensor& tensor, const Shape& first, const Shape& shape) {
-  int64_t offset = tensor.impl()->offset;
-  for (size_t d = 0; d < first.size(); ++d) offset += first[d] * tensor.strides()[d];
-  return tensor.as_strided(shape, tensor.strides(), offset);
-}
-
-Shape first_positions(const std::vector<std::pair<size_t, Sym>>& starts, const Shape& shape,
-                      const std::vector<int64_t>& symbols) {
-  Shape first(shape.size(), 0);
-  for (const auto& [dim, start] : starts) first[dim] = start.evaluate(symbols);
-  return first;
-}
-
-// A new tensor that is `base` but for the part that begins at `first`, which is left open.
-Tensor copy_around(const Tensor& base, const Shape& first, const Shape& part) {
-  const Shape& shape = base.shape();
-  const Tensor result = Tensor::empty(shape, base.dtype());
-  // What lies before and after the part along each dimension, within the part's range of the dimensions
-  // before it.
-  Shape from(shape.size(), 0), size = shape;
-  const auto copy = [&](size_t dim, int64_t begin, int64_t length) {
-    from[dim] = begin, size[dim] = length;
-    if (std::find(size.begin(), size.end(), 0) == size.end())
-      part_of(result, from, size).copy_from(part_of(base, from, size));
-  };
-  for (size_t d = 0; d < shape.size(); ++d) {
-    copy(d, 0, first[d]);
-    copy(d, first[d] + part[d], shape[d] - first[d] - part[d]);
-    from[d] = first[d], size[d] = part[d];
-  }
-  return result;
 }
 
 // No other tensor has this one's memory.
@@ -329,7 +297,11 @@ class Planner {
     plan_.steps_.push_back(std::move(step));
   }
 
+  // Of operands; and there is memory for results, as far as they are known.
   static bool has_known_types(const ir::Node& node) {
+    std::vector<ops::TensorType> results;
+    for (const ir::Value* output : node.outputs) results.push_back(output->tensor());
+    if (!ops::results_fit_memory(*node.op, results)) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [](const ir::Value* input) {
       if (!input) return true;
       const ops::TensorType& type = input->tensor();

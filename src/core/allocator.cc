@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/allocation_failure.h"
+#include "core/memory_limit.h"
 #include "weft/env.h"
 #include "weft/error.h"
 
@@ -80,7 +81,7 @@ class Allocator {
   }
 
   void* allocate(size_t nbytes, size_t* capacity) {
-    const size_t size = fails() ? 0 : round_to_class(nbytes);
+    const size_t size = fails() || nbytes > total_memory() ? 0 : round_to_class(nbytes);
     *capacity = size;
     if (size) {
       std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/index_arrays.h"
+#include "core/memory_limit.h"
 #include "kernels/cpu/indexing.h"
 #include "kernels/cpu/selection.h"
 #include "ops/arguments.h"
@@ -315,7 +316,7 @@ Tensors repeat_interleave(const OpDef& op, const OpArgs& args) {
   WEFT_CHECK_TYPE(is_integral(repeats.dtype()) && repeats.dim() <= 1,
                   fmt::format("{}: repeats must be integers with at most 1 dimension, got {}", op.name,
                               describe(repeats)));
-  if (args.attrs.is_none("dim")) x = build::reshape(x, {product(sym_shape(x))});
+  if (args.attrs.is_none("dim") || x.dim() == 0) x = build::reshape(x, {product(sym_shape(x))});
   const int64_t dim =
       args.attrs.is_none("dim") ? 0 : normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
   const int64_t size = sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
@@ -323,11 +324,15 @@ Tensors repeat_interleave(const OpDef& op, const OpArgs& args) {
              fmt::format("{}: expected one count, or one for each of {} elements, got {}", op.name, size,
                          repeats.numel()));
   std::vector<int64_t> positions;
+  int64_t total = 0;
   const Tensor counts = repeats.to(DType::I64).contiguous();
   for (int64_t i = 0; i < size; ++i) {
     const int64_t count = counts.data_as<int64_t>()[counts.numel() == 1 ? 0 : i];
     WEFT_CHECK(count >= 0,
                fmt::format("{}: repeats may not contain negative values, got {}", op.name, count));
+    WEFT_CHECK(!__builtin_add_overflow(total, count, &total),
+               fmt::format("{}: the number of elements does not fit 64 bits", op.name));
+    check_list_fits_memory(op.name, total, sizeof(int64_t));
     positions.insert(positions.end(), static_cast<size_t>(count), i);
   }
   return {call1("gather_nd", along(x, dim, Tensor::of<int64_t>(positions)))};

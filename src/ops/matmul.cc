@@ -333,6 +333,9 @@ std::vector<Tensor> trace(const OpDef& op, const OpArgs& args) {
 std::vector<Tensor> cross(const OpDef& op, const OpArgs& args) {
   const std::vector<Tensor> same = build::promote({args.tensors[0], args.tensors[1]}, Promotion::NumPy);
   const Tensor &x = same[0], &y = same[1];
+  WEFT_CHECK(x.dim() > 0 && y.dim() > 0,
+             fmt::format("{}: expected vectors of size 3, got a 0-d tensor\n  x: {}  y: {}", op.name,
+                         type_of(x).str(), type_of(y).str()));
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), std::min(x.dim(), y.dim()));
   const auto part = [&](const Tensor& t, int64_t i) { return build::slice(t, dim, Sym(i), Sym(i + 1)); };
   WEFT_CHECK(sym_eq(sym_shape(x)[static_cast<size_t>(dim)], Sym(3)) &&

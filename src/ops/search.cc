@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/memory_limit.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/order.h"
@@ -189,6 +190,7 @@ std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
   if (low == high) low -= 1, high += 1;
   WEFT_CHECK(low < high && high - low <= std::numeric_limits<double>::max(),
              fmt::format("histc: expected a finite range with min < max, got [{}, {}]", low, high));
+  check_fits_memory(op.name, {bins}, DType::F64);
   std::vector<double> counts(static_cast<size_t>(bins), 0.0);
   for (int64_t i = 0; i < x.numel(); ++i) {
     if (!(values[i] >= low && values[i] <= high)) continue;

@@ -65,6 +65,7 @@ Tensor vector_norm(const Tensor& x, double ord, const OptionalInts& dims, bool k
 
 // Sum, largest or smallest of the singular values.
 Tensor singular_norm(const OpDef& reduction, const Tensor& x, Ints dims, bool keepdim) {
+  WEFT_CHECK(dims.size() == 2, fmt::format("matrix_norm: expected two dimensions, got {}", str(dims)));
   for (int64_t& dim : dims) dim = wrap_dim("matrix_norm", dim, x.dim());
   Ints order;
   for (int64_t d = 0; d < x.dim(); ++d) {

@@ -56,7 +56,7 @@ def from_array(value):
         if value.dtype.name not in DTYPES:
             return value
         array = numpy.asarray(value)
-        return weft.from_numpy(array if array.flags.writeable else array.copy())
+        return weft.from_numpy(array if array.flags.behaved else array.copy())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(from_array(item) for item in value))
     if isinstance(value, list | tuple):
