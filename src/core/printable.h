@@ -1,17 +1,16 @@
+// Text of files and callers: whether it is any, and as messages show it.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace weft::jit {
+namespace weft {
 
-// Names from files as messages show them: of bounded length, "?" for what is no printable ASCII.
-inline std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 200));
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
-  }
-  return result;
-}
+// Is it well-formed UTF-8?
+bool is_utf8(std::string_view text);
 
-}  // namespace weft::jit
+// Characters as they are, "\x1b" for bytes that are controls or no UTF-8, and "…" where it is longer than
+// `limit` bytes.
+std::string printable(std::string_view text, size_t limit = 200);
+
+}  // namespace weft

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "core/printable.h"
 #include "runtime/files.h"
 #include "weft/error.h"
 
@@ -27,7 +28,8 @@ Json parse_json(std::string_view text, const std::string& what) {
       case Json::parse_event_t::array_end: keys.pop_back(); break;
       case Json::parse_event_t::key: {
         const std::string key = parsed.get<std::string>();
-        WEFT_CHECK(keys.back().insert(key).second, fmt::format("{}: the key '{}' is there twice", what, key));
+        WEFT_CHECK(keys.back().insert(key).second,
+                   fmt::format("{}: the key '{}' is there twice", what, printable(key)));
         break;
       }
       default: break;
@@ -37,13 +39,13 @@ Json parse_json(std::string_view text, const std::string& what) {
   try {
     return Json::parse(text, check);
   } catch (const Json::exception& error) {
-    throw_error(ErrorKind::Value, fmt::format("{}: not valid JSON: {}", what, error.what()));
+    throw_error(ErrorKind::Value, fmt::format("{}: not valid JSON: {}", what, printable(error.what())));
   }
 }
 
 Json read_json(const std::string& path) {
   constexpr off_t kMaxBytes = off_t{1} << 30;
-  struct stat status{};
+  struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
     throw_error(ErrorKind::Runtime, fmt::format("'{}': {}", path, std::strerror(errno)));
   if (!S_ISREG(status.st_mode) || status.st_size > kMaxBytes)
