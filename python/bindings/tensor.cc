@@ -76,9 +76,11 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
     } else if (nb::isinstance<Device>(argument)) {
       target = nb::cast<Device>(argument);
     } else if (PyUnicode_Check(argument.ptr())) {
-      const std::string text(text_view(argument));
-      wanted = dtype_from_name(text) ? dtype_from_name(text) : wanted;
-      if (!dtype_from_name(text)) target = device_named(text);
+      const std::string_view text = text_view(argument);
+      if (const std::optional<DType> named = dtype_from_name(text))
+        wanted = named;
+      else
+        target = device_named(std::string(text));
     } else if (!argument.is_none()) {
       wanted = dtype_of_python(argument);
     }

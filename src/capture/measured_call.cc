@@ -26,11 +26,25 @@ std::map<const Code*, std::set<std::string>>& entered_by() {
   return found;
 }
 
+bool has_array_value(PyObject* dict) {
+  PyObject *key, *value;
+  for (Py_ssize_t i = 0; PyDict_Next(dict, &i, &key, &value);)
+    if (PyArray_Check(value)) return true;
+  return false;
+}
+
+// An array, or what holds one: a list or tuple that begins with one, a dict, an object of a Python class.
 bool is_array(PyObject* object) {
   if (PyArray_Check(object)) return true;
-  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return false;
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(object);
-  return size > 0 && PyArray_Check(PySequence_Fast_GET_ITEM(object, 0));
+  if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+    const Py_ssize_t size = PySequence_Fast_GET_SIZE(object);
+    return size > 0 && PyArray_Check(PySequence_Fast_GET_ITEM(object, 0));
+  }
+  if (PyDict_CheckExact(object)) return has_array_value(object);
+  if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) || PyType_Check(object)) return false;
+  const Ref attributes = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  if (!attributes) PyErr_Clear();
+  return attributes && PyDict_Check(attributes.get()) && has_array_value(attributes.get());
 }
 
 size_t num_arguments(size_t nargsf, PyObject* kwnames) {

@@ -12,13 +12,14 @@ namespace weft::capture {
 
 // Of one function; times in seconds.
 struct Measurement {
-  bool has_loops = false;    // in its source: calls with numbers only count, too
-  int64_t calls = 0;         // from outside of other compiled functions, with arrays among the arguments
-  int64_t inner_calls = 0;   // from within other compiled functions
-  int64_t other_calls = 0;   // from outside, without arrays: Python performs them
-  double other = 0;          // of these, without the functions that they call
-  double first = 0;          // the first compiled call, capturing and compiling included
-  double total = 0;          // of all compiled calls
+  bool has_loops = false;   // in its source: calls with numbers only count, too
+  int64_t calls = 0;        // from outside of other compiled functions, with arrays among the arguments or in
+                            // objects, dicts, lists and tuples among them
+  int64_t inner_calls = 0;  // from within other compiled functions
+  int64_t other_calls = 0;  // from outside, without arrays: Python performs them
+  double other = 0;         // of these, without the functions that they call
+  double first = 0;         // the first compiled call, capturing and compiling included
+  double total = 0;         // of all compiled calls
   std::vector<double> warm;  // compiled calls from the second on; the first kMaxSamples
   std::vector<double> plain;
 

@@ -161,6 +161,34 @@ def test_time_in_functions_is_not_the_top_levels(tmp_path):
     )
 
 
+def test_arrays_in_objects_and_dicts_are_arrays(tmp_path):
+    script = """
+        import numpy as np
+
+        class Solver:
+            def __init__(self, n):
+                self.u = np.ones(n)
+
+            def step(self, dt):
+                self.u = self.u * (1 - dt) + dt
+                return self.u.sum()
+
+        def norm(parts):
+            return (parts["a"] * parts["b"]).sum()
+
+        def label(name):
+            return name + "!"
+
+        s = Solver(100)
+        for i in range(4):
+            print(s.step(0.5), norm({"a": s.u, "b": s.u}), label("x"))
+        """
+    write(tmp_path, {"s.py": script})
+    _, text, functions, _ = reported(tmp_path, "s.py")
+    assert functions["Solver.step"]["calls"] == functions["norm"]["calls"] == 4, text
+    assert functions["label"]["calls"] == 0 and "called without arrays: label" in text
+
+
 @pytest.mark.parametrize(
     "body, status",
     [
