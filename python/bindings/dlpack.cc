@@ -101,9 +101,7 @@ Tensor import_tensor(M* managed, bool read_only) {
   char* start = static_cast<char*>(source.data) + source.byte_offset + low * itemsize(dtype);
   const size_t nbytes =
       empty ? 0 : static_cast<size_t>(high - low + 1) * static_cast<size_t>(itemsize(dtype));
-  return Tensor(Storage::wrap(
-                    start, nbytes, [owner] {}, read_only),
-                dtype, shape, strides, -low);
+  return Tensor(Storage::wrap(start, nbytes, [owner] {}, read_only), dtype, shape, strides, -low);
 }
 
 // Of a pair of ints.

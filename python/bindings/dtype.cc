@@ -77,9 +77,8 @@ Device default_device() { return entered_devices.empty() ? Device{} : entered_de
 void bind_dtypes(nb::module_& m) {
   nb::class_<PyDType> dtype(m, "dtype",
                             "The type of a tensor's elements; there is one object for each type.");
-  dtype
-      .def_prop_ro(
-          "itemsize", [](const PyDType& d) { return itemsize(d.value); }, "Bytes per element.")
+  dtype.def_prop_ro(
+           "itemsize", [](const PyDType& d) { return itemsize(d.value); }, "Bytes per element.")
       .def_prop_ro("is_floating_point", [](const PyDType& d) { return is_floating(d.value); })
       .def_prop_ro("is_complex", [](const PyDType& d) { return is_complex(d.value); })
       .def_prop_ro("is_signed", [](const PyDType& d) { return is_signed(d.value); })

@@ -17,7 +17,8 @@ PyObject* exception_type(ErrorKind kind);
 void set_error(PyObject* type, std::string_view message);
 void set_error(const Error& error);
 
-// The characters of a str, as long as it lives. UnicodeEncodeError for lone surrogates, TypeError for what is no str.
+// The characters of a str, as long as it lives. UnicodeEncodeError for lone surrogates, TypeError for what is
+// no str.
 std::string_view text_view(nanobind::handle text);
 // repr() as messages show it: printable, and cut.
 std::string repr_text(nanobind::handle object);

@@ -229,10 +229,7 @@ void bind_conversions(nb::class_<Tensor>& c) {
           },
           nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
           "The tensor on another device; itself where it is there. source: the array API.")
-      .def("cuda",
-           [](const Tensor& t) {
-             return to_device(t, {DeviceType::CUDA, 0});
-           })
+      .def("cuda", [](const Tensor& t) { return to_device(t, {DeviceType::CUDA, 0}); })
       .def("contiguous", &Tensor::contiguous)
       .def("clone", &Tensor::clone, "A C-contiguous copy.")
       .def("detach", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); })

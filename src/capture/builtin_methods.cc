@@ -222,8 +222,7 @@ V iterator_method(Evaluator& ev, const V& it, const std::string& name, CallArgs&
     V exception = ev.realize(args.args[0]);
     if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
       exception = ev.make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
-    if (exception->kind != Kind::Exception)
-      graph_break("an exception that weft does not know is thrown");
+    if (exception->kind != Kind::Exception) graph_break("an exception that weft does not know is thrown");
     element = ev.throw_into(it, exception);
   } else {
     graph_break(fmt::format("a call of the method '{}' of an iterator", name));

@@ -45,7 +45,7 @@ Json parse_json(std::string_view text, const std::string& what) {
 
 Json read_json(const std::string& path) {
   constexpr off_t kMaxBytes = off_t{1} << 30;
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     throw_error(ErrorKind::Runtime, fmt::format("'{}': {}", path, std::strerror(errno)));
   if (!S_ISREG(status.st_mode) || status.st_size > kMaxBytes)

@@ -22,7 +22,7 @@ std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what
   };
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) fail(fmt::format("cannot open: {}", std::strerror(errno)));
-  struct stat status {};
+  struct stat status{};
   if (fstat(file.get(), &status) != 0) fail(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) fail("not a regular file");
   const size_t size = static_cast<size_t>(status.st_size);

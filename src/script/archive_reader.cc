@@ -74,7 +74,8 @@ struct ArchiveReader::Impl {
     throw_error(ErrorKind::Value, fmt::format("archive '{}' {}", printable(name), why));
   }
   [[noreturn]] void fail(std::string_view entry, std::string_view why) const {
-    throw_error(ErrorKind::Value, fmt::format("archive '{}': entry '{}' {}", printable(name), printable(entry), why));
+    throw_error(ErrorKind::Value,
+                fmt::format("archive '{}': entry '{}' {}", printable(name), printable(entry), why));
   }
 
   std::span<std::byte> span() const { return {static_cast<std::byte*>(file->data()), file->nbytes()}; }

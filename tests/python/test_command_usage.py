@@ -212,7 +212,9 @@ def test_generate_reads_a_pipe():
 @needs_data
 @pytest.mark.parametrize("scheme", ["int4-g128", "int4-g256"])
 def test_groups_longer_than_rows(scheme, tmp_path):
-    message = f"{scheme}: groups of {scheme.removeprefix('int4-g')} weights are longer than the model's rows of 64"
+    message = (
+        f"{scheme}: groups of {scheme.removeprefix('int4-g')} weights are longer than the model's rows of 64"
+    )
     for arguments in (
         ["generate", "--model", STORIES, "--prompt", "x", "--quantize", scheme],
         ["quantize", STORIES, tmp_path / "out", "--scheme", scheme],
