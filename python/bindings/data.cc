@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "core/copy.h"
+#include "errors.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -28,9 +29,7 @@ DType dtype_of_number(PyObject* object) {
 
 [[noreturn]] void does_not_fit(PyObject* number, DType dtype) {
   PyErr_Clear();
-  throw_error(ErrorKind::Value,
-              fmt::format("tensor: {} does not fit {}",
-                          nb::borrow<nb::str>(nb::str(nb::handle(number))).c_str(), name(dtype)));
+  throw_error(ErrorKind::Value, fmt::format("tensor: {} does not fit {}", repr_text(number), name(dtype)));
 }
 
 // Writes a Python number as an element; an integer that the dtype cannot hold is an error.
@@ -176,8 +175,7 @@ std::optional<Scalar> scalar_of_python(nb::handle object) {
   if (PyLong_Check(value)) {
     int overflow = 0;
     const int64_t integer = PyLong_AsLongLongAndOverflow(value, &overflow);
-    WEFT_CHECK(overflow == 0,
-               fmt::format("scalar: {} does not fit int64", nb::borrow<nb::str>(nb::str(object)).c_str()));
+    WEFT_CHECK(overflow == 0, fmt::format("scalar: {} does not fit int64", repr_text(object)));
     return Scalar(integer);
   }
   if (PyFloat_Check(value)) return Scalar(PyFloat_AS_DOUBLE(value));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bindings.h"
+#include "errors.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -105,18 +106,27 @@ Tensor import_tensor(M* managed, bool read_only, bool may_copy) {
   return Tensor(std::move(storage), dtype, shape, strides, -low);
 }
 
+// Of a pair of ints.
+int64_t first_of(nb::handle pair, const char* argument) {
+  const bool is_pair = PyTuple_Check(pair.ptr()) && PyTuple_GET_SIZE(pair.ptr()) == 2;
+  int64_t first = 0;
+  WEFT_CHECK_TYPE(
+      is_pair && nb::try_cast<int64_t>(nb::borrow<nb::tuple>(pair)[0], first),
+      fmt::format("__dlpack__: expected {} to be a pair of ints, got {}", argument, repr_text(pair)));
+  return first;
+}
+
 }  // namespace
 
 nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
   require_host(tensor, "__dlpack__");
   if (!dl_device.is_none()) {
-    const nb::tuple wanted = nb::borrow<nb::tuple>(dl_device);
-    if (nb::cast<int>(wanted[0]) != kCPU) {
+    if (first_of(dl_device, "dl_device") != kCPU) {
       PyErr_SetString(PyExc_BufferError, "__dlpack__: a CPU tensor can be exported to device (1, 0) only");
       nb::raise_python_error();
     }
   }
-  const bool versioned = !max_version.is_none() && nb::cast<int>(nb::borrow<nb::tuple>(max_version)[0]) >= 1;
+  const bool versioned = !max_version.is_none() && first_of(max_version, "max_version") >= 1;
   const bool must_copy = !copy.is_none() && nb::cast<bool>(copy);
   const bool read_only = tensor.storage()->read_only() && !must_copy;
   const Tensor exported = must_copy ? tensor.clone() : tensor;

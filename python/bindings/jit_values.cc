@@ -220,7 +220,7 @@ ScriptArguments script_arguments(const jit::Schema& schema, size_t skipped, cons
         argument_value(schema, at < schema.arguments.size() ? &schema.arguments[at] : nullptr, args[i]));
   }
   for (const auto& [key, object] : kwargs) {
-    std::string name = nb::str(key).c_str();
+    std::string name(text_view(key));
     IValue value = argument_value(schema, schema.find(name), object);
     result.keywords.emplace_back(std::move(name), std::move(value));
   }
@@ -236,7 +236,7 @@ void raise_script_error(const Error& error) {
     failure.discard_as_unraisable("weft.jit.Error");
     type = nb::borrow<nb::object>(exception_type(error.kind()));
   }
-  PyErr_SetString(type.ptr(), error.what());
+  set_error(type.ptr(), error.what());
 }
 
 void bind_jit_values(nb::module_& m) {

@@ -145,13 +145,13 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
       if (const Tensor* tensor = tensor_of_python(value); tensor && tensor->dim() == 0) return tensor->item();
       break;
     case Param::Type::String:
-      if (PyUnicode_Check(value)) return std::string(nb::borrow<nb::str>(value).c_str());
+      if (PyUnicode_Check(value)) return std::string(text_view(value));
       break;
     case Param::Type::DType: return dtype_of_python(value);
     case Param::Type::Device: return device_of_python(value);
     case Param::Type::IntList: {
       if (PyUnicode_Check(value) && op.schema.find("int[]|str " + param.name) != std::string::npos)
-        return std::string(nb::borrow<nb::str>(value).c_str());
+        return std::string(text_view(value));
       SymShape list;
       if (const auto single = integer(value); single && !PyObject_HasAttrString(value, "__len__")) {
         if (keeps_single(op, param)) return Sym(*single);
@@ -216,7 +216,7 @@ class Matcher {
   }
 
   void keyword(PyObject* key, PyObject* value, PyObject** out) {
-    const std::string_view name = nb::borrow<nb::str>(key).c_str();
+    const std::string_view name = text_view(key);
     const auto index = find_param(op_, name);
     if (!index) {
       if (out && name == "out") {

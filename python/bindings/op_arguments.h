@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bindings.h"
+#include "errors.h"
 
 namespace weft::python {
 
@@ -30,7 +31,5 @@ MatchedArguments match_arguments(const ops::OpDef& op, PyObject* const* args, si
 // Numbers among the operands become 0-d tensors of the dtype that a Python number takes beside the first
 // tensor.
 void make_tensors(std::vector<ops::Operand>& operands);
-
-PyObject* exception_type(ErrorKind kind);
 
 }  // namespace weft::python

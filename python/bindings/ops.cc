@@ -124,10 +124,6 @@ nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, 
 
 PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   const auto& self = *reinterpret_cast<OperatorObject*>(callable);
-  const auto fail = [](PyObject* type, const char* message) {
-    PyErr_SetString(type, message);
-    return nullptr;
-  };
   try {
     const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
     if (trace_handler) [[unlikely]]
@@ -137,11 +133,13 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
     error.restore();
     return nullptr;
   } catch (const Error& error) {
-    return fail(exception_type(error.kind()), error.what());
+    set_error(error);
+    return nullptr;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   } catch (const std::exception& error) {
-    return fail(PyExc_RuntimeError, error.what());
+    set_error(PyExc_RuntimeError, error.what());
+    return nullptr;
   }
 }
 

@@ -1,8 +1,14 @@
 // weft.Tensor: attributes, conversions, copies and the protocols of Python. Operators come from the table.
 #include <fmt/format.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
 #include "bindings.h"
+#include "core/printable.h"
+#include "core/suggest.h"
+#include "errors.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -49,6 +55,16 @@ Tensor to_device(const Tensor& tensor, Device device) {
               fmt::format("to: {} has no elements to move to {}", describe(tensor), device.str()));
 }
 
+// The device that `text`, which is no dtype's name, names.
+Device device_named(const std::string& text) {
+  std::vector<std::string> names = {"cpu", "cuda", "meta"};
+  const std::string kind = text.substr(0, text.find(':'));
+  if (std::find(names.begin(), names.end(), kind) != names.end()) return Device::parse(text);
+  for (int i = 0; i < kNumDTypes; ++i) names.emplace_back(name(static_cast<DType>(i)));
+  throw_error(ErrorKind::Type, fmt::format("to: expected a dtype or a device, got '{}'{}", printable(text),
+                                           did_you_mean(text, names)));
+}
+
 // to(dtype), to(device), to(other), to(device, dtype) and the same by keyword.
 Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle device, bool copy) {
   std::optional<DType> wanted = optional_dtype(dtype);
@@ -57,9 +73,14 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
     if (const Tensor* other = tensor_of_python(argument)) {
       wanted = other->dtype();
       target = other->device();
-    } else if (nb::isinstance<Device>(argument) ||
-               (PyUnicode_Check(argument.ptr()) && !dtype_from_name(nb::borrow<nb::str>(argument).c_str()))) {
-      target = device_of_python(argument);
+    } else if (nb::isinstance<Device>(argument)) {
+      target = nb::cast<Device>(argument);
+    } else if (PyUnicode_Check(argument.ptr())) {
+      const std::string_view text = text_view(argument);
+      if (const std::optional<DType> named = dtype_from_name(text))
+        wanted = named;
+      else
+        target = device_named(std::string(text));
     } else if (!argument.is_none()) {
       wanted = dtype_of_python(argument);
     }
@@ -122,7 +143,7 @@ nb::object iterate(const Tensor& tensor) {
   return nb::steal(PyObject_GetIter(rows.ptr()));
 }
 
-nb::object format_tensor(nb::handle self, nb::handle specification) {
+nb::object format_tensor(nb::handle self, nb::str specification) {
   const Tensor& tensor = *tensor_of_python(self);
   if (tensor.dim() > 0) return nb::steal(PyObject_Format(nb::str(self).ptr(), specification.ptr()));
   nb::object result = nb::steal(PyObject_Format(item(tensor).ptr(), specification.ptr()));
@@ -161,9 +182,9 @@ void bind_attributes(nb::class_<Tensor>& c) {
           "element_size", [](const Tensor& t) { return itemsize(t.dtype()); }, "Bytes per element.")
       .def(
           "_sizes",
-          [](const Tensor& t, nb::handle dim) -> nb::object {
-            if (dim.is_none()) return tuple_of(t.shape());
-            return nb::int_(t.size(nb::cast<int64_t>(dim)));
+          [](const Tensor& t, std::optional<int64_t> dim) -> nb::object {
+            if (!dim) return tuple_of(t.shape());
+            return nb::int_(t.size(*dim));
           },
           nb::arg("dim") = nb::none())
       .def_prop_ro(
@@ -176,9 +197,9 @@ void bind_attributes(nb::class_<Tensor>& c) {
           "it.")
       .def(
           "stride",
-          [](const Tensor& t, nb::handle dim) -> nb::object {
-            if (dim.is_none()) return tuple_of(t.strides());
-            return nb::int_(t.strides()[axis_of(t, nb::cast<int64_t>(dim), "stride")]);
+          [](const Tensor& t, std::optional<int64_t> dim) -> nb::object {
+            if (!dim) return tuple_of(t.strides());
+            return nb::int_(t.strides()[axis_of(t, *dim, "stride")]);
           },
           nb::arg("dim") = nb::none(), "Strides in elements; they may be zero or negative.")
       .def("storage_offset", [](const Tensor& t) { return t.offset(); })

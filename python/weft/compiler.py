@@ -13,6 +13,15 @@ _MODES = ("default", "reduce-overhead", "max-autotune")
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")  # of what is wrapped
 
 
+def _check_settings(fullgraph, dynamic, mode):
+    if not isinstance(fullgraph, bool):
+        raise TypeError(f"weft.compile: expected fullgraph to be True or False, got {fullgraph!r}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"weft.compile: expected dynamic to be None, True or False, got {dynamic!r}")
+    if mode not in _MODES:
+        raise ValueError(f"weft.compile: expected mode to be one of {', '.join(_MODES)}, got {mode!r}")
+
+
 def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
     """The function `fn`, compiled: a callable that gives what fn gives, array programs in it as fused loops.
 
@@ -30,14 +39,15 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
     Compiled functions are pickled by name, as functions are, or as what they wrap and these options; what was compiled
     is made again where they are loaded.
 
-    Without fn, a decorator. raises: TypeError unless fn is callable; ValueError for an unknown mode.
+    Without fn, a decorator. raises: TypeError unless fn is callable and fullgraph and dynamic are as above; ValueError
+    for an unknown mode.
     """
     if fn is None:
+        _check_settings(fullgraph, dynamic, mode)
         return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, mode=mode)
     if not callable(fn):
         raise TypeError(f"weft.compile: expected a callable, got {type(fn).__name__}")
-    if mode not in _MODES:
-        raise ValueError(f"weft.compile: expected mode to be one of {', '.join(_MODES)}, got {mode!r}")
+    _check_settings(fullgraph, dynamic, mode)
     if isinstance(fn, _C._CompiledFunction):
         fn = fn.__wrapped__
     compiled = _C._make_callable(fn, fullgraph, dynamic, mode)
@@ -113,9 +123,10 @@ class Break:
     file: str
     line: int
     source: str
+    advice: str  # what to do about it
 
     def __str__(self):
-        return f"{self.file}:{self.line}: {self.reason}\n    {self.source}"
+        return f"{self.file}:{self.line}: {self.reason}\n    {self.source}\n    {self.advice}"
 
 
 @dataclasses.dataclass
@@ -129,10 +140,14 @@ class Unrolled:
     file: str
     line: int
     source: str
+    advice: str  # what to do about it
     rounds: int
 
     def __str__(self):
-        return f"{self.file}:{self.line}: {self.rounds} rounds in one graph, not native code: {self.reason}\n    {self.source}"
+        return (
+            f"{self.file}:{self.line}: {self.rounds} rounds in one graph, not native code: {self.reason}\n"
+            f"    {self.source}\n    {self.advice}"
+        )
 
 
 @dataclasses.dataclass
@@ -186,7 +201,7 @@ def explain(fn, **options):
             result=result,
             graphs=[entry["graph"] for entry in report if entry["has_graph"]],
             breaks=[
-                Break(entry["reason"], entry["file"], entry["line"], entry["source"])
+                Break(entry["reason"], entry["file"], entry["line"], entry["source"], entry["advice"])
                 for entry in report
                 if not entry["returns"]
             ],

@@ -15,7 +15,7 @@ namespace weft::capture {
 
 void expect(const CallArgs& args, size_t low, size_t high) {
   if (!args.keywords.empty() || args.args.size() < low || args.args.size() > high)
-    graph_break("a call with arguments that capture does not know");
+    graph_break("a call with arguments that weft does not know");
 }
 
 Ref as_tuple(Evaluator& ev, const std::vector<V>& args) {
@@ -224,8 +224,7 @@ V iterator_method(Evaluator& ev, const V& it, const std::string& name, CallArgs&
     V exception = ev.realize(args.args[0]);
     if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
       exception = ev.make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
-    if (exception->kind != Kind::Exception)
-      graph_break("an exception that capture knows nothing of is thrown");
+    if (exception->kind != Kind::Exception) graph_break("an exception that weft does not know is thrown");
     element = ev.throw_into(it, exception);
   } else {
     graph_break(fmt::format("a call of the method '{}' of an iterator", name));

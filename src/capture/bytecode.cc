@@ -109,7 +109,7 @@ class Decoder {
     if (lower_simple(opcode, arg) || lower_variables(opcode, arg) || lower_control(opcode, arg) ||
         lower_calls(opcode, arg))
       return;
-    unsupported("it uses an instruction that capture does not know");
+    unsupported("it uses an instruction that weft does not know");
   }
 
   bool lower_simple(int opcode, int arg) {
@@ -183,7 +183,7 @@ class Decoder {
         else if (arg == 3)
           emit(Op::StopIterationError);
         else
-          unsupported("it uses an instruction that capture does not know");
+          unsupported("it uses an instruction that weft does not know");
         return true;
 #endif
     }

@@ -1,6 +1,7 @@
 // The object weft.compile returns, and the module functions behind weft.compiler.
 #define WEFT_IMPORT_NUMPY
 
+#include "capture/advice.h"
 #include "capture/array_operator.h"
 #include "capture/choices.h"
 #include "capture/classes.h"
@@ -102,9 +103,9 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
   } catch (const PythonError&) {
   } catch (const Error& error) {
     const bool has_kind = over_tensors || error.kind() == ErrorKind::Memory || choices().on_meta();
-    PyErr_SetString(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
+    python::set_error(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    python::set_error(PyExc_RuntimeError, error.what());
   }
   return nullptr;
 }
@@ -280,6 +281,23 @@ PyObject* measured(PyObject*, PyObject* object) {
   return guarded([&] { return describe(*reinterpret_cast<Callable*>(object)->measurement).release(); });
 }
 
+// _advice_for(reason)
+PyObject* advice(PyObject*, PyObject* reason) {
+  return PyUnicode_FromString(advice_for(utf8(reason)).c_str());
+}
+
+// _measured_seconds(): of all calls, those within others not counted again.
+PyObject* measured_seconds_object(PyObject*, PyObject*) { return PyFloat_FromDouble(measured_seconds()); }
+
+// _entered(): {code object: names of the functions that it became a part of}
+PyObject* entered(PyObject*, PyObject*) {
+  try {
+    return entered_functions().release();
+  } catch (const PythonError&) {
+    return nullptr;
+  }
+}
+
 PyObject* reset(PyObject*, PyObject*) {
   return guarded([] {
     reset_all();
@@ -324,6 +342,9 @@ PyMethodDef kFunctions[] = {
     {"_measure", measure, METH_O, nullptr},
     {"_measure_loops", measure_loops, METH_O, nullptr},
     {"_measured", measured, METH_O, nullptr},
+    {"_measured_seconds", measured_seconds_object, METH_NOARGS, nullptr},
+    {"_advice_for", advice, METH_O, nullptr},
+    {"_entered", entered, METH_NOARGS, nullptr},
     {"_module_changed", module_changed, METH_NOARGS, nullptr},
     {"_make_callable", make_callable_of, METH_VARARGS, nullptr},
     {"_report", report, METH_O, nullptr},

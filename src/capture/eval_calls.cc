@@ -6,6 +6,7 @@
 #include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/made_once.h"
+#include "capture/measured_call.h"
 #include "capture/memory_order.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
@@ -135,14 +136,14 @@ std::vector<V> bind_arguments(const CallArgs& args, const char* signature) {
       if (!keyword_only) ++num_positional;
     }
   }
-  if (args.args.size() > num_positional) graph_break("a call with arguments that capture does not know");
+  if (args.args.size() > num_positional) graph_break("a call with arguments that weft does not know");
   std::vector<V> result(names.size());
   std::copy(args.args.begin(), args.args.end(), result.begin());
   for (const auto& [key, value] : args.keywords) {
     const auto found = std::find(names.begin(), names.end(), key);
     if (found == names.end()) {
       if (extra) continue;
-      graph_break(fmt::format("a call with the keyword argument '{}', which capture does not know", key));
+      graph_break(fmt::format("a call with the keyword argument '{}', which weft does not know", key));
     }
     V& slot = result[static_cast<size_t>(found - names.begin())];
     if (slot) graph_break("an argument is given twice");
@@ -237,6 +238,7 @@ void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V ext
     V value = pinned(cell);
     frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] = unify(value);
   }
+  if (measuring && !frames_.empty()) note_entered(*frames_.front().code, code);
   frames_.push_back(std::move(frame));
 }
 
@@ -463,7 +465,7 @@ V Evaluator::call(const V& callable, CallArgs args) {
     case Kind::Opaque: graph_break(fmt::format("a call of {}", callable_name(callable->object.get())));
     default: break;
   }
-  graph_break("a call of an object that capture knows nothing of");
+  graph_break("a call of an object that weft does not know");
 }
 
 bool Evaluator::execute_calls(const Instruction& in) {

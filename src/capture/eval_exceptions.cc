@@ -146,7 +146,7 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
         exception = make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
       if (exception->kind != Kind::Exception || exception->source)
-        graph_break("an exception that capture knows nothing of is raised");
+        graph_break("an exception that weft does not know is raised");
       if (cause) exception->cause = cause;
       throw AbstractRaise{exception};
     }
@@ -185,12 +185,12 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
     case Op::BeforeWith: {
       const V manager = realize(top());
       static constinit InternedName enter_name("__enter__"), exit_name("__exit__");
-      if (manager->kind != Kind::Instance) graph_break("a context manager that capture knows nothing of");
+      if (manager->kind != Kind::Instance) graph_break("a context manager that weft does not know");
       if (!manager->source) pin_type(manager->object_type);
       PyObject *on_enter = _PyType_Lookup(manager->object_type, enter_name),
                *on_exit = _PyType_Lookup(manager->object_type, exit_name);
       if (!on_enter || !on_exit || !PyFunction_Check(on_enter) || !PyFunction_Check(on_exit))
-        graph_break("a context manager that capture knows nothing of");
+        graph_break("a context manager that weft does not know");
       CallArgs args;
       args.args = {manager};
       if (Lowering ends_segment = find_lowering(on_enter)) ends_segment(*this, args);

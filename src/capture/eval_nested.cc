@@ -158,7 +158,7 @@ std::optional<bool> Evaluator::instance_truth(const V& instance) {
 
 V Evaluator::instance_iterator(const V& instance) {
   PyObject* method = python_method(instance, "__iter__");
-  if (!method) graph_break("iteration over an object that capture knows nothing of");
+  if (!method) graph_break("iteration over an object that weft does not know");
   V it = realize(call_method_now(instance, method, {}));
   if (it->kind != Kind::Instance)
     return it->kind == Kind::Iter || it->kind == Kind::Generator ? iterator(it) : nullptr;

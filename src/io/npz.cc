@@ -5,11 +5,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/printable.h"
 #include "io/npy.h"
 #include "runtime/files.h"
 #include "runtime/mapped_file.h"
 #include "script/archive.h"
-#include "script/printable.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".npy";
 
-std::string array_name(std::string_view name) { return fmt::format("array '{}'", jit::printable(name)); }
+std::string array_name(std::string_view name) { return fmt::format("array '{}'", printable(name)); }
 
 }  // namespace
 

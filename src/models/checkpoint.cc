@@ -9,7 +9,9 @@
 #include <map>
 #include <set>
 
+#include "core/printable.h"
 #include "models/json.h"
+#include "models/llama_weights.h"
 #include "script/pickle.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
@@ -22,7 +24,7 @@ namespace fs = std::filesystem;
 
 void check_shape(const std::string& file, const std::string& name, const Shape& got, const Shape& expected) {
   WEFT_CHECK(got == expected, fmt::format("'{}': tensor '{}' has shape {}, the configuration expects {}",
-                                          file, name, str(got), str(expected)));
+                                          file, printable(name), str(got), str(expected)));
 }
 
 [[noreturn]] void missing(const std::string& folder, const std::string& name) {
@@ -38,23 +40,23 @@ std::set<std::string> shards_of(const std::string& folder, const std::string& in
   std::set<std::string> files;
   for (const auto& [tensor, file] : index["weight_map"].items()) {
     WEFT_CHECK(file.is_string() && !file.get_ref<const std::string&>().empty(),
-               fmt::format("'{}': the file of '{}' is not a text", index_path, tensor));
+               fmt::format("'{}': the file of '{}' is not a text", index_path, printable(tensor)));
     const std::string name = file.get<std::string>();
     WEFT_CHECK(fs::path(name).filename() == fs::path(name),
-               fmt::format("'{}': shard '{}' is not in the same folder", index_path, name));
+               fmt::format("'{}': shard '{}' is not in the same folder", index_path, printable(name)));
     file_of[tensor] = name;
     files.insert(name);
   }
   for (const std::string& file : files)
     WEFT_CHECK(fs::exists(fs::path(folder) / file),
-               fmt::format("'{}': the shard '{}' is missing", folder, file));
+               fmt::format("'{}': the shard '{}' is missing", folder, printable(file)));
   return files;
 }
 
 void check_index(const std::string& folder, const std::string& tensor, const std::string& file,
                  bool is_there) {
-  WEFT_CHECK(is_there,
-             fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder, file, tensor));
+  WEFT_CHECK(is_there, fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder,
+                                   printable(file), printable(tensor)));
 }
 
 class SafetensorsCheckpoint : public Checkpoint {
@@ -76,7 +78,7 @@ class SafetensorsCheckpoint : public Checkpoint {
       const auto file = std::make_shared<SafetensorsFile>(single);
       for (const std::string& name : file->names()) file_of_[name] = file;
       const auto scheme = file->metadata().find("weft.quantization");
-      if (scheme != file->metadata().end()) quantization_ = scheme->second;
+      if (scheme != file->metadata().end()) quantization_ = QuantizationScheme::parse(scheme->second).name();
     }
   }
   bool has(const std::string& name) const override { return file_of_.contains(name); }
@@ -175,7 +177,7 @@ class TorchCheckpoint : public Checkpoint {
       config_.vocab_size =
           shape[0] * (shape[1] == config_.hidden_size ? static_cast<int64_t>(found->second.size()) : 1);
     config_.tie_word_embeddings = !parts_.contains("lm_head.weight");
-    config_.check();
+    config_.check(fmt::format("'{}'", (fs::path(folder_) / "params.json").string()), true);
   }
 
  private:

@@ -256,6 +256,8 @@ Tensors take_along_dim(const OpDef& op, const OpArgs& args) {
                          index.dim()));
   const size_t dim = static_cast<size_t>(dim_of(op, args));
   SymShape x_shape = sym_shape(x), index_shape = sym_shape(index);
+  WEFT_CHECK_INDEX(!x_shape.empty() && !index_shape.empty(),
+                   fmt::format("{}: a 0-d tensor has no dimension to take along", op.name));
   const Sym x_size = x_shape[dim], index_size = index_shape[dim];
   x_shape[dim] = index_shape[dim] = Sym(1);
   const SymShape shapes[] = {x_shape, index_shape};
@@ -319,6 +321,7 @@ Tensors repeat_interleave(const OpDef& op, const OpArgs& args) {
   if (args.attrs.is_none("dim") || x.dim() == 0) x = build::reshape(x, {product(sym_shape(x))});
   const int64_t dim =
       args.attrs.is_none("dim") ? 0 : normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
+  WEFT_CHECK_INDEX(x.dim() > 0, fmt::format("{}: a 0-d tensor has no dimension to repeat along", op.name));
   const int64_t size = sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
   WEFT_CHECK(repeats.numel() == 1 || repeats.numel() == size,
              fmt::format("{}: expected one count, or one for each of {} elements, got {}", op.name, size,

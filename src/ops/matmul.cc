@@ -338,7 +338,7 @@ std::vector<Tensor> cross(const OpDef& op, const OpArgs& args) {
                          type_of(x).str(), type_of(y).str()));
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), std::min(x.dim(), y.dim()));
   const auto part = [&](const Tensor& t, int64_t i) { return build::slice(t, dim, Sym(i), Sym(i + 1)); };
-  WEFT_CHECK(sym_eq(sym_shape(x)[static_cast<size_t>(dim)], Sym(3)) &&
+  WEFT_CHECK(x.dim() > 0 && y.dim() > 0 && sym_eq(sym_shape(x)[static_cast<size_t>(dim)], Sym(3)) &&
                  sym_eq(sym_shape(y)[static_cast<size_t>(dim)], Sym(3)),
              fmt::format("{}: dimension {} must have size 3\n  x: {}  y: {}", op.name, dim, type_of(x).str(),
                          type_of(y).str()));

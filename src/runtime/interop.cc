@@ -379,7 +379,9 @@ int get_num_interop_threads() {
 }
 
 void set_num_interop_threads(int n) {
-  WEFT_CHECK(n >= 1, fmt::format("set_num_interop_threads: expected n >= 1, got {}", n));
+  constexpr int kMost = 1024;
+  WEFT_CHECK(n >= 1 && n <= kMost,
+             fmt::format("set_num_interop_threads: expected 1 <= n <= {}, got {}", kMost, n));
   if (runtime::setting.settled.exchange(true)) {
     throw_error(
         ErrorKind::Runtime,

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <map>
 
+#include "core/printable.h"
 #include "runtime/mapped_file.h"
 #include "script/archive.h"
-#include "script/printable.h"
 #include "script/zip_format.h"
 #include "weft/error.h"
 
@@ -71,10 +71,11 @@ struct ArchiveReader::Impl {
   int64_t version = 0;
 
   [[noreturn]] void fail(std::string_view why) const {
-    throw_error(ErrorKind::Value, fmt::format("archive '{}' {}", name, why));
+    throw_error(ErrorKind::Value, fmt::format("archive '{}' {}", printable(name), why));
   }
   [[noreturn]] void fail(std::string_view entry, std::string_view why) const {
-    throw_error(ErrorKind::Value, fmt::format("archive '{}': entry '{}' {}", name, printable(entry), why));
+    throw_error(ErrorKind::Value,
+                fmt::format("archive '{}': entry '{}' {}", printable(name), printable(entry), why));
   }
 
   std::span<std::byte> span() const { return {static_cast<std::byte*>(file->data()), file->nbytes()}; }

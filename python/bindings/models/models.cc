@@ -1,4 +1,5 @@
 // The extension module weft._models: language models. weft/models/__init__.py is what users see.
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
@@ -9,6 +10,7 @@
 
 #include <mutex>
 
+#include "errors.h"
 #include "interpreter_lock.h"
 #include "weft/models/generation.h"
 #include "weft/models/llama.h"
@@ -250,6 +252,9 @@ void bind_llama(nb::module_& m) {
             const LlamaOptions options =
                 make_options(dtype, quantize, activations, "", max_positions, "compiled", nb::none());
             LlamaConfig config = named_config(shape);
+            WEFT_CHECK(num_layers >= 0 && num_layers <= 1000,
+                       fmt::format("random: num_layers must be between 0 (the shape's) and 1000, got {}",
+                                   num_layers));
             if (num_layers > 0) config.num_layers = num_layers;
             const python::GilRelease no_gil;
             return unconst(Llama::random(config, options, seed));
@@ -259,6 +264,8 @@ void bind_llama(nb::module_& m) {
       .def_prop_ro("max_positions", &Llama::max_positions)
       .def_prop_ro("bytes_per_token", &Llama::bytes_per_token)
       .def("make_cache", &Llama::make_cache, "capacity"_a = 0)
+      .def("check_tokenizer", &check_tokenizer, "tokenizer"_a, "folder"_a,
+           "ValueError where the tokenizer's vocabulary is not the model's.")
       .def(
           "forward",
           [](const Llama& model, const std::vector<int64_t>& tokens, KVCache& cache, bool all_logits) {
@@ -311,4 +318,5 @@ NB_MODULE(_models, m) {
   m.def("save_safetensors", &save_safetensors, "path"_a, "tensors"_a,
         "metadata"_a = std::map<std::string, std::string>{},
         "Writes {name: Tensor}. RuntimeError where the file cannot be written.");
+  python::explain_arguments(m);
 }
