@@ -142,7 +142,7 @@ std::vector<Tensor> bmm(const OpDef& op, const OpArgs& args) {
 // y.
 std::vector<Tensor> dot(const OpDef&, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &y = args.tensors[1];
-  if (x.dim() == 0 || y.dim() == 0) return {build::mul(x, y, Promotion::NumPy)};
+  if (x.dim() == 0 || y.dim() == 0) return {build::mul(x, y, args.rules)};
   if (x.dim() <= 2 && y.dim() <= 2) return {product_of(x, y)};
   if (y.dim() == 1) return {product_of(x, y)};
   // x[..., k] and y[..., k, n] -> x's leading dimensions, y's leading dimensions, n.
@@ -169,7 +169,7 @@ std::vector<Tensor> vdot(const OpDef&, const OpArgs& args) {
 
 std::vector<Tensor> inner(const OpDef&, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &y = args.tensors[1];
-  if (x.dim() == 0 || y.dim() == 0) return {build::mul(x, y, Promotion::NumPy)};
+  if (x.dim() == 0 || y.dim() == 0) return {build::mul(x, y, args.rules)};
   if (y.dim() == 1) return {product_of(x, y)};
   const SymShape xs = sym_shape(x), ys = sym_shape(y);
   const Tensor a = build::reshape(x, {product(SymShape(xs.begin(), xs.end() - 1)), xs.back()});
@@ -182,7 +182,7 @@ std::vector<Tensor> inner(const OpDef&, const OpArgs& args) {
 std::vector<Tensor> outer(const OpDef&, const OpArgs& args) {
   const Tensor x = build::reshape(args.tensors[0], {product(sym_shape(args.tensors[0])), Sym(1)});
   const Tensor y = build::reshape(args.tensors[1], {Sym(1), product(sym_shape(args.tensors[1]))});
-  return {build::mul(x, y, Promotion::NumPy)};
+  return {build::mul(x, y, args.rules)};
 }
 
 // beta * input + alpha * (x @ y).
@@ -312,8 +312,8 @@ std::vector<Tensor> kron(const OpDef&, const OpArgs& args) {
     wide_y.insert(wide_y.end(), {Sym(1), ys[d]});
     shape.push_back(xs[d] * ys[d]);
   }
-  return {build::reshape(build::mul(build::reshape(x, wide_x), build::reshape(y, wide_y), Promotion::NumPy),
-                         shape)};
+  return {
+      build::reshape(build::mul(build::reshape(x, wide_x), build::reshape(y, wide_y), args.rules), shape)};
 }
 
 // The p-norm of every difference of a row of x and a row of y.
@@ -331,7 +331,7 @@ std::vector<Tensor> trace(const OpDef& op, const OpArgs& args) {
 }
 
 std::vector<Tensor> cross(const OpDef& op, const OpArgs& args) {
-  const std::vector<Tensor> same = build::promote({args.tensors[0], args.tensors[1]}, Promotion::NumPy);
+  const std::vector<Tensor> same = build::promote({args.tensors[0], args.tensors[1]}, args.rules);
   const Tensor &x = same[0], &y = same[1];
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), std::min(x.dim(), y.dim()));
   const auto part = [&](const Tensor& t, int64_t i) { return build::slice(t, dim, Sym(i), Sym(i + 1)); };
