@@ -9,6 +9,7 @@ import pathlib
 
 import pytest
 import torch_cases
+import weft
 
 SHARED = pathlib.Path(
     os.environ.get("WEFT_SHARED_DATA") or pathlib.Path(__file__).parents[3] / "shared" / "data"
@@ -30,6 +31,10 @@ def known_differences():
             assert reason and (kind, code) not in known, line
             known[kind, code] = reason
     return known
+
+
+# Of the calls that agree, one in so many is made in a compiled function, too.
+EVERY = 12
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +59,25 @@ def test_most_of_what_weft_has_is_compared(outcomes):
     print(dict(counts))
     assert counts["same"] > 3000
     assert sum(counts.values()) == len(outcomes)
+
+
+def test_compiled_functions_answer_alike(outcomes):
+    cases, inputs, results = torch_cases.load(FOLDER)
+    agreeing = [
+        case
+        for case, (_, kind, _) in zip(cases, outcomes)
+        # Random numbers, and calls that change their inputs, are no functions of them.
+        if kind == "same"
+        and "changed" not in case
+        and not case["name"].startswith(("random", "assign", "error"))
+    ]
+    differing = {}
+    for case in agreeing[::EVERY]:
+        got = torch_cases.run_compiled(case, inputs)
+        # While it is traced, one bool is a 0-d tensor: there is no value yet.
+        one_bool = case["name"].endswith("equal") and isinstance(got, weft.Tensor) and got.shape == ()
+        if got is not None and not one_bool:
+            text = torch_cases.difference(got, case["result"], results)
+            if text:
+                differing[case["code"]] = text
+    assert differing == {}
