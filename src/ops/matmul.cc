@@ -330,10 +330,22 @@ std::vector<Tensor> trace(const OpDef& op, const OpArgs& args) {
   return {call1("sum", {call1("diagonal", {args.tensors[0]})}, {{"dim", SymShape{Sym(0)}}})};
 }
 
+// Where none is given: PyTorch's rules take the first dimension of size 3, NumPy's the last one.
+int64_t cross_dim(const OpDef& op, const OpArgs& args, const Tensor& x, const Tensor& y) {
+  const int64_t ndim = std::min(x.dim(), y.dim());
+  if (!args.attrs.is_none("dim")) return normalize_dim(op.name, int_arg(args.attrs, "dim"), ndim);
+  if (args.rules == Promotion::NumPy) return normalize_dim(op.name, -1, ndim);
+  const SymShape shape = sym_shape(x);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (sym_eq(shape[d], Sym(3))) return static_cast<int64_t>(d);
+  throw_error(ErrorKind::Value, fmt::format("{}: expected a dimension of size 3\n  x: {}  y: {}", op.name,
+                                            type_of(x).str(), type_of(y).str()));
+}
+
 std::vector<Tensor> cross(const OpDef& op, const OpArgs& args) {
   const std::vector<Tensor> same = build::promote({args.tensors[0], args.tensors[1]}, args.rules);
   const Tensor &x = same[0], &y = same[1];
-  const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), std::min(x.dim(), y.dim()));
+  const int64_t dim = cross_dim(op, args, x, y);
   const auto part = [&](const Tensor& t, int64_t i) { return build::slice(t, dim, Sym(i), Sym(i + 1)); };
   WEFT_CHECK(sym_eq(sym_shape(x)[static_cast<size_t>(dim)], Sym(3)) &&
                  sym_eq(sym_shape(y)[static_cast<size_t>(dim)], Sym(3)),
@@ -422,9 +434,11 @@ std::vector<Tensor> matrix_power(const OpDef& op, const OpArgs& args) {
                       "", cdist),
     &define_composite("trace", "(Tensor x) -> Tensor", "Sum of the main diagonal of x[m, n].",
                       "numpy.trace(x)", trace, {}, {""}),
-    &define_composite("cross", "(Tensor x, Tensor y, int dim=-1) -> Tensor",
-                      "Vector product along `dim`, of size 3.", "numpy.cross(x, y, axis=dim)", cross, {},
-                      {""}),
+    &define_composite(
+        "cross", "(Tensor x, Tensor y, int? dim=None) -> Tensor",
+        "Vector product along `dim`, of size 3; None: the first one of that size, under NumPy's "
+        "rules the last.",
+        "numpy.cross(x, y, axis=-1 if dim is None else dim)", cross, {}, {""}),
     &define_composite(
         "matrix_power", "(Tensor x, int n) -> Tensor",
         "x[*B, m, m] multiplied with itself n times; n < 0: of the inverse; n == 0: the identity.",

@@ -380,3 +380,74 @@ def test_a_truth_value_as_index(mask):
         y[index] = 7.0
         wanted[mask] = 7.0
         np.testing.assert_array_equal(y.numpy(), wanted)
+
+
+# ---- positions of arguments ----------------------------------------------------------------------------------
+# Operators that are those of torch.nn.functional, whose arguments stand otherwise than those of the same name in torch.
+OF_FUNCTIONAL = {"batch_norm", "instance_norm", "embedding_bag", "max_unpool2d", "max_unpool3d"}
+# Builtins of the name that take no tensors, or are another function.
+OTHERS = {"degrees", "radians", "divmod", "fabs", "modf", "join", "index_put", "arange"}
+KINDS = {
+    "Optional[Tensor]": "Tensor",
+    "List[Tensor]": "Tensor[]",
+    "Tensor[2]": "Tensor[]",
+    "number": "number",
+    "Scalar": "number",
+    "float": "number",
+}
+MEANINGS = {
+    **dict.fromkeys(("dims", "dimension", "axis0", "axis1", "dim0", "dim1"), "dim"),
+    **dict.fromkeys(("sections", "indices"), "indices_or_sections"),
+    **{"size": "shape", "fill_value": "value", "end": "stop", "p": "ord", "dims_self": "dim"},
+}
+
+
+def positional(schema):
+    """[(kind, meaning)] of the positional parameters; tensors are told by their places."""
+    inner = schema[schema.index("(") + 1 : schema.index(") ->")]
+    found = []
+    for part in inner.replace("Optional[List[int]]", "int").replace("Optional[int]", "int").split(", "):
+        if part == "*":
+            break
+        if " " not in part:
+            continue
+        kind, name = part.split("=")[0].rsplit(" ", 1)
+        kind = kind.removesuffix("?").replace("(a!)", "").replace("(a)", "")
+        kind = "number" if kind in ("Optional[number]", "Optional[float]") else KINDS.get(kind, kind)
+        kind = "int" if "int" in kind else kind
+        found.append((kind, "" if kind.startswith("Tensor") else MEANINGS.get(name, name)))
+    return found
+
+
+def builtin_schemas():
+    found = {}
+    for schema in weft._C._builtin_schemas():
+        name = schema.split("(")[0].split(".")[0].removeprefix("aten::")
+        if schema.startswith("aten::") and not name.startswith("_"):
+            found.setdefault(name, []).append(schema)
+    return found
+
+
+BUILTINS = builtin_schemas()
+SHARED = [
+    name
+    for name, operator_ in sorted(vars(weft._C).items())
+    if isinstance(operator_, weft.Operator) and name in BUILTINS and name not in OF_FUNCTIONAL | OTHERS
+]
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_positional_arguments_stand_where_pytorch_has_them(name):
+    """By the schema of a builtin of the name: the same kinds and meanings in the same places."""
+    mine = positional(getattr(weft._C, name).schema)
+    agree = [all(a == b for a, b in zip(mine, positional(schema))) for schema in BUILTINS[name]]
+    assert any(agree), (mine, [positional(schema) for schema in BUILTINS[name]])
+
+
+def test_the_dimension_of_vector_products():
+    x, y = (weft.from_numpy(np.random.default_rng(i).normal(size=(3, 3))) for i in range(2))
+    first = np.cross(x.numpy(), y.numpy(), axis=0)
+    for call in (weft.cross, weft.compile(lambda x, y: weft.cross(x, y)), aten.cross):
+        np.testing.assert_allclose(call(x, y).numpy(), first)
+    np.testing.assert_allclose(weft.cross(x, y, -1).numpy(), np.cross(x.numpy(), y.numpy()))
+    np.testing.assert_allclose(xp.linalg.cross(x, y).numpy(), np.cross(x.numpy(), y.numpy()))
