@@ -1,5 +1,6 @@
 #include <nanobind/stl/string.h>
 
+#include "array.h"
 #include "bindings.h"
 #include "errors.h"
 #include "ivalue.h"
@@ -58,6 +59,7 @@ NB_MODULE(_C, m) {
   bind_tensor(m);
   bind_creation(m);
   bind_operators(m);
+  bind_array(m);
   bind_threads(m);
   bind_serialization(m);
   bind_builtins(m);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "array.h"
 #include "bindings.h"
 #include "capture/choices.h"
 #include "capture/made_once.h"
@@ -74,8 +75,8 @@ bool is_constant(PyObject* object) {
 }
 
 // A tree of tuples, lists and dicts: its tensors in order, and a structure with None in their places. A
-// structure is hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("n", type,
-// items…) for named tuples,
+// structure is hashable: ("t",) for a tensor, ("a",) for an array of weft.numpy, ("(", items…), ("[",
+// items…), ("{", key, item, …), ("n", type, items…) for named tuples,
 // ("=", type, value, sign) for constants.
 // NotImplementedError for anything else.
 class Flattener {
@@ -86,7 +87,7 @@ class Flattener {
     if (depth > 32) throw Error(ErrorKind::Value, "weft.compile: containers nested deeper than 32");
     if (const Tensor* tensor = python::tensor_of_python(object)) {
       tensors.push_back(*tensor);
-      return checked(Py_BuildValue("(s)", "t"));
+      return checked(Py_BuildValue("(s)", python::is_array(object) ? "a" : "t"));
     }
     if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
       const Ref list = checked(PyList_New(0));
@@ -131,7 +132,10 @@ class Flattener {
 Ref unflatten(PyObject* structure, const std::vector<Tensor>& tensors, size_t& next) {
   const char kind = utf8(PyTuple_GET_ITEM(structure, 0))[0];
   const Py_ssize_t size = PyTuple_GET_SIZE(structure);
-  if (kind == 't') return Ref::steal(python::to_python(tensors.at(next++)).release().ptr());
+  if (kind == 't' || kind == 'a') {
+    const Promotion rules = kind == 'a' ? Promotion::NumPy : Promotion::Torch;
+    return Ref::steal(python::to_python(tensors.at(next++), rules).release().ptr());
+  }
   if (kind == '=') return Ref::borrow(PyTuple_GET_ITEM(structure, 2));
   if (kind == '{') {
     Ref dict = checked(PyDict_New());

@@ -298,10 +298,11 @@ Tensors masked_select(const OpDef& op, const OpArgs& args) {
   return {kernels::masked_select(x, mask)};
 }
 
-Tensors masked_fill_op(const OpDef&, const OpArgs& args) {
-  const Tensor& x = args.tensors[0];
-  return {call1("where", {build::cast(args.tensors[1], DType::Bool),
-                          build::full({}, scalar_arg(args.attrs, "value"), x.dtype(), x.device()), x})};
+Tensors masked_fill_op(const OpDef& op, const OpArgs& args) {
+  const Tensor &x = args.tensors[0], &mask = args.tensors[1];
+  WEFT_CHECK_TYPE(mask.dtype() == DType::Bool,
+                  fmt::format("{}: expected a mask of dtype bool, got {}", op.name, type_of(mask).str()));
+  return {call1("where", {mask, build::full({}, scalar_arg(args.attrs, "value"), x.dtype(), x.device()), x})};
 }
 
 Tensors nonzero(const OpDef& op, const OpArgs& args) {

@@ -224,13 +224,16 @@ std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
         [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> {
           return {searchsorted(args.tensors[1], args.tensors[0], args.attrs.get_bool("right"))};
         }),
-    &define_composite("unique",
-                      "(Tensor x, bool return_inverse=False, bool return_counts=False, *, bool "
-                      "return_index=False) -> Tensor[]",
-                      "Sorted distinct elements of `x`; optionally the first position of each, int64 "
-                      "positions that rebuild x\n"
-                      "(shape of x), and int64 counts, in this order. NaNs are one element.",
-                      "numpy.unique(x)", unique, {}, {""}),
+    &define_composite(
+        "unique",
+        "(Tensor x, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, "
+        "bool return_index=False) -> Tensor[]|Tensor",
+        "Sorted distinct elements of `x`; optionally the first position of each, int64 "
+        "positions that rebuild x\n"
+        "(shape of x), and int64 counts, in this order; the elements alone where nothing else is asked "
+        "for. They are sorted\n"
+        "whatever `sorted` says. NaNs are one element.",
+        "numpy.unique(x)", unique, {}, {""}),
     &define_composite("bincount", "(Tensor x, Tensor? weights=None, int minlength=0) -> Tensor",
                       "How often each value from 0 to max(x) occurs in one-dimensional `x`: int64[max + 1], "
                       "or the float64 sum of\n"

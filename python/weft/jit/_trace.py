@@ -47,6 +47,15 @@ def _tensors(value, place=""):
             yield from _tensors(item, f"{place}[{key!r}]")
 
 
+def _like(example, value):
+    """The recorded inputs, arrays of weft.numpy where the examples are."""
+    if isinstance(example, weft.Tensor):
+        return type(example)(value)
+    if isinstance(example, (tuple, list)):
+        return type(value)(_like(one, other) for one, other in zip(example, value))
+    return {key: _like(item, value[key]) for key, item in example.items()}
+
+
 def _clone(value):
     return _map(value, lambda tensor: tensor.clone())
 
@@ -188,7 +197,8 @@ class _Run:
         with tracer.active():
             tracer.mark()
             given = [
-                self.recorder.add_input(name, value) for name, value in zip(names, [*args, *kwargs.values()])
+                _like(value, self.recorder.add_input(name, value))
+                for name, value in zip(names, [*args, *kwargs.values()])
             ]
             output = function(*given[: len(args)], **dict(zip(kwargs, given[len(args) :])))
             _check_output(tracer, output, strict)
