@@ -1,7 +1,10 @@
-// Every environment variable weft reads, declared once. An unknown WEFT_* variable warns at first use.
+// Every environment variable weft reads, declared once. What is wrong with the environment, an unknown WEFT_*
+// variable or a value that a variable cannot have, is a warning on stderr, never an error: when weft is
+// loaded by Python, when the command starts, at the first use in a C++ program. An empty value is as none.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,48 +12,77 @@
 
 namespace weft::env {
 
+// What a variable's value is. A wrong one of the first three is as none.
+enum class Kind {
+  Flag,      // 1, true, yes, on / 0, false, no, off
+  Number,    // a whole number >= 0
+  Choice,    // one of some words
+  Channels,  // log channels; those that there are count
+  Program,   // a program in PATH or a path, and its arguments
+  File,      // a file that is there
+  Folder,    // a folder, or a name that one can be made of
+  Text,
+};
+
 struct Variable {
   const char* name;
+  Kind kind;
   const char* default_value;
   const char* doc;
+  const char* choices = "";  // separated by spaces
+  int64_t largest = 0;       // number
 };
 
 inline constexpr Variable kVariables[] = {
-    {"WEFT_LOGS", "",
+    {"WEFT_LOGS", Kind::Channels, "",
      "Comma-separated log channels: output_code, graph_breaks, recompiles, guards, fusion, schedule, cache, "
      "passes, executor."},
-    {"WEFT_DUMP", "", "Folder to write numbered files to, one per compiler stage and kernel."},
-    {"WEFT_CACHE_DIR", "", "Folder of compiled kernels; default $XDG_CACHE_HOME/weft or ~/.cache/weft."},
-    {"WEFT_CACHE_LIMIT_MB", "512",
-     "Size in MiB above which the least recently used compiled kernels are removed; 0: no limit."},
-    {"WEFT_DISABLE_CACHE", "0", "1: neither read nor write compiled kernels on disk."},
-    {"WEFT_TOOLCHAIN", "auto", "clang (in-process), c++ (spawned), or auto: the first that works."},
-    {"WEFT_CXX", "c++", "The compiler the spawned toolchain runs."},
-    {"WEFT_CLANG_PLUGIN", "",
+    {"WEFT_DUMP", Kind::Folder, "", "Folder to write numbered files to, one per compiler stage and kernel."},
+    {"WEFT_CACHE_DIR", Kind::Folder, "",
+     "Folder of compiled kernels; default $XDG_CACHE_HOME/weft or ~/.cache/weft."},
+    {"WEFT_CACHE_LIMIT_MB", Kind::Number, "512",
+     "Size in MiB above which the least recently used compiled kernels are removed; 0: no limit.", "",
+     INT64_MAX >> 20},
+    {"WEFT_DISABLE_CACHE", Kind::Flag, "0", "1: neither read nor write compiled kernels on disk."},
+    {"WEFT_TOOLCHAIN", Kind::Choice, "auto",
+     "clang (in-process), c++ (spawned), or auto: the first that works.", "auto clang c++"},
+    {"WEFT_CXX", Kind::Program, "c++", "The compiler the spawned toolchain runs."},
+    {"WEFT_CLANG_PLUGIN", Kind::File, "",
      "The library of the in-process compiler; default: libweft_clang.so beside libweft.so."},
-    {"WEFT_VECTOR_BYTES", "0", "Vector width of generated code in bytes: 16, 32 or 64; 0: the machine's."},
-    {"WEFT_KERNEL_OPTIMIZATION", "2",
-     "How much compiled kernels are optimized: 0, 1 or 2. Results are the same."},
-    {"WEFT_INTERPRET", "0", "1: captured graphs run operator by operator in the reference interpreter."},
-    {"WEFT_VERIFY", "0", "1: verify the graph after every pass."},
-    {"WEFT_DISABLE_COMPILE", "0", "1: weft.compile returns calls the original function."},
-    {"WEFT_JIT_COMPILE", "1",
+    {"WEFT_VECTOR_BYTES", Kind::Choice, "0",
+     "Vector width of generated code in bytes: 16, 32 or 64; 0: the machine's.", "0 16 32 64"},
+    {"WEFT_STREAMING_BYTES", Kind::Number, "16777216",
+     "Bytes of results from which on generated code writes them past the caches.", "", INT64_MAX},
+    {"WEFT_KERNEL_OPTIMIZATION", Kind::Choice, "2",
+     "How much compiled kernels are optimized: 0, 1 or 2. Results are the same.", "0 1 2"},
+    {"WEFT_INTERPRET", Kind::Flag, "0",
+     "1: captured graphs run operator by operator in the reference interpreter."},
+    {"WEFT_VERIFY", Kind::Flag, "0", "1: verify the graph after every pass."},
+    {"WEFT_DISABLE_COMPILE", Kind::Flag, "0", "1: weft.compile returns calls the original function."},
+    {"WEFT_JIT_COMPILE", Kind::Flag, "1",
      "0: TorchScript is interpreted, never compiled (weft::jit::set_profiling_executor)."},
-    {"WEFT_TRACE", "", "File to write a timeline of all threads to, which Perfetto opens (docs/THREADS.md)."},
-    {"WEFT_SHARED_DATA", "", "Folder of test data (tests only)."},
-    {"WEFT_ALLOCATOR_LIMIT", "",
-     "Largest number of bytes the allocator keeps for reuse; default a quarter of memory."},
+    {"WEFT_TRACE", Kind::Text, "",
+     "File to write a timeline of all threads to, which Perfetto opens (docs/THREADS.md)."},
+    {"WEFT_SHARED_DATA", Kind::Folder, "", "Folder of test data (tests only)."},
+    {"WEFT_ALLOCATOR_LIMIT", Kind::Number, "",
+     "Largest number of bytes the allocator keeps for reuse; default a quarter of memory.", "", INT64_MAX},
 };
 
-// The variable's value, or its default. The name must be in kVariables.
+// The variable's value; its default where it has none, or (after one warning) one that it cannot have. The
+// name must be in kVariables.
 std::string get(std::string_view name);
-// 1, true, yes, on / 0, false, no, off; ValueError for anything else.
-bool flag(std::string_view name);
-// A whole number >= 0; ValueError for anything else.
-int64_t integer(std::string_view name);
+bool flag(std::string_view name);  // of kind Flag
+// Of kind Number; nullopt: neither a value nor a default.
+std::optional<int64_t> number(std::string_view name);
+// Why the variable cannot have the value, "expected 0 or 1", or "". Of a File, Folder or Program: what is
+// wrong with it now.
+std::string problem(const Variable& variable, std::string_view value);
+// A value as messages show it: of bounded length, with \xff for what is no printable ASCII.
+std::string shown(std::string_view value);
 // Names of WEFT_* variables in the environment that are neither in kVariables nor a test's own (WEFT_TEST_*).
 std::vector<std::string> unknown();
-// One warning per unknown WEFT_* variable, to stderr. Called by the first get().
-void warn_unknown();
+// One warning, to stderr, per unknown WEFT_* variable and per wrong value; once in the process. Called by the
+// first get().
+void check();
 
 }  // namespace weft::env

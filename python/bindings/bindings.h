@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "interpreter_lock.h"
 #include "ops/registry.h"
 #include "weft/tensor.h"
 
@@ -38,8 +39,12 @@ Tensor as_tensor(nb::handle data, std::optional<DType> dtype);
 Tensor tensor_from_data(nb::handle data, std::optional<DType> dtype);
 
 // ---- memory shared with others ---------------------------------------------------------------------------
-// Shares the memory of an object that exports a buffer.
-Tensor tensor_from_buffer(nb::handle object);
+// Another's memory as a storage. Operators read and write whole elements: where these do not lie at multiples
+// of their size, a copy, or a ValueError that names `what`.
+std::shared_ptr<Storage> shared_storage(const char* what, void* start, size_t nbytes, DType dtype,
+                                        std::function<void()> release, bool read_only, bool may_copy);
+// Shares the memory of an object that exports a buffer; `may_copy`: or copies it, where it cannot be shared.
+Tensor tensor_from_buffer(nb::handle object, bool may_copy);
 // A NumPy array over the tensor's memory; TypeError for bfloat16, which NumPy does not have.
 nb::object to_numpy(const Tensor& tensor);
 extern PyType_Slot kBufferSlots[];
@@ -62,14 +67,5 @@ void bind_creation(nb::module_& m);
 void bind_operators(nb::module_& m);
 void bind_threads(nb::module_& m);
 void bind_builtins(nb::module_& m);
-
-// Releases what wraps Python memory from any thread; does nothing once the interpreter has finished.
-template <class F>
-void with_gil(F&& f) {
-  if (!Py_IsInitialized()) return;
-  const PyGILState_STATE state = PyGILState_Ensure();
-  f();
-  PyGILState_Release(state);
-}
 
 }  // namespace weft::python

@@ -85,7 +85,31 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 void release_buffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
 
+// The bytes from `start` on in memory of weft's own.
+std::shared_ptr<Storage> copied(const void* start, size_t nbytes) {
+  std::shared_ptr<Storage> storage = Storage::allocate(nbytes);
+  if (nbytes) std::memcpy(storage->data(), start, nbytes);
+  return storage;
+}
+
 }  // namespace
+
+std::shared_ptr<Storage> shared_storage(const char* what, void* start, size_t nbytes, DType dtype,
+                                        std::function<void()> release, bool read_only, bool may_copy) {
+  const size_t unit = static_cast<size_t>(itemsize(real_dtype(dtype)));
+  const size_t excess = reinterpret_cast<uintptr_t>(start) % unit;
+  if (excess == 0 || nbytes == 0) return Storage::wrap(start, nbytes, std::move(release), read_only);
+  if (!may_copy) {
+    release();
+    throw_error(ErrorKind::Value,
+                fmt::format("{}: the elements of an array must lie at multiples of their size: {} at an "
+                            "address that is {} bytes past a multiple of {}; copy the array first",
+                            what, name(dtype), excess, unit));
+  }
+  std::shared_ptr<Storage> storage = copied(start, nbytes);
+  release();
+  return storage;
+}
 
 PyType_Slot kBufferSlots[] = {
     {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
@@ -93,7 +117,7 @@ PyType_Slot kBufferSlots[] = {
     {0, nullptr},
 };
 
-Tensor tensor_from_buffer(nb::handle object) {
+Tensor tensor_from_buffer(nb::handle object, bool may_copy) {
   auto view = std::make_unique<Py_buffer>();
   if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     nb::python_error error;
@@ -128,8 +152,9 @@ Tensor tensor_from_buffer(nb::handle object) {
   char* start = static_cast<char*>(owner->buf) + low * owner->itemsize;
   const size_t nbytes = empty ? 0 : static_cast<size_t>((high - low + 1) * owner->itemsize);
   const bool read_only = owner->readonly;
-  auto storage =
-      Storage::wrap(start, nbytes, [owner = std::move(owner)]() mutable { owner.reset(); }, read_only);
+  auto storage = shared_storage(
+      "from_numpy", start, nbytes, *dtype, [owner = std::move(owner)]() mutable { owner.reset(); }, read_only,
+      may_copy);
   return Tensor(std::move(storage), *dtype, std::move(shape), std::move(strides), -low);
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "bindings.h"
+#include "errors.h"
 #include "script/builtin.h"
 #include "weft/error.h"
 
@@ -62,7 +63,7 @@ std::optional<IValue> to_ivalue(nb::handle object, const Type& type) {
     case TypeKind::Complex: return to_number(object);
     case TypeKind::String:
       if (!PyUnicode_Check(object.ptr())) return std::nullopt;
-      return IValue(nb::str(object).c_str());
+      return IValue(std::string(text_view(object)));
     case TypeKind::Device: return IValue(device_of_python(object));
     default: break;
   }
@@ -109,7 +110,7 @@ std::optional<std::vector<IValue>> bind(const Builtin& builtin, const nb::tuple&
   }
   std::vector<std::pair<std::string, IValue>> keywords;
   for (const auto& [key, object] : kwargs) {
-    const std::string name = nb::str(key).c_str();
+    const std::string name(text_view(key));
     const jit::SchemaArgument* parameter = builtin.schema.find(name);
     if (!parameter) return std::nullopt;
     const bool repeats = parameter->list_length > 0 && PyLong_Check(object.ptr());
@@ -152,7 +153,7 @@ nb::object call_builtin(const std::string& name, const nb::tuple& args, const nb
 
 void bind_builtins(nb::module_& m) {
   m.def("_call_builtin", [](nb::args args, nb::kwargs kwargs) {
-    const std::string name = nb::str(args[0]).c_str();
+    const std::string name(text_view(nb::object(args[0])));
     return call_builtin(
         name, nb::steal<nb::tuple>(PyTuple_GetSlice(args.ptr(), 1, PyTuple_GET_SIZE(args.ptr()))), kwargs);
   });

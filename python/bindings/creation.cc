@@ -32,7 +32,7 @@ void bind_creation(nb::module_& m) {
   };
   m.def("asarray", asarray, nb::arg("data"), nb::kw_only(), nb::arg("dtype") = nb::none(),
         nb::arg("device") = nb::none(),
-        "As tensor, sharing the memory of a tensor or an array where the dtype allows.");
+        "As tensor, sharing the memory of a tensor or an array where its dtype and alignment allow.");
   m.def("as_tensor", asarray, nb::arg("data"), nb::kw_only(), nb::arg("dtype") = nb::none(),
         nb::arg("device") = nb::none(), "As asarray.");
   m.def(
@@ -41,13 +41,16 @@ void bind_creation(nb::module_& m) {
         WEFT_CHECK_TYPE(
             PyObject_CheckBuffer(array.ptr()) && !PyBytes_Check(array.ptr()),
             fmt::format("from_numpy: expected a NumPy array, got {}", Py_TYPE(array.ptr())->tp_name));
-        return tensor_from_buffer(array);
+        return tensor_from_buffer(array, false);
       },
       nb::arg("array"),
-      "A tensor over the array's memory: no copy, any strides. A read-only array gives a read-only tensor.");
-  m.def("from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("device") = nb::none(),
-        nb::arg("copy") = nb::none(),
-        "A tensor over the memory of an object with __dlpack__, or of a DLPack capsule.");
+      "A tensor over the array's memory: no copy, any strides. A read-only array gives a read-only tensor.\n"
+      "raises: ValueError where elements or strides are not at multiples of the element size.");
+  m.def(
+      "from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("device") = nb::none(),
+      nb::arg("copy") = nb::none(),
+      "A tensor over the memory of an object with __dlpack__, or of a DLPack capsule; a copy with copy=True, "
+      "and of elements\nthat do not lie at multiples of their size, which is a ValueError with copy=False.");
   m.def(
       "is_tensor", [](nb::handle object) { return tensor_of_python(object) != nullptr; },
       nb::arg("object").none());

@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "core/copy.h"
+#include "errors.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -28,9 +29,7 @@ DType dtype_of_number(PyObject* object) {
 
 [[noreturn]] void does_not_fit(PyObject* number, DType dtype) {
   PyErr_Clear();
-  throw_error(ErrorKind::Value,
-              fmt::format("tensor: {} does not fit {}",
-                          nb::borrow<nb::str>(nb::str(nb::handle(number))).c_str(), name(dtype)));
+  throw_error(ErrorKind::Value, fmt::format("tensor: {} does not fit {}", repr_text(number), name(dtype)));
 }
 
 // Writes a Python number as an element; an integer that the dtype cannot hold is an error.
@@ -161,10 +160,10 @@ Tensor shared_memory(nb::handle data) {
   if (const Tensor* tensor = tensor_of_python(data)) return *tensor;
   PyObject* object = data.ptr();
   if (PyBytes_Check(object) || (is_number(object) && !is_numpy_scalar(object))) return {};
-  if (PyObject_CheckBuffer(object)) return tensor_from_buffer(data);
+  if (PyObject_CheckBuffer(object)) return tensor_from_buffer(data, true);
   if (PyObject_HasAttrString(object, "__dlpack__")) return from_dlpack(data, nb::none(), nb::none());
   if (PyObject_HasAttrString(object, "__array__"))
-    return tensor_from_buffer(nb::module_::import_("numpy").attr("asarray")(data));
+    return tensor_from_buffer(nb::module_::import_("numpy").attr("asarray")(data), true);
   return {};
 }
 
@@ -176,8 +175,7 @@ std::optional<Scalar> scalar_of_python(nb::handle object) {
   if (PyLong_Check(value)) {
     int overflow = 0;
     const int64_t integer = PyLong_AsLongLongAndOverflow(value, &overflow);
-    WEFT_CHECK(overflow == 0,
-               fmt::format("scalar: {} does not fit int64", nb::borrow<nb::str>(nb::str(object)).c_str()));
+    WEFT_CHECK(overflow == 0, fmt::format("scalar: {} does not fit int64", repr_text(object)));
     return Scalar(integer);
   }
   if (PyFloat_Check(value)) return Scalar(PyFloat_AS_DOUBLE(value));
@@ -185,7 +183,7 @@ std::optional<Scalar> scalar_of_python(nb::handle object) {
     const Py_complex both = PyComplex_AsCComplex(value);
     return Scalar(std::complex<double>(both.real, both.imag));
   }
-  if (!tensor_of_python(object) && is_numpy_scalar(value)) return tensor_from_buffer(object).item();
+  if (!tensor_of_python(object) && is_numpy_scalar(value)) return tensor_from_buffer(object, true).item();
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bindings.h"
+#include "errors.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -78,7 +79,7 @@ nb::object make_capsule(M* managed, const char* name) {
 }
 
 template <class M>
-Tensor import_tensor(M* managed, bool read_only) {
+Tensor import_tensor(M* managed, bool read_only, bool may_copy) {
   const std::shared_ptr<M> owner(managed, [](M* owned) {
     if (owned->deleter) with_gil([&] { owned->deleter(owned); });
   });
@@ -100,7 +101,19 @@ Tensor import_tensor(M* managed, bool read_only) {
   char* start = static_cast<char*>(source.data) + source.byte_offset + low * itemsize(dtype);
   const size_t nbytes =
       empty ? 0 : static_cast<size_t>(high - low + 1) * static_cast<size_t>(itemsize(dtype));
-  return Tensor(Storage::wrap(start, nbytes, [owner] {}, read_only), dtype, shape, strides, -low);
+  auto storage = shared_storage(
+      "from_dlpack", start, nbytes, dtype, [owner] {}, read_only, may_copy);
+  return Tensor(std::move(storage), dtype, shape, strides, -low);
+}
+
+// Of a pair of ints.
+int64_t first_of(nb::handle pair, const char* argument) {
+  const bool is_pair = PyTuple_Check(pair.ptr()) && PyTuple_GET_SIZE(pair.ptr()) == 2;
+  int64_t first = 0;
+  WEFT_CHECK_TYPE(
+      is_pair && nb::try_cast<int64_t>(nb::borrow<nb::tuple>(pair)[0], first),
+      fmt::format("__dlpack__: expected {} to be a pair of ints, got {}", argument, repr_text(pair)));
+  return first;
 }
 
 }  // namespace
@@ -108,13 +121,12 @@ Tensor import_tensor(M* managed, bool read_only) {
 nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
   require_host(tensor, "__dlpack__");
   if (!dl_device.is_none()) {
-    const nb::tuple wanted = nb::borrow<nb::tuple>(dl_device);
-    if (nb::cast<int>(wanted[0]) != kCPU) {
+    if (first_of(dl_device, "dl_device") != kCPU) {
       PyErr_SetString(PyExc_BufferError, "__dlpack__: a CPU tensor can be exported to device (1, 0) only");
       nb::raise_python_error();
     }
   }
-  const bool versioned = !max_version.is_none() && nb::cast<int>(nb::borrow<nb::tuple>(max_version)[0]) >= 1;
+  const bool versioned = !max_version.is_none() && first_of(max_version, "max_version") >= 1;
   const bool must_copy = !copy.is_none() && nb::cast<bool>(copy);
   const bool read_only = tensor.storage()->read_only() && !must_copy;
   const Tensor exported = must_copy ? tensor.clone() : tensor;
@@ -134,6 +146,7 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl
 
 Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
   require_available(device_of_python(device));
+  const bool may_copy = copy.is_none() || nb::cast<bool>(copy);
   nb::object capsule;
   if (PyCapsule_CheckExact(object.ptr())) {
     capsule = nb::borrow(object);
@@ -163,12 +176,12 @@ Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
       nb::raise_python_error();
     }
     PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
-    return import_tensor(managed, (managed->flags & kFlagReadOnly) != 0);
+    return import_tensor(managed, (managed->flags & kFlagReadOnly) != 0, may_copy);
   }
   if (kind == "dltensor") {
     auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
     PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-    return import_tensor(managed, false);
+    return import_tensor(managed, false, may_copy);
   }
   PyErr_Clear();
   throw_error(ErrorKind::Value,

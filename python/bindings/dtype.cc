@@ -4,6 +4,9 @@
 #include <array>
 
 #include "bindings.h"
+#include "core/printable.h"
+#include "core/suggest.h"
+#include "errors.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -35,16 +38,19 @@ DType dtype_of_python(nb::handle object) {
   if (type == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::C128;
   std::string text;
   if (PyUnicode_Check(type)) {
-    text = nb::borrow<nb::str>(object).c_str();
+    text = text_view(object);
   } else if (PyObject_HasAttrString(type, "newbyteorder")) {  // numpy.dtype
-    text = nb::borrow<nb::str>(object.attr("name")).c_str();
+    text = text_view(nb::object(object.attr("name")));
   } else if (PyType_Check(type) && PyObject_HasAttrString(type, "dtype")) {  // a NumPy scalar type
-    text = nb::borrow<nb::str>(object.attr("__name__")).c_str();
+    text = text_view(nb::object(object.attr("__name__")));
     if (text == "bool_") text = "bool";
   }
   if (const auto dtype = dtype_from_name(text)) return *dtype;
-  throw_error(ErrorKind::Type, fmt::format("dtype: expected a weft or NumPy dtype of numbers or bool, got {}",
-                                           nb::borrow<nb::str>(nb::repr(object)).c_str()));
+  std::vector<std::string> names;
+  for (int i = 0; i < kNumDTypes; ++i) names.emplace_back(name(static_cast<DType>(i)));
+  throw_error(ErrorKind::Type,
+              fmt::format("dtype: expected a weft or NumPy dtype of numbers or bool, got {}{}",
+                          repr_text(object), did_you_mean(text, names)));
 }
 
 std::optional<DType> optional_dtype(nb::handle object) {
@@ -55,9 +61,9 @@ std::optional<DType> optional_dtype(nb::handle object) {
 Device device_of_python(nb::handle object) {
   if (object.is_none()) return {};
   if (nb::isinstance<Device>(object)) return nb::cast<Device>(object);
-  if (PyUnicode_Check(object.ptr())) return Device::parse(nb::borrow<nb::str>(object).c_str());
-  throw_error(ErrorKind::Type, fmt::format("device: expected a weft.device or a string, got {}",
-                                           nb::borrow<nb::str>(nb::repr(object)).c_str()));
+  if (PyUnicode_Check(object.ptr())) return Device::parse(text_view(object));
+  throw_error(ErrorKind::Type,
+              fmt::format("device: expected a weft.device or a string, got {}", repr_text(object)));
 }
 
 namespace {
@@ -104,8 +110,10 @@ void bind_dtypes(nb::module_& m) {
           [](Device* self, nb::handle type, nb::object index) {
             Device parsed = device_of_python(type);
             if (!index.is_none()) {
-              parsed = Device::parse(
-                  fmt::format("{}:{}", nb::borrow<nb::str>(type).c_str(), nb::cast<int>(index)));
+              WEFT_CHECK_TYPE(PyUnicode_Check(type.ptr()) && PyLong_Check(index.ptr()),
+                              fmt::format("device: expected a str and an int, got {} and {}",
+                                          Py_TYPE(type.ptr())->tp_name, Py_TYPE(index.ptr())->tp_name));
+              parsed = Device::parse(fmt::format("{}:{}", text_view(type), repr_text(index)));
             }
             new (self) Device(parsed);
           },

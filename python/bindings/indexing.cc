@@ -20,7 +20,8 @@ struct Selection {
 };
 
 bool is_array_index(nb::handle item) {
-  return tensor_of_python(item) || PyList_Check(item.ptr()) || PyObject_CheckBuffer(item.ptr());
+  return PyBool_Check(item.ptr()) || tensor_of_python(item) || PyList_Check(item.ptr()) ||
+         PyObject_CheckBuffer(item.ptr());
 }
 
 bool is_integer_index(nb::handle item) {
@@ -33,6 +34,7 @@ bool is_integer_index(nb::handle item) {
 }
 
 Tensor array_index(nb::handle item) {
+  if (PyBool_Check(item.ptr())) return Tensor::scalar(Scalar(item.ptr() == Py_True), DType::Bool);
   Tensor index = as_tensor(item, std::nullopt);
   if (index.numel() == 0 && PyList_Check(item.ptr())) return index.to(DType::I64);
   WEFT_CHECK_INDEX(index.dtype() == DType::Bool || is_integral(index.dtype()),
@@ -121,7 +123,9 @@ class Selector {
       ++dim_;
       return;
     }
-    WEFT_CHECK_INDEX(index.dim() > 0, "index: a 0-d bool does not index a tensor; use where or a slice");
+    // A truth value by itself is a mask of one more dimension, of size 1.
+    if (index.dim() == 0)
+      return push(1, 0, Tensor::full({index.item().to_bool() ? 1 : 0}, Scalar(0), DType::I64));
     const std::vector<Tensor> positions = true_positions(index);
     for (int64_t d = 0; d < index.dim(); ++d) {
       WEFT_CHECK_INDEX(index.size(d) == size(),
@@ -174,7 +178,12 @@ class RecordedSelector {
       view_ = weft::select(view_, dim_, nb::cast<int64_t>(item));
       return;
     }
-    push(array_index(item));
+    Tensor index = array_index(item);
+    if (index.dtype() == DType::Bool && index.dim() == 0) {
+      view_ = weft::unsqueeze(view_, dim_);
+      index = weft::reshape(index, {1});
+    }
+    push(std::move(index));
     has_arrays_ = true;
   }
   void slice(nb::handle item) {

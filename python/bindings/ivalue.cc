@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "errors.h"
 #include "jit.h"
 #include "values/nesting.h"
 #include "weft/error.h"
@@ -31,8 +32,7 @@ struct Place {
   Place at_key(PyObject* item) const { return {this, item, 0, depth + 1}; }
   std::string str() const {
     if (!outer) return "";
-    const std::string last =
-        key ? nb::borrow<nb::str>(nb::repr(nb::handle(key))).c_str() : fmt::format("{}", index);
+    const std::string last = key ? repr_text(key) : fmt::format("{}", index);
     return fmt::format("{}[{}]", outer->str(), last);
   }
 };

@@ -59,7 +59,7 @@ template <class F>
 nb::object run_script(std::shared_ptr<jit::CompilationUnit> unit, F&& f) {
   IValue result;
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     result = f();
   }
   const UnitScope scope(std::move(unit));

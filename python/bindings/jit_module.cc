@@ -110,23 +110,23 @@ nb::object with_extra_files(Module module, const jit::ExtraFiles& files) {
   return nb::make_tuple(std::move(module), contents);
 }
 
-nb::object load_file(const std::string& path, nb::handle extra) {
+nb::object load_file(const std::string& path, nb::handle extra, bool verify) {
   jit::ExtraFiles files = extra_files_of(extra);
   Module module;
   {
-    const nb::gil_scoped_release no_gil;
-    module = jit::load(path, &files);
+    const GilRelease no_gil;
+    module = jit::load(path, &files, verify);
   }
   return with_extra_files(std::move(module), files);
 }
 
-nb::object load_bytes(const nb::bytes& contents, nb::handle extra) {
+nb::object load_bytes(const nb::bytes& contents, nb::handle extra, bool verify) {
   jit::ExtraFiles files = extra_files_of(extra);
   std::string bytes(contents.c_str(), contents.size());
   Module module;
   {
-    const nb::gil_scoped_release no_gil;
-    module = jit::load_bytes(std::move(bytes), &files);
+    const GilRelease no_gil;
+    module = jit::load_bytes(std::move(bytes), &files, verify);
   }
   return with_extra_files(std::move(module), files);
 }
@@ -142,7 +142,7 @@ jit::ExtraFiles contents_of(const nb::dict& contents) {
 
 void save_file(const Module& module, const std::string& path, const nb::dict& extra) {
   const jit::ExtraFiles files = contents_of(extra);
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   module.save(path, files);
 }
 
@@ -150,7 +150,7 @@ nb::bytes save_bytes(const Module& module, const nb::dict& extra) {
   const jit::ExtraFiles files = contents_of(extra);
   std::string bytes;
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     bytes = module.save_to_bytes(files);
   }
   return nb::bytes(bytes.data(), bytes.size());
@@ -158,7 +158,7 @@ nb::bytes save_bytes(const Module& module, const nb::dict& extra) {
 
 // ---- whole modules ---------------------------------------------------------------------------------------
 Module freeze(const Module& module, const std::vector<std::string>& preserved, bool optimize_numerics) {
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   Module frozen = jit::freeze(module, preserved);
   if (!optimize_numerics) return frozen;
   const jit::ClassTypePtr& type = frozen.object()->type;
@@ -226,7 +226,7 @@ void bind_module_class(nb::module_& m) {
            })
       .def("clone",
            [](const Module& self) {
-             const nb::gil_scoped_release no_gil;
+             const GilRelease no_gil;
              return self.clone();
            })
       .def("save", &save_file)
@@ -237,11 +237,11 @@ void bind_module_class(nb::module_& m) {
 
 void bind_jit_module(nb::module_& m) {
   bind_module_class(m);
-  m.def("load", &load_file, nb::arg("path"), nb::arg("extra_files").none());
-  m.def("load_bytes", &load_bytes, nb::arg("contents"), nb::arg("extra_files").none());
+  m.def("load", &load_file, nb::arg("path"), nb::arg("extra_files").none(), nb::arg("verify"));
+  m.def("load_bytes", &load_bytes, nb::arg("contents"), nb::arg("extra_files").none(), nb::arg("verify"));
   m.def("freeze", &freeze, nb::arg("module"), nb::arg("preserved"), nb::arg("optimize_numerics"));
   m.def("optimize_for_inference", [](const Module& module, const std::vector<std::string>& preserved) {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     return jit::optimize_for_inference(module, preserved);
   });
   m.def("module_of_function", &module_of_function);

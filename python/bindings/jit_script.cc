@@ -5,8 +5,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <deque>
+
 #include "jit.h"
 #include "jit_type.h"
+#include "once.h"
 #include "script/builtin.h"
 #include "script/compilation_unit.h"
 #include "script/emitter.h"
@@ -26,8 +29,8 @@ using jit::TypePtr;
 
 // Everything that weft.jit.script compiles is one program.
 const std::shared_ptr<jit::CompilationUnit>& script_unit() {
-  static const auto& unit = *new std::shared_ptr<jit::CompilationUnit>(jit::CompilationUnit::create());
-  return unit;
+  static constinit MadeOnce<std::shared_ptr<jit::CompilationUnit>> unit;
+  return unit.get([] { return jit::CompilationUnit::create(); });
 }
 
 // A Python object that may be let go of on any thread.
@@ -45,18 +48,22 @@ struct PythonFunction {
   nb::object callable;
   jit::Schema schema;
 };
-std::vector<PythonFunction>& python_functions() {
-  static auto& functions = *new std::vector<PythonFunction>;
+// They stay where they are: one that is running may define another.
+std::deque<PythonFunction>& python_functions() {
+  static auto& functions = *new std::deque<PythonFunction>;
   return functions;
 }
 
 void call_python(std::span<IValue> arguments, IValue* results) {
-  const nb::gil_scoped_acquire gil;
+  const GilAcquire gil;
   const PythonFunction& function = python_functions().at(static_cast<size_t>(arguments[0].to_int()));
   const UnitScope scope(script_unit());
   nb::list values;
   for (const IValue& argument : arguments.subspan(1)) values.append(to_python(argument));
-  const nb::object result = function.callable(*values);
+  const nb::tuple positional(values);
+  const nb::object result = nb::steal(
+      calling_python([&] { return PyObject_CallObject(function.callable.ptr(), positional.ptr()); }));
+  if (!result) nb::raise_python_error();
   try {
     results[0] = to_ivalue(result, function.schema.returns[0].type);
   } catch (const Error& error) {
@@ -143,11 +150,11 @@ class ModuleSugar final : public jit::SugaredValue {
   ModuleSugar(std::shared_ptr<nb::object> scope, nb::object module)
       : scope_(std::move(scope)), module_(shared_object(std::move(module))) {}
   std::string kind() const override {
-    const nb::gil_scoped_acquire gil;
+    const GilAcquire gil;
     return fmt::format("module '{}'", nb::cast<std::string>(module_->attr("__name__")));
   }
   SugaredPtr attribute(Emitter&, const Range& range, const std::string& name) override {
-    const nb::gil_scoped_acquire gil;
+    const GilAcquire gil;
     return sugar_of(scope_, scope_->attr("member_of_module")(*module_, name, place_of(range)), nullptr,
                     range);
   }
@@ -193,22 +200,22 @@ class PythonResolver final : public jit::Resolver {
   explicit PythonResolver(nb::object scope) : scope_(shared_object(std::move(scope))) {}
 
   SugaredPtr resolve_value(const std::string& name, const Range& range) override {
-    const nb::gil_scoped_acquire gil;
+    const GilAcquire gil;
     return sugar_of(scope_, scope_->attr("value")(name, place_of(range)), nullptr, range);
   }
   TypePtr resolve_type(const std::string& name, const Range& range) override {
-    const nb::gil_scoped_acquire gil;
+    const GilAcquire gil;
     const nb::object type = scope_->attr("type")(name, place_of(range));
     return type.is_none() ? nullptr : nb::cast<ScriptType&>(type).type;
   }
   SugaredPtr resolve_member(Emitter&, ir::Value* object, const std::string& name,
                             const Range& range) override {
-    const nb::gil_scoped_acquire gil;
+    const GilAcquire gil;
     const std::string& type = object->type.script->name();
     return sugar_of(scope_, scope_->attr("member_of_class")(type, name, place_of(range)), object, range);
   }
   bool has_member(const jit::ClassType& type, const std::string& name) override {
-    const nb::gil_scoped_acquire gil;
+    const GilAcquire gil;
     return nb::cast<bool>(scope_->attr("has_member")(type.name(), name));
   }
 

@@ -201,7 +201,7 @@ class Recorder {
   std::vector<Trace::Argument> arguments_of(const nb::args& args, const nb::kwargs& kwargs) {
     std::vector<Trace::Argument> arguments;
     for (nb::handle item : args) arguments.push_back({"", value(item)});
-    for (const auto& [key, item] : kwargs) arguments.push_back({nb::str(key).c_str(), value(item)});
+    for (const auto& [key, item] : kwargs) arguments.push_back({std::string(text_view(key)), value(item)});
     return arguments;
   }
 

@@ -94,7 +94,7 @@ ScriptFuture launch(std::shared_ptr<jit::CompilationUnit> unit, const jit::TypeP
 
 ScriptFuture fork_function(const ScriptFunction& self, const nb::args& args, const nb::kwargs& kwargs) {
   ScriptArguments arguments = script_arguments(self.function->schema(), 0, args, kwargs);
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   const jit::TypePtr type = self.function->schema().return_type();
   return launch(self.unit, type, [function = self.function, arguments = std::move(arguments)] {
     return (*function)(arguments.positional, arguments.keywords);
@@ -105,7 +105,7 @@ ScriptFuture fork_method(const jit::Module& self, const std::string& method, con
                          const nb::kwargs& kwargs) {
   const std::shared_ptr<jit::Function> function = self.method(method);
   ScriptArguments arguments = script_arguments(function->schema(), 1, args, kwargs);
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   return launch(
       self.unit(), function->schema().return_type(), [self, method, arguments = std::move(arguments)] {
         return method == "forward" ? self.forward(arguments.positional, arguments.keywords)
@@ -118,14 +118,11 @@ ScriptFuture fork_method(const jit::Module& self, const std::string& method, con
 void add_callback(const ScriptFuture& self, nb::object callback) {
   const auto shared = std::shared_ptr<nb::object>(new nb::object(std::move(callback)),
                                                   [](nb::object* held) { with_gil([&] { delete held; }); });
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   self.future->then([shared](jit::Future&) {
     with_gil([&] {
-      try {
-        (*shared)();
-      } catch (nb::python_error& error) {
-        error.discard_as_unraisable("callback of a weft.jit.Future");
-      }
+      const nb::object result = nb::steal(calling_python([&] { return PyObject_CallNoArgs(shared->ptr()); }));
+      if (!result) PyErr_WriteUnraisable(shared->ptr());
     });
   });
 }
@@ -162,7 +159,7 @@ void bind_futures(nb::module_& m) {
           [](const ScriptFuture& self) { return run_script(self.unit, [&] { return self.future->wait(); }); })
       .def("set_none",
            [](const ScriptFuture& self) {
-             const nb::gil_scoped_release no_gil;
+             const GilRelease no_gil;
              self.future->set_value(IValue());
            })
       .def("add_callback", &add_callback);
@@ -223,7 +220,7 @@ ScriptArguments script_arguments(const jit::Schema& schema, size_t skipped, cons
         argument_value(schema, at < schema.arguments.size() ? &schema.arguments[at] : nullptr, args[i]));
   }
   for (const auto& [key, object] : kwargs) {
-    std::string name = nb::str(key).c_str();
+    std::string name(text_view(key));
     IValue value = argument_value(schema, schema.find(name), object);
     result.keywords.emplace_back(std::move(name), std::move(value));
   }
@@ -239,7 +236,7 @@ void raise_script_error(const Error& error) {
     failure.discard_as_unraisable("weft.jit.Error");
     type = nb::borrow<nb::object>(exception_type(error.kind()));
   }
-  PyErr_SetString(type.ptr(), error.what());
+  set_error(type.ptr(), error.what());
 }
 
 void bind_jit_values(nb::module_& m) {

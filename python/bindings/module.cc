@@ -1,6 +1,8 @@
 #include <nanobind/stl/string.h>
 
+#include "array.h"
 #include "bindings.h"
+#include "errors.h"
 #include "ivalue.h"
 #include "jit.h"
 #include "jit_trace.h"
@@ -18,19 +20,6 @@ __attribute__((weak)) void register_bindings(PyObject* module);
 }
 
 namespace weft::python {
-
-PyObject* exception_type(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::Value: return PyExc_ValueError;
-    case ErrorKind::Type: return PyExc_TypeError;
-    case ErrorKind::Index: return PyExc_IndexError;
-    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
-    case ErrorKind::Memory: return PyExc_MemoryError;
-    case ErrorKind::Runtime:
-    case ErrorKind::Internal: break;
-  }
-  return PyExc_RuntimeError;
-}
 
 namespace {
 
@@ -59,17 +48,18 @@ NB_MODULE(_C, m) {
     } catch (const jit::ScriptError& error) {
       raise_script_error(error);
     } catch (const Error& error) {
-      PyErr_SetString(exception_type(error.kind()), error.what());
+      set_error(error);
     }
   });
   // Tensors may outlive the module's dictionary at exit; that is not a leak worth a message.
   nb::set_leak_warnings(false);
-  env::warn_unknown();
+  env::check();
 
   bind_dtypes(m);
   bind_tensor(m);
   bind_creation(m);
   bind_operators(m);
+  bind_array(m);
   bind_threads(m);
   bind_serialization(m);
   bind_builtins(m);
@@ -84,4 +74,5 @@ NB_MODULE(_C, m) {
   m.def("empty_cache", &empty_allocator_cache, "Returns the blocks kept for reuse to the system.");
 
   if (capture::register_bindings) capture::register_bindings(m.ptr());
+  explain_arguments(m);
 }

@@ -78,7 +78,12 @@ Tensor tensor_argument(const OpDef& op, const Param& param, PyObject* value) {
   return as_tensor(value, std::nullopt);
 }
 
-void push_operands(const OpDef& op, const Param& param, PyObject* value,
+bool is_weak(PyObject* value, Promotion rules) {
+  return rules == Promotion::Torch || PyFloat_CheckExact(value) || PyLong_CheckExact(value) ||
+         PyBool_Check(value) || PyComplex_CheckExact(value);
+}
+
+void push_operands(const OpDef& op, const Param& param, PyObject* value, Promotion rules,
                    std::vector<ops::Operand>& operands) {
   if (param.optional && value == Py_None) {
     operands.push_back(Tensor());
@@ -96,7 +101,7 @@ void push_operands(const OpDef& op, const Param& param, PyObject* value,
     return;
   }
   if (!tensor_of_python(value)) {
-    if (const auto scalar = scalar_of_python(value)) {
+    if (const auto scalar = is_weak(value, rules) ? scalar_of_python(value) : std::nullopt) {
       operands.push_back(*scalar);
       return;
     }
@@ -104,8 +109,9 @@ void push_operands(const OpDef& op, const Param& param, PyObject* value,
   operands.push_back(tensor_argument(op, param, value));
 }
 
+// A truth value is none: x.sum(True) is a mistake, not a sum over dimension 1.
 std::optional<int64_t> integer(PyObject* value) {
-  if (!PyIndex_Check(value)) return std::nullopt;
+  if (!PyIndex_Check(value) || PyBool_Check(value)) return std::nullopt;
   const Py_ssize_t result = PyNumber_AsSsize_t(value, PyExc_OverflowError);
   if (result == -1 && PyErr_Occurred()) nb::raise_python_error();
   return result;
@@ -145,13 +151,13 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
       if (const Tensor* tensor = tensor_of_python(value); tensor && tensor->dim() == 0) return tensor->item();
       break;
     case Param::Type::String:
-      if (PyUnicode_Check(value)) return std::string(nb::borrow<nb::str>(value).c_str());
+      if (PyUnicode_Check(value)) return std::string(text_view(value));
       break;
     case Param::Type::DType: return dtype_of_python(value);
     case Param::Type::Device: return device_of_python(value);
     case Param::Type::IntList: {
       if (PyUnicode_Check(value) && op.schema.find("int[]|str " + param.name) != std::string::npos)
-        return std::string(nb::borrow<nb::str>(value).c_str());
+        return std::string(text_view(value));
       SymShape list;
       if (const auto single = integer(value); single && !PyObject_HasAttrString(value, "__len__")) {
         if (keeps_single(op, param)) return Sym(*single);
@@ -192,6 +198,11 @@ class Matcher {
       // einsum and meshgrid.
       const bool sizes = op_.params[p].type == Param::Type::IntList && nargs - i > 1 && is_last(p) &&
                          all_integers(args + i, nargs - i);
+      // std(x, False): what is no dimension is the flag behind it.
+      const bool passed_over = op_.params[p].type == Param::Type::IntList && PyBool_Check(args[i]) &&
+                               p + 1 < op_.params.size() && op_.params[p + 1].type == Param::Type::Bool &&
+                               op_.params[p + 1].optional;
+      if (passed_over) continue;
       const bool tensors =
           op_.params[p].type == Param::Type::TensorList && is_last(p) &&
           std::all_of(args + i, args + nargs, [](PyObject* arg) { return tensor_of_python(arg) != nullptr; });
@@ -216,7 +227,7 @@ class Matcher {
   }
 
   void keyword(PyObject* key, PyObject* value, PyObject** out) {
-    const std::string_view name = nb::borrow<nb::str>(key).c_str();
+    const std::string_view name = text_view(key);
     const auto index = find_param(op_, name);
     if (!index) {
       if (out && name == "out") {
@@ -236,7 +247,7 @@ class Matcher {
 
 }  // namespace
 
-void make_tensors(std::vector<ops::Operand>& operands) {
+void make_tensors(std::vector<ops::Operand>& operands, Promotion rules) {
   std::optional<DType> first;
   for (const ops::Operand& operand : operands) {
     if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined() && !first)
@@ -245,9 +256,9 @@ void make_tensors(std::vector<ops::Operand>& operands) {
   for (ops::Operand& operand : operands) {
     const Scalar* scalar = std::get_if<Scalar>(&operand);
     if (!scalar) continue;
-    DType dtype = promote_weak(DType::Bool, scalar->kind(), Promotion::Torch);
+    DType dtype = promote_weak(DType::Bool, scalar->kind(), rules);
     if (first && (!scalar->is_int() || is_integral(*first)))
-      dtype = promote_weak(*first, scalar->kind(), Promotion::Torch);
+      dtype = promote_weak(*first, scalar->kind(), rules);
     operand = Tensor::scalar(*scalar, dtype);
   }
 }
@@ -261,7 +272,7 @@ MatchedArguments match_arguments(const OpDef& op, PyObject* const* args, size_t 
 }
 
 OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords,
-                            PyObject** out) {
+                            PyObject** out, Promotion rules) {
   const Matcher matched(op, args, nargs, keywords, out);
   OpArguments result;
   for (size_t i = 0; i < op.params.size(); ++i) {
@@ -270,7 +281,7 @@ OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs
     if (!value && !param.has_default && !param.optional)
       bad_call(op, fmt::format("missing argument '{}'", param.name));
     if (is_tensor_param(param)) {
-      push_operands(op, param, value ? value : Py_None, result.operands);
+      push_operands(op, param, value ? value : Py_None, rules, result.operands);
     } else {
       if (is_made_on_default_device(op, param, value))
         result.attrs.set(param.name, default_device());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bindings.h"
+#include "errors.h"
 
 namespace weft::python {
 
@@ -14,9 +15,10 @@ struct OpArguments {
 bool takes_scalars(const ops::OpDef& op);
 
 // TypeError naming the operator, the parameter, what is expected and what came. `out` receives the argument
-// of that name of operators that do not declare one (null where `out` is not allowed).
+// of that name of operators that do not declare one (null where `out` is not allowed). NumPy's scalars are
+// numbers like Python's under PyTorch's rules, 0-d arrays of their dtype under NumPy's.
 OpArguments parse_arguments(const ops::OpDef& op, PyObject* const* args, size_t nargs, PyObject* keywords,
-                            PyObject** out);
+                            PyObject** out, Promotion rules = Promotion::Torch);
 
 // The Python values of a call by parameter, borrowed; null where absent.
 struct MatchedArguments {
@@ -29,8 +31,6 @@ MatchedArguments match_arguments(const ops::OpDef& op, PyObject* const* args, si
 
 // Numbers among the operands become 0-d tensors of the dtype that a Python number takes beside the first
 // tensor.
-void make_tensors(std::vector<ops::Operand>& operands);
-
-PyObject* exception_type(ErrorKind kind);
+void make_tensors(std::vector<ops::Operand>& operands, Promotion rules);
 
 }  // namespace weft::python

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "array.h"
 #include "bindings.h"
 #include "jit_trace.h"
 #include "op_arguments.h"
+#include "ops/torch_rules.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -37,31 +39,32 @@ PyTypeObject* g_operator_type = nullptr;
 // Elements from which on the interpreter's lock is released while an operator runs.
 constexpr int64_t kReleaseLock = 1 << 14;
 
-std::vector<Tensor> run(const OpDef& op, OpArguments arguments) {
-  if (!takes_scalars(op)) make_tensors(arguments.operands);
+std::vector<Tensor> run(const OpDef& op, OpArguments arguments, Promotion rules) {
+  if (!takes_scalars(op)) make_tensors(arguments.operands, rules);
   int64_t elements = 0;
   for (const auto& operand : arguments.operands) {
     if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined())
       elements += tensor->numel();
   }
-  PyThreadState* state = elements >= kReleaseLock ? PyEval_SaveThread() : nullptr;
-  struct Restore {
-    PyThreadState* state;
-    ~Restore() {
-      if (state) PyEval_RestoreThread(state);
-    }
-  } restore{state};
-  if (takes_scalars(op)) return {ops::invoke(op, arguments.operands, arguments.attrs, Promotion::Torch)};
+  std::optional<GilRelease> no_gil;
+  if (elements >= kReleaseLock) no_gil.emplace();
+  if (takes_scalars(op)) {
+    if (rules == Promotion::NumPy) ops::refuse_negative_powers(op, arguments.operands);
+    return {ops::invoke(op, arguments.operands, arguments.attrs, rules)};
+  }
   ops::OpArgs args;
+  args.rules = rules;
   for (const auto& operand : arguments.operands) args.tensors.push_back(std::get<Tensor>(operand));
   args.attrs = std::move(arguments.attrs);
   return ops::call(op, std::move(args));
 }
 
-void store(const OpDef& op, const Tensor& target, const Tensor& result) {
-  const auto kind = [](DType dtype) {
+// In-place results may lose precision and range within a kind. NumPy takes unsigned integers for a kind below
+// the signed ones.
+void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotion rules) {
+  const auto kind = [&](DType dtype) {
     const DTypeKind k = info(dtype).kind;
-    return k == DTypeKind::Unsigned ? DTypeKind::Signed : k;
+    return k == DTypeKind::Unsigned && rules == Promotion::Torch ? DTypeKind::Signed : k;
   };
   WEFT_CHECK_TYPE(kind(result.dtype()) <= kind(target.dtype()),
                   fmt::format("{}: the result type {} cannot be stored in the target {}", op.name,
@@ -72,11 +75,24 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result) {
   target.copy_from(result);
 }
 
-nb::object wrap(const OpDef& op, const std::vector<Tensor>& results) {
-  if (op.num_outputs == 1) return to_python(results.at(0));
+// weft.return_types has the named tuples of what gives several tensors.
+nb::object named(const OpDef& op, const nb::list& values) {
+  static PyObject* types = nullptr;
+  if (!types) types = nb::object(nb::module_::import_("weft.return_types").attr("TYPES")).release().ptr();
+  PyObject* type = PyDict_GetItemString(types, op.name.c_str());
+  return type ? nb::borrow(type)(*values) : nb::object(nb::tuple(values));
+}
+
+nb::object wrap(const OpDef& op, const std::vector<Tensor>& results, Promotion rules) {
+  if (op.num_outputs == 1) {
+    const Tensor& result = results.at(0);
+    if (op.schema.ends_with("-> bool") && !result.is_traced()) return nb::bool_(result.item().to_bool());
+    return to_python(result, rules);
+  }
+  if (results.size() == 1 && op.schema.ends_with("|Tensor")) return to_python(results[0], rules);
   nb::list list;
-  for (const Tensor& result : results) list.append(to_python(result));
-  return nb::tuple(list);
+  for (const Tensor& result : results) list.append(to_python(result, rules));
+  return named(op, list);
 }
 
 bool is_operand(PyObject* object) {
@@ -85,17 +101,24 @@ bool is_operand(PyObject* object) {
          (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
 }
 
+const OpDef& meant(const OpDef& op, const OpArguments& arguments, Promotion rules) {
+  return rules == Promotion::Torch ? ops::torch_overload(op, arguments.operands, arguments.attrs) : op;
+}
+
+size_t count_of(PyObject* keywords) { return keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0; }
+
 nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs, PyObject* keywords) {
-  const OpDef& op = *self.op;
+  const Promotion rules = rules_of(args, nargs + count_of(keywords));
+  PyObject* out = nullptr;
   if (self.style == CallStyle::Function) {
-    PyObject* out = nullptr;
-    OpArguments arguments = parse_arguments(op, args, nargs, keywords, &out);
-    const std::vector<Tensor> results = run(op, std::move(arguments));
-    if (!out) return wrap(op, results);
+    OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, &out, rules);
+    const OpDef& op = meant(*self.op, arguments, rules);
+    const std::vector<Tensor> results = run(op, std::move(arguments), rules);
+    if (!out) return wrap(op, results, rules);
     const Tensor* target = tensor_of_python(out);
     WEFT_CHECK_TYPE(target && op.num_outputs == 1,
                     fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
-    store(op, *target, results.at(0));
+    store(op, *target, results.at(0), rules);
     return nb::borrow(out);
   }
   for (size_t i = 0; i < nargs; ++i) {
@@ -103,36 +126,65 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
   }
   PyObject* swapped[] = {nargs == 2 ? args[1] : nullptr, nargs == 2 ? args[0] : nullptr};
   if (self.style == CallStyle::Reflected) args = swapped;
-  const std::vector<Tensor> results = run(op, parse_arguments(op, args, nargs, keywords, nullptr));
-  if (self.style != CallStyle::InPlace) return wrap(op, results);
-  store(op, *tensor_of_python(args[0]), results.at(0));
+  OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, nullptr, rules);
+  const OpDef& op = meant(*self.op, arguments, rules);
+  const std::vector<Tensor> results = run(op, std::move(arguments), rules);
+  if (self.style != CallStyle::InPlace) return wrap(op, results, rules);
+  store(op, *tensor_of_python(args[0]), results.at(0), rules);
   return nb::borrow(args[0]);
 }
 
-// While the thread traces: the recorder is given the call, and gives its result.
+// What a trace knows are tensors: an array's is found by its memory.
+nb::object to_traced(nb::handle argument) {
+  if (is_array(argument.ptr())) return to_python(*tensor_of_python(argument));
+  if (!PyList_Check(argument.ptr()) && !PyTuple_Check(argument.ptr())) return nb::borrow(argument);
+  nb::list items;
+  for (nb::handle item : nb::borrow<nb::object>(argument)) items.append(to_traced(item));
+  return PyList_Check(argument.ptr()) ? nb::object(items) : nb::object(nb::tuple(items));
+}
+
+nb::object to_arrays(const nb::object& result) {
+  if (const Tensor* tensor = tensor_of_python(result)) return to_python(*tensor, Promotion::NumPy);
+  if (!PyTuple_CheckExact(result.ptr()) && !PyList_CheckExact(result.ptr())) return result;
+  nb::list items;
+  for (nb::handle item : result) items.append(to_arrays(nb::borrow(item)));
+  return nb::tuple(items);
+}
+
+// While the thread traces: the recorder is given the call, and gives its result. TorchScript promotes as
+// PyTorch does: operands of NumPy's rules are given in the dtype that these compute in.
 nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, size_t nargs,
                        PyObject* keywords) {
   for (size_t i = 0; i < nargs; ++i) {
     const bool is_operator = style == CallStyle::Operator || style == CallStyle::Reflected;
     if (is_operator && !is_operand(args[i])) return nb::borrow(Py_NotImplemented);
   }
+  const OpDef& op = *reinterpret_cast<const OperatorObject*>(self.ptr())->op;
+  const Promotion rules = rules_of(args, nargs + count_of(keywords));
+  std::optional<DType> compute;
+  if (rules == Promotion::NumPy && takes_scalars(op) && style != CallStyle::InPlace)
+    compute =
+        ops::promoted_types(op, parse_arguments(op, args, nargs, keywords, nullptr, rules).operands, rules)
+            .compute;
+  const auto given = [&](PyObject* argument, bool is_condition) {
+    nb::object plain = to_traced(argument);
+    const Tensor* tensor = tensor_of_python(plain);
+    if (!compute || !tensor || is_condition || tensor->dtype() == *compute) return plain;
+    return nb::borrow<nb::object>(plain.attr("to")(to_python(*compute)));
+  };
   nb::list positional;
   nb::dict named;
-  for (size_t i = 0; i < nargs; ++i) positional.append(nb::handle(args[i]));
+  for (size_t i = 0; i < nargs; ++i) positional.append(given(args[i], i == 0 && op.name == "where"));
   if (style == CallStyle::Reflected) positional.reverse();
-  const size_t count = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
-  for (size_t i = 0; i < count; ++i)
-    named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = nb::handle(args[nargs + i]);
-  return nb::borrow<nb::object>(trace_handler)(self, style == CallStyle::InPlace, nb::tuple(positional),
-                                               named);
+  for (size_t i = 0; i < count_of(keywords); ++i)
+    named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = given(args[nargs + i], false);
+  nb::object result =
+      nb::borrow<nb::object>(trace_handler)(self, style == CallStyle::InPlace, nb::tuple(positional), named);
+  return rules == Promotion::NumPy ? to_arrays(result) : result;
 }
 
 PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   const auto& self = *reinterpret_cast<OperatorObject*>(callable);
-  const auto fail = [](PyObject* type, const char* message) {
-    PyErr_SetString(type, message);
-    return nullptr;
-  };
   try {
     const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
     if (trace_handler) [[unlikely]]
@@ -142,11 +194,13 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
     error.restore();
     return nullptr;
   } catch (const Error& error) {
-    return fail(exception_type(error.kind()), error.what());
+    set_error(error);
+    return nullptr;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   } catch (const std::exception& error) {
-    return fail(PyExc_RuntimeError, error.what());
+    set_error(PyExc_RuntimeError, error.what());
+    return nullptr;
   }
 }
 

@@ -26,7 +26,7 @@ void require_readable(const std::string& path) {
   nb::raise_python_error();
 }
 
-IValue load_from_file_object(nb::handle file) {
+IValue load_from_file_object(nb::handle file, bool verify) {
   WEFT_CHECK_TYPE(PyObject_HasAttrString(file.ptr(), "read"),
                   fmt::format("load: expected a path or a file opened for reading, got {}",
                               Py_TYPE(file.ptr())->tp_name));
@@ -35,18 +35,18 @@ IValue load_from_file_object(nb::handle file) {
                   fmt::format("load: expected a file opened in binary mode: read() gave {}",
                               Py_TYPE(contents.ptr())->tp_name));
   std::string bytes(PyBytes_AS_STRING(contents.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(contents.ptr())));
-  const nb::gil_scoped_release no_gil;
-  return jit::load_value_bytes(std::move(bytes));
+  const GilRelease no_gil;
+  return jit::load_value_bytes(std::move(bytes), verify);
 }
 
-nb::object load(nb::handle file) {
+nb::object load(nb::handle file, bool verify) {
   const std::optional<std::string> path = path_of(file);
-  if (!path) return to_python(load_from_file_object(file));
+  if (!path) return to_python(load_from_file_object(file, verify));
   require_readable(*path);
   IValue value;
   {
-    const nb::gil_scoped_release no_gil;
-    value = jit::load_value(*path);
+    const GilRelease no_gil;
+    value = jit::load_value(*path, verify);
   }
   return to_python(value);
 }
@@ -54,7 +54,7 @@ nb::object load(nb::handle file) {
 void save(nb::handle object, nb::handle file) {
   const IValue value = to_ivalue(object, nullptr);
   if (const std::optional<std::string> path = path_of(file)) {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     jit::save_value(value, *path);
     return;
   }
@@ -63,7 +63,7 @@ void save(nb::handle object, nb::handle file) {
                               Py_TYPE(file.ptr())->tp_name));
   std::string bytes;
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     bytes = jit::save_value_bytes(value);
   }
   file.attr("write")(nb::bytes(bytes.data(), bytes.size()));
@@ -73,13 +73,15 @@ void save(nb::handle object, nb::handle file) {
 
 void bind_serialization(nb::module_& m) {
   m.def(
-      "load", &load, nb::arg("file"),
+      "load", &load, nb::arg("file"), nb::kw_only(), nb::arg("verify") = false,
       "What torch.save or weft.save wrote: a state dict, or any nesting of lists, tuples and dicts of "
       "tensors,\n"
       "numbers, strings and None. Nothing in the file is run. Tensors are mapped from the file, not read: "
       "writing\n"
       "to one does not change the file, and the file must not be changed in place while they live.\n"
       "file: a path, or a file object opened in binary mode (which is read whole).\n"
+      "verify: read the whole file first, and compare the checksum (CRC-32) of every entry, those of tensors "
+      "too.\n"
       "A dtype comes as its number (torch.float32 is 6), an OrderedDict as a dict, a torch.Size as a tuple; "
       "all\n"
       "tensors come to the CPU.\n"

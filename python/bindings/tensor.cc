@@ -1,8 +1,15 @@
 // weft.Tensor: attributes, conversions, copies and the protocols of Python. Operators come from the table.
 #include <fmt/format.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
+#include "array.h"
 #include "bindings.h"
+#include "core/printable.h"
+#include "core/suggest.h"
+#include "errors.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -49,6 +56,16 @@ Tensor to_device(const Tensor& tensor, Device device) {
               fmt::format("to: {} has no elements to move to {}", describe(tensor), device.str()));
 }
 
+// The device that `text`, which is no dtype's name, names.
+Device device_named(const std::string& text) {
+  std::vector<std::string> names = {"cpu", "cuda", "meta"};
+  const std::string kind = text.substr(0, text.find(':'));
+  if (std::find(names.begin(), names.end(), kind) != names.end()) return Device::parse(text);
+  for (int i = 0; i < kNumDTypes; ++i) names.emplace_back(name(static_cast<DType>(i)));
+  throw_error(ErrorKind::Type, fmt::format("to: expected a dtype or a device, got '{}'{}", printable(text),
+                                           did_you_mean(text, names)));
+}
+
 // to(dtype), to(device), to(other), to(device, dtype) and the same by keyword.
 Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle device, bool copy) {
   std::optional<DType> wanted = optional_dtype(dtype);
@@ -57,9 +74,14 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
     if (const Tensor* other = tensor_of_python(argument)) {
       wanted = other->dtype();
       target = other->device();
-    } else if (nb::isinstance<Device>(argument) ||
-               (PyUnicode_Check(argument.ptr()) && !dtype_from_name(nb::borrow<nb::str>(argument).c_str()))) {
-      target = device_of_python(argument);
+    } else if (nb::isinstance<Device>(argument)) {
+      target = nb::cast<Device>(argument);
+    } else if (PyUnicode_Check(argument.ptr())) {
+      const std::string_view text = text_view(argument);
+      if (const std::optional<DType> named = dtype_from_name(text))
+        wanted = named;
+      else
+        target = device_named(std::string(text));
     } else if (!argument.is_none()) {
       wanted = dtype_of_python(argument);
     }
@@ -115,14 +137,15 @@ Tensor rebuild(nb::handle dtype, nb::handle shape, Device device, nb::bytes data
   return tensor;
 }
 
-nb::object iterate(const Tensor& tensor) {
+template <class T>
+nb::object iterate(const T& tensor) {
   WEFT_CHECK_TYPE(tensor.dim() > 0, "iteration over a 0-d tensor");
   nb::list rows;
-  for (int64_t i = 0; i < tensor.shape()[0]; ++i) rows.append(to_python(get_item(tensor, nb::int_(i))));
+  for (int64_t i = 0; i < tensor.shape()[0]; ++i) rows.append(nb::cast(T(get_item(tensor, nb::int_(i)))));
   return nb::steal(PyObject_GetIter(rows.ptr()));
 }
 
-nb::object format_tensor(nb::handle self, nb::handle specification) {
+nb::object format_tensor(nb::handle self, nb::str specification) {
   const Tensor& tensor = *tensor_of_python(self);
   if (tensor.dim() > 0) return nb::steal(PyObject_Format(nb::str(self).ptr(), specification.ptr()));
   nb::object result = nb::steal(PyObject_Format(item(tensor).ptr(), specification.ptr()));
@@ -139,16 +162,14 @@ void bind_attributes(nb::class_<Tensor>& c) {
       .def_prop_ro("itemsize", [](const Tensor& t) { return itemsize(t.dtype()); })
       .def_prop_ro(
           "nbytes", [](const Tensor& t) { return t.numel() * itemsize(t.dtype()); }, "Bytes of the elements.")
-      .def_prop_ro(
-          "T", [](const Tensor& t) { return reversed(t, 0, t.shape().size()); },
-          "A view with the dimensions reversed.")
-      .def_prop_ro(
-          "mT",
-          [](const Tensor& t) {
-            WEFT_CHECK(t.dim() >= 2, fmt::format("mT: expected at least 2 dimensions, got {}", describe(t)));
-            return reversed(t, t.shape().size() - 2, t.shape().size());
+      .def_prop_ro("real", [](nb::handle self) { return nb::module_::import_("weft._C").attr("real")(self); })
+      .def_prop_ro("imag", [](nb::handle self) { return nb::module_::import_("weft._C").attr("imag")(self); })
+      .def(
+          "where",
+          [](nb::handle self, nb::handle condition, nb::handle other) {
+            return nb::module_::import_("weft._C").attr("where")(condition, self, other);
           },
-          "A view with the last two dimensions swapped.")
+          nb::arg("condition"), nb::arg("other"), "The tensor where the condition holds, else `other`.")
       .def_prop_ro("is_cuda", [](const Tensor& t) { return t.device().type == DeviceType::CUDA; })
       .def_prop_ro("is_meta", [](const Tensor& t) { return t.device().type == DeviceType::Meta; })
       .def_prop_ro(
@@ -161,9 +182,9 @@ void bind_attributes(nb::class_<Tensor>& c) {
           "element_size", [](const Tensor& t) { return itemsize(t.dtype()); }, "Bytes per element.")
       .def(
           "_sizes",
-          [](const Tensor& t, nb::handle dim) -> nb::object {
-            if (dim.is_none()) return tuple_of(t.shape());
-            return nb::int_(t.size(nb::cast<int64_t>(dim)));
+          [](const Tensor& t, std::optional<int64_t> dim) -> nb::object {
+            if (!dim) return tuple_of(t.shape());
+            return nb::int_(t.size(*dim));
           },
           nb::arg("dim") = nb::none())
       .def_prop_ro(
@@ -176,9 +197,9 @@ void bind_attributes(nb::class_<Tensor>& c) {
           "it.")
       .def(
           "stride",
-          [](const Tensor& t, nb::handle dim) -> nb::object {
-            if (dim.is_none()) return tuple_of(t.strides());
-            return nb::int_(t.strides()[axis_of(t, nb::cast<int64_t>(dim), "stride")]);
+          [](const Tensor& t, std::optional<int64_t> dim) -> nb::object {
+            if (!dim) return tuple_of(t.strides());
+            return nb::int_(t.strides()[axis_of(t, *dim, "stride")]);
           },
           nb::arg("dim") = nb::none(), "Strides in elements; they may be zero or negative.")
       .def("storage_offset", [](const Tensor& t) { return t.offset(); })
@@ -189,36 +210,81 @@ void bind_attributes(nb::class_<Tensor>& c) {
       .def("is_signed", [](const Tensor& t) { return is_signed(t.dtype()); });
 }
 
-void bind_conversions(nb::class_<Tensor>& c) {
-  c.def("to", &to, nb::arg("args"), nb::kw_only(), nb::arg("dtype") = nb::none(),
-        nb::arg("device") = nb::none(), nb::arg("copy") = false,
-        "The tensor with another dtype or device; itself where nothing changes.")
+// What gives tensors of the class that it is called on: T is Tensor or Array.
+template <class T, class Class>
+void bind_views(Class& c) {
+  c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.")
+      .def_prop_ro(
+          "T", [](const T& t) { return T(reversed(t, 0, t.shape().size())); },
+          "A view with the dimensions reversed.")
+      .def_prop_ro(
+          "mT",
+          [](const T& t) {
+            WEFT_CHECK(t.dim() >= 2, fmt::format("mT: expected at least 2 dimensions, got {}", describe(t)));
+            return T(reversed(t, t.shape().size() - 2, t.shape().size()));
+          },
+          "A view with the last two dimensions swapped.")
+      .def("detach", [](const T& t) { return T(t.as_strided(t.shape(), t.strides(), t.offset())); })
+      .def("__iter__", &iterate<T>)
       .def(
-          "type", [](const Tensor& t, nb::handle dtype) { return t.to(dtype_of_python(dtype)); },
+          "__getitem__", [](const T& t, nb::handle index) { return T(get_item(t, index)); },
+          nb::arg("index").none())
+      .def("__copy__", [](const T& t) { return T(t.as_strided(t.shape(), t.strides(), t.offset())); })
+      .def("__deepcopy__", [](const T& t, nb::dict memo) {
+        (void)memo;
+        return T(t.clone());
+      });
+}
+
+template <class T, class Class>
+void bind_conversions(Class& c) {
+  c.def(
+       "to",
+       [](const T& t, nb::args args, nb::handle dtype, nb::handle device, bool copy) {
+         return T(to(t, args, dtype, device, copy));
+       },
+       nb::arg("args"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+       nb::arg("copy") = false, "The tensor with another dtype or device; itself where nothing changes.")
+      .def(
+          "type", [](const T& t, nb::handle dtype) { return T(t.to(dtype_of_python(dtype))); },
           nb::arg("dtype"))
       .def(
-          "astype", [](const Tensor& t, nb::handle dtype) { return t.to(dtype_of_python(dtype)); },
+          "astype", [](const T& t, nb::handle dtype) { return T(t.to(dtype_of_python(dtype))); },
           nb::arg("dtype"))
-      .def("cpu", [](const Tensor& t) { return to_device(t, {}); })
+      .def("cpu", [](const T& t) { return T(to_device(t, {})); })
       .def(
           "to_device",
-          [](const Tensor& t, nb::handle device, nb::handle stream) {
+          [](const T& t, nb::handle device, nb::handle stream) {
             WEFT_CHECK(stream.is_none(), "to_device: a CPU tensor has no stream");
-            return to_device(t, device_of_python(device));
+            return T(to_device(t, device_of_python(device)));
           },
           nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
           "The tensor on another device; itself where it is there. source: the array API.")
-      .def("cuda", [](const Tensor& t) { return to_device(t, {DeviceType::CUDA, 0}); })
-      .def("contiguous", &Tensor::contiguous)
-      .def("clone", &Tensor::clone, "A C-contiguous copy.")
-      .def("detach", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); })
+      .def("cuda",
+           [](const T& t) {
+             return T(to_device(t, {DeviceType::CUDA, 0}));
+           })
+      .def("contiguous", [](const T& t) { return T(t.contiguous()); })
       .def(
-          "copy_",
-          [](nb::object self, nb::handle source) {
-            tensor_of_python(self)->copy_from(as_tensor(source, std::nullopt));
-            return self;
-          },
-          nb::arg("source"), "Elementwise assignment, broadcast and converted.")
+          "clone", [](const T& t) { return T(t.clone()); }, "A C-contiguous copy.");
+  static constexpr std::pair<const char*, DType> kConversions[] = {
+      {"half", DType::F16},   {"bfloat16", DType::BF16}, {"float", DType::F32}, {"double", DType::F64},
+      {"short", DType::I16},  {"int", DType::I32},       {"long", DType::I64},  {"bool", DType::Bool},
+      {"cfloat", DType::C64}, {"cdouble", DType::C128},
+  };
+  for (const auto& [method, dtype] : kConversions) {
+    c.def(method, [dtype = dtype](const T& t) { return T(t.to(dtype)); });
+  }
+}
+
+void bind_elements(nb::class_<Tensor>& c) {
+  c.def(
+       "copy_",
+       [](nb::object self, nb::handle source) {
+         tensor_of_python(self)->copy_from(as_tensor(source, std::nullopt));
+         return self;
+       },
+       nb::arg("source"), "Elementwise assignment, broadcast and converted.")
       .def(
           "fill_",
           [](nb::object self, nb::handle value) {
@@ -235,14 +301,6 @@ void bind_conversions(nb::class_<Tensor>& c) {
       .def(
           "tolist", [](const Tensor& t) { return to_list(t); }, "Nested lists of Python numbers.")
       .def("numpy", &to_numpy, "A NumPy array over the same memory.");
-  static constexpr std::pair<const char*, DType> kConversions[] = {
-      {"half", DType::F16},   {"bfloat16", DType::BF16}, {"float", DType::F32}, {"double", DType::F64},
-      {"short", DType::I16},  {"int", DType::I32},       {"long", DType::I64},  {"bool", DType::Bool},
-      {"cfloat", DType::C64}, {"cdouble", DType::C128},
-  };
-  for (const auto& [method, dtype] : kConversions) {
-    c.def(method, [dtype = dtype](const Tensor& t) { return t.to(dtype); });
-  }
 }
 
 void bind_protocols(nb::class_<Tensor>& c) {
@@ -252,8 +310,6 @@ void bind_protocols(nb::class_<Tensor>& c) {
              WEFT_CHECK_TYPE(t.dim() > 0, "len() of a 0-d tensor");
              return t.shape()[0];
            })
-      .def("__iter__", &iterate)
-      .def("__getitem__", &get_item, nb::arg("index").none())
       .def(
           "__setitem__",
           [](const Tensor& t, nb::handle index, nb::handle value) { set_item(t, index, value); },
@@ -289,12 +345,6 @@ void bind_protocols(nb::class_<Tensor>& c) {
            [](nb::handle self) {
              return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self.ptr()) >> 4);
            })
-      .def("__copy__", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); })
-      .def("__deepcopy__",
-           [](const Tensor& t, nb::dict memo) {
-             (void)memo;
-             return t.clone();
-           })
       .def("__reduce__", &reduce)
       .def("__array__", &array_protocol, nb::arg("dtype") = nb::none(), nb::kw_only(),
            nb::arg("copy") = nb::none())
@@ -328,11 +378,37 @@ void bind_tensor(nb::module_& m) {
   nb::class_<Tensor> c(m, "Tensor", nb::type_slots(kBufferSlots), nb::is_weak_referenceable(),
                        "A strided array of numbers: a view of reference-counted memory.");
   c.attr("__module__") = "weft";
-  c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.");
   bind_attributes(c);
-  bind_conversions(c);
+  bind_views<Tensor>(c);
+  bind_conversions<Tensor>(c);
+  bind_elements(c);
   bind_protocols(c);
   m.def("_rebuild_tensor", &rebuild);
+}
+
+PyTypeObject* array_type = nullptr;
+
+void bind_array(nb::module_& m) {
+  nb::class_<Array, Tensor> c(m, "ndarray", nb::is_final(), nb::is_weak_referenceable(),
+                              "weft.numpy's arrays: tensors whose operators follow NumPy's promotion and "
+                              "give such arrays. Of a Tensor: "
+                              "ndarray(x),\nwhich shares its memory; back: Tensor(x).");
+  c.attr("__module__") = "weft.numpy";
+  bind_views<Array>(c);
+  bind_conversions<Array>(c);
+  c.def("__index__", [](const Array& x) {
+    WEFT_CHECK_TYPE(is_integral(x.dtype()) && x.dim() == 0,
+                    fmt::format("index: only 0-d arrays of integers can be an index, got {}", describe(x)));
+    return nb::steal(PyNumber_Long(item(x).ptr()));
+  });
+  c.def("__reduce__", [](const Array& x) {
+    return nb::make_tuple(nb::module_::import_("weft.numpy").attr("asarray"),
+                          nb::make_tuple(to_python(static_cast<const Tensor&>(x))));
+  });
+  array_type = reinterpret_cast<PyTypeObject*>(c.ptr());
+  // Public as weft.numpy.ndarray.
+  m.attr("_ndarray") = c;
+  nb::delattr(m, "ndarray");
 }
 
 }  // namespace weft::python

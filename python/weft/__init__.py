@@ -6,7 +6,27 @@ something is first compiled.
 
 import importlib as _importlib
 
-from . import _C
+
+def _require_main_interpreter():
+    """ImportError in any other interpreter of the process: types and what was compiled are the main one's."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # of Python 3.13, and before
+        try:
+            interpreters = _importlib.import_module(name)
+            break
+        except ModuleNotFoundError:
+            pass
+    else:
+        return  # a Python without them
+    if interpreters.get_current() != interpreters.get_main():
+        raise ImportError(
+            "weft cannot be imported in a subinterpreter: its types and what it has compiled belong to the main "
+            "interpreter of a process; use threads, or a process"
+        )
+
+
+_require_main_interpreter()
+
+from . import _C  # noqa: E402
 
 # Tensor, dtype, device, the dtypes, the operators and the runtime's functions.
 globals().update({name: value for name, value in vars(_C).items() if not name.startswith("_")})

@@ -1,13 +1,25 @@
 """weft.compile and the tools to look into it."""
 
+import copy
 import dataclasses
 import functools
+import sys
 
 from . import _C
 
 __all__ = ["compile", "explain", "reset", "stats"]
 
 _MODES = ("default", "reduce-overhead", "max-autotune")
+_COPIED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")  # of what is wrapped
+
+
+def _check_settings(fullgraph, dynamic, mode):
+    if not isinstance(fullgraph, bool):
+        raise TypeError(f"weft.compile: expected fullgraph to be True or False, got {fullgraph!r}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"weft.compile: expected dynamic to be None, True or False, got {dynamic!r}")
+    if mode not in _MODES:
+        raise ValueError(f"weft.compile: expected mode to be one of {', '.join(_MODES)}, got {mode!r}")
 
 
 def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
@@ -24,21 +36,72 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
     dynamic:   None: a size or number that changes becomes symbolic on its second value; True: at once; False: never.
     mode:      "default", "reduce-overhead" or "max-autotune".
 
-    Without fn, a decorator. raises: TypeError unless fn is callable; ValueError for an unknown mode.
+    Compiled functions are pickled by name, as functions are, or as what they wrap and these options; what was compiled
+    is made again where they are loaded.
+
+    Without fn, a decorator. raises: TypeError unless fn is callable and fullgraph and dynamic are as above; ValueError
+    for an unknown mode.
     """
     if fn is None:
+        _check_settings(fullgraph, dynamic, mode)
         return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, mode=mode)
     if not callable(fn):
         raise TypeError(f"weft.compile: expected a callable, got {type(fn).__name__}")
-    if mode not in _MODES:
-        raise ValueError(f"weft.compile: expected mode to be one of {', '.join(_MODES)}, got {mode!r}")
+    _check_settings(fullgraph, dynamic, mode)
     if isinstance(fn, _C._CompiledFunction):
         fn = fn.__wrapped__
     compiled = _C._make_callable(fn, fullgraph, dynamic, mode)
-    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+    for name in _COPIED:
         if hasattr(fn, name):
             setattr(compiled, name, getattr(fn, name))
     return compiled
+
+
+# ---- copies and pickles ------------------------------------------------------------------------------------------
+
+
+def _named(function):
+    """What the qualified name of a function finds in its module; None where it finds nothing."""
+    found = sys.modules.get(getattr(function, "__module__", None))
+    for part in getattr(function, "__qualname__", "<none>").split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _own_attributes(compiled):
+    """What was set on a compiled function since it was made."""
+    of_wrapped = {name: getattr(compiled.__wrapped__, name, None) for name in _COPIED}
+    return {
+        name: value
+        for name, value in vars(compiled).items()
+        if name not in of_wrapped or of_wrapped[name] is not value
+    }
+
+
+def _compile_again(fn, fullgraph, dynamic, mode):
+    return compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode)
+
+
+def _reduce(compiled):
+    """For pickle: by name where that finds the compiled function, as Python's functions are (a decorated one, a method);
+    else what it wraps, which must be found itself, and the options."""
+    if _named(compiled) is compiled:
+        return compiled.__qualname__
+    wrapped = compiled.__wrapped__
+    named = _named(wrapped)
+    if isinstance(named, _C._CompiledFunction) and named.__wrapped__ is wrapped:
+        wrapped = named  # its decorator has the name
+    return _compile_again, (wrapped, *compiled._options), _own_attributes(compiled) or None
+
+
+def _deep_copy(compiled, memo):
+    """The function itself, as Python's are copied, unless it wraps what is copied: a module, a method of an object."""
+    wrapped = copy.deepcopy(compiled.__wrapped__, memo)
+    if wrapped is compiled.__wrapped__:
+        return compiled
+    result = _compile_again(wrapped, *compiled._options)
+    vars(result).update(copy.deepcopy(_own_attributes(compiled), memo))
+    return result
 
 
 def reset():
@@ -60,9 +123,10 @@ class Break:
     file: str
     line: int
     source: str
+    advice: str  # what to do about it
 
     def __str__(self):
-        return f"{self.file}:{self.line}: {self.reason}\n    {self.source}"
+        return f"{self.file}:{self.line}: {self.reason}\n    {self.source}\n    {self.advice}"
 
 
 @dataclasses.dataclass
@@ -76,10 +140,14 @@ class Unrolled:
     file: str
     line: int
     source: str
+    advice: str  # what to do about it
     rounds: int
 
     def __str__(self):
-        return f"{self.file}:{self.line}: {self.rounds} rounds in one graph, not native code: {self.reason}\n    {self.source}"
+        return (
+            f"{self.file}:{self.line}: {self.rounds} rounds in one graph, not native code: {self.reason}\n"
+            f"    {self.source}\n    {self.advice}"
+        )
 
 
 @dataclasses.dataclass
@@ -133,7 +201,7 @@ def explain(fn, **options):
             result=result,
             graphs=[entry["graph"] for entry in report if entry["has_graph"]],
             breaks=[
-                Break(entry["reason"], entry["file"], entry["line"], entry["source"])
+                Break(entry["reason"], entry["file"], entry["line"], entry["source"], entry["advice"])
                 for entry in report
                 if not entry["returns"]
             ],

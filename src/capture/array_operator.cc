@@ -98,7 +98,7 @@ PyObject* array_operator(PyObject*, PyObject* const* args, Py_ssize_t num_args, 
     return call_operator(args, static_cast<size_t>(num_args), names).release();
   } catch (const PythonError&) {
   } catch (const Error& error) {
-    PyErr_SetString(python::exception_type(error.kind()), error.what());
+    python::set_error(error);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   }

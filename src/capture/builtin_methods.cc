@@ -5,6 +5,7 @@
 
 #include "capture/builtins.h"
 #include "capture/enums.h"
+#include "capture/made_once.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -14,7 +15,7 @@ namespace weft::capture {
 
 void expect(const CallArgs& args, size_t low, size_t high) {
   if (!args.keywords.empty() || args.args.size() < low || args.args.size() > high)
-    graph_break("a call with arguments that capture does not know");
+    graph_break("a call with arguments that weft does not know");
 }
 
 Ref as_tuple(Evaluator& ev, const std::vector<V>& args) {
@@ -129,9 +130,10 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
     return none_value();
   }
   if (name == "sort" && args.args.empty()) {
-    static PyObject* const sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
+    static constinit MadeOnce<Ref> sorted;
+    const Ref& function = sorted.get([] { return builtin_function("sorted"); });
     args.args = {list};
-    std::vector<V> items = ev.elements(ev.call_now(const_value(Ref::borrow(sorted)), args));
+    std::vector<V> items = ev.elements(ev.call_now(const_value(function), args));
     ev.mark_dirty(list);
     list->items = std::move(items);
     return none_value();
@@ -222,8 +224,7 @@ V iterator_method(Evaluator& ev, const V& it, const std::string& name, CallArgs&
     V exception = ev.realize(args.args[0]);
     if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
       exception = ev.make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
-    if (exception->kind != Kind::Exception)
-      graph_break("an exception that capture knows nothing of is thrown");
+    if (exception->kind != Kind::Exception) graph_break("an exception that weft does not know is thrown");
     element = ev.throw_into(it, exception);
   } else {
     graph_break(fmt::format("a call of the method '{}' of an iterator", name));

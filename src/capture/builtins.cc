@@ -7,6 +7,7 @@
 
 #include "capture/classes.h"
 #include "capture/concrete.h"
+#include "capture/made_once.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "capture/sets.h"
@@ -28,7 +29,7 @@ V builtin_len(Evaluator& ev, CallArgs& args) {
     return int_value(length);
   }
   if (value->kind == Kind::Instance) {
-    static PyObject* const name = PyUnicode_InternFromString("__len__");
+    static constinit InternedName name("__len__");
     PyObject* method = _PyType_Lookup(value->object_type, name);
     if (!method || !PyFunction_Check(method)) graph_break("len() of an object");
     if (!value->source) ev.pin_type(value->object_type);
@@ -130,7 +131,7 @@ V builtin_dict(Evaluator& ev, CallArgs& args) {
   V dict = make_value(Kind::Dict);
   if (!args.args.empty()) {
     const V& from = ev.realize(args.args[0]);
-    static PyObject* const items = PyUnicode_InternFromString("_items");
+    static constinit InternedName items("_items");
     const V mapping = stood_for(from) ? ev.realize(ev.attribute(from, items)) : from;
     if (mapping->kind == Kind::Dict) {
       dict->keys = mapping->keys;
@@ -173,9 +174,10 @@ V builtin_sum(Evaluator& ev, CallArgs& args) {
       const Ref numbers = checked(PyList_New(0));
       for (const V& item : items)
         if (PyList_Append(numbers.get(), item->object.get()) < 0) throw PythonError{};
-      static PyObject* sum = PyDict_GetItemString(PyEval_GetBuiltins(), "sum");
+      static constinit MadeOnce<Ref> sum;
+      PyObject* function = sum.get([] { return builtin_function("sum"); }).get();
       return const_value(
-          checked(PyObject_CallFunctionObjArgs(sum, numbers.get(), total->object.get(), nullptr)));
+          checked(PyObject_CallFunctionObjArgs(function, numbers.get(), total->object.get(), nullptr)));
     }
     if (floats > 1) graph_break("sum() of computed floats");
   }

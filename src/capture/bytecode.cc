@@ -109,7 +109,7 @@ class Decoder {
     if (lower_simple(opcode, arg) || lower_variables(opcode, arg) || lower_control(opcode, arg) ||
         lower_calls(opcode, arg))
       return;
-    unsupported("it uses an instruction that capture does not know");
+    unsupported("it uses an instruction that weft does not know");
   }
 
   bool lower_simple(int opcode, int arg) {
@@ -183,7 +183,7 @@ class Decoder {
         else if (arg == 3)
           emit(Op::StopIterationError);
         else
-          unsupported("it uses an instruction that capture does not know");
+          unsupported("it uses an instruction that weft does not know");
         return true;
 #endif
     }
@@ -385,8 +385,7 @@ std::vector<Ref> elements(PyObject* tuple) {
 const Code& decode(PyCodeObject* object) {
   // Never freed: positions refer to code objects by address.
   static auto& table = *new std::unordered_map<PyCodeObject*, std::unique_ptr<Code>>;
-  auto& entry = table[object];
-  if (entry) return *entry;
+  if (const auto found = table.find(object); found != table.end()) return *found->second;
   auto code = std::make_unique<Code>();
   code->object = Ref::borrow(reinterpret_cast<PyObject*>(object));
   code->constants = elements(object->co_consts);
@@ -406,8 +405,8 @@ const Code& decode(PyCodeObject* object) {
     find_liveness(*code);
   }
   if (reason) code->unsupported = reason;
-  entry = std::move(code);
-  return *entry;
+  // Another thread may have been here meanwhile: what it has is in use.
+  return *table.try_emplace(object, std::move(code)).first->second;
 }
 
 std::string Code::name() const { return utf8(code()->co_qualname); }

@@ -1,6 +1,7 @@
 // The object weft.compile returns, and the module functions behind weft.compiler.
 #define WEFT_IMPORT_NUMPY
 
+#include "capture/advice.h"
 #include "capture/array_operator.h"
 #include "capture/choices.h"
 #include "capture/classes.h"
@@ -28,25 +29,39 @@ struct Callable {
   CompiledFunction* compiled;
   TensorFunction* over_tensors;  // modules, and calls with weft tensors
   Measurement* measurement;
+  PyObject* options;  // (fullgraph, dynamic, mode), as weft.compile has them
   bool is_module;
   bool shares_arrays;  // takes the arrays of tensors, or makes tensors of arrays
 };
 
-bool register_replacements(const char* module) {
-  const Ref entered = Ref::steal(PyImport_ImportModule(module));
-  const Ref table = entered ? Ref::steal(PyObject_GetAttrString(entered.get(), "REPLACEMENTS")) : Ref();
-  if (!table) return false;
+void register_replacements(const char* module) {
+  const Ref entered = checked(PyImport_ImportModule(module));
+  const Ref table = checked(PyObject_GetAttrString(entered.get(), "REPLACEMENTS"));
   PyObject *path, *function;
   for (Py_ssize_t i = 0; PyDict_Next(table.get(), &i, &path, &function);)
     register_replacement(utf8(path).c_str(), function);
-  return true;
 }
 
-// NumPy is imported when something is first compiled.
-bool ensure_ready() {
-  static bool ready = false;
-  if (ready) return true;
-  if (_import_array() < 0) return false;
+// What a function of the module gives; null, with Python's error set, where it throws.
+template <class F>
+PyObject* guarded(F&& function) {
+  try {
+    return function();
+  } catch (const PythonError&) {
+  } catch (const Error& error) {
+    PyErr_SetString(python::exception_type(error.kind()), error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+// NumPy is imported when something is first compiled. Threads that come first at once each register
+// everything, which gives the same.
+void ensure_ready() {
+  static constinit bool ready = false;
+  if (ready) return;
+  if (_import_array() < 0) throw PythonError{};
   register_builtins();
   register_numpy_ufuncs();
   register_numpy_reductions();
@@ -55,8 +70,7 @@ bool ensure_ready() {
   register_numpy_linalg();
   register_numpy_positions();
   register_numpy_ufunc_methods();
-  for (const char* module : {"weft._entered", "weft._entered_library"})
-    if (!register_replacements(module)) return false;
+  for (const char* module : {"weft._entered", "weft._entered_library"}) register_replacements(module);
   register_copying();
   register_numpy_creation();
   register_numpy_sorting();
@@ -66,7 +80,6 @@ bool ensure_ready() {
   register_numpy_index();
   register_weft_tensors();
   ready = true;
-  return true;
 }
 
 // The function itself, for WEFT_DISABLE_COMPILE=1.
@@ -90,9 +103,9 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
   } catch (const PythonError&) {
   } catch (const Error& error) {
     const bool has_kind = over_tensors || error.kind() == ErrorKind::Memory || choices().on_meta();
-    PyErr_SetString(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
+    python::set_error(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    python::set_error(PyExc_RuntimeError, error.what());
   }
   return nullptr;
 }
@@ -116,6 +129,7 @@ int clear(PyObject* self) {
   auto* callable = reinterpret_cast<Callable*>(self);
   Py_CLEAR(callable->dict);
   Py_CLEAR(callable->function);
+  Py_CLEAR(callable->options);
   return 0;
 }
 
@@ -142,11 +156,31 @@ PyObject* represent(PyObject* self) {
   return PyUnicode_FromFormat("<weft.compile of %R>", reinterpret_cast<Callable*>(self)->function);
 }
 
+// weft.compiler's function of this name, called.
+PyObject* by_compiler(const char* name, PyObject* self, PyObject* argument) {
+  return guarded([&] {
+    const Ref module = checked(PyImport_ImportModule("weft.compiler"));
+    const Ref function = checked(PyObject_GetAttrString(module.get(), name));
+    return PyObject_CallFunctionObjArgs(function.get(), self, argument, nullptr);
+  });
+}
+
+// By name, or as what it wraps and how that was compiled.
+PyObject* reduce(PyObject* self, PyObject*) { return by_compiler("_reduce", self, nullptr); }
+PyObject* copy(PyObject* self, PyObject*) { return Py_NewRef(self); }  // as functions are copied
+PyObject* deep_copy(PyObject* self, PyObject* memo) { return by_compiler("_deep_copy", self, memo); }
+
+PyMethodDef kMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                          {"__copy__", copy, METH_NOARGS, nullptr},
+                          {"__deepcopy__", deep_copy, METH_O, nullptr},
+                          {nullptr, nullptr, 0, nullptr}};
+
 PyMemberDef kMembers[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weak_references), READONLY, nullptr},
     {"__wrapped__", T_OBJECT, offsetof(Callable, function), READONLY, nullptr},
+    {"_options", T_OBJECT, offsetof(Callable, options), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
 PyGetSetDef kGetSet[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
@@ -158,6 +192,7 @@ PyType_Slot kSlots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}
                         {Py_tp_clear, reinterpret_cast<void*>(clear)},
                         {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)},
                         {Py_tp_repr, reinterpret_cast<void*>(represent)},
+                        {Py_tp_methods, kMethods},
                         {Py_tp_members, kMembers},
                         {Py_tp_getset, kGetSet},
                         {0, nullptr}};
@@ -169,21 +204,19 @@ PyType_Spec kSpec = {
 
 PyTypeObject* callable_type = nullptr;
 
-// make_callable(function, fullgraph, dynamic, mode)
-PyObject* make_callable(PyObject*, PyObject* args) {
-  PyObject *function, *dynamic;
-  int fullgraph = 0;
-  const char* mode = nullptr;
-  if (!PyArg_ParseTuple(args, "OpOs", &function, &fullgraph, &dynamic, &mode)) return nullptr;
-  if (!ensure_ready()) return nullptr;
-  auto* callable = reinterpret_cast<Callable*>(callable_type->tp_alloc(callable_type, 0));
-  if (!callable) return nullptr;
+Ref make_callable(PyObject* function, bool fullgraph, Settings::Dynamic dynamic, const char* mode) {
+  ensure_ready();
+  Ref made = checked(callable_type->tp_alloc(callable_type, 0));
+  auto* callable = reinterpret_cast<Callable*>(made.get());
   Settings settings;
-  settings.fullgraph = fullgraph != 0;
+  settings.fullgraph = fullgraph;
   settings.mode = mode;
-  settings.dynamic = dynamic == Py_None         ? Settings::Dynamic::Auto
-                     : PyObject_IsTrue(dynamic) ? Settings::Dynamic::Always
-                                                : Settings::Dynamic::Never;
+  settings.dynamic = dynamic;
+  PyObject* as_given = dynamic == Settings::Dynamic::Auto     ? Py_None
+                       : dynamic == Settings::Dynamic::Always ? Py_True
+                                                              : Py_False;
+  callable->options =
+      checked(Py_BuildValue("(OOs)", fullgraph ? Py_True : Py_False, as_given, mode)).release();
   callable->vectorcall = env::flag("WEFT_DISABLE_COMPILE") ? call_plain : call;
   callable->function = Py_NewRef(function);
   callable->compiled = new CompiledFunction(Ref::borrow(function), settings);
@@ -191,7 +224,26 @@ PyObject* make_callable(PyObject*, PyObject* args) {
   callable->measurement = new Measurement;
   callable->is_module = is_module_callable(function);
   callable->shares_arrays = !callable->is_module && shares_arrays(function);
-  return reinterpret_cast<PyObject*>(callable);
+  return made;
+}
+
+// _make_callable(function, fullgraph, dynamic, mode)
+PyObject* make_callable_of(PyObject*, PyObject* args) {
+  PyObject *function, *dynamic;
+  int fullgraph = 0;
+  const char* mode = nullptr;
+  if (!PyArg_ParseTuple(args, "OpOs", &function, &fullgraph, &dynamic, &mode)) return nullptr;
+  const int is_dynamic = dynamic == Py_None ? 0 : PyObject_IsTrue(dynamic);
+  if (is_dynamic < 0) return nullptr;
+  using Dynamic = Settings::Dynamic;
+  return guarded([&] {
+    return make_callable(function, fullgraph != 0,
+                         dynamic == Py_None ? Dynamic::Auto
+                         : is_dynamic       ? Dynamic::Always
+                                            : Dynamic::Never,
+                         mode)
+        .release();
+  });
 }
 
 // False with an error set for anything else.
@@ -203,20 +255,12 @@ bool is_compiled(PyObject* object) {
 
 PyObject* report(PyObject*, PyObject* object) {
   if (!is_compiled(object)) return nullptr;
-  try {
-    return reinterpret_cast<Callable*>(object)->compiled->report().release();
-  } catch (const PythonError&) {
-    return nullptr;
-  }
+  return guarded([&] { return reinterpret_cast<Callable*>(object)->compiled->report().release(); });
 }
 
 PyObject* fallbacks(PyObject*, PyObject* object) {
   if (!is_compiled(object)) return nullptr;
-  try {
-    return reinterpret_cast<Callable*>(object)->compiled->fallbacks().release();
-  } catch (const PythonError&) {
-    return nullptr;
-  }
+  return guarded([&] { return reinterpret_cast<Callable*>(object)->compiled->fallbacks().release(); });
 }
 
 // _measure(on): from now on, or no longer.
@@ -234,17 +278,32 @@ PyObject* measure_loops(PyObject*, PyObject* object) {
 
 PyObject* measured(PyObject*, PyObject* object) {
   if (!is_compiled(object)) return nullptr;
+  return guarded([&] { return describe(*reinterpret_cast<Callable*>(object)->measurement).release(); });
+}
+
+// _advice_for(reason)
+PyObject* advice(PyObject*, PyObject* reason) {
+  return PyUnicode_FromString(advice_for(utf8(reason)).c_str());
+}
+
+// _measured_seconds(): of all calls, those within others not counted again.
+PyObject* measured_seconds_object(PyObject*, PyObject*) { return PyFloat_FromDouble(measured_seconds()); }
+
+// _entered(): {code object: names of the functions that it became a part of}
+PyObject* entered(PyObject*, PyObject*) {
   try {
-    return describe(*reinterpret_cast<Callable*>(object)->measurement).release();
+    return entered_functions().release();
   } catch (const PythonError&) {
     return nullptr;
   }
 }
 
 PyObject* reset(PyObject*, PyObject*) {
-  reset_all();
-  bump_module_state();  // graphs over tensors are forgotten at the next call
-  Py_RETURN_NONE;
+  return guarded([] {
+    reset_all();
+    bump_module_state();  // graphs over tensors are forgotten at the next call
+    return Py_NewRef(Py_None);
+  });
 }
 
 PyObject* stats(PyObject*, PyObject*) {
@@ -258,7 +317,9 @@ PyObject* stats(PyObject*, PyObject*) {
 // Graphs, guards and kernels of the calls with weft tensors.
 PyObject* explain_tensors(PyObject*, PyObject* object) {
   if (!is_compiled(object)) return nullptr;
-  return PyUnicode_FromString(reinterpret_cast<Callable*>(object)->over_tensors->explain().c_str());
+  return guarded([&] {
+    return PyUnicode_FromString(reinterpret_cast<Callable*>(object)->over_tensors->explain().c_str());
+  });
 }
 
 PyObject* module_changed(PyObject*, PyObject*) {
@@ -281,8 +342,11 @@ PyMethodDef kFunctions[] = {
     {"_measure", measure, METH_O, nullptr},
     {"_measure_loops", measure_loops, METH_O, nullptr},
     {"_measured", measured, METH_O, nullptr},
+    {"_measured_seconds", measured_seconds_object, METH_NOARGS, nullptr},
+    {"_advice_for", advice, METH_O, nullptr},
+    {"_entered", entered, METH_NOARGS, nullptr},
     {"_module_changed", module_changed, METH_NOARGS, nullptr},
-    {"_make_callable", make_callable, METH_VARARGS, nullptr},
+    {"_make_callable", make_callable_of, METH_VARARGS, nullptr},
     {"_report", report, METH_O, nullptr},
     {"_reset", reset, METH_NOARGS, nullptr},
     {"_stats", stats, METH_NOARGS, nullptr},

@@ -1,6 +1,7 @@
 #include "capture/classes.h"
 
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 #include "capture/numpy_api.h"
 
 namespace weft::capture {
@@ -9,10 +10,10 @@ namespace {
 
 // object's own search for attributes, with a __getattr__ written in Python behind it where there is one.
 bool has_plain_attributes(PyTypeObject* type) {
-  static PyObject* const search = PyUnicode_InternFromString("__getattribute__");
-  static PyObject* const plain = _PyType_Lookup(&PyBaseObject_Type, search);
+  static constinit InternedName search("__getattribute__");
   if (type->tp_getattro == PyObject_GenericGetAttr) return true;
-  return python_function_of(type, "__getattr__") && _PyType_Lookup(type, search) == plain;
+  return python_function_of(type, "__getattr__") &&
+         _PyType_Lookup(type, search) == _PyType_Lookup(&PyBaseObject_Type, search);
 }
 
 bool has_plain_assignment(PyTypeObject* type) {
@@ -29,11 +30,12 @@ PyObject* python_function_of(PyTypeObject* type, const char* name) {
 }
 
 bool is_namespace_class(PyTypeObject* type) {
-  static PyObject* const namespace_class = [] {
+  static constinit MadeOnce<Ref> namespace_class;
+  const Ref& found = namespace_class.get([] {
     const Ref types = checked(PyImport_ImportModule("types"));
-    return checked(PyObject_GetAttrString(types.get(), "SimpleNamespace")).release();
-  }();
-  return reinterpret_cast<PyObject*>(type) == namespace_class;
+    return checked(PyObject_GetAttrString(types.get(), "SimpleNamespace"));
+  });
+  return reinterpret_cast<PyObject*>(type) == found.get();
 }
 
 bool is_plain_class(PyTypeObject* type) {
@@ -53,9 +55,9 @@ bool is_instantiable(PyTypeObject* type) {
          (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
 }
 
-PyObject* entered_function(const char* name) {
+Ref entered_function(const char* name) {
   const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
-  return checked(PyObject_GetAttrString(module.get(), name)).release();
+  return checked(PyObject_GetAttrString(module.get(), name));
 }
 
 }  // namespace weft::capture

@@ -14,7 +14,7 @@ bool is_namespace_class(PyTypeObject* type);
 // Its method of this name that is written in Python, or null; borrowed.
 PyObject* python_function_of(PyTypeObject* type, const char* name);
 // A function of weft._entered_library, which stands in for a part of Python's own; a new reference.
-PyObject* entered_function(const char* name);
+Ref entered_function(const char* name);
 void register_copying();
 
 }  // namespace weft::capture

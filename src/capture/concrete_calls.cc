@@ -1,5 +1,7 @@
 // Calls, functions and structural matching, performed for real.
 #include "capture/concrete.h"
+#include "capture/made_once.h"
+#include "interpreter_lock.h"
 
 namespace weft::capture {
 
@@ -21,8 +23,9 @@ CallSlots call_slots(const Frame& frame, size_t count) {
 // Functions that depend on the frame that calls them.
 Ref call_special(Frame& frame, PyObject* callable, size_t num_args, bool* special) {
   *special = true;
-  static PyObject* globals = PyDict_GetItemString(PyEval_GetBuiltins(), "globals");
-  if (callable == globals && num_args == 0) return frame.globals;
+  static constinit MadeOnce<Ref> globals;
+  if (callable == globals.get([] { return builtin_function("globals"); }).get() && num_args == 0)
+    return frame.globals;
   if (callable == reinterpret_cast<PyObject*>(&PySuper_Type) && num_args == 0) {
     const Code& code = *frame.code;
     for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {
@@ -46,7 +49,8 @@ void call(Frame& frame, size_t count, PyObject* kwnames) {
   Ref result = call_special(frame, slots.callable, args.size(), &special);
   if (!special) {
     const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
-    result = checked(PyObject_Vectorcall(slots.callable, args.data(), args.size() - named, kwnames));
+    result = checked(python::calling_python(
+        [&] { return PyObject_Vectorcall(slots.callable, args.data(), args.size() - named, kwnames); }));
   }
   frame.stack.resize(frame.stack.size() - count - 2);
   push(frame, result);
@@ -62,7 +66,8 @@ void call_ex(Frame& frame, bool has_keywords) {
   }
   const CallSlots slots = call_slots(frame, 0);
   Ref callable = Ref::borrow(slots.callable);
-  Ref result = checked(PyObject_Call(callable.get(), args.get(), keywords.get()));
+  Ref result = checked(
+      python::calling_python([&] { return PyObject_Call(callable.get(), args.get(), keywords.get()); }));
   frame.stack.resize(frame.stack.size() - 2);
   push(frame, result);
 }

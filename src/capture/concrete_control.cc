@@ -1,6 +1,7 @@
 // Names, attributes, jumps, exceptions and calls, performed for real.
 #include "capture/concrete.h"
 #include "capture/program_frame.h"
+#include "interpreter_lock.h"
 
 namespace weft::capture {
 
@@ -217,7 +218,8 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
       Ref traceback = Ref::steal(PyException_GetTraceback(exception));
       PyObject* args[] = {reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
                           traceback ? traceback.get() : Py_None};
-      push(frame, checked(PyObject_Vectorcall(exit, args, 3, nullptr)));
+      push(frame,
+           checked(python::calling_python([&] { return PyObject_Vectorcall(exit, args, 3, nullptr); })));
       return true;
     }
     case Op::BeforeWith: {

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "capture/loop_builder.h"
+#include "capture/made_once.h"
 #include "capture/value.h"
+#include "interpreter_lock.h"
 
 #if PY_VERSION_HEX >= 0x030D0000
 #include <opcode_ids.h>
@@ -148,16 +150,17 @@ PyObject* locals_of_caller(PyObject*, PyObject*) {
 }
 
 PyObject* locals_function() {
-  static PyMethodDef definition = {"locals_of_caller", locals_of_caller, METH_NOARGS, nullptr};
-  static PyObject* function = checked(PyCFunction_New(&definition, nullptr)).release();
-  return function;
+  static constinit PyMethodDef definition = {"locals_of_caller", locals_of_caller, METH_NOARGS, nullptr};
+  static constinit MadeOnce<Ref> function;
+  return function.get([] { return checked(PyCFunction_New(&definition, nullptr)); }).get();
 }
 
 // What a function returns that has left its loop: (exit_marker, number of the exit, locals).
 PyObject* exit_marker() {
-  static PyObject* marker =
-      checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release();
-  return marker;
+  static constinit MadeOnce<Ref> marker;
+  return marker
+      .get([] { return checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))); })
+      .get();
 }
 
 void write_exit(CodeWriter& code, std::vector<Ref>& constants, size_t number) {
@@ -264,7 +267,8 @@ Ref call_continuation(Frame& frame, const Exits& exits) {
   for (size_t i = 0; i < frame.locals.size(); ++i)
     if ((kind_of(*frame.code, i) & (kCell | kFree)) == 0) frame.locals[i] = Ref();
   frame.stack.clear();
-  return checked(PyObject_Vectorcall(function.get(), pointers.data(), pointers.size(), nullptr));
+  return checked(python::calling_python(
+      [&] { return PyObject_Vectorcall(function.get(), pointers.data(), pointers.size(), nullptr); }));
 }
 
 Exits exits_of(const Code& code, int head) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "capture/builtins.h"
+#include "capture/made_once.h"
 
 namespace weft::capture {
 
@@ -10,7 +11,7 @@ namespace {
 // Does repr() of the exception come from the builtin classes? str() by a method of the program's own is that
 // method's call.
 bool has_builtin_repr(PyTypeObject* type) {
-  static PyObject* const name = PyUnicode_InternFromString("__repr__");
+  static constinit InternedName name("__repr__");
   PyObject* found = _PyType_Lookup(type, name);
   return found && !PyFunction_Check(found);
 }

@@ -3,29 +3,32 @@
 #include <fmt/format.h>
 
 #include "capture/builtins.h"
+#include "capture/made_once.h"
 
 namespace weft::capture {
 
 namespace {
 
-// A borrowed attribute of the enum module.
-PyObject* of_enum_module(const char* name) {
-  static PyObject* const module = checked(PyImport_ImportModule("enum")).release();
-  return PyDict_GetItemString(PyModule_GetDict(module), name);
+Ref of_enum_module(const char* name) {
+  const Ref module = checked(PyImport_ImportModule("enum"));
+  return checked(PyObject_GetAttrString(module.get(), name));
 }
 
 }  // namespace
 
 bool is_enum_class(PyTypeObject* type) {
-  static auto* const meta = reinterpret_cast<PyTypeObject*>(of_enum_module("EnumMeta"));
-  return PyObject_TypeCheck(reinterpret_cast<PyObject*>(type), meta) != 0;
+  static constinit MadeOnce<Ref> meta;
+  const Ref& found = meta.get([] { return of_enum_module("EnumMeta"); });
+  return PyObject_TypeCheck(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyTypeObject*>(found.get()));
 }
 
 bool is_enum_member(PyObject* object) { return is_enum_class(Py_TYPE(object)); }
 
 bool is_enum_function(PyObject* function) {
-  static PyObject* const globals = PyFunction_GetGlobals(of_enum_module("global_enum"));
-  return PyFunction_Check(function) && PyFunction_GetGlobals(function) == globals;
+  static constinit MadeOnce<Ref> globals;
+  const Ref& found =
+      globals.get([] { return Ref::borrow(PyFunction_GetGlobals(of_enum_module("global_enum").get())); });
+  return PyFunction_Check(function) && PyFunction_GetGlobals(function) == found.get();
 }
 
 V number_of_member(const V& value, bool for_array) {
@@ -79,7 +82,7 @@ V enum_attribute(Evaluator& ev, const V& member, PyObject* name) {
 }
 
 V enum_call(Evaluator& ev, PyTypeObject* type, const CallArgs& args) {
-  static PyObject* const missing = PyUnicode_InternFromString("_missing_");
+  static constinit InternedName missing("_missing_");
   PyObject* hook = _PyType_Lookup(type, missing);
   const Ref function = hook ? Ref::steal(PyObject_GetAttrString(hook, "__func__")) : Ref();
   PyErr_Clear();

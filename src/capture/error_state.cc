@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 #include "runtime/float_flags.h"
 
 namespace weft::capture {
@@ -47,7 +48,8 @@ V ends_segment(Evaluator&, CallArgs&) {
 }  // namespace
 
 const ErrorActions& current_error_actions() {
-  static auto& state = *new StateVariable;  // as long as the process
+  static constinit MadeOnce<StateVariable> made;
+  StateVariable& state = made.get([] { return StateVariable(); });
   if (!state.variable) return state.actions;
   PyObject* value = nullptr;
   if (PyContextVar_Get(state.variable.get(), nullptr, &value) < 0) throw PythonError{};

@@ -363,7 +363,7 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       break;
     default: break;
   }
-  graph_break(fmt::format("attribute '{}' of an object that capture knows nothing of", utf8(name)));
+  graph_break(fmt::format("attribute '{}' of an object that weft does not know", utf8(name)));
 }
 
 void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, bool as_object) {
@@ -446,7 +446,7 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
         !PyType_Check(object) && !PyFunction_Check(object))
       return false;
   }
-  graph_break("hasattr of an object that capture knows nothing of");
+  graph_break("hasattr of an object that weft does not know");
 }
 
 }  // namespace weft::capture

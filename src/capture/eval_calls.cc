@@ -5,6 +5,8 @@
 #include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
+#include "capture/measured_call.h"
 #include "capture/memory_order.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
@@ -65,7 +67,7 @@ bool is_computed(Evaluator& ev, const V& value) {
 
 // A function that compares elements stands in where these are known: otherwise the original is one break.
 bool stands_in_for(Evaluator& ev, PyObject* replacement, const CallArgs& args) {
-  static PyObject* const mark = PyUnicode_InternFromString("of_known_values");
+  static constinit InternedName mark("of_known_values");
   if (!PyObject_HasAttr(replacement, mark)) return true;
   return std::none_of(args.args.begin(), args.args.end(),
                       [&](const V& argument) { return is_computed(ev, argument); });
@@ -110,7 +112,7 @@ V Evaluator::call_with_cache(PyObject* function, const CallArgs& args) {
 }
 
 PyTypeObject* stood_for(const V& value) {
-  static PyObject* const name = PyUnicode_InternFromString("__stands_for__");
+  static constinit InternedName name("__stands_for__");
   PyObject* found =
       value->kind == Kind::Instance && !value->source ? _PyType_Lookup(value->object_type, name) : nullptr;
   return found && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : nullptr;
@@ -134,14 +136,14 @@ std::vector<V> bind_arguments(const CallArgs& args, const char* signature) {
       if (!keyword_only) ++num_positional;
     }
   }
-  if (args.args.size() > num_positional) graph_break("a call with arguments that capture does not know");
+  if (args.args.size() > num_positional) graph_break("a call with arguments that weft does not know");
   std::vector<V> result(names.size());
   std::copy(args.args.begin(), args.args.end(), result.begin());
   for (const auto& [key, value] : args.keywords) {
     const auto found = std::find(names.begin(), names.end(), key);
     if (found == names.end()) {
       if (extra) continue;
-      graph_break(fmt::format("a call with the keyword argument '{}', which capture does not know", key));
+      graph_break(fmt::format("a call with the keyword argument '{}', which weft does not know", key));
     }
     V& slot = result[static_cast<size_t>(found - names.begin())];
     if (slot) graph_break("an argument is given twice");
@@ -236,6 +238,7 @@ void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V ext
     V value = pinned(cell);
     frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] = unify(value);
   }
+  if (measuring && !frames_.empty()) note_entered(*frames_.front().code, code);
   frames_.push_back(std::move(frame));
 }
 
@@ -289,14 +292,14 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
     return construct_exception(type, std::move(args));
   if (is_named_tuple(type)) return make_named_tuple(type, args);
   if (is_enum_class(type)) return enum_call(*this, type, args);
-  static PyObject* init_name = PyUnicode_InternFromString("__init__");
+  static constinit InternedName init_name("__init__");
   if (is_namespace_class(type)) return make_namespace(type, args);
   if (!is_instantiable(type))
     graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   if (type->tp_new != PyBaseObject_Type.tp_new) {
-    static PyObject* const construct = entered_function("construct");
+    static constinit MadeOnce<Ref> construct;
     args.args.insert(args.args.begin(), type_value);
-    enter(construct, std::move(args));
+    enter(construct.get([] { return entered_function("construct"); }).get(), std::move(args));
     return nullptr;
   }
   pin_type(type);
@@ -448,7 +451,7 @@ V Evaluator::call(const V& callable, CallArgs args) {
       return call(callable->items[0], std::move(all));
     }
     case Kind::Instance: {
-      static PyObject* call_name = PyUnicode_InternFromString("__call__");
+      static constinit InternedName call_name("__call__");
       if (!callable->source) pin_type(callable->object_type);
       PyObject* method = _PyType_Lookup(callable->object_type, call_name);
       if (method && PyFunction_Check(method)) {
@@ -462,7 +465,7 @@ V Evaluator::call(const V& callable, CallArgs args) {
     case Kind::Opaque: graph_break(fmt::format("a call of {}", callable_name(callable->object.get())));
     default: break;
   }
-  graph_break("a call of an object that capture knows nothing of");
+  graph_break("a call of an object that weft does not know");
 }
 
 bool Evaluator::execute_calls(const Instruction& in) {

@@ -135,7 +135,7 @@ bool Evaluator::is_at_plain_loop() {
 // A loop that goes on and on without an operation of the graph is Python's: the segment is captured again, up
 // to it.
 void Evaluator::count_step() {
-  if (++steps_taken_ > kMaxSteps) graph_break("the segment is very long");
+  if (++steps_taken_ > kMaxSteps) graph_break("a very long computation");
   const size_t nodes = tracer_.graph().body().nodes.size();
   idle_steps_ = nodes == std::exchange(num_nodes_, nodes) ? idle_steps_ + 1 : 0;
   if (idle_steps_ != kMaxIdleSteps || settings_.fullgraph || !settings_.is_usual() || is_in_stand_in())

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -11,7 +12,7 @@ namespace weft::capture {
 // An exception of a class whose construction has no side effects; an __init__ of the program's own is not
 // called.
 V Evaluator::make_exception(PyTypeObject* type, std::vector<V> args) {
-  static PyObject* const make = PyUnicode_InternFromString("__new__");
+  static constinit InternedName make("__new__");
   PyObject* found = _PyType_Lookup(type, make);
   if (!found || PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type)
     graph_break(fmt::format("a call of {}", callable_name(reinterpret_cast<PyObject*>(type))));
@@ -23,7 +24,7 @@ V Evaluator::make_exception(PyTypeObject* type, std::vector<V> args) {
 
 // Class(*args): null when a frame was pushed, of its __init__.
 V Evaluator::construct_exception(PyTypeObject* type, CallArgs args) {
-  static PyObject* const name = PyUnicode_InternFromString("__init__");
+  static constinit InternedName name("__init__");
   PyObject* init = _PyType_Lookup(type, name);
   const bool is_python = init && PyFunction_Check(init);
   if (!is_python && !args.keywords.empty())
@@ -45,7 +46,7 @@ V Evaluator::make_exception_now(PyTypeObject* type) {
 
 // BaseException.__init__
 V initialize_exception(const V& exception, CallArgs& args) {
-  static const initproc plain = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init;
+  const initproc plain = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init;
   PyTypeObject* builtin = exception->object_type;
   while ((builtin->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0) builtin = builtin->tp_base;
   if (exception->source || builtin->tp_init != plain || !args.keywords.empty())
@@ -55,7 +56,7 @@ V initialize_exception(const V& exception, CallArgs& args) {
 }
 
 Ref real_exception(PyObject* type, const Ref& args) {
-  static PyObject* const name = PyUnicode_InternFromString("__init__");
+  static constinit InternedName name("__init__");
   auto* as_type = reinterpret_cast<PyTypeObject*>(type);
   PyObject* init = _PyType_Lookup(as_type, name);
   return checked(init && PyFunction_Check(init) ? as_type->tp_new(as_type, args.get(), nullptr)
@@ -105,8 +106,8 @@ bool Evaluator::unwind_to_handler(const V& exception, size_t lowest) {
     if (!handler && at.stands_for_call) return false;  // NumPy raises its own
     if (!handler) continue;
     if (exception->kind == Kind::Exception && !exception->context && exception != handled_) {
-      static const V before = make_value(Kind::Handled);
-      exception->context = handled_ ? handled_ : before;
+      static constinit MadeOnce<V> before;
+      exception->context = handled_ ? handled_ : before.get([] { return make_value(Kind::Handled); });
     }
     frames_.resize(f + 1);
     AbstractFrame& target = frames_.back();
@@ -145,7 +146,7 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
         exception = make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
       if (exception->kind != Kind::Exception || exception->source)
-        graph_break("an exception that capture knows nothing of is raised");
+        graph_break("an exception that weft does not know is raised");
       if (cause) exception->cause = cause;
       throw AbstractRaise{exception};
     }
@@ -183,14 +184,13 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
     }
     case Op::BeforeWith: {
       const V manager = realize(top());
-      static PyObject *enter_name = PyUnicode_InternFromString("__enter__"),
-                      *exit_name = PyUnicode_InternFromString("__exit__");
-      if (manager->kind != Kind::Instance) graph_break("a context manager that capture knows nothing of");
+      static constinit InternedName enter_name("__enter__"), exit_name("__exit__");
+      if (manager->kind != Kind::Instance) graph_break("a context manager that weft does not know");
       if (!manager->source) pin_type(manager->object_type);
       PyObject *on_enter = _PyType_Lookup(manager->object_type, enter_name),
                *on_exit = _PyType_Lookup(manager->object_type, exit_name);
       if (!on_enter || !on_exit || !PyFunction_Check(on_enter) || !PyFunction_Check(on_exit))
-        graph_break("a context manager that capture knows nothing of");
+        graph_break("a context manager that weft does not know");
       CallArgs args;
       args.args = {manager};
       if (Lowering ends_segment = find_lowering(on_enter)) ends_segment(*this, args);

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 #include "capture/memory_order.h"
 #include "capture/numpy_api.h"
 #include "capture/sets.h"
@@ -48,7 +49,7 @@ static Ref keyword_names(const V& generator) {
 
 // What the real object is made of: its class, and the attributes that are the arguments.
 static std::vector<V> parts_of_stand_in(Evaluator& ev, const V& value, PyTypeObject* real) {
-  static PyObject* const made_of = PyUnicode_InternFromString("__made_of__");
+  static constinit InternedName made_of("__made_of__");
   std::vector<V> parts = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(real)))};
   PyObject* names = _PyType_Lookup(value->object_type, made_of);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
@@ -492,8 +493,13 @@ void Evaluator::finish_graph() {
   }
   if (may_raise || !outputs_.empty() || !variant_->graph->write_backs.empty()) {
     const auto start = std::chrono::steady_clock::now();
-    if (!settings_.on_meta)
-      variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
+    try {
+      if (!settings_.on_meta)
+        variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
+    } catch (const Error& error) {
+      // No instruction's: the graph is the tracer's no longer, so that there is no earlier end to try.
+      throw CaptureAborted{.reason = error.what()};
+    }
     variant_->compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }

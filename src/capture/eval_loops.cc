@@ -356,7 +356,7 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   if (!over_range) return false;
   specialize_range(it);
   if (trips(it) < kMinTrips) return false;
-  *reason = "the rounds of a long loop are segments of their own: " + why;
+  *reason = "a long loop is compiled round by round: " + why;
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 
 namespace weft::capture {
 
@@ -95,8 +96,7 @@ constexpr int kReflected[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
 
 // Does an array leave its operators to the object?
 bool arrays_defer_to(PyTypeObject* type) {
-  static PyObject *ufunc = PyUnicode_InternFromString("__array_ufunc__"),
-                  *priority = PyUnicode_InternFromString("__array_priority__");
+  static constinit InternedName ufunc("__array_ufunc__"), priority("__array_priority__");
   if (PyObject* found = _PyType_Lookup(type, ufunc)) return found == Py_None;
   PyObject* found = _PyType_Lookup(type, priority);
   if (!found || (!PyFloat_Check(found) && !PyLong_Check(found))) return false;
@@ -158,19 +158,19 @@ std::optional<bool> Evaluator::instance_truth(const V& instance) {
 
 V Evaluator::instance_iterator(const V& instance) {
   PyObject* method = python_method(instance, "__iter__");
-  if (!method) graph_break("iteration over an object that capture knows nothing of");
+  if (!method) graph_break("iteration over an object that weft does not know");
   V it = realize(call_method_now(instance, method, {}));
   if (it->kind != Kind::Instance)
     return it->kind == Kind::Iter || it->kind == Kind::Generator ? iterator(it) : nullptr;
-  static PyObject* const each = entered_function("each_next");
+  static constinit MadeOnce<Ref> each;
   V generator = make_value(Kind::Generator);
-  generator->items = {const_value(Ref::borrow(each)), it};
+  generator->items = {const_value(each.get([] { return entered_function("each_next"); })), it};
   return iterator(generator);
 }
 
 // A descriptor of the program's own: what its __get__ gives, or null where it has none.
 V Evaluator::descriptor_value(const V& owner, PyObject* found) {
-  static PyObject* const get = PyUnicode_InternFromString("__get__");
+  static constinit InternedName get("__get__");
   PyObject* method = _PyType_Lookup(Py_TYPE(found), get);
   if (!method || !PyFunction_Check(method)) return nullptr;
   return call_method_now(pinned(found), method,
@@ -179,7 +179,7 @@ V Evaluator::descriptor_value(const V& owner, PyObject* found) {
 
 // True if a property or descriptor of the program's took the value.
 bool Evaluator::set_through_descriptor(const V& owner, PyObject* found, const V& value) {
-  static PyObject* const set = PyUnicode_InternFromString("__set__");
+  static constinit InternedName set("__set__");
   if (Py_TYPE(found) == &PyProperty_Type) {
     const Ref setter = checked(PyObject_GetAttrString(found, "fset"));
     if (!PyFunction_Check(setter.get())) return false;

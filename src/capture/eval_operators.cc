@@ -4,6 +4,7 @@
 #include "capture/concrete.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
 #include "capture/sets.h"
@@ -141,7 +142,7 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   if (op % 13 == 6 && a->is_const() && PyUnicode_CheckExact(a->object.get())) {
     if (Ref right = constant(b)) return const_value(binary_operation(6, a->object.get(), right.get()));
   }
-  graph_break("an operator on objects that capture knows nothing of");
+  graph_break("an operator on objects that weft does not know");
 }
 
 V Evaluator::compare(int op, const V& first, const V& second) {
@@ -194,7 +195,7 @@ V Evaluator::compare(int op, const V& first, const V& second) {
     if (left && right && a->kind != Kind::SymInt)
       return const_value(checked(PyObject_RichCompare(left.get(), right.get(), op)));
   }
-  graph_break("comparison of objects that capture knows nothing of");
+  graph_break("comparison of objects that weft does not know");
 }
 
 V Evaluator::unary(Op op, const V& a) {
@@ -223,7 +224,7 @@ V Evaluator::unary(Op op, const V& a) {
                                : op == Op::Positive ? PyNumber_Positive(o)
                                                     : PyNumber_Invert(o)));
   }
-  graph_break("an operator on an object that capture knows nothing of");
+  graph_break("an operator on an object that weft does not know");
 }
 
 // Does the subscript of an array select by truth values, which are not known?
@@ -237,7 +238,7 @@ static bool selects_by_mask(Evaluator& ev, const V& key) {
 }
 
 bool Evaluator::enter_subscript(const V& container, const V& key) {
-  static PyObject* getitem = PyUnicode_InternFromString("__getitem__");
+  static constinit InternedName getitem("__getitem__");
   realize(container);
   if (container->kind == Kind::Array) {
     PyObject* function = selects_by_mask(*this, key) ? find_method_replacement("__getitem__") : nullptr;
@@ -349,14 +350,14 @@ V Evaluator::subscript(const V& container, const V& key) {
       break;
     }
     case Kind::Instance: {
-      static PyObject* getitem = PyUnicode_InternFromString("__getitem__");
+      static constinit InternedName getitem("__getitem__");
       PyObject* method = _PyType_Lookup(container->object_type, getitem);
       if (method && PyFunction_Check(method)) graph_break("__getitem__ of a Python class");
       break;
     }
     default: break;
   }
-  graph_break("a subscript of an object that capture knows nothing of");
+  graph_break("a subscript of an object that weft does not know");
 }
 
 // list[slice] = items; no items delete the slice.
@@ -407,14 +408,14 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
       break;
     default: break;
   }
-  graph_break("assignment to an item of an object that capture knows nothing of");
+  graph_break("assignment to an item of an object that weft does not know");
 }
 
 V Evaluator::contains(const V& container, const V& item) {
   realize(container);
   if (container->kind == Kind::Set) {
     const Ref object = constant(item);
-    if (!object) graph_break("a membership test that capture knows nothing of");
+    if (!object) graph_break("a membership test that weft does not know");
     const int found = PySet_Contains(container->object.get(), object.get());
     if (found < 0) throw PythonError{};
     return bool_value(found != 0);
@@ -456,7 +457,7 @@ V Evaluator::contains(const V& container, const V& item) {
     found->tensor = ops::call1("any", {numpy_compare(*this, Py_EQ, container, item)->tensor});
     return found;
   }
-  graph_break("a membership test that capture knows nothing of");
+  graph_break("a membership test that weft does not know");
 }
 
 V Evaluator::iterator(const V& value) {
@@ -471,7 +472,7 @@ V Evaluator::iterator(const V& value) {
   }
   if (value->kind == Kind::Instance) {
     if (V found = instance_iterator(value)) return found;
-    graph_break("an iterator that capture knows nothing of");
+    graph_break("an iterator that weft does not know");
   }
   V it = make_value(Kind::Iter);
   if (value->kind == Kind::Range) {
@@ -517,7 +518,7 @@ void Evaluator::specialize_range(const V& it) {
 
 V Evaluator::next(const V& it) {
   realize(it);
-  if (it->kind != Kind::Iter) graph_break("an iterator that capture knows nothing of");
+  if (it->kind != Kind::Iter) graph_break("an iterator that weft does not know");
   switch (it->iter) {
     case IterKind::Sequence: {
       const V& sequence = it->items[0];

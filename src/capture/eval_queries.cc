@@ -77,7 +77,7 @@ bool Evaluator::truth(const V& value) {
     }
     default: break;
   }
-  graph_break("the truth of an object that capture knows nothing of");
+  graph_break("the truth of an object that weft does not know");
 }
 
 Ref Evaluator::constant(const V& value) {
@@ -146,7 +146,7 @@ std::vector<V> Evaluator::elements(const V& value) {
     }
     default: break;
   }
-  graph_break("iteration over an object that capture knows nothing of");
+  graph_break("iteration over an object that weft does not know");
 }
 
 bool Evaluator::same_object(const V& a, const V& b) {
@@ -216,7 +216,7 @@ bool Evaluator::equal(const V& a, const V& b) {
         const V& other = a->kind == Kind::SymInt ? b : a;
         if (!PyFloat_Check(other->object.get())) return false;
       }
-      graph_break("comparison of a symbolic int");
+      graph_break("comparison of a size with what is no number");
     }
     return sym_eq(to_sym(a, "operand"), to_sym(b, "operand"));
   }

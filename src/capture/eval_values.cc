@@ -7,6 +7,7 @@
 #include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -54,7 +55,7 @@ static bool is_value_type(PyObject* o) {
 }
 
 bool is_frozen_dataclass(PyTypeObject* type) {
-  static PyObject* const parameters = PyUnicode_InternFromString("__dataclass_params__");
+  static constinit InternedName parameters("__dataclass_params__");
   PyObject* found = type->tp_setattro == PyObject_GenericSetAttr ? nullptr : _PyType_Lookup(type, parameters);
   const Ref frozen = found ? Ref::steal(PyObject_GetAttrString(found, "frozen")) : Ref();
   PyErr_Clear();

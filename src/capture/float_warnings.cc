@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "capture/error_state.h"
+#include "capture/made_once.h"
 #include "capture/program_frame.h"
 #include "capture/segments.h"
 #include "runtime/float_flags.h"
@@ -50,19 +51,25 @@ void Filters::read(PyObject* filters) {
   list = Ref::borrow(filters);
   size = PyList_GET_SIZE(filters);
   first = size > 0 ? Ref::borrow(PyList_GET_ITEM(filters, 0)) : Ref();
-  ++generation;
-  ignores = every_time = false;
   bool decided = false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters) && !decided; ++i)
     add(PyList_GET_ITEM(filters, i), decided);
 }
 
 const Filters& current_filters() {
-  static auto& filters = *new Filters;  // as long as the process
-  static PyObject* const names = PyModule_GetDict(checked(PyImport_ImportModule("warnings")).release());
-  static PyObject* const name = PyUnicode_InternFromString("filters");
+  static constinit MadeOnce<Filters> made;
+  static constinit MadeOnce<Ref> module;
+  Filters& filters = made.get([] { return Filters(); });
+  PyObject* names =
+      PyModule_GetDict(module.get([] { return checked(PyImport_ImportModule("warnings")); }).get());
+  static constinit InternedName name("filters");
   PyObject* list = PyDict_GetItemWithError(names, name);
-  if (list && PyList_Check(list) && !filters.is_current(list)) filters.read(list);
+  if (list && PyList_Check(list) && !filters.is_current(list)) {
+    Filters now;
+    now.read(list);
+    now.generation = filters.generation + 1;
+    filters = std::move(now);
+  }
   return filters;
 }
 

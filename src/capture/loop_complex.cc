@@ -6,6 +6,7 @@
 
 #include "capture/loop_builder.h"
 #include "capture/loop_memory.h"
+#include "capture/made_once.h"
 #include "capture/numpy_api.h"
 
 // After the array API, which it uses.
@@ -223,7 +224,8 @@ const void* ufunc_loop(const std::string& name) {
     PyUFuncGenericFunction function;
     void* data;
   };
-  static auto& loops = *new std::map<std::string, Loop>;
+  static constinit MadeOnce<std::map<std::string, Loop>> made;
+  std::map<std::string, Loop>& loops = made.get([] { return std::map<std::string, Loop>(); });
   if (auto found = loops.find(name); found != loops.end()) return &found->second;
   Ref numpy = checked(PyImport_ImportModule("numpy"));
   Ref object = checked(PyObject_GetAttrString(numpy.get(), name.c_str()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "capture/loop_builder.h"
+#include "capture/measured_call.h"
 #include "capture/numpy_api.h"
 
 namespace weft::capture {
@@ -62,6 +63,7 @@ void LoopBuilder::enter(LoopFrame entered, PyObject* defaults, const std::vector
   const Code& code = *entered.code;
   if (!code.unsupported.empty()) throw LoopUnsupported{code.name() + "() is called: " + code.unsupported};
   if (frames_.size() >= kMaxDepth) throw LoopUnsupported{"calls that are nested deeply"};
+  if (measuring) note_entered(*frames_.front().code, code);
   const auto given = static_cast<int>(args.size());
   const Py_ssize_t num_defaults = defaults ? PyTuple_GET_SIZE(defaults) : 0;
   if (code.var_args || code.var_keywords || code.keyword_only > 0 || given > code.positional ||

@@ -5,6 +5,7 @@
 #include <bit>
 #include <chrono>
 
+#include "capture/advice.h"
 #include "capture/continuation.h"
 #include "capture/error_state.h"
 #include "capture/loop_memory.h"
@@ -370,8 +371,9 @@ LoopOutcome Loops::run(State& state, Ref& result,
       candidates.rejected = true;
       rejections.count = entry.num_list_items() > kMaxReadInVain ? kMaxRejections : rejections.count + 1;
       rejections.why = why;
-      log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native: {}", code->file(),
-                                                        code->line(entry.frames[0].ip), why));
+      log::write(log::Channel::GraphBreaks,
+                 fmt::format("the loop at {}:{} is not native: {}\n    {}", code->file(),
+                             code->line(entry.frames[0].ip), why, advice_for(why)));
       return LoopOutcome::NotEntered;
     }
     candidates.loops.push_back(loop);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "capture/evaluator.h"
+#include "capture/made_once.h"
 
 namespace weft::capture {
 
@@ -18,8 +19,8 @@ struct Registry {
 };
 
 Registry& registry() {
-  static auto& instance = *new Registry;
-  return instance;
+  static constinit MadeOnce<Registry> instance;
+  return instance.get([] { return Registry(); });
 }
 
 // What a dotted path names; null where this version of the module has no such name.

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "capture/made_once.h"
+
 namespace weft::capture {
 namespace {
 
 // The names of the fields; null unless all are strings.
 PyObject* fields_of(PyTypeObject* type) {
-  static PyObject* name = PyUnicode_InternFromString("_fields");
+  static constinit InternedName name("_fields");
   PyObject* fields = _PyType_Lookup(type, name);
   if (!fields || !PyTuple_CheckExact(fields)) return nullptr;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); ++i)

@@ -4,6 +4,9 @@
 #include <exception>
 #include <map>
 
+#include "capture/made_once.h"
+#include "interpreter_lock.h"
+
 namespace weft::capture {
 
 namespace {
@@ -20,6 +23,8 @@ PyObject* perform(PyObject* capsule, PyObject*) {
     action->perform(action->context);
     Py_RETURN_NONE;
   } catch (const PythonError&) {
+  } catch (abi::__forced_unwind&) {
+    runtime::sleep_until_exit();
   } catch (...) {
     action->error = std::current_exception();
     PyErr_SetString(PyExc_SystemError, "an action failed");
@@ -29,13 +34,15 @@ PyObject* perform(PyObject* capsule, PyObject*) {
 
 // A function `lambda action: action()` in whose frame the line is always `line`.
 Ref make_function(const Frame& frame, int line) {
-  static PyObject* const code = [] {
+  static constinit MadeOnce<Ref> code;
+  const Ref& own_code = code.get([] {
     const Ref globals = checked(PyDict_New());
     const Ref function =
         checked(PyRun_String("lambda action: action()", Py_eval_input, globals.get(), globals.get()));
-    return Py_NewRef(PyFunction_GetCode(function.get()));
-  }();
-  const Ref replace = checked(PyObject_GetAttrString(code, "replace")), none = checked(PyTuple_New(0));
+    return Ref::borrow(PyFunction_GetCode(function.get()));
+  });
+  const Ref replace = checked(PyObject_GetAttrString(own_code.get(), "replace")),
+            none = checked(PyTuple_New(0));
   const PyCodeObject* own = frame.code->code();
   const Ref changes = checked(Py_BuildValue("{s:O,s:O,s:i}", "co_filename", own->co_filename, "co_name",
                                             own->co_name, "co_firstlineno", line));
@@ -85,7 +92,7 @@ const Frame& program_frame(const State& state) {
 }
 
 void in_program_frame(const State& state, int at, void (*act)(void*), void* context) {
-  static PyMethodDef method = {"action", perform, METH_NOARGS, nullptr};
+  static constinit PyMethodDef method = {"action", perform, METH_NOARGS, nullptr};
   const Frame& frame = program_frame(state);
   // An outer frame's position is already behind its call.
   const int instruction = &frame == &state.frames.back() ? at : frame.ip - 1;
@@ -93,7 +100,8 @@ void in_program_frame(const State& state, int at, void (*act)(void*), void* cont
   const Ref capsule = checked(PyCapsule_New(&action, nullptr, nullptr)),
             callable = checked(PyCFunction_New(&method, capsule.get())),
             function = function_of(frame, instruction);
-  const Ref done = Ref::steal(PyObject_CallOneArg(function.get(), callable.get()));
+  const Ref done =
+      Ref::steal(python::calling_python([&] { return PyObject_CallOneArg(function.get(), callable.get()); }));
   if (done) return;
   if (action.error) {
     PyErr_Clear();

@@ -1,10 +1,11 @@
 // Python's interpreter lock while tensors are worked on.
 #pragma once
 
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "capture/py.h"
+#include "interpreter_lock.h"
 #include "weft/tensor.h"
 
 namespace weft::capture {
@@ -15,20 +16,14 @@ class LockRelease {
   explicit LockRelease(const std::vector<Tensor>& inputs) {
     int64_t elements = 0;
     for (const Tensor& input : inputs) elements += input.numel();
-    if (elements >= kLimit) thread_ = PyEval_SaveThread();
+    if (elements >= kLimit) released_.emplace();
   }
-  ~LockRelease() { take_back(); }
-  LockRelease(const LockRelease&) = delete;
-  LockRelease& operator=(const LockRelease&) = delete;
-
-  void take_back() {
-    if (PyThreadState* thread = std::exchange(thread_, nullptr)) PyEval_RestoreThread(thread);
-  }
+  void take_back() { released_.reset(); }
 
  private:
   // Below this many elements in all inputs, giving up the lock costs more than it gives others.
   static constexpr int64_t kLimit = 1 << 14;
-  PyThreadState* thread_ = nullptr;
+  std::optional<python::GilRelease> released_;
 };
 
 }  // namespace weft::capture

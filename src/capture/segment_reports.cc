@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "capture/advice.h"
 #include "capture/segments.h"
 #include "runtime/log.h"
 
@@ -53,7 +54,8 @@ void put(PyObject* dict, const char* key, Ref value) {
   if (PyDict_SetItemString(dict, key, value.get()) < 0) throw PythonError{};
 }
 Ref text(const std::string& value) {
-  return checked(PyUnicode_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size())));
+  return checked(
+      PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "backslashreplace"));
 }
 Ref number(double value) { return checked(PyFloat_FromDouble(value)); }
 
@@ -63,6 +65,7 @@ Ref place(const std::string& file, int line, const std::string& reason) {
   put(entry.get(), "line", checked(PyLong_FromLong(line)));
   put(entry.get(), "reason", text(reason));
   put(entry.get(), "source", text(source_line(file, line)));
+  put(entry.get(), "advice", text(advice_for(reason)));
   return entry;
 }
 
@@ -77,6 +80,7 @@ Ref CompiledFunction::report() const {
     put(entry.get(), "has_graph", Ref::borrow(variant->executable ? Py_True : Py_False));
     put(entry.get(), "returns", Ref::borrow(variant->is_broken() ? Py_False : Py_True));
     put(entry.get(), "reason", text(variant->break_reason));
+    put(entry.get(), "advice", text(variant->is_broken() ? advice_for(variant->break_reason) : ""));
     put(entry.get(), "file", text(variant->break_file));
     put(entry.get(), "line", checked(PyLong_FromLong(variant->break_line)));
     put(entry.get(), "source",

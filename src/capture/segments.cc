@@ -7,8 +7,12 @@
 #include <set>
 #include <utility>
 
+#include "capture/advice.h"
 #include "capture/continuation.h"
 #include "capture/float_warnings.h"
+#include "capture/made_once.h"
+#include "errors.h"
+#include "interpreter_lock.h"
 #include "runtime/log.h"
 #include "weft/error.h"
 
@@ -127,7 +131,7 @@ void expect_counters(History& history, const State& state) {
 }  // namespace
 
 Counters& counters() {
-  static Counters instance;
+  static constinit Counters instance;
   return instance;
 }
 
@@ -183,14 +187,15 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
     const std::string place = fmt::format("{}:{}", variant->break_file, variant->break_line);
     const std::string line = source_line(variant->break_file, variant->break_line);
     if (settings_.fullgraph) {
-      PyErr_SetString(PyExc_RuntimeError, fmt::format("weft.compile(fullgraph=True): {}\n  at {}\n    {}",
-                                                      variant->break_reason, place, line)
-                                              .c_str());
+      python::set_error(PyExc_RuntimeError,
+                        fmt::format("weft.compile(fullgraph=True): {}\n  at {}\n    {}\n  {}",
+                                    variant->break_reason, place, line, advice_for(variant->break_reason)));
       throw PythonError{};
     }
     if (log::enabled(log::Channel::GraphBreaks))
       log::write(log::Channel::GraphBreaks,
-                 fmt::format("{}: {}\n    {}", place, variant->break_reason, line));
+                 fmt::format("{}: {}\n    {}\n    {}", place, variant->break_reason, line,
+                             advice_for(variant->break_reason)));
   }
   for (const UnrolledLoop& loop : variant->unrolled) name_unrolled(loop);
   if (variant->enters_plain_loop) {
@@ -243,7 +248,7 @@ Ref CompiledFunction::run(State state) {
       if (is_deep_recursion(state) && !chosen.on_meta()) {
         here.given_up = true;
         captures_.calls->suspect();
-        fall_back(state.frames.back(), "a recursion whose depth is not known when it is captured");
+        fall_back(state.frames.back(), "a recursion whose depth is not known beforehand");
         continue;
       }
       double spent_ms = 0;  // without having computed with an array
@@ -365,7 +370,7 @@ void CompiledFunction::unwrap(PyObject* callable) {
     return unwrap(function.get());
   }
   if (PyFunction_Check(callable) || PyType_Check(callable)) return;
-  static PyObject* call_name = PyUnicode_InternFromString("__call__");
+  static constinit InternedName call_name("__call__");
   PyObject* found = _PyType_Lookup(type, call_name);
   if (found && PyFunction_Check(found)) {
     first_args_.insert(first_args_.begin(), Ref::borrow(callable));
@@ -407,17 +412,17 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
     if (root_code_ != code || captures_.fallbacks.empty()) {
       const std::string why = code ? code->unsupported : "it has no Python code";
       if (settings_.fullgraph) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        fmt::format("weft.compile(fullgraph=True): {} cannot be captured: {}",
-                                    callable_name(function_.get()), why)
-                            .c_str());
+        python::set_error(PyExc_RuntimeError,
+                          fmt::format("weft.compile(fullgraph=True): {} cannot be captured: {}; {}",
+                                      callable_name(function_.get()), why, advice_for(why)));
         throw PythonError{};
       }
       fall_back({code ? code->file() : "", code ? code->code()->co_firstlineno : 0, why});
       root_code_ = code;
     }
     ++counters().eager_calls;
-    return checked(PyObject_Vectorcall(function_.get(), args, num_args, kwnames));
+    return checked(python::calling_python(
+        [&] { return PyObject_Vectorcall(function_.get(), args, num_args, kwnames); }));
   }
   if (root_code_ == code && captures_.calls->is_suspected() && !settings_.fullgraph && choices().are_usual())
     return call_at_pace(captures_.calls, args, num_args, kwnames);
@@ -441,7 +446,8 @@ Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObje
   Ref result;
   if (is_plain) {
     ++counters().eager_calls;
-    result = checked(PyObject_Vectorcall(function_.get(), args, num_args, kwnames));
+    result = checked(python::calling_python(
+        [&] { return PyObject_Vectorcall(function_.get(), args, num_args, kwnames); }));
   } else {
     State state;
     state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));

@@ -80,7 +80,7 @@ Ref ordered_as(const Ref& set) {
     check(is_same);
     if (is_same) return from;
   }
-  graph_break("a set that no new one has the order of leaves the segment");
+  graph_break("a set whose order no new one has is used by Python");
 }
 
 void add_to_set(Evaluator& ev, const V& set, const V& element) {

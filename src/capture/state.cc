@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "capture/made_once.h"
+#include "interpreter_lock.h"
+
 namespace weft::capture {
 
 Ref builtins_of(PyObject* globals) {
@@ -161,12 +164,14 @@ namespace {
 // which no function of its interface does. (Who releases it and takes it back at once starves a thread that
 // waits: its patience begins anew.)
 bool begin_function() {
-  static PyObject* function = [] {
+  static constinit MadeOnce<Ref> function;
+  const Ref& empty = function.get([] {
     const Ref globals = checked(PyDict_New());
     if (PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) < 0) throw PythonError{};
-    return checked(PyRun_String("lambda: None", Py_eval_input, globals.get(), globals.get())).release();
-  }();
-  return static_cast<bool>(Ref::steal(PyObject_CallNoArgs(function)));
+    return checked(PyRun_String("lambda: None", Py_eval_input, globals.get(), globals.get()));
+  });
+  return static_cast<bool>(
+      Ref::steal(python::calling_python([&] { return PyObject_CallNoArgs(empty.get()); })));
 }
 
 }  // namespace

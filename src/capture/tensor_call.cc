@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "array.h"
 #include "bindings.h"
 #include "capture/choices.h"
+#include "capture/made_once.h"
 #include "capture/numpy_api.h"
 #include "ops/tracer.h"
 #include "runtime/log.h"
@@ -20,27 +23,6 @@ namespace {
 constexpr size_t kMaxEntries = 64;
 
 std::atomic<int64_t> module_state{0};
-
-class Gil {
- public:
-  Gil() : state_(PyGILState_Ensure()) {}
-  ~Gil() { PyGILState_Release(state_); }
-  Gil(const Gil&) = delete;
-  Gil& operator=(const Gil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-class NoGil {
- public:
-  NoGil() : state_(PyEval_SaveThread()) {}
-  ~NoGil() { PyEval_RestoreThread(state_); }
-  NoGil(const NoGil&) = delete;
-  NoGil& operator=(const NoGil&) = delete;
-
- private:
-  PyThreadState* state_;
-};
 
 bool is_number_or_text(PyObject* object) {
   return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
@@ -76,22 +58,25 @@ bool is_constant(PyObject* object) {
       PyComplex_CheckExact(object) || PyBytes_CheckExact(object))
     return true;
   if (PyType_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object)) return true;
-  static const Ref weft = Ref::steal(PyImport_ImportModule("weft._C")),
-                   enumeration = Ref::steal(PyImport_ImportModule("enum"));
-  for (const auto& [module, name] :
-       {std::pair{&weft, "dtype"}, std::pair{&weft, "device"}, std::pair{&enumeration, "Enum"}}) {
-    const Ref type = Ref::steal(PyObject_GetAttrString(module->get(), name));
-    if (!type)
-      PyErr_Clear();
-    else if (PyObject_IsInstance(object, type.get()) == 1)
-      return true;
+  static constinit MadeOnce<std::array<Ref, 3>> types;
+  const std::array<Ref, 3>& constant_types = types.get([] {
+    const Ref weft = checked(PyImport_ImportModule("weft._C")),
+              enumeration = checked(PyImport_ImportModule("enum"));
+    return std::array<Ref, 3>{checked(PyObject_GetAttrString(weft.get(), "dtype")),
+                              checked(PyObject_GetAttrString(weft.get(), "device")),
+                              checked(PyObject_GetAttrString(enumeration.get(), "Enum"))};
+  });
+  for (const Ref& type : constant_types) {
+    const int is_instance = PyObject_IsInstance(object, type.get());
+    if (is_instance < 0) PyErr_Clear();
+    if (is_instance > 0) return true;
   }
   return is_module(object);
 }
 
 // A tree of tuples, lists and dicts: its tensors in order, and a structure with None in their places. A
-// structure is hashable: ("t",) for a tensor, ("(", items…), ("[", items…), ("{", key, item, …), ("n", type,
-// items…) for named tuples,
+// structure is hashable: ("t",) for a tensor, ("a",) for an array of weft.numpy, ("(", items…), ("[",
+// items…), ("{", key, item, …), ("n", type, items…) for named tuples,
 // ("=", type, value, sign) for constants.
 // NotImplementedError for anything else.
 class Flattener {
@@ -102,7 +87,7 @@ class Flattener {
     if (depth > 32) throw Error(ErrorKind::Value, "weft.compile: containers nested deeper than 32");
     if (const Tensor* tensor = python::tensor_of_python(object)) {
       tensors.push_back(*tensor);
-      return checked(Py_BuildValue("(s)", "t"));
+      return checked(Py_BuildValue("(s)", python::is_array(object) ? "a" : "t"));
     }
     if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
       const Ref list = checked(PyList_New(0));
@@ -147,7 +132,10 @@ class Flattener {
 Ref unflatten(PyObject* structure, const std::vector<Tensor>& tensors, size_t& next) {
   const char kind = utf8(PyTuple_GET_ITEM(structure, 0))[0];
   const Py_ssize_t size = PyTuple_GET_SIZE(structure);
-  if (kind == 't') return Ref::steal(python::to_python(tensors.at(next++)).release().ptr());
+  if (kind == 't' || kind == 'a') {
+    const Promotion rules = kind == 'a' ? Promotion::NumPy : Promotion::Torch;
+    return Ref::steal(python::to_python(tensors.at(next++), rules).release().ptr());
+  }
   if (kind == '=') return Ref::borrow(PyTuple_GET_ITEM(structure, 2));
   if (kind == '{') {
     Ref dict = checked(PyDict_New());
@@ -178,14 +166,14 @@ ErrorKind kind_of(PyObject* exception) {
 
 // The folder of weft's Python files, with a slash behind it.
 const std::string& package_folder() {
-  static const std::string folder = [] {
+  static constinit MadeOnce<std::string> folder;
+  return folder.get([] {
     const Ref package = Ref::steal(PyImport_ImportModule("weft"));
     const Ref file = package ? Ref::steal(PyObject_GetAttrString(package.get(), "__file__")) : Ref();
     const std::string path = file ? utf8(file.get()) : "";
     clear_error();
     return path.substr(0, path.rfind('/') + 1);
-  }();
-  return folder;
+  });
 }
 
 // "\n  at model.py:42": the innermost frame outside of weft's own files.
@@ -262,26 +250,29 @@ bool shares_arrays(PyObject* function) {
 void bump_module_state() { ++module_state; }
 
 TensorFunction::TensorFunction(PyObject* function, const Settings& settings)
-    : function_(function), settings_(settings), entries_(checked(PyDict_New())) {}
+    : function_(function), settings_(settings) {
+  reset();
+}
 TensorFunction::~TensorFunction() = default;
 
 void TensorFunction::reset() {
-  list_.clear();
-  entries_ = Ref::steal(PyDict_New());
+  // What ends with the old ones may run Python code, in any thread.
+  const auto old = std::exchange(entries_, std::make_shared<Entries>(Entries{checked(PyDict_New()), {}}));
 }
 
 std::string TensorFunction::explain() const {
   std::string text;
-  for (const auto& entry : list_)
-    if (entry) text += entry->engine->explain();
+  for (const auto& entry : entries_->list) text += entry->engine->explain();
   return text;
 }
 
 std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure) {
-  if (PyObject* found = PyDict_GetItemWithError(entries_.get(), structure.get()))
-    return list_[PyLong_AsSize_t(found)];
+  // Held: constants are compared by Python code, and others may call, or reset, the function meanwhile.
+  const std::shared_ptr<Entries> entries = entries_;
+  if (PyObject* found = PyDict_GetItemWithError(entries->positions.get(), structure.get()))
+    return entries->list[PyLong_AsSize_t(found)];
   if (PyErr_Occurred()) throw PythonError{};
-  if (list_.size() >= kMaxEntries) return nullptr;
+  if (entries->list.size() >= kMaxEntries) return nullptr;
   auto entry = std::make_shared<Entry>();
   entry->structure = structure;
   Entry* const raw = entry.get();
@@ -293,11 +284,13 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure
                                .fullgraph = settings_.fullgraph};
   entry->engine = std::make_unique<detail::CompiledFunction>(
       [this, raw](const std::vector<Tensor>& tensors) {
-        const Gil gil;
+        const python::GilAcquire gil;
         size_t next = 0;
         const Ref arguments = unflatten(raw->structure.get(), tensors, next);
-        const Ref result = Ref::steal(PyObject_Call(function_, PyTuple_GET_ITEM(arguments.get(), 0),
-                                                    PyTuple_GET_ITEM(arguments.get(), 1)));
+        const Ref result = Ref::steal(python::calling_python([&] {
+          return PyObject_Call(function_, PyTuple_GET_ITEM(arguments.get(), 0),
+                               PyTuple_GET_ITEM(arguments.get(), 1));
+        }));
         if (!result) {
           if (ops::current_tracer()) throw_as_error();
           throw PythonError{};
@@ -313,10 +306,11 @@ std::shared_ptr<TensorFunction::Entry> TensorFunction::find(const Ref& structure
         return std::move(flattener.tensors);
       },
       options);
-  const Ref number = checked(PyLong_FromSize_t(list_.size()));
-  list_.push_back(entry);
-  if (PyDict_SetItem(entries_.get(), structure.get(), number.get()) < 0) throw PythonError{};
-  return entry;
+  const Ref number = checked(PyLong_FromSize_t(entries->list.size()));
+  entries->list.push_back(std::move(entry));
+  PyObject* kept = PyDict_SetDefault(entries->positions.get(), structure.get(), number.get());
+  if (!kept) throw PythonError{};
+  return entries->list[PyLong_AsSize_t(kept)];
 }
 
 Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnames) {
@@ -335,7 +329,8 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
     const std::string text = fmt::format("{} is called as it is: {}", callable_name(function_), why);
     if (settings_.fullgraph) throw Error(ErrorKind::Runtime, "weft.compile(fullgraph=True): " + text);
     if (!std::exchange(has_warned_, true)) log::warning("weft.compile: " + text);
-    return checked(PyObject_Call(function_, positional.get(), keywords.get()));
+    return checked(
+        python::calling_python([&] { return PyObject_Call(function_, positional.get(), keywords.get()); }));
   };
   Ref structure;
   try {
@@ -344,7 +339,7 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
     return call_plain(fmt::format("among its arguments, {}", error.what()));
   }
   if (const int64_t state = module_state.load(); state != state_) {
-    if (!list_.empty())
+    if (!entries_->list.empty())
       log::write(log::Channel::Recompiles,
                  fmt::format("{}: a module has changed since", callable_name(function_)));
     reset();
@@ -362,7 +357,7 @@ Ref TensorFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnam
       Ref* outer;
       ~Restore() { called_result = outer; }
     } restore{outer};
-    const NoGil no_gil;
+    const python::GilRelease no_gil;
     results = (*entry->engine)(flattener.tensors);
   }
   if (called) return called;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "capture/evaluator.h"
@@ -33,14 +32,17 @@ class TensorFunction {
 
  private:
   struct Entry;  // for one set of arguments that are no tensors
+  struct Entries {
+    Ref positions;  // dict: structure of the arguments to a position in `list`
+    std::vector<std::shared_ptr<Entry>> list;
+  };
   std::shared_ptr<Entry> find(const Ref& structure);
 
   PyObject* function_;  // borrowed: the callable holds both
   Settings settings_;
-  Ref entries_;              // dict: structure of the arguments to a position in `list_`
+  std::shared_ptr<Entries> entries_;
   int64_t state_ = 0;        // of modules, when these were made
   bool has_warned_ = false;  // of a call that Python performed
-  std::vector<std::shared_ptr<Entry>> list_;
 };
 
 }  // namespace weft::capture

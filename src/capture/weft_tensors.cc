@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "array.h"
 #include "bindings.h"
 #include "capture/numpy_api.h"
 
@@ -41,6 +42,7 @@ V viewed(Evaluator& ev, V array, const std::vector<V>& args) {
 }
 
 V result_value(Evaluator& ev, PyObject* object, const std::vector<V>& args) {
+  if (python::is_array(object)) graph_break("an array of weft.numpy");
   if (const Tensor* tensor = python::tensor_of_python(object))
     return tensor_value(viewed(ev, array_value(*tensor), args));
   if (!PyTuple_Check(object) && !PyList_Check(object)) return const_value(Ref::borrow(object));
@@ -93,7 +95,9 @@ V tensor_value(V array) {
 
 bool is_host_tensor(PyObject* object) {
   const Tensor* tensor = python::tensor_of_python(object);
-  return tensor && tensor->device() == Device{} && tensor->dtype() != DType::BF16 && tensor->storage();
+  // Arrays of weft.numpy follow rules of their own and stay what they are.
+  return tensor && !python::is_array(object) && tensor->device() == Device{} &&
+         tensor->dtype() != DType::BF16 && tensor->storage();
 }
 
 Ref array_of_tensor(PyObject* object) {
@@ -102,7 +106,7 @@ Ref array_of_tensor(PyObject* object) {
 }
 
 Ref tensor_of_array(PyObject* array) {
-  return Ref::steal(python::to_python(python::tensor_from_buffer(array)).release().ptr());
+  return Ref::steal(python::to_python(python::tensor_from_buffer(array, false)).release().ptr());
 }
 
 Ref meta_tensor(const Tensor& tensor) { return Ref::steal(python::to_python(tensor).release().ptr()); }

@@ -8,6 +8,7 @@
 
 #include "cli/llm.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 #include "models/llama_weights.h"
 #include "runtime/ceilings.h"
 #include "runtime/host.h"
@@ -36,16 +37,17 @@ class Bench {
  public:
   explicit Bench(const BenchLlmArguments& arguments) : arguments_(arguments) {
     if (arguments.model.threads > 0) set_num_threads(arguments.model.threads);
-    WEFT_CHECK(arguments.depth >= 0, fmt::format("--depth must be at least 0, got {}", arguments.depth));
-    for (const auto* sizes : {&arguments.prompt_sizes, &arguments.generate_sizes})
-      for (const int64_t size : *sizes)
-        WEFT_CHECK(size >= 0 && size <= (1 << 20),
-                   fmt::format("--pp and --tg must be at least 0, got {}", size));
-    WEFT_CHECK(arguments.model.folder.empty() ||
-                   (arguments.shape.empty() && !arguments.random_weights && arguments.layers == 0),
-               "bench llm: give --model, or --shape with --random-weights, not both");
-    for (const std::string& scheme : arguments.schemes)
-      if (!is_dtype(scheme)) QuantizationScheme::parse(scheme);
+    const bool has_shape = !arguments.shape.empty() || arguments.random_weights || arguments.layers > 0;
+    const auto check = [](bool condition, const std::string& message) {
+      if (!condition) throw UsageError("bench llm: " + message + " (weft bench llm --help)");
+    };
+    check(arguments.model.folder.empty() || !has_shape,
+          "give --model, or --shape with --random-weights, not both");
+    check(!arguments.model.folder.empty() || !arguments.shape.empty(),
+          "give --model FOLDER, or --shape NAME with --random-weights");
+    check(arguments.shape.empty() || arguments.random_weights,
+          "--shape has no weights of its own: add --random-weights");
+    check(arguments.draft_shape.empty() || arguments.ladder, "--draft-shape is for --ladder");
     read_gbs_ = runtime::measure_read_bandwidth();
   }
 
@@ -92,9 +94,6 @@ class Bench {
       name_ = arguments_.model.folder;
       return with_room(Llama::from_pretrained(arguments_.model.folder, options));
     }
-    WEFT_CHECK(!arguments_.shape.empty(), "bench llm: give --model, or --shape with --random-weights");
-    WEFT_CHECK(arguments_.random_weights,
-               "bench llm: --shape has no weights of its own: add --random-weights");
     LlamaConfig config = named_config(arguments_.shape);
     name_ = arguments_.shape;
     if (arguments_.layers > 0 && arguments_.layers < config.num_layers) {

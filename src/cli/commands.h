@@ -24,7 +24,7 @@ int run(const RunOptions& options);
 
 struct InspectOptions {
   std::string model;
-  bool code = false, json = false;
+  bool code = false, json = false, verify = false;
 };
 int inspect(const InspectOptions& options);
 

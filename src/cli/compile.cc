@@ -24,7 +24,7 @@ std::string find_python(const std::string& command) {
   if (!called.empty() && fs::exists(beside)) return beside.string();
   for (const char* name : {"python3", "python"})
     if (std::string found = runtime::find_program(name); !found.empty()) return found;
-  throw Error(ErrorKind::Runtime, "compile: no python beside this command and no python3 in PATH");
+  throw_error(ErrorKind::Runtime, "compile: no python beside this command and no python3 in PATH");
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ int compile(const std::string& command, const std::vector<std::string>& argument
   for (std::string& argument : all) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   execv(python.c_str(), pointers.data());
-  throw Error(ErrorKind::Runtime, fmt::format("compile: cannot start {}: {}", python, std::strerror(errno)));
+  throw_error(ErrorKind::Runtime, fmt::format("compile: cannot start {}: {}", python, std::strerror(errno)));
 }
 
 }  // namespace weft::cli

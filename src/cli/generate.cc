@@ -1,15 +1,18 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/llm.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 #include "runtime/ceilings.h"
 #include "weft/error.h"
 #include "weft/models/generation.h"
@@ -214,28 +217,55 @@ std::string converse(const GenerateArguments& arguments, Session& session, ChatT
   return answers;
 }
 
+// Options that belong together, and those that do not.
+void check_usage(const GenerateArguments& arguments) {
+  const auto check = [](bool condition, const std::string& message) {
+    if (!condition) throw UsageError("generate: " + message + " (weft generate --help)");
+  };
+  check(!arguments.prompt || arguments.prompt_file.empty(), "give --prompt or --prompt-file, not both");
+  check(arguments.draft.empty() || arguments.draft_model.empty(), "give --draft or --draft-model, not both");
+  const bool is_chat = arguments.chat || arguments.interactive;
+  check(arguments.system.empty() || is_chat, "--system needs --chat or --interactive");
+  check(arguments.chat_template.empty() || is_chat, "--chat-template needs --chat or --interactive");
+  struct stat input{};
+  const bool has_input = ::fstat(STDIN_FILENO, &input) == 0 &&
+                         (S_ISFIFO(input.st_mode) || S_ISREG(input.st_mode) || S_ISSOCK(input.st_mode));
+  check(arguments.prompt || !arguments.prompt_file.empty() || arguments.interactive || has_input,
+        "give --prompt TEXT, --prompt-file FILE, text on standard input, or --interactive");
+}
+
+// What standard input holds, without the line's end that programs put behind their output.
+std::string piped_prompt() {
+  std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.empty())
+    throw UsageError("generate: the prompt on standard input is empty; --prompt '' begins with nothing");
+  WEFT_CHECK(is_utf8(text), "generate: the prompt on standard input is not valid UTF-8");
+  return text;
+}
+
+std::string prompt_of(const GenerateArguments& arguments) {
+  if (arguments.prompt) return *arguments.prompt;
+  if (!arguments.prompt_file.empty()) return read_text(arguments.prompt_file);
+  return arguments.interactive ? "" : piped_prompt();
+}
+
 }  // namespace
 
 int generate(const GenerateArguments& arguments) {
-  WEFT_CHECK(arguments.prompt.empty() || arguments.prompt_file.empty(),
-             "give --prompt or --prompt-file, not both");
-  WEFT_CHECK(arguments.draft.empty() || arguments.draft_model.empty(),
-             "give --draft or --draft-model, not both");
+  check_usage(arguments);
+  const std::string prompt = prompt_of(arguments);
   const auto start = std::chrono::steady_clock::now();
   Session session;
   session.model = arguments.model.load();
   session.tokenizer = Tokenizer::open(arguments.model.folder);
-  WEFT_CHECK(session.tokenizer->vocab_size() <= session.model->config().vocab_size + 256,
-             fmt::format("the tokenizer has {} tokens, the model {}: they do not belong together",
-                         session.tokenizer->vocab_size(), session.model->config().vocab_size));
+  check_tokenizer(*session.model, *session.tokenizer, arguments.model.folder);
   if (!arguments.draft_model.empty()) {
     ModelArguments draft = arguments.model;
     draft.folder = arguments.draft_model;
     session.draft = draft.load();
   }
   const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string prompt =
-      arguments.prompt_file.empty() ? arguments.prompt : read_text(arguments.prompt_file);
   const ChatTemplate chat = arguments.chat_template.empty()
                                 ? chat_template_for(*session.tokenizer, session.model->config().model_type)
                                 : chat_template_from_name(arguments.chat_template);

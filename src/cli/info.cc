@@ -18,13 +18,32 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Variables and folders may hold bytes that are no text.
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+const char* kind_name(env::Kind kind) {
+  switch (kind) {
+    case env::Kind::Flag: return "flag";
+    case env::Kind::Number: return "number";
+    case env::Kind::Choice: return "choice";
+    case env::Kind::Channels: return "channels";
+    case env::Kind::Program: return "program";
+    case env::Kind::File: return "file";
+    case env::Kind::Folder: return "folder";
+    case env::Kind::Text: return "text";
+  }
+  return "";
+}
+
 Json cache_json() {
   const runtime::CacheStats stats = runtime::cache_stats();
   return {{"folder", runtime::cache_directory()},
           {"enabled", !env::flag("WEFT_DISABLE_CACHE")},
           {"entries", stats.entries},
           {"bytes", stats.bytes},
-          {"limit_mb", env::integer("WEFT_CACHE_LIMIT_MB")}};
+          {"limit_mb", env::number("WEFT_CACHE_LIMIT_MB").value_or(0)}};
 }
 
 Json toolchains_json() {
@@ -127,7 +146,7 @@ std::string cache_text(const Json& cache) {
 int info(bool as_json) {
   const Json all = everything();
   if (as_json) {
-    print(all.dump(2) + "\n");
+    print(text_of(all));
     return 0;
   }
   print(fmt::format("weft {}\n\n", WEFT_VERSION_STRING));
@@ -162,7 +181,7 @@ int info(bool as_json) {
   print_row("", cache_text(all["cache"]));
   for (const auto& [name, value] : all["environment"].items()) {
     print_row(name == all["environment"].begin().key() ? "environment" : "",
-              fmt::format("{}={}", name, value.get<std::string>()));
+              fmt::format("{}={}", name, env::shown(value.get<std::string>())));
   }
   return 0;
 }
@@ -172,21 +191,23 @@ int environment(bool as_json) {
   for (const env::Variable& variable : env::kVariables) {
     const char* value = std::getenv(variable.name);
     list.push_back({{"name", variable.name},
+                    {"kind", kind_name(variable.kind)},
                     {"default", variable.default_value},
                     {"value", value != nullptr ? Json(value) : Json(nullptr)},
                     {"doc", variable.doc}});
   }
   if (as_json) {
-    print(list.dump(2) + "\n");
+    print(text_of(list));
     return 0;
   }
   for (const Json& variable : list) {
     const std::string fallback = variable["default"].get<std::string>();
-    print(fmt::format(
-        "{}{}{}\n    {}\n", variable["name"].get<std::string>(),
-        fallback.empty() ? "" : " (default " + fallback + ")",
-        variable["value"].is_null() ? "" : " = " + variable["value"].get<std::string>() + "  <- set",
-        variable["doc"].get<std::string>()));
+    print(fmt::format("{}{}{}\n    {}\n", variable["name"].get<std::string>(),
+                      fallback.empty() ? "" : " (default " + fallback + ")",
+                      variable["value"].is_null()
+                          ? ""
+                          : " = " + env::shown(variable["value"].get<std::string>()) + "  <- set",
+                      variable["doc"].get<std::string>()));
   }
   print("Threads also follow MKL_NUM_THREADS, then OMP_NUM_THREADS.\n");
   return 0;
@@ -195,7 +216,7 @@ int environment(bool as_json) {
 int cache_info(bool as_json) {
   const Json cache = cache_json();
   if (as_json) {
-    print(cache.dump(2) + "\n");
+    print(text_of(cache));
     return 0;
   }
   print_row("folder", cache["folder"].get<std::string>());

@@ -8,7 +8,9 @@
 #include "cli/commands.h"
 #include "io/archive.h"
 #include "io/arguments.h"
+#include "io/archive.h"
 #include "io/pickle.h"
+#include "weft/error.h"
 #include "weft/jit.h"
 
 namespace weft::cli {
@@ -129,6 +131,24 @@ std::string signature(const Json& method) {
                      method["returns"].get<std::string>());
 }
 
+// What was read, and the entries whose checksums are wrong.
+Json verified_json(const jit::ArchiveReader& archive, const std::vector<std::string>& damaged) {
+  size_t bytes = 0;
+  const std::vector<std::string> entries = archive.entries();
+  for (const std::string& entry : entries) bytes += archive.size(entry);
+  return {{"entries", entries.size()}, {"bytes", bytes}, {"damaged", damaged}};
+}
+
+void print_verified(const Json& verified) {
+  std::printf("\nverified: the checksums (CRC-32) of all %lld entries, %s\n",
+              static_cast<long long>(verified["entries"].get<int64_t>()),
+              size_text(verified["bytes"].get<double>()).c_str());
+}
+
+void print_json(const Json& all) {
+  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
 void print_module(const Json& all) {
   std::printf("%s of class %s, %s mode, archive version %lld\n\nmethods\n",
               all["kind"].get<std::string>().c_str(), all["class"].get<std::string>().c_str(),
@@ -158,16 +178,25 @@ void print_values(const Json& all) {
 }  // namespace
 
 int inspect(const InspectOptions& options) {
+  if (options.model.ends_with(".safetensors"))
+    throw_error(ErrorKind::Value,
+                fmt::format("inspect: '{}' is no archive: inspect reads .pt and .pth files{}", options.model,
+                            options.verify ? "; safetensors files hold no checksums to verify" : ""));
   const auto archive = jit::ArchiveReader::open(options.model);
-  const bool is_module = archive->has("constants.pkl");
-  const Json all = is_module ? describe_module(*archive, options) : describe_values(*archive, options);
-  if (options.json) {
-    std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
-  } else if (is_module) {
-    print_module(all);
-  } else {
-    print_values(all);
+  const std::vector<std::string> damaged = options.verify ? archive->damaged() : std::vector<std::string>();
+  if (!damaged.empty()) {
+    if (options.json) print_json({{"model", options.model}, {"verified", verified_json(*archive, damaged)}});
+    archive->fail_damaged(damaged);
   }
+  const bool is_module = archive->has("constants.pkl");
+  Json all = is_module ? describe_module(*archive, options) : describe_values(*archive, options);
+  if (options.verify) all["verified"] = verified_json(*archive, damaged);
+  if (options.json) {
+    print_json(all);
+    return 0;
+  }
+  is_module ? print_module(all) : print_values(all);
+  if (options.verify) print_verified(all["verified"]);
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct ModelArguments {
 
 struct GenerateArguments {
   ModelArguments model;
-  std::string prompt, prompt_file, chat_template, draft_model, draft, profile, system;
+  std::optional<std::string> prompt;  // neither it nor a file: standard input
+  std::string prompt_file, chat_template, draft_model, draft, profile, system;
   std::vector<std::string> stop;
   bool chat = false, interactive = false, ignore_eos = false, json = false;
   int64_t max_new_tokens = 256, top_k = 0, speculate_k = 4;

@@ -2,9 +2,12 @@
 // and the machine's limits.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <new>
 
 #include "cli/commands.h"
 #include "cli/llm.h"
+#include "cli/usage.h"
+#include "weft/env.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -15,18 +18,20 @@ CLI::App* add_run(CLI::App& app, weft::cli::RunOptions& options) {
   run->add_option("model", options.model, "The archive (.pt)")->required();
   run->add_option("--input,-i", options.inputs,
                   "A .npz with the arguments by name or position, or a .npy for each argument in order")
-      ->take_all();
-  run->add_option("--output,-o", options.output, "The .npz (out, or out.0, out.1, ...) or .npy to write");
+      ->take_all()
+      ->check(weft::cli::ending_in({".npz", ".npy"}));
+  run->add_option("--output,-o", options.output, "The .npz (out, or out.0, out.1, ...) or .npy to write")
+      ->check(weft::cli::ending_in({".npz", ".npy"}));
   run->add_option("--method", options.method, "The method (default: forward)");
   run->add_flag("--optimize,!--no-optimize", options.optimize,
                 "Freeze the module and optimize it for inference first (default: no)");
-  run->add_option("--threads", options.threads, "Intra-op threads")->check(CLI::Range(1, 1024));
+  run->add_option("--threads", options.threads, "Intra-op threads")->check(weft::cli::integer_in(1, 1024));
   run->add_option("--interop-threads", options.interop_threads, "Inter-op threads")
-      ->check(CLI::Range(1, 1024));
+      ->check(weft::cli::integer_in(1, 1024));
   run->add_option("--repeat", options.repeat, "Time that many calls, after the first and the warm-up")
-      ->check(CLI::Range(1, 100'000'000));
+      ->check(weft::cli::integer_in(1, 100'000'000));
   run->add_option("--warmup", options.warmup, "Calls between the first and the timed ones (default: 3)")
-      ->check(CLI::Range(0, 1'000'000));
+      ->check(weft::cli::integer_in(0, 1'000'000));
   run->add_option("--profile", options.profile,
                   "File to write a timeline of the calls to, which Perfetto opens");
   run->add_flag("--json", options.json, "Print JSON");
@@ -37,6 +42,8 @@ CLI::App* add_inspect(CLI::App& app, weft::cli::InspectOptions& options) {
   CLI::App* inspect = app.add_subcommand("inspect", "Methods, parameters, buffers and sizes of an archive");
   inspect->add_option("model", options.model, "The archive (.pt)")->required();
   inspect->add_flag("--code", options.code, "Also forward's code");
+  inspect->add_flag("--verify", options.verify,
+                    "Read the whole file and compare the checksum (CRC-32) of every entry first");
   inspect->add_flag("--json", options.json, "Print JSON");
   return inspect;
 }
@@ -98,12 +105,13 @@ int main(int argc, char** argv) {
   add_json(ceilings);
   const weft::cli::ModelCommands models(app, *bench);
   ceilings->add_option("--threads", threads, "Number of threads (default: one, and all)")
-      ->check(CLI::Range(1, 1024));
+      ->check(weft::cli::integer_in(1, 1024));
 
   try {
     app.parse(argc, argv);
-    if (run->parsed()) return weft::cli::run(run_options);
     if (compile->parsed()) return weft::cli::compile(argv[0], {argv + 2, argv + argc});
+    weft::env::check();
+    if (run->parsed()) return weft::cli::run(run_options);
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);
     if (models.is_asked()) return models.run();
     if (info->parsed()) return weft::cli::info(json);
@@ -116,21 +124,13 @@ int main(int argc, char** argv) {
     if (cache_clear->parsed()) return weft::cli::cache_clear();
     if (ceilings->parsed()) return weft::cli::ceilings(json, threads);
   } catch (const CLI::ParseError& error) {
-    const std::string first = argc > 1 ? argv[1] : "";
-    const bool known =
-        !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == first; }).empty();
-    if (!first.empty() && first[0] != '-' && !known) {
-      std::fprintf(stderr,
-                   "weft: unknown command '%s'; the commands are run, inspect, compile, generate, quantize, "
-                   "eval, info, parallel_info, env, cache "
-                   "and bench (weft --help)\n",
-                   first.c_str());
-      return 2;
-    }
-    return app.exit(error);
+    return weft::cli::fail(app, error);
+  } catch (const weft::cli::UsageError& error) {
+    return weft::cli::fail(error.what(), 2);
   } catch (const weft::Error& error) {
-    std::fprintf(stderr, "weft: %s\n", error.what());
-    return 1;
+    return weft::cli::fail(error.what(), 1);
+  } catch (const std::bad_alloc&) {
+    return weft::cli::fail("out of memory", 1);
   }
   return 0;
 }

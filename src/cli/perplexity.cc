@@ -7,6 +7,7 @@
 
 #include "cli/llm.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 #include "weft/error.h"
 #include "weft/models/tokenizer.h"
 
@@ -25,9 +26,9 @@ double negative_log_likelihood(const float* logits, int64_t vocab, int64_t token
 
 // Windows of `context` tokens, each of whose last `stride` tokens are judged.
 int perplexity(const PerplexityArguments& arguments) {
-  WEFT_CHECK(arguments.context >= 0 && arguments.stride >= 0,
-             fmt::format("--context and --stride must not be negative, got {} and {}", arguments.context,
-                         arguments.stride));
+  if (arguments.context > 0 && arguments.stride >= arguments.context)
+    throw UsageError(fmt::format("eval perplexity: --stride must be below --context {}, got {}",
+                                 arguments.context, arguments.stride));
   const std::string text = read_text(arguments.text);
   const auto model = arguments.model.load();
   const auto tokenizer = models::Tokenizer::open(arguments.model.folder);

@@ -8,6 +8,7 @@
 
 #include "cli/llm.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 #include "models/checkpoint.h"
 #include "models/gptq.h"
 #include "models/llama_weights.h"
@@ -98,16 +99,17 @@ struct Layer {
 
 int quantize(const QuantizeArguments& arguments) {
   const QuantizationScheme scheme = QuantizationScheme::parse(arguments.scheme);
-  WEFT_CHECK(scheme.kind != QuantizationScheme::Kind::None, "quantize: the scheme is 'none'");
-  WEFT_CHECK(arguments.gptq != arguments.calibration.empty(),
-             "quantize: --gptq and --calibration go together");
-  WEFT_CHECK(!arguments.gptq || scheme.kind == QuantizationScheme::Kind::Int4,
-             fmt::format("quantize: GPTQ is for int4 schemes, got '{}'", scheme.name()));
+  if (arguments.gptq == arguments.calibration.empty())
+    throw UsageError("quantize: --gptq and --calibration go together (weft quantize --help)");
+  if (arguments.gptq && scheme.kind != QuantizationScheme::Kind::Int4)
+    throw UsageError(
+        fmt::format("quantize: --gptq is for int4 schemes, got '{}' (weft quantize --help)", scheme.name()));
   if (arguments.threads > 0) set_num_threads(arguments.threads);
   const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(arguments.input);
   WEFT_CHECK(checkpoint->quantization() == "none",
              fmt::format("'{}': already quantized as {}", arguments.input, checkpoint->quantization()));
   const LlamaConfig& config = checkpoint->config();
+  scheme.check(config);
   const fs::path output = arguments.output;
   std::error_code error;
   WEFT_CHECK(!fs::exists(output, error) || (fs::is_directory(output, error) && fs::is_empty(output, error)),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "nest/passes.h"
 #include "codegen/prelude.h"
 #include "codegen/print_expr.h"
 #include "codegen/print_fold.h"
@@ -113,7 +114,7 @@ class Printer {
     Sym stride = nest_.space.coefficient(store.index, loop);
     if (blocked_ >= 0 && scope == nest_.scope(blocked_).parent) value = block_value(value);
     if (known_one(stride))
-      line(fmt::format("lanes.{}({}, {});", streams() && blocked_ < 0 ? "stream" : "store", pointer, value));
+      line(fmt::format("lanes.{}({}, {});", is_streamed(store, loop) ? "stream" : "store", pointer, value));
     else
       line(fmt::format("lanes.scatter({}, {}, {});", pointer, sym(stride), value));
   }
@@ -153,6 +154,27 @@ class Printer {
   }
 
   bool streams() const { return nest_.may_stream; }
+
+  // Vectors of it are stored one after the other, past the caches.
+  bool is_streamed(const Store& store, int loop) const {
+    return streams() && blocked_ < 0 &&
+           (store.more.empty() ? known_one(nest_.space.coefficient(store.index, loop))
+                               : is_interleaved(store, loop));
+  }
+
+  // The argument that says where the cache lines of the first array that is streamed begin; empty where none
+  // is.
+  std::string first_line(ScopeId vector) {
+    const Scope& scope = nest_.scope(vector);
+    for (const Store& store : scope.stores) {
+      if (!is_streamed(store, scope.loops[0])) continue;
+      const Buffer& buffer = nest_.buffers[static_cast<size_t>(store.buffer)];
+      return fmt::format("first_line({}, {}), ",
+                         expressions_.pointer(store.buffer, Index(store.index.constant)),
+                         (1 + store.more.size()) * static_cast<size_t>(itemsize(buffer.dtype)));
+    }
+    return "";
+  }
 
   void child(ScopeId id) {
     switch (nest_.scope(id).kind) {
@@ -226,18 +248,20 @@ class Printer {
     }
     int inner = nest_.scope(vector).loops[0];
     if (scope.loops.empty()) {
-      const bool aligned = streams() || has_reductions(vector);
-      open(fmt::format("{}(parallel_for, {}, {}, [=](i64 begin, i64 end) {{",
-                       aligned ? "parallel_aligned" : "parallel", loop_extent(inner),
-                       std::max<int64_t>(64, grain(nest_.cost_per_element))));
+      blocked_ = blocked_reduction(nest_, vector);
+      const std::string lead = first_line(vector);
+      open(fmt::format("{}(parallel_for, {}, {}, {}[=](i64 begin, i64 end) {{",
+                       !lead.empty()            ? "parallel_streaming"
+                       : has_reductions(vector) ? "parallel_aligned"
+                                                : "parallel",
+                       loop_extent(inner), std::max<int64_t>(64, grain(nest_.cost_per_element)), lead));
       scope_before_vector(id, vector);
-      blocked_ = find_blocked(vector);
       if (blocked_ >= 0) {
         const int loop = nest_.scope(blocked_).loops[0];
         open(fmt::format("for (i64 {0}_begin = 0, {0}_end; {0}_begin < {1}; {0}_begin = {0}_end) {{",
                          loop_name(loop), loop_extent(loop)));
         line(fmt::format("{0}_end = minimum<i64>({0}_begin + {1}, {2});", loop_name(loop),
-                         block_length(vector), loop_extent(loop)));
+                         rows_of_block(nest_, vector), loop_extent(loop)));
       }
       vector_loop(vector, "begin", "end");
       if (blocked_ >= 0) close("}");
@@ -269,41 +293,6 @@ class Printer {
     vector_loop(vector, loop_name(inner) + "_begin", loop_name(inner) + "_end");
     close("});");
     close("});");
-  }
-
-  // The one reduction along the rows of a scope whose lanes run along columns, if it can be kept in the
-  // result's memory between blocks of rows, so that every row is read as a whole; -1 if there is none.
-  ScopeId find_blocked(ScopeId vector) const {
-    constexpr int64_t kLong = 256;
-    const Scope& scope = nest_.scope(vector);
-    ScopeId found = -1;
-    for (ScopeId id = 0; id < static_cast<ScopeId>(nest_.scopes.size()); ++id) {
-      if (nest_.scope(id).parent != vector) continue;
-      if (found >= 0) return -1;
-      found = id;
-    }
-    if (found < 0 || scope.stores.size() != 1 || !scope.stores[0].more.empty()) return -1;
-    const Scope& rows = nest_.scope(found);
-    if (rows.kind != Scope::Kind::Serial || rows.loops.size() != 1 || rows.accumulators.size() != 1)
-      return -1;
-    const Accumulator& accumulator = rows.accumulators[0];
-    const DType stored = nest_.buffers[static_cast<size_t>(scope.stores[0].buffer)].dtype;
-    if (is_arg_reduction(accumulator.op) || !nest_.node(accumulator.operand).varying ||
-        accumulator.dtype != stored)
-      return -1;
-    if (stored != DType::F32 && stored != DType::F64 && stored != DType::I32 && stored != DType::I64)
-      return -1;
-    if (!known_one(nest_.space.coefficient(scope.stores[0].index, scope.loops[0]))) return -1;
-    const bool one_pass = nest_.space.atom(scope.loops[0]).extent.hint() <= scope.lanes;
-    return one_pass || nest_.space.atom(rows.loops[0]).extent.hint() < kLong ? -1 : found;
-  }
-
-  // Rows that the second-level cache holds.
-  int64_t block_length(ScopeId vector) const {
-    constexpr int64_t kBytes = 128 << 10;
-    const DType dtype = nest_.buffers[static_cast<size_t>(nest_.scope(vector).stores[0].buffer)].dtype;
-    const int64_t row = nest_.space.atom(nest_.scope(vector).loops[0]).extent.hint() * itemsize(dtype);
-    return std::clamp<int64_t>(kBytes / std::max<int64_t>(row, 1), 8, 256);
   }
 
   void scope_before_vector(ScopeId id, ScopeId vector) {

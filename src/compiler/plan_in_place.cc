@@ -123,6 +123,7 @@ class InPlace {
       PlanStep& step = steps_[s];
       if (step.kernel) {
         if (!may_write_over_input(step, s, input) || may_fail_after(s)) return false;
+        if (step.outputs[0].home >= 0) return false;  // another input's, which is given the same value
         step.outputs[0].home = input;
         return write.is_home = true;
       }

@@ -8,6 +8,7 @@
 
 #include "ir/symbols.h"
 #include "nest/views.h"
+#include "ops/result_memory.h"
 #include "passes/analysis.h"
 
 namespace weft::compiler {
@@ -184,7 +185,11 @@ class Planner {
     program_.steps.push_back(std::move(step));
   }
 
+  // Of operands; and there is memory for results, as far as they are known.
   static bool has_known_types(const ir::Node& node) {
+    std::vector<ops::TensorType> results;
+    for (const ir::Value* output : node.outputs) results.push_back(output->tensor());
+    if (!ops::results_fit_memory(*node.op, results)) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [](const ir::Value* input) {
       if (!input) return true;
       const ops::TensorType& type = input->tensor();

@@ -11,13 +11,14 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/allocation_failure.h"
+#include "core/memory_limit.h"
 #include "weft/env.h"
 #include "weft/error.h"
 
@@ -65,13 +66,8 @@ void system_free(void* data, size_t capacity) {
 }
 
 size_t default_limit() {
-  if (const std::string text = env::get("WEFT_ALLOCATOR_LIMIT"); !text.empty()) {
-    size_t value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    WEFT_CHECK(status == std::errc() && end == text.data() + text.size(),
-               fmt::format("WEFT_ALLOCATOR_LIMIT: expected a number of bytes, got '{}'", text));
-    return value;
-  }
+  if (const std::optional<int64_t> bytes = env::number("WEFT_ALLOCATOR_LIMIT"))
+    return static_cast<size_t>(*bytes);
   const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
   return pages > 0 && page_size > 0 ? static_cast<size_t>(pages) / 4 * static_cast<size_t>(page_size)
                                     : size_t{1} << 30;
@@ -85,7 +81,7 @@ class Allocator {
   }
 
   void* allocate(size_t nbytes, size_t* capacity) {
-    const size_t size = fails() ? 0 : round_to_class(nbytes);
+    const size_t size = fails() || nbytes > total_memory() ? 0 : round_to_class(nbytes);
     *capacity = size;
     if (size) {
       std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "core/printable.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -11,8 +12,9 @@ namespace weft {
 namespace {
 
 [[noreturn]] void bad_device(std::string_view text) {
-  throw_error(ErrorKind::Value,
-              fmt::format("device: expected 'cpu', 'cuda', 'cuda:<index>' or 'meta', got '{}'", text));
+  throw_error(
+      ErrorKind::Value,
+      fmt::format("device: expected 'cpu', 'cuda', 'cuda:<index>' or 'meta', got '{}'", printable(text)));
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string>
 
 #include "core/copy.h"
 #include "core/trace_handle.h"
@@ -34,14 +37,23 @@ std::string str(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape
 
 namespace {
 
-// First and last element that a view reaches, relative to its offset; last < first for an empty one.
-std::pair<int64_t, int64_t> extent(const Shape& shape, const Strides& strides) {
+// First and last element that a view reaches, relative to its offset; last < first for an empty one. Nothing
+// where a number does not fit 64 bits.
+std::optional<std::pair<int64_t, int64_t>> checked_extent(const Shape& shape, const Strides& strides) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::pair<int64_t, int64_t>(0, -1);
   int64_t low = 0, high = 0;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0) return {0, -1};
-    (strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
+    int64_t& end = strides[d] < 0 ? low : high;
+    int64_t length;
+    if (__builtin_mul_overflow(shape[d] - 1, strides[d], &length) ||
+        __builtin_add_overflow(end, length, &end))
+      return std::nullopt;
   }
-  return {low, high};
+  return std::pair(low, high);
+}
+// Of a tensor, whose view is within its storage.
+std::pair<int64_t, int64_t> extent(const Shape& shape, const Strides& strides) {
+  return checked_extent(shape, strides).value();
 }
 
 size_t bytes_of(const Shape& shape, DType dtype) {
@@ -51,7 +63,7 @@ size_t bytes_of(const Shape& shape, DType dtype) {
   int64_t bytes;
   if (__builtin_mul_overflow(numel(shape), int64_t{itemsize(dtype)}, &bytes)) {
     throw_error(ErrorKind::Memory,
-                fmt::format("allocate: {}{} does not fit memory", short_name(dtype), str(shape)));
+                fmt::format("allocate: {}{} has more bytes than fit 64 bits", short_name(dtype), str(shape)));
   }
   return static_cast<size_t>(bytes);
 }
@@ -67,12 +79,18 @@ void check_not_traced(const Tensor& tensor, const char* what) {
 
 Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, Shape shape, Strides strides, int64_t offset) {
   WEFT_ASSERT(shape.size() == strides.size(), "shape and strides differ in length");
-  const auto [low, high] = extent(shape, strides);
+  WEFT_CHECK(std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size >= 0; }),
+             fmt::format("as_strided: shape {}: sizes must not be negative", weft::str(shape)));
+  const auto reached = checked_extent(shape, strides);
   const int64_t available = static_cast<int64_t>(storage->nbytes() / static_cast<size_t>(itemsize(dtype)));
+  int64_t first = 0, last = 0;
+  const bool fits = reached && !__builtin_add_overflow(offset, reached->first, &first) &&
+                    !__builtin_add_overflow(offset, reached->second, &last);
   WEFT_CHECK(
-      low > high || (offset + low >= 0 && offset + high < available),
+      fits && (reached->first > reached->second || (first >= 0 && last < available)),
       fmt::format("as_strided: shape {}, strides {}, offset {} reaches elements {} to {} of a storage of {}",
-                  weft::str(shape), weft::str(strides), offset, offset + low, offset + high, available));
+                  weft::str(shape), weft::str(strides), offset, fits ? std::to_string(first) : "?",
+                  fits ? std::to_string(last) : "?", available));
   impl_ = std::make_shared<TensorImpl>();
   impl_->device = storage->device();
   impl_->storage = std::move(storage);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ops/registry.h"
+#include "ops/torch_rules.h"
 
 namespace weft {
 namespace {
@@ -68,7 +69,10 @@ std::vector<Tensor> call(std::string_view name, std::vector<Operand> operands,
                                                     op->name, operand.number.str(), op->name, op->schema));
     args.tensors.push_back(std::move(operand.tensor));
   }
-  return ops::call(*op, std::move(args));
+  const std::vector<ops::Operand> given(args.tensors.begin(), args.tensors.end());
+  const ops::OpDef& meant = ops::torch_overload(*op, given, args.attrs);
+  // Functions of weft/ops.h give what their declarations say.
+  return ops::call(meant.num_outputs == op->num_outputs ? meant : *op, std::move(args));
 }
 
 }  // namespace weft

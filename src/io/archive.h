@@ -34,6 +34,10 @@ class ArchiveReader {
   // against its CRC, which would read every page of it; read otherwise. The file must not be changed in place
   // while it is mapped (weft's own writer moves a new file into its place).
   std::shared_ptr<Storage> map(std::string_view entry) const;
+  // The entries, of all that the file has, whose bytes are not what their CRC says. Reads every page.
+  std::vector<std::string> damaged() const;
+  [[noreturn]] void fail_damaged(const std::vector<std::string>& entries) const;  // ValueError naming them
+  void verify() const;              // fail_damaged() where there are any
   const std::string& name() const;  // for messages: the path
   int64_t version() const;          // 3 … 10; 0 of a flat one
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <map>
 
+#include "core/printable.h"
 #include "io/archive.h"
-#include "io/printable.h"
 #include "io/zip_format.h"
 #include "runtime/mapped_file.h"
 #include "weft/error.h"
@@ -71,10 +71,11 @@ struct ArchiveReader::Impl {
   int64_t version = 0;
 
   [[noreturn]] void fail(std::string_view why) const {
-    throw_error(ErrorKind::Value, fmt::format("archive '{}' {}", name, why));
+    throw_error(ErrorKind::Value, fmt::format("archive '{}' {}", printable(name), why));
   }
   [[noreturn]] void fail(std::string_view entry, std::string_view why) const {
-    throw_error(ErrorKind::Value, fmt::format("archive '{}': entry '{}' {}", name, printable(entry), why));
+    throw_error(ErrorKind::Value,
+                fmt::format("archive '{}': entry '{}' {}", printable(name), printable(entry), why));
   }
 
   std::span<std::byte> span() const { return {static_cast<std::byte*>(file->data()), file->nbytes()}; }
@@ -101,6 +102,7 @@ struct ArchiveReader::Impl {
   std::string relative_name(const std::string& entry);
   const Entry& find(std::string_view entry) const;
   void read(std::string_view entry, const Entry& record, std::span<std::byte> out) const;
+  bool is_damaged(std::string_view entry, const Entry& record) const;
   void read_version();
 };
 
@@ -333,6 +335,17 @@ void ArchiveReader::Impl::read(std::string_view entry, const Entry& record, std:
   if (zip::crc32(out) != record.crc) fail(entry, "is damaged: its checksum (CRC-32) is wrong");
 }
 
+bool ArchiveReader::Impl::is_damaged(std::string_view entry, const Entry& record) const {
+  if (record.stored()) return zip::crc32(span().subspan(record.payload, record.size)) != record.crc;
+  try {
+    std::string contents(record.size, '\0');
+    read(entry, record, std::as_writable_bytes(std::span(contents)));
+    return false;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 void ArchiveReader::Impl::read_version() {
   const auto word = [&](const char* entry) {
     const Entry& record = find(entry);
@@ -391,6 +404,26 @@ bool ArchiveReader::has(std::string_view entry) const { return impl_->entries.co
 size_t ArchiveReader::size(std::string_view entry) const { return impl_->find(entry).size; }
 const std::string& ArchiveReader::name() const { return impl_->name; }
 int64_t ArchiveReader::version() const { return impl_->version; }
+
+std::vector<std::string> ArchiveReader::damaged() const {
+  std::vector<std::string> names;
+  for (const auto& [name, record] : impl_->entries)
+    if (impl_->is_damaged(name, record)) names.push_back(name);
+  return names;
+}
+
+void ArchiveReader::fail_damaged(const std::vector<std::string>& names) const {
+  constexpr size_t kMostNamed = 10;
+  std::string list;
+  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
+    list += fmt::format("{}'{}'", i ? ", " : "", printable(names[i]));
+  if (names.size() > kMostNamed) list += fmt::format(" and {} more", names.size() - kMostNamed);
+  impl_->fail(fmt::format("is damaged: the checksum (CRC-32) of {} is wrong", list));
+}
+
+void ArchiveReader::verify() const {
+  if (const std::vector<std::string> names = damaged(); !names.empty()) fail_damaged(names);
+}
 
 std::string ArchiveReader::read(std::string_view entry) const {
   const Entry& record = impl_->find(entry);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "io/printable.h"
+#include "core/printable.h"
 #include "weft/error.h"
 
 namespace weft::io {
@@ -76,7 +76,7 @@ class ArgumentReader {
     const std::string got = node.value ? describe(*node.value) : fmt::format("{} arrays", node.parts.size());
     throw_error(ErrorKind::Type, fmt::format("{}: argument '{}' ({}): expected {} for {}, got {} in '{}'",
                                              method_name(), argument_.name, argument_.type->str(), expected,
-                                             type->str(), got, jit::printable(node.name)));
+                                             type->str(), got, printable(node.name)));
   }
 
  private:
@@ -233,7 +233,7 @@ jit::Keywords arguments_of_arrays(const Schema& schema, const NamedValues& array
     for (const SchemaArgument& argument : arguments)
       expected.push_back(fmt::format("{} ({})", argument.name, argument.type->str()));
     for (const auto& [name, value] : arrays)
-      given.push_back(fmt::format("'{}' ({})", jit::printable(name), describe(value)));
+      given.push_back(fmt::format("'{}' ({})", printable(name), describe(value)));
     throw_error(ErrorKind::Type,
                 fmt::format("{}: {}\n  arguments: {}\n  arrays:    {}",
                             schema.name.substr(schema.name.find_last_of(".:") + 1), why,
@@ -244,7 +244,7 @@ jit::Keywords arguments_of_arrays(const Schema& schema, const NamedValues& array
   std::map<const SchemaArgument*, const Node*> found;
   for (const auto& [name, node] : root.parts) {
     const SchemaArgument* argument = find_argument(arguments, name);
-    if (!argument) fail(fmt::format("the array '{}' is no argument", jit::printable(node.name)));
+    if (!argument) fail(fmt::format("the array '{}' is no argument", printable(node.name)));
     if (!found.emplace(argument, &node).second)
       fail(fmt::format("the argument '{}' is given twice", argument->name));
   }

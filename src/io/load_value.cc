@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::string_view kVersion = "3\n";  // of the archive: nothing in it depends on it
 
-IValue load_value(const ArchiveReader& archive) {
+IValue load_value(const ArchiveReader& archive, bool verify) {
   WEFT_CHECK(
       !archive.has("constants.pkl"),
       fmt::format("archive '{}' holds a TorchScript module: load it with weft.jit.load", archive.name()));
+  if (verify) archive.verify();
   return unpickle(archive.read("data.pkl"), &archive);
 }
 
@@ -28,9 +29,11 @@ void write_value(const IValue& value, ArchiveWriter& archive) {
 
 }  // namespace
 
-IValue load_value(const std::string& path) { return load_value(*ArchiveReader::open(path)); }
-IValue load_value_bytes(std::string bytes) {
-  return load_value(*ArchiveReader::from_bytes(std::move(bytes)));
+IValue load_value(const std::string& path, bool verify) {
+  return load_value(*ArchiveReader::open(path), verify);
+}
+IValue load_value_bytes(std::string bytes, bool verify) {
+  return load_value(*ArchiveReader::from_bytes(std::move(bytes)), verify);
 }
 
 void save_value(const IValue& value, const std::string& path) {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "io/printable.h"
+#include "core/printable.h"
 #include "io/utf8.h"
 #include "weft/error.h"
 
@@ -57,7 +57,7 @@ void check_length(std::string_view elements, uint64_t count, uint64_t itemsize, 
   if (elements.size() == count * itemsize) return;
   throw_error(ErrorKind::Value,
               fmt::format("{}: has {} bytes of elements: {} of dtype {} need {}", where, elements.size(),
-                          str(header.shape), jit::printable(header.dtype), count * itemsize));
+                          str(header.shape), printable(header.dtype), count * itemsize));
 }
 
 void swap_bytes(char* data, size_t size, size_t word) {
@@ -104,7 +104,7 @@ IValue read_text(std::string_view elements, std::string_view type, bool big_endi
   uint32_t length = 0;
   const auto [stop, error] = std::from_chars(type.data() + 1, type.data() + type.size(), length);
   if (error != std::errc() || stop != type.data() + type.size())
-    throw_error(ErrorKind::Value, fmt::format("{}: unknown dtype '{}'", where, jit::printable(header.dtype)));
+    throw_error(ErrorKind::Value, fmt::format("{}: unknown dtype '{}'", where, printable(header.dtype)));
   if (header.shape.size() > 1)
     throw_error(ErrorKind::Type,
                 fmt::format("{}: text of shape {}: expected one string or a list", where, str(header.shape)));
@@ -172,7 +172,7 @@ IValue parse_npy(std::string_view bytes, const std::string& where) {
   std::string_view type = header.dtype;
   const char order = type.empty() ? '\0' : type.front();
   if (order != '<' && order != '>' && order != '|' && order != '=')
-    throw_error(ErrorKind::Value, fmt::format("{}: unknown dtype '{}'", where, jit::printable(header.dtype)));
+    throw_error(ErrorKind::Value, fmt::format("{}: unknown dtype '{}'", where, printable(header.dtype)));
   type.remove_prefix(1);
   if (const std::optional<DType> dtype = dtype_of_name(type))
     return read_tensor(elements, *dtype, order == '>', header, where);
@@ -181,7 +181,7 @@ IValue parse_npy(std::string_view bytes, const std::string& where) {
   throw_error(ErrorKind::Type,
               fmt::format("{}: dtype '{}': {}; expected bool, int8 to int64, uint8 to uint64, float16 to "
                           "float64, complex64, complex128 or text",
-                          where, jit::printable(header.dtype), why));
+                          where, printable(header.dtype), why));
 }
 
 std::string npy_bytes(const IValue& value, const std::string& where) {

@@ -4,8 +4,9 @@
 #include <charconv>
 #include <limits>
 
+#include "core/printable.h"
 #include "io/npy.h"
-#include "io/printable.h"
+#include "core/printable.h"
 #include "weft/error.h"
 
 namespace weft::io {
@@ -36,7 +37,7 @@ class HeaderParser {
         has_shape = true;
         header.shape = shape();
       } else {
-        fail(fmt::format("unexpected key '{}'", jit::printable(key)));
+        fail(fmt::format("unexpected key '{}'", printable(key)));
       }
       if (peek() != '}') expect(',');
     }

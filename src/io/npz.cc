@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/printable.h"
 #include "io/archive.h"
 #include "io/npy.h"
-#include "io/printable.h"
+#include "core/printable.h"
 #include "runtime/files.h"
 #include "runtime/mapped_file.h"
+#include "io/archive.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -17,7 +19,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".npy";
 
-std::string array_name(std::string_view name) { return fmt::format("array '{}'", jit::printable(name)); }
+std::string array_name(std::string_view name) { return fmt::format("array '{}'", printable(name)); }
 
 }  // namespace
 

@@ -44,9 +44,10 @@ struct PickleOptions {
 std::string pickle(const IValue& value, ArchiveWriter& archive, const PickleOptions& options = {});
 
 // torch.load/torch.save of plain values: state dicts, lists, tensors. A script archive is refused with a
-// hint. A dtype is its number (weft/ivalue.h), an OrderedDict a Dict, a torch.Size a tuple.
-IValue load_value(const std::string& path);
-IValue load_value_bytes(std::string bytes);
+// hint. A dtype is its number (weft/ivalue.h), an OrderedDict a Dict, a torch.Size a tuple. `verify`: as of
+// jit::load.
+IValue load_value(const std::string& path, bool verify = false);
+IValue load_value_bytes(std::string bytes, bool verify = false);
 void save_value(const IValue& value, const std::string& path);
 std::string save_value_bytes(const IValue& value);
 

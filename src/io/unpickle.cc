@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/printable.h"
 #include "io/pickle.h"
 #include "io/pickle_opcodes.h"
 #include "io/unpickle_call.h"
@@ -99,6 +100,12 @@ class Unpickler {
       if (i < 8) value = (value & ~(uint64_t{0xff} << (8 * i))) | uint64_t{digit} << (8 * i);
     }
     return static_cast<int64_t>(value);
+  }
+
+  std::string take_text(size_t count) {
+    const std::string_view text = take(count);
+    if (!is_utf8(text)) fail(fmt::format("a string that is not UTF-8: '{}'", printable(text)));
+    return std::string(text);
   }
 
   double take_float() {
@@ -355,9 +362,9 @@ class Unpickler {
       case Opcode::BinInt2: push(IValue(int64_t{take_number<uint16_t>()})); break;
       case Opcode::Long1: push(IValue(take_long())); break;
       case Opcode::BinFloat: push(IValue(take_float())); break;
-      case Opcode::ShortBinUnicode: push(IValue(std::string(take(take_byte())))); break;
-      case Opcode::BinUnicode: push(IValue(std::string(take(take_number<uint32_t>())))); break;
-      case Opcode::BinUnicode8: push(IValue(std::string(take(take_number<uint64_t>())))); break;
+      case Opcode::ShortBinUnicode: push(IValue(take_text(take_byte()))); break;
+      case Opcode::BinUnicode: push(IValue(take_text(take_number<uint32_t>()))); break;
+      case Opcode::BinUnicode8: push(IValue(take_text(take_number<uint64_t>()))); break;
       case Opcode::EmptyTuple: push_tuple({}); break;
       case Opcode::Tuple1: push_tuple(pop_many(1)); break;
       case Opcode::Tuple2: push_tuple(pop_many(2)); break;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "io/printable.h"
+#include "core/printable.h"
 #include "values/type_tag.h"
 #include "weft/error.h"
 
@@ -188,7 +188,7 @@ IValue restore_type_tag(const Arguments& arguments, const UnpickleOptions& optio
   const IValue& tag = value_argument(arguments, 1);
   if (!tag.is_string()) fail(fmt::format("restore_type_tag: expected str, got {}", str(tag.tag())));
   if (!conform(value, parse_type_tag(tag.to_string(), options.find_type)))
-    fail(fmt::format("the {} is not of its declared type {}", str(value.tag()), tag.to_string()));
+    fail(fmt::format("the {} is not of its declared type {}", str(value.tag()), printable(tag.to_string())));
   return value;
 }
 
@@ -296,7 +296,7 @@ IValue make_enum(const TypePtr& type, const IValue& value) {
   for (const auto& [name, member] : static_cast<const EnumType&>(*type).members()) {
     if (member.equals(value)) return std::make_shared<EnumValue>(EnumValue{type, name, member});
   }
-  fail(fmt::format("{} has no member of value {}", type->name(), value.repr()));
+  fail(fmt::format("{} has no member of value {}", type->name(), printable(value.repr())));
 }
 
 IValue make_named_tuple(const TypePtr& type, std::vector<IValue> values) {

@@ -9,6 +9,7 @@
 #include "runtime/thread_pool.h"
 #include "runtime/toolchain.h"
 #include "weft/config.h"
+#include "weft/env.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -30,7 +31,7 @@ std::string blas_line() {
 
 std::string variable_line(const char* name) {
   const char* value = std::getenv(name);
-  return fmt::format("\t{} : {}\n", name, value != nullptr ? value : "[not set]");
+  return fmt::format("\t{} : {}\n", name, value != nullptr ? env::shown(value) : "[not set]");
 }
 
 std::string compiler_line() {

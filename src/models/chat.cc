@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/printable.h"
 #include "weft/error.h"
 #include "weft/models/tokenizer.h"
 
@@ -49,7 +50,7 @@ void bracketed(Builder& builder, const std::vector<ChatMessage>& messages, bool 
     const bool is_user = (i - first) % 2 == 0;
     WEFT_CHECK(messages[i].role == (is_user ? "user" : "assistant"),
                fmt::format("chat: message {} must be of the {}, it is of '{}'", i,
-                           is_user ? "user" : "assistant", messages[i].role));
+                           is_user ? "user" : "assistant", printable(messages[i].role)));
     const std::string content = is_llama2 ? trimmed(messages[i].content) : messages[i].content;
     if (is_user) {
       question = fmt::format("[INST] {}{} [/INST]", i == first ? system : "", content);
@@ -78,9 +79,9 @@ void headed(Builder& builder, const std::vector<ChatMessage>& messages, bool is_
     builder.text("\n");
   }
   for (const ChatMessage& message : messages) {
-    WEFT_CHECK(
-        message.role == "system" || message.role == "user" || message.role == "assistant",
-        fmt::format("chat: unknown role '{}'; the roles are system, user and assistant", message.role));
+    WEFT_CHECK(message.role == "system" || message.role == "user" || message.role == "assistant",
+               fmt::format("chat: unknown role '{}'; the roles are system, user and assistant",
+                           printable(message.role)));
     header(message.role);
     builder.text(is_llama3 ? trimmed(message.content) : message.content);
     builder.token(is_llama3 ? "<|eot_id|>" : "<|im_end|>");

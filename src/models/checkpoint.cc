@@ -9,8 +9,10 @@
 #include <map>
 #include <set>
 
+#include "core/printable.h"
 #include "io/pickle.h"
 #include "models/json.h"
+#include "models/llama_weights.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
 #include "weft/ops.h"
@@ -22,7 +24,7 @@ namespace fs = std::filesystem;
 
 void check_shape(const std::string& file, const std::string& name, const Shape& got, const Shape& expected) {
   WEFT_CHECK(got == expected, fmt::format("'{}': tensor '{}' has shape {}, the configuration expects {}",
-                                          file, name, str(got), str(expected)));
+                                          file, printable(name), str(got), str(expected)));
 }
 
 [[noreturn]] void missing(const std::string& folder, const std::string& name) {
@@ -38,23 +40,23 @@ std::set<std::string> shards_of(const std::string& folder, const std::string& in
   std::set<std::string> files;
   for (const auto& [tensor, file] : index["weight_map"].items()) {
     WEFT_CHECK(file.is_string() && !file.get_ref<const std::string&>().empty(),
-               fmt::format("'{}': the file of '{}' is not a text", index_path, tensor));
+               fmt::format("'{}': the file of '{}' is not a text", index_path, printable(tensor)));
     const std::string name = file.get<std::string>();
     WEFT_CHECK(fs::path(name).filename() == fs::path(name),
-               fmt::format("'{}': shard '{}' is not in the same folder", index_path, name));
+               fmt::format("'{}': shard '{}' is not in the same folder", index_path, printable(name)));
     file_of[tensor] = name;
     files.insert(name);
   }
   for (const std::string& file : files)
     WEFT_CHECK(fs::exists(fs::path(folder) / file),
-               fmt::format("'{}': the shard '{}' is missing", folder, file));
+               fmt::format("'{}': the shard '{}' is missing", folder, printable(file)));
   return files;
 }
 
 void check_index(const std::string& folder, const std::string& tensor, const std::string& file,
                  bool is_there) {
-  WEFT_CHECK(is_there,
-             fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder, file, tensor));
+  WEFT_CHECK(is_there, fmt::format("'{}': the index says that '{}' holds '{}', and it does not", folder,
+                                   printable(file), printable(tensor)));
 }
 
 class SafetensorsCheckpoint : public Checkpoint {
@@ -76,7 +78,7 @@ class SafetensorsCheckpoint : public Checkpoint {
       const auto file = std::make_shared<SafetensorsFile>(single);
       for (const std::string& name : file->names()) file_of_[name] = file;
       const auto scheme = file->metadata().find("weft.quantization");
-      if (scheme != file->metadata().end()) quantization_ = scheme->second;
+      if (scheme != file->metadata().end()) quantization_ = QuantizationScheme::parse(scheme->second).name();
     }
   }
   bool has(const std::string& name) const override { return file_of_.contains(name); }
@@ -104,14 +106,15 @@ class SafetensorsCheckpoint : public Checkpoint {
 class TorchCheckpoint : public Checkpoint {
  public:
   // `file_of`: where the index says that each tensor is; empty where there is none.
-  TorchCheckpoint(std::string folder, const LlamaConfig& config, const std::vector<std::string>& files,
+  TorchCheckpoint(std::string folder, const LlamaConfig& config, bool verify,
+                  const std::vector<std::string>& files,
                   const std::map<std::string, std::string>& file_of = {})
       : folder_(std::move(folder)) {
     config_ = config;
     std::map<std::string, std::set<std::string>> held;
     for (const std::string& file : files) {
       const std::string path = fs::path(folder_) / file;
-      const IValue value = jit::load_value(path);
+      const IValue value = jit::load_value(path, verify);
       WEFT_CHECK(value.is(IValue::Tag::Dict), fmt::format("'{}': not a state dict", path));
       for (const auto& [key, item] : value.to_dict()->items()) {
         if (!key.is_string() || !item.is_tensor()) continue;
@@ -174,7 +177,7 @@ class TorchCheckpoint : public Checkpoint {
       config_.vocab_size =
           shape[0] * (shape[1] == config_.hidden_size ? static_cast<int64_t>(found->second.size()) : 1);
     config_.tie_word_embeddings = !parts_.contains("lm_head.weight");
-    config_.check();
+    config_.check(fmt::format("'{}'", (fs::path(folder_) / "params.json").string()), true);
   }
 
  private:
@@ -227,29 +230,34 @@ std::vector<std::string> consolidated_files(const std::string& folder) {
 
 }  // namespace
 
-std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder) {
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder, bool verify) {
   const fs::path root = folder;
   std::error_code ignored;
   if (!fs::is_directory(root, ignored))
     throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
   if (fs::exists(root / "config.json")) {
     const LlamaConfig config = read_config_json(root / "config.json");
-    if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json"))
+    if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json")) {
+      WEFT_CHECK(
+          !verify,
+          fmt::format("'{}': safetensors files hold no checksums, so that nothing can be verified", folder));
       return std::make_unique<SafetensorsCheckpoint>(folder, config);
+    }
     if (fs::exists(root / "pytorch_model.bin.index.json")) {
       std::map<std::string, std::string> file_of;
       const std::set<std::string> files = shards_of(folder, root / "pytorch_model.bin.index.json", file_of);
-      return std::make_unique<TorchCheckpoint>(folder, config,
+      return std::make_unique<TorchCheckpoint>(folder, config, verify,
                                                std::vector<std::string>(files.begin(), files.end()), file_of);
     }
     if (fs::exists(root / "pytorch_model.bin"))
-      return std::make_unique<TorchCheckpoint>(folder, config, std::vector<std::string>{"pytorch_model.bin"});
+      return std::make_unique<TorchCheckpoint>(folder, config, verify,
+                                               std::vector<std::string>{"pytorch_model.bin"});
   }
   if (fs::exists(root / "params.json")) {
     const std::vector<std::string> files = consolidated_files(folder);
     if (!files.empty()) {
       auto checkpoint =
-          std::make_unique<TorchCheckpoint>(folder, read_params_json(root / "params.json"), files);
+          std::make_unique<TorchCheckpoint>(folder, read_params_json(root / "params.json"), verify, files);
       checkpoint->rename(renamed);
       checkpoint->set_vocab_size();
       return checkpoint;

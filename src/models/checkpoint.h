@@ -15,7 +15,9 @@ class Checkpoint {
   // Hugging Face folders (model.safetensors, its shards with model.safetensors.index.json, pytorch_model.bin
   // and its shards) with config.json, and Meta folders (consolidated.*.pth) with params.json. RuntimeError
   // for a folder that is none of them, naming what was looked for; ValueError for shards that are missing.
-  static std::unique_ptr<Checkpoint> open(const std::string& folder);
+  // `verify`: the checksums of all files are compared first, as of jit::load; ValueError for safetensors,
+  // which hold none.
+  static std::unique_ptr<Checkpoint> open(const std::string& folder, bool verify = false);
   virtual ~Checkpoint() = default;
 
   const LlamaConfig& config() const { return config_; }

@@ -3,13 +3,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
+#include "core/printable.h"
+#include "core/suggest.h"
 #include "models/json.h"
 #include "weft/error.h"
 
 namespace weft::models {
 namespace {
+
+bool is_int64(const Json& value) {
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
+}
 
 // Fields of a JSON object, each checked.
 class Fields {
@@ -21,7 +29,7 @@ class Fields {
   int64_t integer(const char* key, std::optional<int64_t> fallback = std::nullopt) const {
     if (!has(key) && fallback) return *fallback;
     const Json& value = get(key);
-    WEFT_CHECK(value.is_number_integer(), wrong(key, "an integer", value));
+    WEFT_CHECK(is_int64(value), wrong(key, "an integer", value));
     return value.get<int64_t>();
   }
   double real(const char* key, std::optional<double> fallback = std::nullopt) const {
@@ -48,7 +56,7 @@ class Fields {
 
  private:
   std::string wrong(const char* key, const char* expected, const Json& value) const {
-    return fmt::format("'{}': '{}' must be {}, got {}", path_, key, expected, value.dump());
+    return fmt::format("'{}': '{}' must be {}, got {}", path_, key, expected, printable(value.dump()));
   }
   const Json& object_;
   std::string path_;
@@ -61,7 +69,7 @@ void read_rope_scaling(const Fields& fields, LlamaConfig& config) {
   if (type == "default") return;
   WEFT_CHECK(type == "linear" || type == "llama3",
              fmt::format("'{}': rope_scaling of type '{}' is not supported; weft has linear and llama3",
-                         fields.path(), type));
+                         fields.path(), printable(type)));
   config.rope_factor = scaling.real("factor");
   config.rope_scaling = type == "linear" ? RopeScaling::Linear : RopeScaling::Llama3;
   if (config.rope_scaling == RopeScaling::Linear) return;
@@ -74,8 +82,8 @@ std::vector<int64_t> token_ids(const Fields& fields, const char* key) {
   if (!fields.has(key)) return {};
   const Json& value = fields.get(key);
   const auto one = [&](const Json& id) {
-    WEFT_CHECK(id.is_number_integer(),
-               fmt::format("'{}': '{}' must be token ids, got {}", fields.path(), key, value.dump()));
+    WEFT_CHECK(is_int64(id), fmt::format("'{}': '{}' must be token ids, got {}", fields.path(), key,
+                                         printable(value.dump())));
     return id.get<int64_t>();
   };
   std::vector<int64_t> ids;
@@ -95,28 +103,46 @@ int64_t LlamaConfig::num_parameters() const {
   return num_layers * layer + hidden_size + vocab_size * hidden_size * (tie_word_embeddings ? 1 : 2);
 }
 
-void LlamaConfig::check() const {
-  const std::map<const char*, int64_t> sizes = {{"vocab_size", vocab_size},
-                                                {"hidden_size", hidden_size},
-                                                {"intermediate_size", intermediate_size},
-                                                {"num_hidden_layers", num_layers},
-                                                {"num_attention_heads", num_heads},
-                                                {"num_key_value_heads", num_kv_heads},
-                                                {"head_dim", head_dim},
-                                                {"max_position_embeddings", max_position_embeddings}};
+void LlamaConfig::check(const std::string& where, bool meta_names) const {
+  const auto require = [&](bool condition, const char* field, const std::string& expected,
+                           const auto& value) {
+    WEFT_CHECK(condition, fmt::format("{}: {} must be {}, got {}", where, field, expected, value));
+  };
+  const auto called = [&](const char* name, const char* meta) { return meta_names ? meta : name; };
   constexpr int64_t kMost = int64_t{1} << 24;
-  for (const auto& [name, value] : sizes)
-    WEFT_CHECK(value > 0 && value <= kMost,
-               fmt::format("model configuration: {} must be between 1 and {}, got {}", name, kMost, value));
-  WEFT_CHECK(
-      num_heads % num_kv_heads == 0,
-      fmt::format("model configuration: num_attention_heads {} is not a multiple of num_key_value_heads {}",
-                  num_heads, num_kv_heads));
-  WEFT_CHECK(head_dim % 2 == 0, fmt::format("model configuration: head_dim must be even, got {}", head_dim));
-  WEFT_CHECK(rms_norm_eps > 0 && rope_theta > 0 && rope_factor > 0,
-             "model configuration: rms_norm_eps, rope_theta and the rope factor must be positive");
-  WEFT_CHECK(!sliding_window || *sliding_window > 0,
-             fmt::format("model configuration: sliding_window must be positive, got {}", *sliding_window));
+  const auto size = [&](const char* field, int64_t value) {
+    require(value > 0 && value <= kMost, field, fmt::format("between 1 and {}", kMost), value);
+  };
+  const auto number = [&](const char* field, double value, double above, double most) {
+    require(value > above && value <= most, field, fmt::format("above {} and at most {}", above, most),
+            value);
+  };
+  const char* const heads = called("num_attention_heads", "n_heads");
+  size("vocab_size", vocab_size);
+  size(called("hidden_size", "dim"), hidden_size);
+  size(called("intermediate_size", "hidden_dim"), intermediate_size);
+  size(called("num_hidden_layers", "n_layers"), num_layers);
+  size(heads, num_heads);
+  size(called("num_key_value_heads", "n_kv_heads"), num_kv_heads);
+  size("head_dim", head_dim);
+  size(called("max_position_embeddings", "max_seq_len"), max_position_embeddings);
+  WEFT_CHECK(num_heads % num_kv_heads == 0,
+             fmt::format("{}: {} {} is not a multiple of {} {}", where, heads, num_heads,
+                         called("num_key_value_heads", "n_kv_heads"), num_kv_heads));
+  require(head_dim % 2 == 0, "head_dim", "even", head_dim);
+  number(called("rms_norm_eps", "norm_eps"), rms_norm_eps, 0, 0.1);
+  number("rope_theta", rope_theta, 0, 1e12);
+  if (rope_scaling != RopeScaling::None) {
+    number("the factor of rope_scaling", rope_factor, 0, 1e6);
+    size("original_max_position_embeddings of rope_scaling", rope_original_positions);
+    number("low_freq_factor of rope_scaling", rope_low_freq_factor, 0, 1e6);
+    number("high_freq_factor of rope_scaling", rope_high_freq_factor, rope_low_freq_factor, 1e6);
+  }
+  if (sliding_window) require(*sliding_window > 0, "sliding_window", "positive", *sliding_window);
+  const std::string ids = fmt::format("an id of the vocabulary, between 0 and {}", vocab_size - 1);
+  if (bos_token_id)
+    require(*bos_token_id >= 0 && *bos_token_id < vocab_size, "bos_token_id", ids, *bos_token_id);
+  for (const int64_t id : eos_token_ids) require(id >= 0 && id < vocab_size, "eos_token_id", ids, id);
 }
 
 LlamaConfig read_config_json(const std::string& path) {
@@ -126,9 +152,10 @@ LlamaConfig read_config_json(const std::string& path) {
   config.model_type = fields.text("model_type", "llama");
   WEFT_CHECK(config.model_type == "llama" || config.model_type == "mistral" || config.model_type == "qwen2",
              fmt::format("'{}': architecture '{}' is not supported; weft has llama, mistral and qwen2", path,
-                         config.model_type));
+                         printable(config.model_type)));
   const std::string activation = fields.text("hidden_act", "silu");
-  WEFT_CHECK(activation == "silu", fmt::format("'{}': hidden_act must be silu, got {}", path, activation));
+  WEFT_CHECK(activation == "silu",
+             fmt::format("'{}': hidden_act must be silu, got {}", path, printable(activation)));
   config.vocab_size = fields.integer("vocab_size");
   config.hidden_size = fields.integer("hidden_size");
   config.intermediate_size = fields.integer("intermediate_size");
@@ -137,6 +164,10 @@ LlamaConfig read_config_json(const std::string& path) {
   config.num_kv_heads = fields.integer("num_key_value_heads", config.num_heads);
   WEFT_CHECK(config.num_heads > 0,
              fmt::format("'{}': num_attention_heads must be positive, got {}", path, config.num_heads));
+  WEFT_CHECK(fields.has("head_dim") || config.hidden_size % config.num_heads == 0,
+             fmt::format(
+                 "'{}': hidden_size {} is not a multiple of num_attention_heads {}, and there is no head_dim",
+                 path, config.hidden_size, config.num_heads));
   config.head_dim = fields.integer("head_dim", config.hidden_size / config.num_heads);
   config.max_position_embeddings = fields.integer("max_position_embeddings", 2048);
   config.rms_norm_eps = fields.real("rms_norm_eps", 1e-6);
@@ -149,8 +180,13 @@ LlamaConfig read_config_json(const std::string& path) {
   if (const auto bos = token_ids(fields, "bos_token_id"); !bos.empty()) config.bos_token_id = bos[0];
   config.eos_token_ids = token_ids(fields, "eos_token_id");
   config.rope_interleaved = fields.boolean("rope_interleaved", false);
-  config.torch_dtype = fields.text("torch_dtype", fields.text("dtype", "float32"));
-  config.check();
+  const char* const dtype_key = fields.has("torch_dtype") ? "torch_dtype" : "dtype";
+  config.torch_dtype = fields.text(dtype_key, "float32");
+  const std::vector<std::string> dtypes = {"float32", "bfloat16", "float16", "float64"};
+  WEFT_CHECK(std::find(dtypes.begin(), dtypes.end(), config.torch_dtype) != dtypes.end(),
+             fmt::format("'{}': {} must be {}, got '{}'{}", path, dtype_key, fmt::join(dtypes, ", "),
+                         printable(config.torch_dtype), did_you_mean(config.torch_dtype, dtypes)));
+  config.check(fmt::format("'{}'", path));
   return config;
 }
 
@@ -170,14 +206,23 @@ LlamaConfig read_params_json(const std::string& path) {
   WEFT_CHECK(config.num_heads > 0 && config.hidden_size > 0 && config.hidden_size < (1 << 24),
              fmt::format("'{}': dim and n_heads must be positive, got {} and {}", path, config.hidden_size,
                          config.num_heads));
+  WEFT_CHECK(config.hidden_size % config.num_heads == 0,
+             fmt::format("'{}': dim {} is not a multiple of n_heads {}", path, config.hidden_size,
+                         config.num_heads));
   config.head_dim = config.hidden_size / config.num_heads;
   const int64_t multiple = fields.integer("multiple_of", 256);
-  WEFT_CHECK(multiple > 0, fmt::format("'{}': multiple_of must be positive, got {}", path, multiple));
+  WEFT_CHECK(multiple > 0 && multiple <= (1 << 24),
+             fmt::format("'{}': multiple_of must be between 1 and {}, got {}", path, 1 << 24, multiple));
   // source: Meta's FeedForward, hidden = multiple_of * ceil(int(ffn_dim_multiplier * int(2 * 4 dim / 3)) /
   // multiple_of).
   int64_t hidden = 2 * (4 * config.hidden_size) / 3;
-  if (fields.has("ffn_dim_multiplier"))
-    hidden = static_cast<int64_t>(fields.real("ffn_dim_multiplier") * static_cast<double>(hidden));
+  if (fields.has("ffn_dim_multiplier")) {
+    const double multiplier = fields.real("ffn_dim_multiplier");
+    WEFT_CHECK(
+        multiplier > 0 && multiplier <= 1000,
+        fmt::format("'{}': ffn_dim_multiplier must be above 0 and at most 1000, got {}", path, multiplier));
+    hidden = static_cast<int64_t>(multiplier * static_cast<double>(hidden));
+  }
   config.intermediate_size = fields.integer("hidden_dim", multiple * ((hidden + multiple - 1) / multiple));
   if (fields.boolean("use_scaled_rope", false)) {
     config.rope_scaling = RopeScaling::Llama3;
@@ -186,14 +231,16 @@ LlamaConfig read_params_json(const std::string& path) {
   return config;
 }
 
-LlamaConfig named_config(const std::string& name) {
-  // vocabulary, hidden, intermediate, layers, heads, key-value heads, head dimension, positions, theta
-  struct Row {
-    int64_t vocab, hidden, intermediate, layers, heads, kv_heads, head_dim, positions;
-    double theta;
-    const char* type;
-  };
-  // source: the models' published config.json.
+namespace {
+
+// vocabulary, hidden, intermediate, layers, heads, key-value heads, head dimension, positions, theta
+struct Row {
+  int64_t vocab, hidden, intermediate, layers, heads, kv_heads, head_dim, positions;
+  double theta;
+  const char* type;
+};
+// source: the models' published config.json.
+const std::map<std::string, Row>& shapes() {
   static const std::map<std::string, Row> rows = {
       {"tiny", {512, 64, 172, 5, 8, 4, 8, 512, 1e4, "llama"}},
       {"llama-1b", {128256, 2048, 8192, 16, 32, 8, 64, 131072, 5e5, "llama"}},
@@ -204,13 +251,23 @@ LlamaConfig named_config(const std::string& name) {
       {"mistral-7b", {32000, 4096, 14336, 32, 32, 8, 128, 32768, 1e4, "mistral"}},
       {"qwen2-0.5b", {151936, 896, 4864, 24, 14, 2, 64, 32768, 1e6, "qwen2"}},
   };
-  const auto found = rows.find(name);
-  if (found == rows.end()) {
-    std::vector<std::string> names;
-    for (const auto& row : rows) names.push_back(row.first);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::string> config_names() {
+  std::vector<std::string> names;
+  for (const auto& row : shapes()) names.push_back(row.first);
+  return names;
+}
+
+LlamaConfig named_config(const std::string& name) {
+  const auto found = shapes().find(name);
+  if (found == shapes().end())
     throw_error(ErrorKind::Value,
-                fmt::format("unknown model shape '{}'; the shapes are {}", name, fmt::join(names, ", ")));
-  }
+                fmt::format("unknown model shape '{}'; the shapes are {}{}", printable(name),
+                            fmt::join(config_names(), ", "), did_you_mean(name, config_names())));
   const Row& row = found->second;
   LlamaConfig config;
   config.model_type = row.type;

@@ -310,6 +310,18 @@ void Generation::speculative_round() {
   judge_speculation();
 }
 
+void check_tokenizer(const Llama& model, const Tokenizer& tokenizer, const std::string& folder) {
+  // Rows of the embedding are padded to round numbers; files name a few special tokens that the model never
+  // had.
+  constexpr int64_t kSpecial = 256, kPadding = 1024;
+  const int64_t tokens = tokenizer.vocab_size(), rows = model.config().vocab_size;
+  WEFT_CHECK(
+      tokens <= rows + kSpecial && rows <= 2 * tokens + kPadding,
+      fmt::format(
+          "{}the tokenizer has {} tokens, and the model's vocab_size is {}: they do not belong together",
+          folder.empty() ? "" : fmt::format("'{}': ", folder), tokens, rows));
+}
+
 TextGeneration::TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer,
                                std::vector<int64_t> prompt, GenerationOptions options,
                                std::vector<std::string> stop)
@@ -321,6 +333,7 @@ TextGeneration::TextGeneration(std::shared_ptr<const Llama> model, std::shared_p
       decoder_(tokenizer, generation_.tokens().size() == 1 && tokenizer->bos_id() == generation_.tokens()[0]),
       stop_(std::move(stop)) {
   for (const std::string& text : stop_) WEFT_CHECK(!text.empty(), "generate: a stop string is empty");
+  check_tokenizer(*model, *tokenizer, "");
 }
 
 std::optional<std::string> TextGeneration::next() {

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "core/printable.h"
 #include "runtime/files.h"
 #include "weft/error.h"
 
@@ -27,7 +28,8 @@ Json parse_json(std::string_view text, const std::string& what) {
       case Json::parse_event_t::array_end: keys.pop_back(); break;
       case Json::parse_event_t::key: {
         const std::string key = parsed.get<std::string>();
-        WEFT_CHECK(keys.back().insert(key).second, fmt::format("{}: the key '{}' is there twice", what, key));
+        WEFT_CHECK(keys.back().insert(key).second,
+                   fmt::format("{}: the key '{}' is there twice", what, printable(key)));
         break;
       }
       default: break;
@@ -37,7 +39,7 @@ Json parse_json(std::string_view text, const std::string& what) {
   try {
     return Json::parse(text, check);
   } catch (const Json::exception& error) {
-    throw_error(ErrorKind::Value, fmt::format("{}: not valid JSON: {}", what, error.what()));
+    throw_error(ErrorKind::Value, fmt::format("{}: not valid JSON: {}", what, printable(error.what())));
   }
 }
 

@@ -1,9 +1,15 @@
 #include "models/llama_weights.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <set>
 
+#include "core/printable.h"
+#include "core/suggest.h"
 #include "weft/error.h"
 #include "weft/ops.h"
 #include "weft/parallel.h"
@@ -14,7 +20,8 @@ namespace {
 DType weight_dtype(const std::string& name) {
   const std::optional<DType> dtype = dtype_from_name(name);
   WEFT_CHECK(dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16,
-             fmt::format("dtype must be float32, bfloat16 or float16, got '{}'", name));
+             fmt::format("dtype must be float32, bfloat16 or float16, got '{}'{}", printable(name),
+                         did_you_mean(name, std::vector<std::string>{"float32", "bfloat16", "float16"})));
   return *dtype;
 }
 
@@ -162,11 +169,20 @@ QuantizationScheme QuantizationScheme::parse(const std::string& name) {
   if (name == "int8") return {Kind::Int8, 0};
   for (const int64_t group : {32, 64, 128, 256})
     if (name == fmt::format("int4-g{}", group)) return {Kind::Int4, group};
-  throw_error(
-      ErrorKind::Value,
-      fmt::format(
-          "unknown quantization scheme '{}'; they are int8, int4-g32, int4-g64, int4-g128 and int4-g256",
-          name));
+  const std::vector<std::string> names = {"int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256"};
+  throw_error(ErrorKind::Value,
+              fmt::format("unknown quantization scheme '{}'; they are {}{}", printable(name),
+                          fmt::join(names, ", "), did_you_mean(name, names)));
+}
+
+void QuantizationScheme::check(const LlamaConfig& config) const {
+  const int64_t row =
+      std::min({config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim});
+  WEFT_CHECK(
+      group_size <= row,
+      fmt::format("{}: groups of {} weights are longer than the model's rows of {}; take int8, or int4 with "
+                  "smaller groups",
+                  name(), group_size, row));
 }
 
 LinearWeight quantize(const Tensor& floating, const QuantizationScheme& scheme) {
@@ -185,12 +201,49 @@ Tensor dequantize(const LinearWeight& weight) {
   return dequantize_int4(weight.weight, weight.scales, weight.group_size);
 }
 
+namespace {
+
+// A tensor of a layer that the model would not read belongs to another model.
+void check_tensors(const Checkpoint& checkpoint) {
+  static const std::set<std::string> kLinear = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+                                                "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
+                                                "mlp.down_proj"};
+  static const std::set<std::string> kOthers = {"input_layernorm.weight", "post_attention_layernorm.weight",
+                                                "self_attn.rotary_emb.inv_freq"};
+  static const std::set<std::string> kWithBias = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
+  const LlamaConfig& config = checkpoint.config();
+  constexpr std::string_view kLayers = "model.layers.";
+  for (const std::string& name : checkpoint.names()) {
+    if (!name.starts_with(kLayers)) continue;
+    const size_t dot = std::min(name.find('.', kLayers.size()), name.size());
+    int64_t layer = -1;
+    std::from_chars(name.data() + kLayers.size(), name.data() + dot, layer);
+    WEFT_CHECK(layer < config.num_layers,
+               fmt::format("'{}': it has a tensor '{}', and the configuration's num_hidden_layers is {}",
+                           checkpoint.file_of(name), printable(name), config.num_layers));
+    const std::string part = name.substr(std::min(dot + 1, name.size()));
+    const size_t last = std::min(part.rfind('.'), part.size());
+    const std::string product = part.substr(0, last), kind = part.substr(last);
+    const bool is_known = kOthers.contains(part) ||
+                          (kLinear.contains(product) && (kind == ".weight" || kind == ".scales")) ||
+                          (kWithBias.contains(product) && kind == ".bias" && config.qkv_bias);
+    WEFT_CHECK(
+        is_known,
+        fmt::format("'{}': a {} model{} has no tensor '{}'", checkpoint.file_of(name), config.model_type,
+                    kind == ".bias" && !config.qkv_bias ? " without attention_bias" : "", printable(name)));
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint,
                                                  LlamaOptions& options) {
+  check_tensors(*checkpoint);
   std::string own = checkpoint->config().torch_dtype;
   if (own != "bfloat16" && own != "float16") own = "float32";
   if (options.quantize.empty() || options.quantize == "none") options.quantize = checkpoint->quantization();
   complete(options, own);
+  QuantizationScheme::parse(options.quantize).check(checkpoint->config());
   return std::make_unique<CheckpointWeights>(std::move(checkpoint), options);
 }
 
@@ -200,7 +253,7 @@ std::unique_ptr<LlamaWeights> random_weights(LlamaOptions& options, uint64_t see
 }
 
 std::shared_ptr<const Llama> Llama::from_pretrained(const std::string& folder, const LlamaOptions& options) {
-  const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(folder);
+  const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(folder, options.verify);
   LlamaOptions completed = options;
   const std::unique_ptr<LlamaWeights> weights = checkpoint_weights(checkpoint, completed);
   return std::shared_ptr<const Llama>(new Llama(checkpoint->config(), completed, *weights));
@@ -210,6 +263,7 @@ std::shared_ptr<const Llama> Llama::random(const LlamaConfig& config, const Llam
                                            uint64_t seed) {
   LlamaOptions completed = options;
   const std::unique_ptr<LlamaWeights> weights = random_weights(completed, seed);
+  QuantizationScheme::parse(completed.quantize).check(config);
   return std::shared_ptr<const Llama>(new Llama(config, completed, *weights));
 }
 

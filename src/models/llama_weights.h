@@ -17,6 +17,8 @@ struct QuantizationScheme {
   // "" and "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256"; ValueError with the list for
   // another.
   static QuantizationScheme parse(const std::string& name);
+  // ValueError where a row of one of the model's matrices is shorter than a group.
+  void check(const LlamaConfig& config) const;
 };
 
 // Quantizes a floating [out, in]; a last group may be shorter. ValueError for int4 where `in` is odd.

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "core/printable.h"
 #include "weft/error.h"
 
 namespace weft::models {
@@ -40,8 +41,8 @@ Regex::Regex(const std::string& pattern) : impl_(std::make_unique<Impl>()) {
   impl_->pattern = pattern;
   impl_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &position, nullptr);
-  WEFT_CHECK(impl_->code != nullptr,
-             fmt::format("regular expression '{}': {} at {}", pattern, error_text(error), position));
+  WEFT_CHECK(impl_->code != nullptr, fmt::format("regular expression '{}': {} at {}", printable(pattern),
+                                                 error_text(error), position));
   pcre2_jit_compile(impl_->code, PCRE2_JIT_COMPLETE);  // where the machine allows it
   impl_->context = pcre2_match_context_create(nullptr);
   pcre2_set_match_limit(impl_->context, kMatchLimit);
@@ -59,11 +60,12 @@ void Regex::for_each_match(std::string_view text, const std::function<void(size_
     const int count = pcre2_match(impl_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                                   position, checked | PCRE2_NOTEMPTY, data.get(), impl_->context);
     if (count == PCRE2_ERROR_NOMATCH) return;
-    WEFT_CHECK(count >= 0, fmt::format("regular expression '{}': {}", impl_->pattern, error_text(count)));
+    WEFT_CHECK(count >= 0,
+               fmt::format("regular expression '{}': {}", printable(impl_->pattern), error_text(count)));
     checked = PCRE2_NO_UTF_CHECK;
     const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data.get());
     WEFT_CHECK(range[1] > position && range[0] >= position && range[0] < range[1],
-               fmt::format("regular expression '{}': a match that goes back", impl_->pattern));
+               fmt::format("regular expression '{}': a match that goes back", printable(impl_->pattern)));
     visit(range[0], range[1]);
     position = range[1];
   }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/printable.h"
 #include "models/json.h"
 #include "runtime/mapped_file.h"
 #include "weft/error.h"
@@ -42,7 +43,7 @@ constexpr std::array<DTypeName, 14> kDTypes = {{{"BOOL", DType::Bool},
 class Problem {
  public:
   Problem(const std::string& path, const std::string& tensor)
-      : where_(fmt::format("safetensors file '{}': tensor '{}'", path, tensor)) {}
+      : where_(fmt::format("safetensors file '{}': tensor '{}'", path, printable(tensor))) {}
   [[noreturn]] void operator()(const std::string& why) const {
     throw_error(ErrorKind::Value, fmt::format("{}: {}", where_, why));
   }
@@ -57,7 +58,7 @@ DType element_type(const Json& entry, const Problem& problem) {
   const std::string& name = found->get_ref<const std::string&>();
   for (const DTypeName& known : kDTypes)
     if (name == known.name) return known.dtype;
-  problem(fmt::format("dtype {} is not supported", name));
+  problem(fmt::format("dtype '{}' is not supported", printable(name)));
 }
 
 std::vector<uint64_t> numbers_of(const Json& entry, const char* key, const Problem& problem) {
@@ -135,7 +136,8 @@ SafetensorsFile::SafetensorsFile(std::string path, std::shared_ptr<Storage> file
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i)
     if (ranges[i].first.first < ranges[i - 1].first.second)
-      fail(fmt::format("tensors '{}' and '{}' overlap", *ranges[i - 1].second, *ranges[i].second));
+      fail(fmt::format("tensors '{}' and '{}' overlap", printable(*ranges[i - 1].second),
+                       printable(*ranges[i].second)));
 }
 
 std::vector<std::string> SafetensorsFile::names() const {
@@ -146,7 +148,8 @@ std::vector<std::string> SafetensorsFile::names() const {
 
 const SafetensorsFile::Entry& SafetensorsFile::entry(const std::string& name) const {
   const auto found = entries_.find(name);
-  WEFT_CHECK(found != entries_.end(), fmt::format("safetensors file '{}': no tensor '{}'", path_, name));
+  WEFT_CHECK(found != entries_.end(),
+             fmt::format("safetensors file '{}': no tensor '{}'", path_, printable(name)));
   return found->second;
 }
 
@@ -179,8 +182,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
     const auto known = std::find_if(kDTypes.begin(), kDTypes.end(),
                                     [&](const DTypeName& d) { return d.dtype == tensor.dtype(); });
     WEFT_CHECK_TYPE(known != kDTypes.end(),
-                    fmt::format("save_safetensors: '{}' is {}, which the format does not have", item->first,
-                                name(tensor.dtype())));
+                    fmt::format("save_safetensors: '{}' is {}, which the format does not have",
+                                printable(item->first), name(tensor.dtype())));
     const uint64_t bytes = static_cast<uint64_t>(tensor.numel() * itemsize(tensor.dtype()));
     header[item->first] = {
         {"dtype", known->name}, {"shape", tensor.shape()}, {"data_offsets", {offset, offset + bytes}}};

@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "core/printable.h"
 #include "weft/error.h"
 
 namespace weft::models {
@@ -170,7 +171,8 @@ void check_sentencepiece(std::string_view bytes, const std::string& name) {
     }
     failure.check(!piece.empty() && piece.find('\0') == std::string_view::npos,
                   "a piece is empty or has a zero byte");
-    failure.check(pieces.insert(piece).second, fmt::format("the piece '{}' is there twice", piece));
+    failure.check(pieces.insert(piece).second,
+                  fmt::format("the piece '{}' is there twice", printable(piece)));
     if (type == kUserDefined) user_defined.insert(piece);
   }
   failure.check(!pieces.empty(), "it has no pieces");

@@ -8,6 +8,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "core/printable.h"
 #include "models/regex.h"
 #include "weft/error.h"
 
@@ -132,9 +133,9 @@ Words split_merged(const Regex& regex, const std::string& text, bool with_previo
 PreTokenize make_split(const Json& description, const std::string& name) {
   const auto regex = std::make_shared<Regex>(pattern_of(description, name));
   const std::string behavior = text_of(description, "behavior", name);
-  WEFT_CHECK(
-      !flag(description, "invert", false) || behavior == "Removed" || behavior == "Isolated",
-      fmt::format("tokenizer '{}': Split with invert and behavior '{}' is not supported", name, behavior));
+  WEFT_CHECK(!flag(description, "invert", false) || behavior == "Removed" || behavior == "Isolated",
+             fmt::format("tokenizer '{}': Split with invert and behavior '{}' is not supported", name,
+                         printable(behavior)));
   if (behavior == "Isolated")
     return [regex](const std::string& text, bool) { return split_at(*regex, text, true); };
   if (behavior == "Removed" && flag(description, "invert", false))
@@ -147,8 +148,9 @@ PreTokenize make_split(const Json& description, const std::string& name) {
     };
   if (behavior == "Removed")
     return [regex](const std::string& text, bool) { return split_at(*regex, text, false); };
-  WEFT_CHECK(behavior == "MergedWithPrevious" || behavior == "MergedWithNext",
-             fmt::format("tokenizer '{}': Split with behavior '{}' is not supported", name, behavior));
+  WEFT_CHECK(
+      behavior == "MergedWithPrevious" || behavior == "MergedWithNext",
+      fmt::format("tokenizer '{}': Split with behavior '{}' is not supported", name, printable(behavior)));
   return [regex, previous = behavior == "MergedWithPrevious"](const std::string& text, bool) {
     return split_merged(*regex, text, previous);
   };
@@ -282,7 +284,7 @@ Normalize make_normalizer(const Json& description, const std::string& name) {
   if (type == "NFKD") return unicode_form(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
   if (type == "Lowercase") return lowercase;
   throw_error(ErrorKind::Value,
-              fmt::format("tokenizer '{}': the normalizer '{}' is not supported", name, type));
+              fmt::format("tokenizer '{}': the normalizer '{}' is not supported", name, printable(type)));
 }
 
 PreTokenize make_pre_tokenizer(const Json& description, const std::string& name) {
@@ -317,7 +319,7 @@ PreTokenize make_pre_tokenizer(const Json& description, const std::string& name)
     return [regex](const std::string& text, bool) { return split_at(*regex, text, false); };
   }
   throw_error(ErrorKind::Value,
-              fmt::format("tokenizer '{}': the pre-tokenizer '{}' is not supported", name, type));
+              fmt::format("tokenizer '{}': the pre-tokenizer '{}' is not supported", name, printable(type)));
 }
 
 }  // namespace weft::models

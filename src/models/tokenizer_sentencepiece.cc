@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include "core/printable.h"
 #include "models/sentencepiece_check.h"
 #include "models/text_steps.h"
 #include "models/tokenizers.h"
@@ -14,8 +15,8 @@ class SentencePieceTokenizer : public Tokenizer {
   SentencePieceTokenizer(const std::string& bytes, const std::string& name) {
     check_sentencepiece(bytes, name);
     const auto status = processor_.LoadFromSerializedProto(bytes);
-    WEFT_CHECK(status.ok(),
-               fmt::format("tokenizer '{}': not a SentencePiece model: {}", name, status.ToString()));
+    WEFT_CHECK(status.ok(), fmt::format("tokenizer '{}': not a SentencePiece model: {}", name,
+                                        printable(status.ToString())));
     std::vector<int> probe;
     strips_ = processor_.Encode("a", &probe).ok() && !probe.empty() &&
               processor_.IdToPiece(probe[0]).starts_with(kMetaspace);
@@ -26,7 +27,7 @@ class SentencePieceTokenizer : public Tokenizer {
     WEFT_CHECK(is_utf8(text), "encode: the text is not valid UTF-8");
     std::vector<int> pieces;
     const auto status = processor_.Encode(absl::string_view(text.data(), text.size()), &pieces);
-    WEFT_CHECK(status.ok(), fmt::format("encode: {}", status.ToString()));
+    WEFT_CHECK(status.ok(), fmt::format("encode: {}", printable(status.ToString())));
     std::vector<int64_t> ids;
     if (add_bos && bos_id()) ids.push_back(*bos_id());
     ids.insert(ids.end(), pieces.begin(), pieces.end());

@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "core/printable.h"
 #include "weft/models/tokenizer.h"
 
 namespace weft::models {
@@ -40,14 +41,7 @@ size_t whole_characters(std::string_view bytes) {
   return position;
 }
 
-bool is_utf8(std::string_view bytes) {
-  for (size_t position = 0; position < bytes.size();) {
-    const Character character = character_at(bytes, position);
-    if (!character.is_valid) return false;
-    position += character.length;
-  }
-  return true;
-}
+bool is_utf8(std::string_view bytes) { return weft::is_utf8(bytes); }
 
 std::string replace_invalid_utf8(std::string_view bytes) {
   std::string result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nest/passes.h"
+#include "weft/env.h"
 
 namespace weft::nest {
 
@@ -120,10 +121,9 @@ void split_at_ring_ends(LoopNest& nest) {
 
 namespace {
 
-// Large enough that nothing of it would be found in the caches later. Only stores that fill whole cache
-// lines, aligned, bypass the caches: one flat loop.
+// Large enough (WEFT_STREAMING_BYTES) that nothing of it would be found in the caches later. Only stores that
+// fill whole cache lines bypass the caches: one flat loop.
 bool writes_much(const LoopNest& nest, ScopeId innermost) {
-  constexpr int64_t kManyBytes = 16 << 20;
   if (innermost == 0 || nest.scope(innermost).kind != Scope::Kind::Vector) return false;
   if (!nest.scope(nest.scope(innermost).parent).loops.empty() || !nest.scope(innermost).rings.empty())
     return false;
@@ -133,10 +133,40 @@ bool writes_much(const LoopNest& nest, ScopeId innermost) {
     if (itemsize(buffer.dtype) * nest.scope(innermost).lanes % nest.vector_bytes != 0) return false;
     bytes += buffer.count.hint() * itemsize(buffer.dtype);
   }
-  return bytes >= kManyBytes;
+  return bytes >= env::number("WEFT_STREAMING_BYTES").value_or(0);
 }
 
 }  // namespace
+
+ScopeId blocked_reduction(const LoopNest& nest, ScopeId vector) {
+  constexpr int64_t kLong = 256;
+  const Scope& scope = nest.scope(vector);
+  ScopeId found = -1;
+  for (ScopeId id = 0; id < static_cast<ScopeId>(nest.scopes.size()); ++id) {
+    if (nest.scope(id).parent != vector) continue;
+    if (found >= 0) return -1;
+    found = id;
+  }
+  if (found < 0 || scope.stores.size() != 1 || !scope.stores[0].more.empty()) return -1;
+  const Scope& rows = nest.scope(found);
+  if (rows.kind != Scope::Kind::Serial || rows.loops.size() != 1 || rows.accumulators.size() != 1) return -1;
+  const Accumulator& accumulator = rows.accumulators[0];
+  const DType stored = nest.buffers[static_cast<size_t>(scope.stores[0].buffer)].dtype;
+  if (is_arg_reduction(accumulator.op) || !nest.node(accumulator.operand).varying ||
+      accumulator.dtype != stored)
+    return -1;
+  if (stored != DType::F32 && stored != DType::F64 && stored != DType::I32 && stored != DType::I64) return -1;
+  if (!known_one(nest.space.coefficient(scope.stores[0].index, scope.loops[0]))) return -1;
+  const bool one_pass = nest.space.atom(scope.loops[0]).extent.hint() <= scope.lanes;
+  return one_pass || nest.space.atom(rows.loops[0]).extent.hint() < kLong ? -1 : found;
+}
+
+int64_t rows_of_block(const LoopNest& nest, ScopeId vector) {
+  constexpr int64_t kBytes = 128 << 10;
+  const DType dtype = nest.buffers[static_cast<size_t>(nest.scope(vector).stores[0].buffer)].dtype;
+  const int64_t row = nest.space.atom(nest.scope(vector).loops[0]).extent.hint() * itemsize(dtype);
+  return std::clamp<int64_t>(kBytes / std::max<int64_t>(row, 1), 8, 256);
+}
 
 void choose_streaming(LoopNest& nest) {
   nest.may_stream = !nest.is_read_later && writes_much(nest, nest.innermost);

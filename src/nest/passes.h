@@ -12,11 +12,19 @@ void choose_lanes(LoopNest& nest);
 void estimate_cost(LoopNest& nest);
 // Loads that lanes go along a ring with: a loop that is split where a ring ends reads memory in order.
 void split_at_ring_ends(LoopNest& nest);
-// Stores bypass the caches where nothing would be found in them later.
+// Stores bypass the caches where nothing would be found in them later (WEFT_STREAMING_BYTES).
 void choose_streaming(LoopNest& nest);
 // Strided accesses that together read every element become one contiguous load.
 void find_load_groups(LoopNest& nest);
 // Orders every scope's statements so that what is used comes first.
 void order_statements(LoopNest& nest);
+
+// ---- what printing asks of a finished nest ----
+
+// The one reduction along the rows of a scope whose lanes run along columns, if it can be kept in the
+// result's memory between blocks of rows, so that every row is read as a whole; -1 if there is none.
+ScopeId blocked_reduction(const LoopNest& nest, ScopeId vector);
+// As many as the second-level cache holds.
+int64_t rows_of_block(const LoopNest& nest, ScopeId vector);
 
 }  // namespace weft::nest

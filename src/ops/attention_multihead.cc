@@ -338,6 +338,8 @@ std::vector<Tensor> native_multi_head(const OpDef& op, const OpArgs& args) {
 std::vector<Tensor> encoder_layer(const OpDef& op, const OpArgs& args) {
   const std::vector<Tensor>& t = args.tensors;
   const Tensor& source = t[0];
+  WEFT_CHECK(source.dim() == 3, fmt::format("{}: expected an operand [batch, length, size]{}", op.name,
+                                            describe_given(op, args)));
   const bool norm_first = args.attrs.get_bool("norm_first");
   const auto norm = [&](const Tensor& x, size_t weight) {
     return call1("layer_norm", {x, t[weight], t[weight + 1]},

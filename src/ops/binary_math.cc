@@ -34,6 +34,13 @@ constexpr double kLn2 = 0.69314718055994530942;
                        return select(isnan(x), x, select(x == 0.0, y, step));
                      },
                      {.doc = "0 for x < 0, y for x = 0, 1 for x > 0."}),
+    &binary<kIntegers>("heaviside_integer", DTypeRule::Same,
+                       [](auto x, auto y) {
+                         const auto step = select(x > 0.0, constant_like(1, x), constant_like(0, x));
+                         return select(x == 0.0, y, step);
+                       },
+                       {.doc = "heaviside of integers, which stay integers under PyTorch's rules.",
+                        .numpy = "numpy.heaviside(x, y).astype(x.dtype)"}),
     &binary<kFloats>("ldexp", DTypeRule::FloatOnly,
                      [](auto x, auto y) {
                        // Three equal steps, so that no factor overflows where the result does not.

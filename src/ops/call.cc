@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/registry.h"
+#include "ops/result_memory.h"
 #include "ops/tracer.h"
 
 namespace weft::ops {
@@ -137,6 +138,7 @@ std::vector<Tensor> call(const OpDef& op, OpArgs args) {
   check_devices(op, args.tensors, types);
   const std::vector<TensorType> results = infer(op, types, args.attrs);
   if (meta) return meta_results(results);
+  check_results_fit_memory(op, results);
   return op.eager(op, args.tensors, args.attrs);
 }
 

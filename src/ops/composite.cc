@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace weft::ops {
@@ -119,7 +120,34 @@ std::vector<Tensor> nan_to_num(const OpDef&, const OpArgs& args) {
   return {compose("where", {compose("isneginf", {x}), value("neginf", lowest), result})};
 }
 
+std::vector<Tensor> equal(const OpDef&, const OpArgs& args) {
+  const Tensor &x = args.tensors[0], &y = args.tensors[1];
+  const SymShape xs = sym_shape(x), ys = sym_shape(y);
+  const bool fits = xs.size() == ys.size() && std::equal(xs.begin(), xs.end(), ys.begin(), sym_eq);
+  if (!fits) return {Tensor::scalar(Scalar(false), DType::Bool)};
+  return {call1("all", {invoke("eq", {x, y}, args.rules)})};
+}
+
+// all and any of uint8 under PyTorch's rules.
+template <const char* kName>
+std::vector<Tensor> truth_of_uint8(const OpDef&, const OpArgs& args) {
+  return {cast_to(call(get_op(kName), args)[0], DType::U8)};
+}
+constexpr char kAll[] = "all", kAny[] = "any";
+
 [[maybe_unused]] const OpDef* const kComposites[] = {
+    &composite("equal", "(Tensor x, Tensor y) -> bool",
+               "Whether both have the same shape and equal elements, as one bool: false where there is NaN. "
+               "Element by "
+               "element: eq.\n"
+               "While a function is traced for compilation: a 0-d tensor of dtype bool.",
+               "numpy.array_equal(x, y)", equal),
+    &composite("all_uint8", "(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor",
+               "all(x) as uint8, which it stays for uint8 under PyTorch's rules.",
+               "numpy.all(x, axis=dim, keepdims=keepdim).astype(numpy.uint8)", truth_of_uint8<kAll>),
+    &composite("any_uint8", "(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor",
+               "any(x) as uint8, which it stays for uint8 under PyTorch's rules.",
+               "numpy.any(x, axis=dim, keepdims=keepdim).astype(numpy.uint8)", truth_of_uint8<kAny>),
     &composite("div", "(Tensor x, Tensor y, *, str? rounding_mode=None) -> Tensor",
                "x / y; rounded toward zero for rounding_mode='trunc', down for 'floor' (then integers stay "
                "integers).",

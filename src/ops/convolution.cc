@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/conv_f32.h"
 #include "ops/arguments.h"
+#include "ops/window.h"
 
 namespace weft::ops {
 namespace {
@@ -43,8 +44,11 @@ SymShape spatial_list(const OpDef& op, std::span<const TensorType> operands, con
 std::vector<int64_t> spatial_ints(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs,
                                   const char* name, size_t dims, int64_t least) {
   std::vector<int64_t> values;
-  for (const Sym& value : spatial_list(op, operands, attrs, name, dims, least))
+  for (const Sym& value : spatial_list(op, operands, attrs, name, dims, least)) {
     values.push_back(sym_specialize(value));
+    if (values.back() > kLargestWindow)
+      fail(op, operands, fmt::format("expected {} <= {}, got {}", name, kLargestWindow, values.back()));
+  }
   return values;
 }
 

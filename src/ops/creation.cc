@@ -257,7 +257,9 @@ Tensors diag(const OpDef& op, const OpArgs& args) {
 }
 
 Tensors meshgrid(const OpDef& op, const OpArgs& args) {
-  const std::string indexing = args.attrs.get<std::string>("indexing");
+  const std::string by_rules = args.rules == Promotion::NumPy ? "xy" : "ij";
+  const std::string indexing =
+      args.attrs.is_none("indexing") ? by_rules : args.attrs.get<std::string>("indexing");
   WEFT_CHECK(indexing == "ij" || indexing == "xy",
              fmt::format("{}: indexing must be 'ij' or 'xy', got '{}'", op.name, indexing));
   const size_t n = args.tensors.size();
@@ -362,7 +364,7 @@ Tensors vander(const OpDef& op, const OpArgs& args) {
     &define_composite("diag", "(Tensor x, int diagonal=0) -> Tensor",
                       "The diagonal of a matrix (a view); of a vector, the matrix with it on that diagonal.",
                       "numpy.diag(x, diagonal)", diag, {}, {""}),
-    &define_composite("meshgrid", "(Tensor[] tensors, *, str indexing='xy') -> Tensor[]",
+    &define_composite("meshgrid", "(Tensor[] tensors, *, str? indexing=None) -> Tensor[]",
                       "Coordinate arrays of the grid spanned by vectors, as views. indexing 'xy': the first "
                       "two dimensions exchanged.",
                       "numpy.meshgrid(*tensors, indexing=indexing)", meshgrid),

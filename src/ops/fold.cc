@@ -24,10 +24,10 @@ struct Blocks {
         dilation(spatial_arg(op, attrs, "dilation", 2)),
         padding(spatial_arg(op, attrs, "padding", 2)),
         stride(spatial_arg(op, attrs, "stride", 2)) {
-    check_at_least(op, "kernel_size", kernel, 1);
-    check_at_least(op, "dilation", dilation, 1);
-    check_at_least(op, "padding", padding, 0);
-    check_at_least(op, "stride", stride, 1);
+    check_window(op, "kernel_size", kernel, 1);
+    check_window(op, "dilation", dilation, 1);
+    check_window(op, "padding", padding, 0);
+    check_window(op, "stride", stride, 1);
   }
   int64_t area() const { return kernel[0] * kernel[1]; }
   Sym count(Sym size, size_t d) const {

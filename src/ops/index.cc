@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/index_arrays.h"
+#include "core/memory_limit.h"
 #include "kernels/cpu/indexing.h"
 #include "kernels/cpu/selection.h"
 #include "ops/arguments.h"
@@ -255,6 +256,8 @@ Tensors take_along_dim(const OpDef& op, const OpArgs& args) {
                          index.dim()));
   const size_t dim = static_cast<size_t>(dim_of(op, args));
   SymShape x_shape = sym_shape(x), index_shape = sym_shape(index);
+  WEFT_CHECK_INDEX(!x_shape.empty() && !index_shape.empty(),
+                   fmt::format("{}: a 0-d tensor has no dimension to take along", op.name));
   const Sym x_size = x_shape[dim], index_size = index_shape[dim];
   x_shape[dim] = index_shape[dim] = Sym(1);
   const SymShape shapes[] = {x_shape, index_shape};
@@ -295,10 +298,11 @@ Tensors masked_select(const OpDef& op, const OpArgs& args) {
   return {kernels::masked_select(x, mask)};
 }
 
-Tensors masked_fill_op(const OpDef&, const OpArgs& args) {
-  const Tensor& x = args.tensors[0];
-  return {call1("where", {build::cast(args.tensors[1], DType::Bool),
-                          build::full({}, scalar_arg(args.attrs, "value"), x.dtype(), x.device()), x})};
+Tensors masked_fill_op(const OpDef& op, const OpArgs& args) {
+  const Tensor &x = args.tensors[0], &mask = args.tensors[1];
+  WEFT_CHECK_TYPE(mask.dtype() == DType::Bool,
+                  fmt::format("{}: expected a mask of dtype bool, got {}", op.name, type_of(mask).str()));
+  return {call1("where", {mask, build::full({}, scalar_arg(args.attrs, "value"), x.dtype(), x.device()), x})};
 }
 
 Tensors nonzero(const OpDef& op, const OpArgs& args) {
@@ -315,19 +319,24 @@ Tensors repeat_interleave(const OpDef& op, const OpArgs& args) {
   WEFT_CHECK_TYPE(is_integral(repeats.dtype()) && repeats.dim() <= 1,
                   fmt::format("{}: repeats must be integers with at most 1 dimension, got {}", op.name,
                               describe(repeats)));
-  if (args.attrs.is_none("dim")) x = build::reshape(x, {product(sym_shape(x))});
+  if (args.attrs.is_none("dim") || x.dim() == 0) x = build::reshape(x, {product(sym_shape(x))});
   const int64_t dim =
       args.attrs.is_none("dim") ? 0 : normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
+  WEFT_CHECK_INDEX(x.dim() > 0, fmt::format("{}: a 0-d tensor has no dimension to repeat along", op.name));
   const int64_t size = sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
   WEFT_CHECK(repeats.numel() == 1 || repeats.numel() == size,
              fmt::format("{}: expected one count, or one for each of {} elements, got {}", op.name, size,
                          repeats.numel()));
   std::vector<int64_t> positions;
+  int64_t total = 0;
   const Tensor counts = repeats.to(DType::I64).contiguous();
   for (int64_t i = 0; i < size; ++i) {
     const int64_t count = counts.data_as<int64_t>()[counts.numel() == 1 ? 0 : i];
     WEFT_CHECK(count >= 0,
                fmt::format("{}: repeats may not contain negative values, got {}", op.name, count));
+    WEFT_CHECK(!__builtin_add_overflow(total, count, &total),
+               fmt::format("{}: the number of elements does not fit 64 bits", op.name));
+    check_list_fits_memory(op.name, total, sizeof(int64_t));
     positions.insert(positions.end(), static_cast<size_t>(count), i);
   }
   return {call1("gather_nd", along(x, dim, Tensor::of<int64_t>(positions)))};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/memory_limit.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 
@@ -179,8 +180,11 @@ Tensors chunk(const OpDef& op, const OpArgs& args) {
   const int64_t dim = split_dim(op, x, int_arg(args.attrs, "dim")), total = known_size(x, dim);
   const int64_t chunks = int_arg(args.attrs, "chunks");
   WEFT_CHECK(chunks > 0, fmt::format("{}: chunks must be positive, got {}", op.name, chunks));
-  if (total == 0) return pieces(x, dim, std::vector<int64_t>(static_cast<size_t>(chunks), 0));
-  return pieces(x, dim, sizes_of(total, (total + chunks - 1) / chunks));
+  if (total == 0) {
+    check_list_fits_memory(op.name, chunks, sizeof(TensorImpl));
+    return pieces(x, dim, std::vector<int64_t>(static_cast<size_t>(chunks), 0));
+  }
+  return pieces(x, dim, sizes_of(total, total / chunks + (total % chunks != 0 ? 1 : 0)));
 }
 
 // NumPy's split family: a number of sections (sizes differ by at most one), or the positions of the cuts.
@@ -192,6 +196,7 @@ Tensors sections(const OpDef& op, const Tensor& x, int64_t dim, const Attr& wher
     WEFT_CHECK(!equal || total % count == 0,
                fmt::format("{}: array split does not result in an equal division: size {} into {} sections",
                            op.name, total, count));
+    check_list_fits_memory(op.name, count, sizeof(TensorImpl));
     std::vector<int64_t> sizes(static_cast<size_t>(count), total / count);
     for (int64_t i = 0; i < total % count; ++i) ++sizes[static_cast<size_t>(i)];
     return pieces(x, dim, sizes);

@@ -142,7 +142,7 @@ std::vector<Tensor> bmm(const OpDef& op, const OpArgs& args) {
 // y.
 std::vector<Tensor> dot(const OpDef&, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &y = args.tensors[1];
-  if (x.dim() == 0 || y.dim() == 0) return {build::mul(x, y, Promotion::NumPy)};
+  if (x.dim() == 0 || y.dim() == 0) return {build::mul(x, y, args.rules)};
   if (x.dim() <= 2 && y.dim() <= 2) return {product_of(x, y)};
   if (y.dim() == 1) return {product_of(x, y)};
   // x[..., k] and y[..., k, n] -> x's leading dimensions, y's leading dimensions, n.
@@ -169,7 +169,7 @@ std::vector<Tensor> vdot(const OpDef&, const OpArgs& args) {
 
 std::vector<Tensor> inner(const OpDef&, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &y = args.tensors[1];
-  if (x.dim() == 0 || y.dim() == 0) return {build::mul(x, y, Promotion::NumPy)};
+  if (x.dim() == 0 || y.dim() == 0) return {build::mul(x, y, args.rules)};
   if (y.dim() == 1) return {product_of(x, y)};
   const SymShape xs = sym_shape(x), ys = sym_shape(y);
   const Tensor a = build::reshape(x, {product(SymShape(xs.begin(), xs.end() - 1)), xs.back()});
@@ -182,7 +182,7 @@ std::vector<Tensor> inner(const OpDef&, const OpArgs& args) {
 std::vector<Tensor> outer(const OpDef&, const OpArgs& args) {
   const Tensor x = build::reshape(args.tensors[0], {product(sym_shape(args.tensors[0])), Sym(1)});
   const Tensor y = build::reshape(args.tensors[1], {Sym(1), product(sym_shape(args.tensors[1]))});
-  return {build::mul(x, y, Promotion::NumPy)};
+  return {build::mul(x, y, args.rules)};
 }
 
 // beta * input + alpha * (x @ y).
@@ -312,8 +312,8 @@ std::vector<Tensor> kron(const OpDef&, const OpArgs& args) {
     wide_y.insert(wide_y.end(), {Sym(1), ys[d]});
     shape.push_back(xs[d] * ys[d]);
   }
-  return {build::reshape(build::mul(build::reshape(x, wide_x), build::reshape(y, wide_y), Promotion::NumPy),
-                         shape)};
+  return {
+      build::reshape(build::mul(build::reshape(x, wide_x), build::reshape(y, wide_y), args.rules), shape)};
 }
 
 // The p-norm of every difference of a row of x and a row of y.
@@ -330,12 +330,27 @@ std::vector<Tensor> trace(const OpDef& op, const OpArgs& args) {
   return {call1("sum", {call1("diagonal", {args.tensors[0]})}, {{"dim", SymShape{Sym(0)}}})};
 }
 
+// Where none is given: PyTorch's rules take the first dimension of size 3, NumPy's the last one.
+int64_t cross_dim(const OpDef& op, const OpArgs& args, const Tensor& x, const Tensor& y) {
+  const int64_t ndim = std::min(x.dim(), y.dim());
+  if (!args.attrs.is_none("dim")) return normalize_dim(op.name, int_arg(args.attrs, "dim"), ndim);
+  if (args.rules == Promotion::NumPy) return normalize_dim(op.name, -1, ndim);
+  const SymShape shape = sym_shape(x);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (sym_eq(shape[d], Sym(3))) return static_cast<int64_t>(d);
+  throw_error(ErrorKind::Value, fmt::format("{}: expected a dimension of size 3\n  x: {}  y: {}", op.name,
+                                            type_of(x).str(), type_of(y).str()));
+}
+
 std::vector<Tensor> cross(const OpDef& op, const OpArgs& args) {
-  const std::vector<Tensor> same = build::promote({args.tensors[0], args.tensors[1]}, Promotion::NumPy);
+  const std::vector<Tensor> same = build::promote({args.tensors[0], args.tensors[1]}, args.rules);
   const Tensor &x = same[0], &y = same[1];
-  const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), std::min(x.dim(), y.dim()));
+  WEFT_CHECK(x.dim() > 0 && y.dim() > 0,
+             fmt::format("{}: expected vectors of size 3, got a 0-d tensor\n  x: {}  y: {}", op.name,
+                         type_of(x).str(), type_of(y).str()));
+  const int64_t dim = cross_dim(op, args, x, y);
   const auto part = [&](const Tensor& t, int64_t i) { return build::slice(t, dim, Sym(i), Sym(i + 1)); };
-  WEFT_CHECK(sym_eq(sym_shape(x)[static_cast<size_t>(dim)], Sym(3)) &&
+  WEFT_CHECK(x.dim() > 0 && y.dim() > 0 && sym_eq(sym_shape(x)[static_cast<size_t>(dim)], Sym(3)) &&
                  sym_eq(sym_shape(y)[static_cast<size_t>(dim)], Sym(3)),
              fmt::format("{}: dimension {} must have size 3\n  x: {}  y: {}", op.name, dim, type_of(x).str(),
                          type_of(y).str()));
@@ -422,9 +437,11 @@ std::vector<Tensor> matrix_power(const OpDef& op, const OpArgs& args) {
                       "", cdist),
     &define_composite("trace", "(Tensor x) -> Tensor", "Sum of the main diagonal of x[m, n].",
                       "numpy.trace(x)", trace, {}, {""}),
-    &define_composite("cross", "(Tensor x, Tensor y, int dim=-1) -> Tensor",
-                      "Vector product along `dim`, of size 3.", "numpy.cross(x, y, axis=dim)", cross, {},
-                      {""}),
+    &define_composite(
+        "cross", "(Tensor x, Tensor y, int? dim=None) -> Tensor",
+        "Vector product along `dim`, of size 3; None: the first one of that size, under NumPy's "
+        "rules the last.",
+        "numpy.cross(x, y, axis=-1 if dim is None else dim)", cross, {}, {""}),
     &define_composite(
         "matrix_power", "(Tensor x, int n) -> Tensor",
         "x[*B, m, m] multiplied with itself n times; n < 0: of the inverse; n == 0: the identity.",

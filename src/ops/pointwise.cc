@@ -9,6 +9,7 @@
 #include "ops/define.h"
 #include "ops/elements.h"
 #include "ops/schema.h"
+#include "ops/torch_rules.h"
 #include "weft/parallel.h"
 
 namespace weft::ops {
@@ -228,15 +229,28 @@ bool gather_small(std::span<const Operand> operands, bool has_condition, SmallCa
   return true;
 }
 
+// Where all operands have one dtype, both rules compute in it. NumPy's check whether an integer fits.
+bool is_checked_number(const Operand& operand, DType compute, Promotion rules) {
+  const Scalar* number = std::get_if<Scalar>(&operand);
+  return rules == Promotion::NumPy && is_integral(compute) && number && !number->is_bool();
+}
+
 // `target` gives where the result goes, once it is known that there will be one; null to refuse it.
 template <class Target>
-bool run_small(const OpDef& op, std::span<const Operand> operands, Target target) {
+bool run_small(const OpDef& op, std::span<const Operand> operands, Promotion rules, Target target) {
   constexpr size_t kMost = 3;
   if (op.default_params == nullptr || operands.size() > kMost) return false;
   SmallCall call;
   std::array<BlockBuffer, kMost> scratch;
-  if (!describe_small(op, operands, call) || !gather_small(operands, has_condition(op), call, scratch))
-    return false;
+  if (!describe_small(op, operands, call)) return false;
+  for (const Operand& operand : operands)
+    if (is_checked_number(operand, call.compute, rules)) return false;
+  if (!gather_small(operands, has_condition(op), call, scratch)) return false;
+  if (rules == Promotion::Torch) {
+    refuse_order_of_complex(op, call.compute);
+    refuse_zero_divisors(op, call.compute, call.inputs[1], call.count);
+    refuse_negative_number(op, operands, call.compute);
+  }
   void* out = target(call);
   if (out == nullptr) return false;
   (*op.loops)[static_cast<size_t>(call.compute)](out, call.inputs.data(), call.count, *op.default_params);
@@ -245,9 +259,9 @@ bool run_small(const OpDef& op, std::span<const Operand> operands, Target target
 
 }  // namespace
 
-Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands) {
+Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
   Tensor result;
-  run_small(op, operands, [&](const SmallCall& call) {
+  run_small(op, operands, rules, [&](const SmallCall& call) {
     result = Tensor::empty(call.shaped->impl()->shape, call.result);
     return result.data();
   });
@@ -288,7 +302,7 @@ Tensor run_small_pointwise(const OpDef& op, std::span<Operand> operands) {
   Tensor* replaced = nullptr;
   DType dtype{};
   std::shared_ptr<Storage> storage;
-  run_small(op, operands, [&](const SmallCall& call) {
+  run_small(op, operands, Promotion::Torch, [&](const SmallCall& call) {
     replaced = replaceable(operands, call);
     if (replaced == nullptr) {
       result = Tensor::empty(call.shaped->impl()->shape, call.result);
@@ -307,7 +321,7 @@ Tensor run_small_pointwise(const OpDef& op, std::span<Operand> operands) {
 
 bool run_small_pointwise(const OpDef& op, std::span<const Operand> operands, const Tensor& self) {
   BlockBuffer result;  // other operands may view self's elements
-  const bool is_done = run_small(op, operands, [&](const SmallCall& call) -> void* {
+  const bool is_done = run_small(op, operands, Promotion::Torch, [&](const SmallCall& call) -> void* {
     const bool fits = call.result == self.dtype() && call.shaped->impl()->shape == self.impl()->shape &&
                       self.is_contiguous() && !self.storage()->read_only();
     return fits ? result.bytes : nullptr;

@@ -37,7 +37,8 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
 // The usual small call, without what is general: contiguous tensors of the dtype the operator computes in and
 // of one shape, numbers and 0-d tensors beside them, no attributes but the defaults. An undefined tensor for
 // any other.
-Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands);
+Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands,
+                           Promotion rules = Promotion::Torch);
 // The same for operands that are not needed after it: the result may take the place of one that nobody else
 // has.
 Tensor run_small_pointwise(const OpDef& op, std::span<Operand> operands);

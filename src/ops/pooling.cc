@@ -29,10 +29,10 @@ struct Windows {
     const bool given = !attrs.is_none("stride") && !list_arg(attrs, "stride").empty();
     stride = given ? spatial_arg(op, attrs, "stride", rank) : kernel;
     if (op.find_param("dilation")) dilation = spatial_arg(op, attrs, "dilation", rank);
-    check_at_least(op, "kernel_size", kernel, 1);
-    check_at_least(op, "stride", stride, 1);
-    check_at_least(op, "dilation", dilation, 1);
-    check_at_least(op, "padding", padding, 0);
+    check_window(op, "kernel_size", kernel, 1);
+    check_window(op, "stride", stride, 1);
+    check_window(op, "dilation", dilation, 1);
+    check_window(op, "padding", padding, 0);
     for (size_t d = 0; d < rank; ++d) {
       WEFT_CHECK(padding[d] <= kernel[d] / 2,
                  fmt::format("{}: padding may be at most half of kernel_size: got padding {}, kernel_size {}",
@@ -262,9 +262,9 @@ SymShape unpooled_shape(const OpDef& op, const SymShape& input, const Attrs& att
                              padding = spatial_arg(op, attrs, "padding", rank);
   const bool strided = !attrs.is_none("stride") && !list_arg(attrs, "stride").empty();
   const std::vector<int64_t> stride = strided ? spatial_arg(op, attrs, "stride", rank) : kernel;
-  check_at_least(op, "kernel_size", kernel, 1);
-  check_at_least(op, "stride", stride, 1);
-  check_at_least(op, "padding", padding, 0);
+  check_window(op, "kernel_size", kernel, 1);
+  check_window(op, "stride", stride, 1);
+  check_window(op, "padding", padding, 0);
   SymShape shape = input, given;
   if (!attrs.is_none("output_size")) given = list_arg(attrs, "output_size");
   WEFT_CHECK(
@@ -308,8 +308,9 @@ Tensors eager_unpool(const OpDef& op, std::span<const Tensor> operands, const At
 // -------------------------------------------------------------------------------------------------
 Tensors lp_pool(const OpDef& op, const OpArgs& args, size_t rank) {
   const double order = float_arg(args.attrs, "norm_type");
-  int64_t window = 1;
-  for (const int64_t size : spatial_arg(op, args.attrs, "kernel_size", rank)) window *= size;
+  double window = 1;
+  for (const int64_t size : spatial_arg(op, args.attrs, "kernel_size", rank))
+    window *= static_cast<double>(size);
   const Attrs attrs{{"kernel_size", args.attrs.at("kernel_size")},
                     {"stride", args.attrs.at("stride")},
                     {"ceil_mode", args.attrs.at("ceil_mode")}};
@@ -318,7 +319,7 @@ Tensors lp_pool(const OpDef& op, const OpArgs& args, size_t rank) {
                             : rank == 2 ? "avg_pool2d"
                                         : "avg_pool3d",
                             {powers}, attrs);
-  return {invoke("pow", {build::mul(mean, Scalar(static_cast<double>(window))), Scalar(1 / order)})};
+  return {invoke("pow", {build::mul(mean, Scalar(window)), Scalar(1 / order)})};
 }
 
 // ---- the table

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/pointwise.h"
+#include "ops/torch_rules.h"
 
 namespace weft::ops {
 namespace {
@@ -164,15 +165,20 @@ PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands,
 }
 
 Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules) {
-  if (rules == Promotion::Torch && attrs.items().empty()) {
-    if (Tensor result = run_small_pointwise(op, operands); result.defined()) return result;
+  if (attrs.items().empty()) {
+    if (Tensor result = run_small_pointwise(op, operands, rules); result.defined()) return result;
   }
   const DType compute = promoted_types(op, operands, rules).compute;
+  if (rules == Promotion::Torch) refuse_order_of_complex(op, compute);
   OpArgs args;
   args.attrs = attrs;
   args.rules = rules;
   for (size_t i = 0; i < operands.size(); ++i)
     args.tensors.push_back(to_operand(op, operands[i], compute, rules, op.name == "where" && i == 0));
+  if (rules == Promotion::Torch) {
+    refuse_zero_divisors(op, args.tensors);
+    refuse_negative_number(op, operands, compute);
+  }
   return call(op, std::move(args)).at(0);
 }
 

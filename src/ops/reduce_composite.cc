@@ -65,6 +65,14 @@ std::vector<Tensor> mean(const OpDef& op, const OpArgs& args) {
   return {cast_to(divide(sum, size_operand(reduce.count()), args.rules), dtype)};
 }
 
+// What is taken off the count: PyTorch's default is 1, NumPy's 0.
+double correction_of(const OpArgs& args) {
+  if (!args.attrs.is_none("correction")) return args.attrs.get<double>("correction");
+  const bool unbiased =
+      args.attrs.is_none("unbiased") ? args.rules == Promotion::Torch : args.attrs.get_bool("unbiased");
+  return unbiased ? 1 : 0;
+}
+
 std::vector<Tensor> variance(const OpDef& op, const OpArgs& args) {
   const Reduce reduce{op, args};
   const DType dtype = mean_dtype(op, args), compute = compute_dtype(dtype);
@@ -75,7 +83,7 @@ std::vector<Tensor> variance(const OpDef& op, const OpArgs& args) {
   const Tensor squares = is_complex(compute)
                              ? call1("real", {call1("mul", {deviation, call1("conj", {deviation})})})
                              : call1("mul", {deviation, deviation});
-  const double correction = args.attrs.get<double>("correction");
+  const double correction = correction_of(args);
   const Tensor total = reduce("sum", squares);
   Tensor result;
   if (count.is_constant()) {
@@ -127,6 +135,15 @@ Tensor to_floating(const OpArgs& args) {
   return is_inexact(x.dtype()) ? x : cast_to(x, args.rules == Promotion::NumPy ? DType::F64 : DType::F32);
 }
 
+// PyTorch has softmax of floating tensors only.
+Tensor floating_operand(const OpDef& op, const OpArgs& args) {
+  const Tensor& x = args.tensors[0];
+  WEFT_CHECK_TYPE(
+      args.rules == Promotion::NumPy || is_floating(x.dtype()),
+      fmt::format("{}: dtype not supported: expected floating, got {}", op.name, name(x.dtype())));
+  return to_floating(args);
+}
+
 std::vector<Tensor> logsumexp(const OpDef& op, const OpArgs& args) {
   const Reduce reduce{op, args};
   const Tensor x = to_floating(args), shift = finite_maximum(reduce, x);
@@ -164,7 +181,8 @@ constexpr const char* kSchema = "(Tensor x, int[]? dim=None, bool keepdim=False)
 constexpr const char* kTypedSchema =
     "(Tensor x, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor";
 constexpr const char* kCorrected =
-    "(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor";
+    "(Tensor x, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, float? correction=None) -> "
+    "Tensor";
 
 [[maybe_unused]] const OpDef* const kMoments[] = {
     &composite(
@@ -175,7 +193,8 @@ constexpr const char* kCorrected =
         "numpy.mean(x, axis=dim, keepdims=keepdim, dtype=dtype)", mean),
     &composite("var", kCorrected,
                "Variance over `dim`: the squared deviations from the mean, added up, over n - correction "
-               "(NumPy's ddof).\n"
+               "(NumPy's ddof),\n"
+               "which is 1 where unbiased, else 0. Neither given: 1 under PyTorch's rules, 0 under NumPy's.\n"
                "error:  two passes, no cancellation: that of sum over the squared deviations.",
                "numpy.var(x, axis=dim, keepdims=keepdim, ddof=correction)", variance),
     &composite("std", kCorrected, "Square root of var.",
@@ -215,7 +234,7 @@ constexpr const char* kCorrected =
                  OpArgs kept = args;
                  kept.attrs.set("keepdim", true);
                  const Reduce reduce{op, kept};
-                 const Tensor x = to_floating(args);
+                 const Tensor x = floating_operand(op, args);
                  const Tensor weights = call1("exp", {call1("sub", {x, reduce("amax", x)})});
                  return {call1("true_divide", {weights, reduce("sum", weights)})};
                }),
@@ -226,7 +245,7 @@ constexpr const char* kCorrected =
                  OpArgs kept = args;
                  kept.attrs.set("keepdim", true);
                  const Reduce reduce{op, kept};
-                 const Tensor x = to_floating(args);
+                 const Tensor x = floating_operand(op, args);
                  const Tensor shifted = call1("sub", {x, reduce("amax", x)});
                  return {call1("sub", {shifted, call1("log", {reduce("sum", call1("exp", {shifted}))})})};
                }),

@@ -15,19 +15,21 @@ std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> opera
   return {operands[0]};
 }
 
-std::vector<Tensor> eager(const OpDef&, std::span<const Tensor> operands, const Attrs&) {
+std::vector<Tensor> eager(const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor condition = operands[1].contiguous();
   const bool* const values = condition.data_as<bool>();
-  WEFT_CHECK(std::all_of(values, values + condition.numel(), [](bool value) { return value; }),
-             "require: the condition does not hold for these values");
+  const bool holds = std::all_of(values, values + condition.numel(), [](bool value) { return value; });
+  const std::string error = attrs.get<std::string>("error");
+  if (!holds && !error.empty()) throw_error(ErrorKind::Runtime, error);
+  WEFT_CHECK(holds, "require: the condition does not hold for these values");
   return {operands[0].clone()};
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
     &register_op({.name = "require",
-                  .schema = "(Tensor x, Tensor condition) -> Tensor",
+                  .schema = "(Tensor x, Tensor condition, *, str error='') -> Tensor",
                   .doc = "A copy of `x`, provided that all elements of the boolean `condition` are true.\n"
-                         "raises: ValueError where they are not.",
+                         "raises: ValueError where they are not; RuntimeError with the text `error` where it is given.",
                   .infer = infer,
                   .eager = eager}),
 };

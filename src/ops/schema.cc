@@ -147,7 +147,7 @@ Schema parse_schema(std::string_view text) {
   } else if (result == "()") {
     schema.num_outputs = 0;
   } else {
-    schema.num_outputs = result == "Tensor[]" ? -1 : 1;
+    schema.num_outputs = result.starts_with("Tensor[]") ? -1 : 1;
   }
   return schema;
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/memory_limit.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/order.h"
@@ -189,6 +190,7 @@ std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
   if (low == high) low -= 1, high += 1;
   WEFT_CHECK(low < high && high - low <= std::numeric_limits<double>::max(),
              fmt::format("histc: expected a finite range with min < max, got [{}, {}]", low, high));
+  check_fits_memory(op.name, {bins}, DType::F64);
   std::vector<double> counts(static_cast<size_t>(bins), 0.0);
   for (int64_t i = 0; i < x.numel(); ++i) {
     if (!(values[i] >= low && values[i] <= high)) continue;
@@ -222,13 +224,16 @@ std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
         [](const OpDef&, const OpArgs& args) -> std::vector<Tensor> {
           return {searchsorted(args.tensors[1], args.tensors[0], args.attrs.get_bool("right"))};
         }),
-    &define_composite("unique",
-                      "(Tensor x, bool return_inverse=False, bool return_counts=False, *, bool "
-                      "return_index=False) -> Tensor[]",
-                      "Sorted distinct elements of `x`; optionally the first position of each, int64 "
-                      "positions that rebuild x\n"
-                      "(shape of x), and int64 counts, in this order. NaNs are one element.",
-                      "numpy.unique(x)", unique, {}, {""}),
+    &define_composite(
+        "unique",
+        "(Tensor x, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, "
+        "bool return_index=False) -> Tensor[]|Tensor",
+        "Sorted distinct elements of `x`; optionally the first position of each, int64 "
+        "positions that rebuild x\n"
+        "(shape of x), and int64 counts, in this order; the elements alone where nothing else is asked "
+        "for. They are sorted\n"
+        "whatever `sorted` says. NaNs are one element.",
+        "numpy.unique(x)", unique, {}, {""}),
     &define_composite("bincount", "(Tensor x, Tensor? weights=None, int minlength=0) -> Tensor",
                       "How often each value from 0 to max(x) occurs in one-dimensional `x`: int64[max + 1], "
                       "or the float64 sum of\n"

@@ -22,9 +22,12 @@ std::vector<int64_t> spatial_arg(const OpDef& op, const Attrs& attrs, std::strin
   return values;
 }
 
-void check_at_least(const OpDef& op, std::string_view name, const std::vector<int64_t>& values, int64_t low) {
+void check_window(const OpDef& op, std::string_view name, const std::vector<int64_t>& values, int64_t low) {
   WEFT_CHECK(std::all_of(values.begin(), values.end(), [&](int64_t value) { return value >= low; }),
              fmt::format("{}: {} must be at least {}, got {}", op.name, name, low, weft::str(values)));
+  WEFT_CHECK(
+      std::all_of(values.begin(), values.end(), [&](int64_t value) { return value <= kLargestWindow; }),
+      fmt::format("{}: {} must be at most {}, got {}", op.name, name, kLargestWindow, weft::str(values)));
 }
 
 void check_planes(const OpDef& op, std::span<const TensorType> operands, size_t rank) {

@@ -12,8 +12,10 @@ namespace weft::ops {
 std::vector<int64_t> spatial_arg(const OpDef& op, const Attrs& attrs, std::string_view name, size_t rank);
 // The same for sizes, which may be symbolic.
 SymShape spatial_sizes(const OpDef& op, const Attrs& attrs, std::string_view name, size_t rank);
-// ValueError unless every value is at least `low`.
-void check_at_least(const OpDef& op, std::string_view name, const std::vector<int64_t>& values, int64_t low);
+// Of kernels, strides, dilations and paddings: products of two of them, and sums of these, fit 64 bits.
+constexpr int64_t kLargestWindow = (int64_t{1} << 31) - 1;
+// ValueError unless every value is from `low` to kLargestWindow.
+void check_window(const OpDef& op, std::string_view name, const std::vector<int64_t>& values, int64_t low);
 // ValueError unless the operand is [*spatial, C, …] with `rank` trailing spatial dimensions: (C, …) or (N, C,
 // …), and no dimension but the batch is empty.
 void check_planes(const OpDef& op, std::span<const TensorType> operands, size_t rank);

@@ -26,31 +26,42 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMagic[9] = "WEFTKRN1";
+constexpr char kMagic[9] = "WEFTKRN2";
+constexpr size_t kKeyLength = 32;
 
+// What an entry ends with. The key says what the bytes before it are: a file's name can be another's.
 struct Trailer {
-  XXH128_canonical_t checksum;  // of the shared object
-  uint64_t size;                // of the shared object
+  XXH128_canonical_t checksum;  // of the bytes and the key
+  char key[kKeyLength];
+  uint64_t size;  // of the bytes
   char magic[8];
 };
-static_assert(sizeof(Trailer) == 32);
+static_assert(sizeof(Trailer) == 64);
 
-Trailer trailer_of(std::string_view bytes) {
+Trailer trailer_of(std::string_view bytes, const std::string& key) {
+  WEFT_ASSERT(key.size() == kKeyLength, fmt::format("a key of {} characters", key.size()));
   Trailer trailer;
-  XXH128_canonicalFromHash(&trailer.checksum, XXH3_128bits(bytes.data(), bytes.size()));
+  const XXH64_hash_t seed = XXH3_64bits(key.data(), key.size());
+  XXH128_canonicalFromHash(&trailer.checksum, XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed));
+  std::memcpy(trailer.key, key.data(), kKeyLength);
   trailer.size = bytes.size();
   std::memcpy(trailer.magic, kMagic, sizeof trailer.magic);
   return trailer;
 }
-
-bool is_whole(const std::string& entry) {
-  if (entry.size() < sizeof(Trailer)) return false;
-  const std::string_view bytes = std::string_view(entry).substr(0, entry.size() - sizeof(Trailer));
-  const Trailer expected = trailer_of(bytes);
-  return std::memcmp(&expected, entry.data() + bytes.size(), sizeof expected) == 0;
-}
 std::string_view text_of(const Trailer& trailer) {
   return {reinterpret_cast<const char*>(&trailer), sizeof trailer};
+}
+
+// What is wrong with an entry; "": nothing.
+std::string problem_of(std::string_view entry, const std::string& key) {
+  const char* damaged = "it is damaged: its checksum does not match";
+  if (entry.size() < sizeof(Trailer)) return damaged;
+  const std::string_view bytes = entry.substr(0, entry.size() - sizeof(Trailer));
+  Trailer found;
+  std::memcpy(&found, entry.data() + bytes.size(), sizeof found);
+  const std::string of(found.key, kKeyLength);
+  if (text_of(trailer_of(bytes, of)) != text_of(found)) return damaged;
+  return of == key ? "" : "it is the entry of another kernel";
 }
 
 void warn_once(const std::string& message) {
@@ -135,7 +146,7 @@ bool time_to_evict(const std::string& folder, int64_t written) {
 
 // Removes the least recently used, down to three quarters of the limit.
 void evict(const std::string& folder) {
-  const int64_t limit = env::integer("WEFT_CACHE_LIMIT_MB") << 20;
+  const int64_t limit = env::number("WEFT_CACHE_LIMIT_MB").value_or(0) << 20;
   if (limit == 0) return;
   std::vector<Entry> all = entries(folder);
   int64_t total = 0;
@@ -167,9 +178,8 @@ class EntryFile {
   }
   std::optional<std::string> read() const { return read_all(file_.get()); }
   void mark_used() const { ::futimens(file_.get(), nullptr); }
-  void drop(const std::string& error) const {
-    log::warning(
-        fmt::format("kernel cache: dropped the damaged entry {} ({}); compiling again", path_, error));
+  void drop(const std::string& problem) const {
+    log::warning(fmt::format("kernel cache: dropped {}: {}; compiling again", path_, problem));
     ::unlink(path_.c_str());
   }
 
@@ -178,15 +188,13 @@ class EntryFile {
   FileDescriptor file_;
 };
 
-constexpr const char* kWrongChecksum = "its checksum does not match";
-
 // The path of the entry that now holds `bytes`; "" when the cache is off or cannot be written.
 std::string write_entry(const std::string& name, const std::string& key, std::string_view extension,
                         std::string_view bytes) {
   const std::string folder = usable_directory(true);
   if (folder.empty()) return "";
   std::string temporary = folder + "/.tmp-XXXXXX";
-  const Trailer trailer = trailer_of(bytes);
+  const Trailer trailer = trailer_of(bytes, key);
   {
     const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
     if (!file.valid() || !write_all(file.get(), bytes) || !write_all(file.get(), text_of(trailer))) {
@@ -222,8 +230,9 @@ std::string cache_directory() {
 std::string cache_key(const CompileRequest& request, const std::string& toolchain_id) {
   // Lengths keep the parts apart. The kernel's name is no part: equal code is equal under any name.
   const std::string flags = fmt::format("{}", fmt::join(kernel_flags(), " "));
-  const std::string text = fmt::format("weft {}\n{} {}\n{}\n{}\n{}", WEFT_VERSION_STRING, toolchain_id.size(),
-                                       flags.size(), toolchain_id, flags, request.source);
+  const std::string text =
+      fmt::format("weft {} {}\n{} {}\n{}\n{}\n{}", WEFT_VERSION_STRING, kMagic, toolchain_id.size(),
+                  flags.size(), toolchain_id, flags, request.source);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
@@ -234,15 +243,14 @@ std::shared_ptr<const Module> disk_cache_load(const std::string& kernel, const s
   const std::string path = entry_path(folder, kernel, key, kKernel);
   const EntryFile file(path);
   if (!file.is_ours()) return nullptr;
-  const std::optional<std::string> entry = file.read();
-  std::string error = kWrongChecksum;
-  if (entry && is_whole(*entry)) {
-    if (auto module = load_module_file(path, kernel, &error)) {
+  std::string problem = problem_of(file.read().value_or(""), key);
+  if (problem.empty()) {
+    if (auto module = load_module_file(path, kernel, &problem)) {
       file.mark_used();
       return module;
     }
   }
-  file.drop(error);
+  file.drop(problem);
   return nullptr;
 }
 
@@ -258,12 +266,13 @@ std::optional<std::string> disk_cache_read(const std::string& name, const std::s
   if (folder.empty()) return std::nullopt;
   const EntryFile file(entry_path(folder, name, key, kPrecompiled));
   if (!file.is_ours()) return std::nullopt;
-  std::optional<std::string> text = file.read();
-  if (text) text = unsealed(std::move(*text));
-  if (text)
-    file.mark_used();
-  else
-    file.drop(kWrongChecksum);
+  std::string text = file.read().value_or("");
+  if (const std::string problem = problem_of(text, key); !problem.empty()) {
+    file.drop(problem);
+    return std::nullopt;
+  }
+  file.mark_used();
+  text.resize(text.size() - sizeof(Trailer));
   return text;
 }
 
@@ -271,13 +280,13 @@ bool disk_cache_write(const std::string& name, const std::string& key, std::stri
   return !write_entry(name, key, kPrecompiled, bytes).empty();
 }
 
-std::string sealed(std::string_view bytes) {
-  const Trailer trailer = trailer_of(bytes);
+std::string sealed(std::string_view bytes, const std::string& key) {
+  const Trailer trailer = trailer_of(bytes, key);
   return std::string(bytes) + std::string(text_of(trailer));
 }
 
-std::optional<std::string> unsealed(std::string text) {
-  if (!is_whole(text)) return std::nullopt;
+std::optional<std::string> unsealed(std::string text, const std::string& key) {
+  if (!problem_of(text, key).empty()) return std::nullopt;
   text.resize(text.size() - sizeof(Trailer));
   return text;
 }

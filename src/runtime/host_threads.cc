@@ -12,6 +12,7 @@
 
 #include "runtime/host.h"
 #include "runtime/log.h"
+#include "weft/env.h"
 #include "weft/parallel.h"
 
 namespace weft::runtime {
@@ -65,7 +66,8 @@ int threads_from(const char* variable) {
   const char* end = text + std::char_traits<char>::length(text);
   const auto [stop, error] = std::from_chars(text, end, n);
   if (error == std::errc() && n >= 1 && (stop == end || *stop == ',' || *stop == ' ')) return n;
-  log::warning(fmt::format("{}: expected a number of threads >= 1, got '{}'; ignored", variable, text));
+  log::warning(
+      fmt::format("{}: expected a number of threads >= 1, got '{}'; ignored", variable, env::shown(text)));
   return 0;
 }
 

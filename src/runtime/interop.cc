@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -84,6 +85,7 @@ class InteropPool {
   uint64_t notifications() const { return notifications_.load(std::memory_order_acquire); }
   void notify();
   void drain();
+  void note_asleep();
   int alive();
 
  private:
@@ -160,7 +162,7 @@ void InteropPool::launch(std::function<void()> body) {
   }
   queue_.push_back(std::move(task));
   if (!find_thread_for_queue() && workers_ == 0) {
-    remove(queue_.end() - 1);
+    task = remove(queue_.end() - 1);  // ends without the lock: what it holds may wait for Python's
     throw_error(ErrorKind::Runtime, "launch: no thread could be started: " + start_error_);
   }
 }
@@ -321,6 +323,13 @@ void InteropPool::drain() {
   lock.unlock();
 }
 
+// The calling thread never returns to its task.
+void InteropPool::note_asleep() {
+  const Lock lock(mutex_);
+  if (is_worker) ++blocked_;
+  quiet_.notify_all();
+}
+
 int InteropPool::alive() {
   const Lock lock(mutex_);
   return workers_;
@@ -346,6 +355,11 @@ void interop_wait(const std::function<bool()>& done) {
 
 void interop_notify() { pool().notify(); }
 
+void sleep_until_exit() {
+  if (InteropPool* p = instance.load(); p != nullptr) p->note_asleep();
+  while (true) ::pause();
+}
+
 int interop_threads_alive() {
   InteropPool* p = instance.load();
   return p == nullptr ? 0 : p->alive();
@@ -365,7 +379,9 @@ int get_num_interop_threads() {
 }
 
 void set_num_interop_threads(int n) {
-  WEFT_CHECK(n >= 1, fmt::format("set_num_interop_threads: expected n >= 1, got {}", n));
+  constexpr int kMost = 1024;
+  WEFT_CHECK(n >= 1 && n <= kMost,
+             fmt::format("set_num_interop_threads: expected 1 <= n <= {}, got {}", kMost, n));
   if (runtime::setting.settled.exchange(true)) {
     throw_error(
         ErrorKind::Runtime,

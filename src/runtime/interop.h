@@ -25,6 +25,8 @@ bool interop_help();
 // time and without locks; what it reads is set before a call of interop_notify().
 void interop_wait(const std::function<bool()>& done);
 void interop_notify();
+// Sleeps until the process is gone. Nobody waits for a task that the thread was running.
+[[noreturn]] void sleep_until_exit();
 // Threads of the pool that exist now.
 int interop_threads_alive();
 

@@ -59,8 +59,7 @@ std::vector<const Toolchain*> candidates(std::string_view name) {
   for (const Toolchain* toolchain : toolchains()) {
     if (wanted == "auto" || wanted == toolchain->name()) found.push_back(toolchain);
   }
-  WEFT_CHECK(!found.empty(), fmt::format("{}: expected auto, clang or c++, got '{}'",
-                                         name.empty() ? "WEFT_TOOLCHAIN" : "toolchain", wanted));
+  WEFT_CHECK(!found.empty(), fmt::format("toolchain: expected auto, clang or c++, got '{}'", wanted));
   return found;
 }
 

@@ -46,17 +46,10 @@ uint32_t parse(std::string_view channels, std::string* unknown) {
   return mask;
 }
 
-std::string unknown_message(std::string_view where, std::string_view name) {
-  return fmt::format("{}: unknown log channel '{}'; expected all or some of {}", where, name,
-                     fmt::join(kNames, ", "));
-}
-
 std::atomic<uint32_t>& mask() {
   static std::atomic<uint32_t> value = [] {
-    std::string unknown;
-    const uint32_t bits = parse(env::get("WEFT_LOGS"), &unknown);
-    if (!unknown.empty()) warning(unknown_message("WEFT_LOGS", unknown));
-    return bits;
+    std::string unknown;  // env::check() tells of it
+    return parse(env::get("WEFT_LOGS"), &unknown);
   }();
   return value;
 }
@@ -79,11 +72,19 @@ void write(Channel channel, std::string_view message) {
   if (enabled(channel)) emit(kNames[static_cast<size_t>(channel)], message);
 }
 
-void set_logs(std::string_view channels) {
+std::string channels_problem(std::string_view channels) {
   std::string unknown;
-  const uint32_t bits = parse(channels, &unknown);
-  WEFT_CHECK(unknown.empty(), unknown_message("set_logs", unknown));
-  mask().store(bits, std::memory_order_relaxed);
+  parse(channels, &unknown);
+  if (unknown.empty()) return "";
+  return fmt::format("unknown log channel '{}'; expected all or some of {}", env::shown(unknown),
+                     fmt::join(kNames, ", "));
+}
+
+void set_logs(std::string_view channels) {
+  const std::string problem = channels_problem(channels);
+  WEFT_CHECK(problem.empty(), "set_logs: " + problem);
+  std::string unknown;
+  mask().store(parse(channels, &unknown), std::memory_order_relaxed);
 }
 
 void warning(std::string_view message) { emit("warning", message); }
@@ -101,7 +102,8 @@ void dump(std::string_view name, std::string_view text) {
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
   static std::once_flag once;
-  if (!file) std::call_once(once, [&] { warning(fmt::format("WEFT_DUMP: cannot write {}", path)); });
+  if (!file)
+    std::call_once(once, [&] { warning(fmt::format("WEFT_DUMP: cannot write {}", env::shown(path))); });
 }
 
 }  // namespace weft::log

@@ -24,6 +24,8 @@ bool enabled(Channel channel);
 void write(Channel channel, std::string_view message);
 // As WEFT_LOGS: "output_code,guards", "all" or ""; ValueError for an unknown channel.
 void set_logs(std::string_view channels);
+// Why set_logs would refuse them, or "".
+std::string channels_problem(std::string_view channels);
 void warning(std::string_view message);
 bool dumping();
 // Writes `text` to $WEFT_DUMP/NNNN_<name> if dumping is on.

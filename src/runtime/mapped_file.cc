@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/printable.h"
 #include "runtime/files.h"
 #include "weft/error.h"
 
@@ -17,7 +18,7 @@ namespace weft::runtime {
 
 std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what) {
   const auto fail = [&](const std::string& why, ErrorKind kind = ErrorKind::Runtime) {
-    throw_error(kind, fmt::format("{} '{}': {}", what, path, why));
+    throw_error(kind, fmt::format("{} '{}': {}", what, printable(path), why));
   };
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) fail(fmt::format("cannot open: {}", std::strerror(errno)));
@@ -32,7 +33,7 @@ std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what
 }
 
 OutputFile::OutputFile(const std::string& path, std::string_view what)
-    : name_(fmt::format("{} '{}'", what, path)), target_(path) {
+    : name_(fmt::format("{} '{}'", what, printable(path))), target_(path) {
   std::error_code missing;
   if (const std::filesystem::path target = std::filesystem::canonical(path, missing); !missing) {
     if (!std::filesystem::is_regular_file(target)) fail("it is there and not a regular file");

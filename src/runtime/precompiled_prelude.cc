@@ -16,8 +16,6 @@
 namespace weft::runtime {
 namespace {
 
-constexpr size_t kKeyLength = 32;
-
 std::string key_of(const PreludeCompiler& compiler, std::string_view prelude,
                    const std::vector<std::string>& flags) {
   const std::string text = fmt::format("weft prelude\n{}\n{}\n{}", compiler.version,
@@ -51,9 +49,7 @@ std::string make(const PreludeCompiler& compiler, std::string_view prelude,
 std::optional<std::string> shipped(const PreludeCompiler& compiler, const std::string& key,
                                    const std::vector<std::string>& flags) {
   std::optional<std::string> text = read_file(compiler.folder + "/" + shipped_prelude_name(flags));
-  if (text) text = unsealed(std::move(*text));
-  if (!text || text->compare(0, kKeyLength, key) != 0) return std::nullopt;
-  return text->substr(kKeyLength);
+  return text ? unsealed(std::move(*text), key) : std::nullopt;
 }
 
 std::string find_or_make(const PreludeCompiler& compiler, std::string_view prelude, const std::string& key,
@@ -119,7 +115,7 @@ void drop_precompiled_prelude(const std::string* precompiled) {
 std::string make_shipped_prelude(const PreludeCompiler& compiler, std::string_view prelude,
                                  const std::vector<std::string>& flags) {
   const std::string bytes = make(compiler, prelude, flags);
-  return bytes.empty() ? "" : sealed(key_of(compiler, prelude, flags) + bytes);
+  return bytes.empty() ? "" : sealed(bytes, key_of(compiler, prelude, flags));
 }
 
 }  // namespace weft::runtime

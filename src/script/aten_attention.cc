@@ -100,7 +100,8 @@ struct AttentionLayer {
 // Weights are [batch, heads, L, S].
 std::tuple<Tensor, Tensor> run(const AttentionLayer& layer, const Tensor& query, const Tensor& key,
                                const Tensor& value, const OptionalTensor& mask, OptionalInt mask_type) {
-  WEFT_CHECK(query.dim() == 3 && query.size(2) == layer.embed_dim && layer.embed_dim % layer.heads == 0,
+  WEFT_CHECK(query.dim() == 3 && query.size(2) == layer.embed_dim && layer.heads > 0 &&
+                 layer.embed_dim % layer.heads == 0,
              fmt::format("_native_multi_head_attention: expected query [batch, length, {}] and {} heads that "
                          "divide it, got {}",
                          layer.embed_dim, layer.heads, describe(query)));

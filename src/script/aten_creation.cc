@@ -1,6 +1,7 @@
 // New tensors. Layouts other than strided and pinned memory do not exist here; memory formats are hints.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "script/aten.h"
@@ -23,6 +24,19 @@ Tensor full(const Ints& size, Scalar value, OptionalDType dtype, OptionalDevice 
   return call(
       op<"full">(), {},
       {{"shape", sizes(size)}, {"value", value}, {"dtype", optional(dtype)}, {"device", optional(device)}});
+}
+
+// Elements of memory from the first of such a tensor to its last.
+int64_t extent_of(std::string_view name, const Ints& size, const Ints& stride) {
+  const auto negative = [](int64_t value) { return value < 0; };
+  WEFT_CHECK(size.size() == stride.size() && std::none_of(size.begin(), size.end(), negative) &&
+                 std::none_of(stride.begin(), stride.end(), negative),
+             fmt::format("{}: expected as many strides as sizes, none negative, got {} and {}", name,
+                         str(size), str(stride)));
+  if (numel(size) == 0) return 0;
+  Sym extent = 1;
+  for (size_t d = 0; d < size.size(); ++d) extent = extent + Sym(size[d] - 1) * Sym(stride[d]);
+  return extent.constant();
 }
 
 DType dtype_for(Scalar value) {
@@ -195,8 +209,7 @@ Tensor triangle_indices(bool lower, int64_t rows, int64_t columns, int64_t offse
       "device=None, bool? pin_memory=None) -> Tensor",
       [](const Ints& size, const Ints& stride, OptionalDType dtype, const IValue&, OptionalDevice,
          const IValue&) {
-        int64_t extent = numel(size) == 0 ? 0 : 1;
-        for (size_t d = 0; d < size.size() && extent > 0; ++d) extent += (size[d] - 1) * stride[d];
+        const int64_t extent = extent_of("empty_strided", size, stride);
         return Tensor::empty({extent}, dtype.value_or(DType::F32)).as_strided(size, stride, 0);
       });
   define(

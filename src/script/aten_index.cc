@@ -43,7 +43,9 @@ Tensor scatter_value(const Tensor& x, int64_t dim, const Tensor& index, Scalar v
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value) {
-  return call(op<"masked_fill">(), {x, mask}, {{"value", value}});
+  // Masks of uint8 are what programs of old versions have.
+  return call(op<"masked_fill">(), {x, mask.dtype() == DType::U8 ? cast(mask, DType::Bool) : mask},
+              {{"value", value}});
 }
 
 Tensor masked_fill_by(const Tensor& x, const Tensor& mask, const Tensor& value) {
@@ -147,8 +149,9 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
                [](const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
                  return call(op<"index_fill">(), {x, index}, {{"dim", axis(dim)}, {"value", value.item()}});
                });
-  define("take(Tensor self, Tensor index) -> Tensor",
-         [](const Tensor& x, const Tensor& index) { return call(op<"take">(), {x, index}); });
+  define("take(Tensor self, Tensor index) -> Tensor", [](const Tensor& x, const Tensor& index) {
+    return call(op<"take">(), {x, index});
+  });
   same<"take_along_dim">("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor");
   return true;
 }();

@@ -50,14 +50,6 @@ Tensor no_errors(const Tensor& matrices) {
   return Tensor::full(Shape(shape.begin(), shape.end() - 2), Scalar(0), DType::I32);
 }
 
-Tensor cross(const Tensor& x, const Tensor& y, OptionalInt dim) {
-  if (dim) return call(op<"cross">(), {x, y}, {{"dim", number(*dim)}});
-  for (int64_t d = 0; d < x.dim(); ++d) {
-    if (x.size(d) == 3) return call(op<"cross">(), {x, y}, {{"dim", number(d)}});
-  }
-  throw_error(ErrorKind::Value, fmt::format("cross: expected a dimension of size 3, got {}", describe(x)));
-}
-
 Tensor vector_norm(const Tensor& x, double ord, const OptionalInts& dims, bool keepdim) {
   return call(op<"vector_norm">(), {x},
               {{"ord", ord}, {"dim", dims && !dims->empty() ? sizes(*dims) : Attr()}, {"keepdim", keepdim}});
@@ -65,6 +57,7 @@ Tensor vector_norm(const Tensor& x, double ord, const OptionalInts& dims, bool k
 
 // Sum, largest or smallest of the singular values.
 Tensor singular_norm(const OpDef& reduction, const Tensor& x, Ints dims, bool keepdim) {
+  WEFT_CHECK(dims.size() == 2, fmt::format("matrix_norm: expected two dimensions, got {}", str(dims)));
   for (int64_t& dim : dims) dim = wrap_dim("matrix_norm", dim, x.dim());
   Ints order;
   for (int64_t d = 0; d < x.dim(); ++d) {
@@ -157,8 +150,7 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const Opti
       return result;
     });
   }
-  define("cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-         [](const Tensor& x, const Tensor& y, OptionalInt dim) { return cross(x, y, dim); });
+  same<"cross">("cross(Tensor self, Tensor other, int? dim=None) -> Tensor");
   same<"cross">("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor");
   define("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
          [](const Tensor& x, const Tensor& y, int64_t dim) {
@@ -233,8 +225,9 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const Opti
       [](const Tensor& x, const std::string& ord, const Ints& dim, bool keepdim, OptionalDType dtype) {
         return named_matrix_norm(cast(x, dtype), ord, dim, keepdim);
       });
-  define("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
-         [](const Tensor& x, bool keepdim) { return named_matrix_norm(x, "nuc", {-2, -1}, keepdim); });
+  define("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", [](const Tensor& x, bool keepdim) {
+    return named_matrix_norm(x, "nuc", {-2, -1}, keepdim);
+  });
   define("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
          [](const Tensor& x, const Ints& dim, bool keepdim) {
            return named_matrix_norm(x, "nuc", dim, keepdim);

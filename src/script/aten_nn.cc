@@ -16,11 +16,15 @@ Tensor convolution(std::span<IValue> arguments) {
 // The output's size is given; the kernel is the one that gives it.
 Tensor unpool(const OpDef& op, const Tensor& x, const Tensor& indices, const Ints& size, const Ints& stride,
               const Ints& padding) {
+  WEFT_CHECK(stride.size() == size.size() && padding.size() == size.size(),
+             fmt::format("{}: expected as many strides and paddings as sizes, got {}, {} and {}", op.name,
+                         str(stride), str(padding), str(size)));
   Ints kernel(size.size(), 1);
   const int64_t first = x.dim() - static_cast<int64_t>(size.size());
   for (size_t d = 0; d < size.size() && first >= 0; ++d) {
     const int64_t length = x.size(first + static_cast<int64_t>(d));
-    kernel[d] = std::max<int64_t>(1, size[d] - (length - 1) * stride[d] + 2 * padding[d]);
+    const Sym taken = Sym(length - 1) * Sym(stride[d]) - Sym(2) * Sym(padding[d]);
+    kernel[d] = std::max<int64_t>(1, (Sym(size[d]) - taken).constant());
   }
   return call(op, {x, indices},
               {{"kernel_size", sizes(kernel)},

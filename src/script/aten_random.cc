@@ -6,6 +6,7 @@
 #include <mutex>
 #include <random>
 
+#include "core/memory_limit.h"
 #include "script/aten.h"
 
 namespace weft::jit::aten {
@@ -49,6 +50,7 @@ Tensor random_integers(int64_t low, int64_t high, const Shape& shape, DType dtyp
 }
 
 Tensor permutation(int64_t n, DType dtype) {
+  check_fits_memory("randperm", {n}, DType::I64);
   Ints numbers(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) numbers[static_cast<size_t>(i)] = i;
   const std::lock_guard lock(generator().mutex);

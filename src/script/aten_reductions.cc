@@ -1,6 +1,7 @@
 // Sums, extremes, norms, cumulative functions, sorting.
 #include <limits>
 
+#include "ops/torch_rules.h"
 #include "script/aten.h"
 
 namespace weft::jit::aten {
@@ -17,8 +18,8 @@ Tensor reduce_all(const Tensor& x, OptionalDType dtype) {
 // uint8, as in PyTorch.
 template <Name kName>
 Tensor truth(const Tensor& x, OptionalInts dims, bool keepdim) {
-  const Tensor result = call(op<kName>(), {x}, {{"dim", sizes(dims)}, {"keepdim", keepdim}});
-  return x.dtype() == DType::U8 ? cast(result, DType::U8) : result;
+  const Attrs attrs{{"dim", sizes(dims)}, {"keepdim", keepdim}};
+  return call(ops::torch_overload(op<kName>(), std::vector<Operand>{x}, attrs), {x}, attrs);
 }
 
 template <Name kName>
@@ -51,43 +52,10 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& x, OptionalInt dim, bool keepdi
           call(op<"amax">(), {x}, {{"dim", dims}, {"keepdim", keepdim}})};
 }
 
-// The one at `positions` along dim, which has size 1 in them.
-Tensor pick(const Tensor& x, const Tensor& positions, int64_t dim, bool keepdim) {
-  const Tensor picked = call(op<"gather">(), {x, positions}, {{"dim", number(dim)}});
-  return keepdim ? picked : call(op<"squeeze">(), {picked}, {{"dim", sizes(Ints{dim})}});
-}
-
-// The lower of the two middle elements; a NaN is one if there is any, unless they are passed over.
-std::tuple<Tensor, Tensor> median(const Tensor& x, int64_t dim, bool keepdim, bool pass_over_nan) {
-  if (x.dim() == 0) return extreme<"amax", "argmax">(x, dim, keepdim);
-  const int64_t axis = wrap_dim("median", dim, x.dim());
-  const int64_t size = x.size(axis);
-  WEFT_CHECK(size > 0, "median: expected a dimension that is not empty: got " + describe(x));
-  const Tensors sorted = call_all(op<"sort">(), {x}, {{"dim", number(axis)}});
-  const Attr keep = true;
-  const Tensor positions = sorted.at(1);
-  const Tensor middle =
-      call(op<"slice">(), {positions},
-           {{"dim", number(axis)}, {"start", number((size - 1) / 2)}, {"stop", number((size - 1) / 2 + 1)}});
-  if (!is_floating(x.dtype()))
-    return {pick(x, middle, axis, keepdim),
-            keepdim ? middle : call(op<"squeeze">(), {middle}, {{"dim", sizes(Ints{axis})}})};
-  const Tensor is_nan = call(op<"isnan">(), {x});
-  Tensor chosen;
-  if (pass_over_nan) {
-    const Tensor count = call(op<"sum">(), {call(op<"logical_not">(), {is_nan})},
-                              {{"dim", sizes(Ints{axis})}, {"keepdim", keep}});
-    const Tensor rank =
-        promoted(op<"floor_divide">(), {promoted(op<"sub">(), {count, Scalar(1)}), Scalar(2)});
-    chosen = call(op<"gather">(), {positions, promoted(op<"maximum">(), {rank, Scalar(0)})},
-                  {{"dim", number(axis)}});
-  } else {
-    const Tensor any_nan = call(op<"any">(), {is_nan}, {{"dim", sizes(Ints{axis})}, {"keepdim", keep}});
-    const Tensor first_nan = call(op<"argmax">(), {x}, {{"dim", number(axis)}, {"keepdim", keep}});
-    chosen = promoted(op<"where">(), {any_nan, first_nan, middle});
-  }
-  return {pick(x, chosen, axis, keepdim),
-          keepdim ? chosen : call(op<"squeeze">(), {chosen}, {{"dim", sizes(Ints{axis})}})};
+template <Name kName>
+std::tuple<Tensor, Tensor> median(const Tensor& x, int64_t dim, bool keepdim) {
+  const Tensors found = call_all(op<kName>(), {x}, {{"dim", number(dim)}, {"keepdim", keepdim}});
+  return {found.at(0), found.at(1)};
 }
 
 Tensor flat(const Tensor& x) { return call(op<"reshape">(), {x}, {{"shape", sizes(Ints{-1})}}); }
@@ -256,13 +224,13 @@ Tensor quantiles(const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim
   same<"argmax">("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor");
   same<"argmin">("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor");
   define("median(Tensor self) -> Tensor",
-         [](const Tensor& x) { return std::get<0>(median(flat(x), 0, false, false)); });
+         [](const Tensor& x) { return std::get<0>(median<"median_dim">(flat(x), 0, false)); });
   define("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-         [](const Tensor& x, int64_t dim, bool keepdim) { return median(x, dim, keepdim, false); });
+         [](const Tensor& x, int64_t dim, bool keepdim) { return median<"median_dim">(x, dim, keepdim); });
   define("nanmedian(Tensor self) -> Tensor",
-         [](const Tensor& x) { return std::get<0>(median(flat(x), 0, false, true)); });
+         [](const Tensor& x) { return std::get<0>(median<"nanmedian_dim">(flat(x), 0, false)); });
   define("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-         [](const Tensor& x, int64_t dim, bool keepdim) { return median(x, dim, keepdim, true); });
+         [](const Tensor& x, int64_t dim, bool keepdim) { return median<"nanmedian_dim">(x, dim, keepdim); });
   spread_functions<"var">();
   spread_functions<"std">();
   return true;

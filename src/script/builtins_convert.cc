@@ -1,11 +1,14 @@
 // int(), float(), bool(), str() and their like; ranges, hashes, devices, enums and messages.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <complex>
 #include <cstdio>
+#include <numeric>
 
+#include "core/memory_limit.h"
 #include "script/builtin.h"
 #include "script/interpreter.h"
 #include "values/containers.h"
@@ -123,8 +126,9 @@ int64_t range_length(int64_t low, int64_t high, int64_t step) {
 }
 
 std::vector<int64_t> range_list(int64_t n) {
-  std::vector<int64_t> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(i);
+  check_list_fits_memory("range", n, sizeof(int64_t));
+  std::vector<int64_t> values(static_cast<size_t>(std::max<int64_t>(n, 0)));
+  std::iota(values.begin(), values.end(), int64_t{0});
   return values;
 }
 

@@ -5,6 +5,7 @@
 #include <complex>
 #include <iterator>
 
+#include "core/memory_limit.h"
 #include "script/builtin.h"
 #include "values/containers.h"
 #include "weft/error.h"
@@ -144,9 +145,9 @@ IValue copy(const ListPtr& self) { return IValue::list(self->element, self->valu
 IValue repeated(const ListPtr& self, int64_t times) {
   Values values;
   const size_t size = self->values.size();
-  WEFT_CHECK(times <= 0 || size == 0 || static_cast<uint64_t>(times) <= (uint64_t{1} << 40) / size,
-             fmt::format("a list of {} times {} is too long", size, times));
-  for (int64_t i = 0; i < times; ++i) values.insert(values.end(), self->values.begin(), self->values.end());
+  check_list_fits_memory("mul", times, size * sizeof(IValue));
+  for (int64_t i = 0; i < times && size > 0; ++i)
+    values.insert(values.end(), self->values.begin(), self->values.end());
   return IValue::list(self->element, std::move(values));
 }
 

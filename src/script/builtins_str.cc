@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/memory_limit.h"
 #include "script/builtin.h"
 #include "script/interpreter.h"
 #include "values/containers.h"
@@ -245,7 +246,7 @@ size_t padding(const char* method, Text self, int64_t width, Text fill) {
   WEFT_CHECK_TYPE(fill.size() == 1,
                   fmt::format("str.{}: the fill character must be one character long, got {}", method,
                               IValue(fill).repr()));
-  WEFT_CHECK(width < (int64_t{1} << 40), fmt::format("str.{}: width {} is too large", method, width));
+  check_list_fits_memory(fmt::format("str.{}", method), width, 1);
   return static_cast<size_t>(std::max<int64_t>(width - static_cast<int64_t>(self.size()), 0));
 }
 std::string ljust(Text self, int64_t width, Text fill) {
@@ -272,6 +273,7 @@ std::string expand_tabs(Text self, int64_t tab_size) {
   for (const char c : self) {
     if (c == '\t') {
       const int64_t spaces = tab_size > 0 ? tab_size - column % tab_size : 0;
+      check_list_fits_memory("str.expandtabs", spaces, 1);
       result.append(static_cast<size_t>(spaces), ' ');
       column += spaces;
     } else {
@@ -358,10 +360,9 @@ int register_strings() {
   builtin("aten::expandtabs(str self, int tabsize=8) -> str", Call<expand_tabs>{});
   builtin("aten::add.str(str a, str b) -> str", [](Text a, Text b) { return a + b; });
   builtin("aten::mul.str_int(str a, int b) -> str", [](Text a, int64_t b) {
-    WEFT_CHECK(b <= 0 || a.empty() || static_cast<uint64_t>(b) <= (uint64_t{1} << 40) / a.size(),
-               "a str times that is too long");
+    check_list_fits_memory("mul", b, a.size());
     std::string result;
-    for (int64_t i = 0; i < b; ++i) result += a;
+    for (int64_t i = 0; i < b && !a.empty(); ++i) result += a;
     return result;
   });
   builtin("aten::__contains__.str_in_str(str self, str item) -> bool",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/printable.h"
 #include "script/class_definition.h"
 #include "script/emitter.h"
 #include "script/parser.h"
@@ -124,6 +125,9 @@ std::shared_ptr<const CompilationUnit::Importer::File> CompilationUnit::Importer
   const std::string entry = "code/" + path + ".py";
   std::shared_ptr<File> file;
   if (auto text = read_(entry)) {
+    WEFT_CHECK(
+        is_utf8(*text),
+        fmt::format("entry '{}': expected a program's text, got bytes that are not UTF-8", printable(entry)));
     auto source = std::make_shared<Source>();
     source->text = std::move(*text);
     source->file = entry;

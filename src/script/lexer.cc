@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
+
+#include "core/printable.h"
 
 namespace weft::jit {
 namespace {
@@ -231,7 +234,9 @@ class Lexer {
       add(TokenKind::Operator, begin);
       return;
     }
-    fail(begin, begin + 1, fmt::format("unexpected character '{}'", text_[begin]));
+    size_t end = begin + 1;  // of the whole character
+    while (end < text_.size() && (static_cast<uint8_t>(text_[end]) & 0xC0u) == 0x80) ++end;
+    fail(begin, end, fmt::format("unexpected character '{}'", printable(text_.substr(begin, end - begin))));
   }
 
   void close(size_t begin, char c) {

@@ -34,8 +34,10 @@ void set_state(const std::shared_ptr<Object>& object, IValue state) {
   (*method)({object, std::move(state)});
 }
 
-Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFiles* extra_files) {
+Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFiles* extra_files,
+                    bool verify) {
   check_is_script(*archive);
+  if (verify) archive->verify();
   const auto unit = CompilationUnit::from_archive(archive, read_constants(*archive, {}));
   UnpickleOptions options;
   options.find_type = [&](const std::string& name) { return unit->find_type(name); };
@@ -54,12 +56,12 @@ Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFi
 
 }  // namespace
 
-Module load(const std::string& path, ExtraFiles* extra_files) {
-  return load_archive(ArchiveReader::open(path), extra_files);
+Module load(const std::string& path, ExtraFiles* extra_files, bool verify) {
+  return load_archive(ArchiveReader::open(path), extra_files, verify);
 }
 
-Module load_bytes(std::string bytes, ExtraFiles* extra_files) {
-  return load_archive(ArchiveReader::from_bytes(std::move(bytes)), extra_files);
+Module load_bytes(std::string bytes, ExtraFiles* extra_files, bool verify) {
+  return load_archive(ArchiveReader::from_bytes(std::move(bytes)), extra_files, verify);
 }
 
 }  // namespace weft::jit

@@ -9,7 +9,7 @@ import numpy as np
 import program_bounds as bounds
 import program_calls as calls
 import program_helpers
-from program_values import Argument, Number, Program, shares
+from program_values import Argument, Number, Program, shares, some_offset
 
 DTYPES = """bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128""".split()
 COMMON = ["int32", "int64", "float32", "float64", "float64", "bool"]
@@ -122,7 +122,8 @@ class Generator:
         if self.integers_only and np.dtype(dtype).kind in "fc":
             dtype = self.pick(["int64", "int32", "int8", "uint8", "uint64"])
         layout = self.pick(["C", "C", "C", "F", "reversed", "strided", "transposed"])
-        return Argument(dtype, shape, layout, self.chance(0.3), int(self.rng.integers(1 << 30)))
+        special, seed = self.chance(0.3), int(self.rng.integers(1 << 30))
+        return Argument(dtype, shape, layout, special, seed, offset=some_offset(dtype, seed))
 
     # ---- names ----
     def names(self, exact=False, arrays=False):

@@ -4,8 +4,9 @@
         [--kinds arrays,loops,whole] [--compiled 4]
 
 A program is a function of a few arrays and numbers: statements over arrays (program_arrays.py), explicit loops
-over elements (program_loops.py), or classes, generators, containers, closures, exceptions, graph breaks and linear
-algebra between the former (program_whole.py), on sizes that include 0 and 1, any dtype, any memory order, NaN, infinities and
+over elements (program_loops.py), classes, generators, containers, closures, exceptions, graph breaks and linear
+algebra between the former (program_whole.py), or updates of arrays of the sizes from which on other code runs
+(program_memory.py), on sizes that include 0 and 1, any dtype, any memory order, any address, NaN, infinities and
 signed zeros. It is generated while NumPy runs it, so that its statements are valid, or the last one raises. Results
 and the arguments' contents afterwards must agree in type, dtype, shape, memory order, aliasing and every element, or
 the same exception must come with the same text. What NumPy does not promise bit for bit has a bound that follows the
@@ -30,6 +31,7 @@ import warnings
 
 import program_arrays
 import program_loops
+import program_memory
 import program_whole
 from program_shrink import shrink
 from program_values import (  # noqa: F401  (the corpus imports them from here)
@@ -51,12 +53,14 @@ GENERATORS = {
     "arrays": program_arrays.generate,
     "loops": program_loops.generate,
     "whole": program_whole.generate,
+    "memory": program_memory.generate,
 }
 # How the compiled function is executed: environment variables.
 MODES = {
     # Native loops are compiled here, too.
     "interpreted": {"WEFT_INTERPRET": "1", "WEFT_KERNEL_OPTIMIZATION": "0"},
-    "compiled": {"WEFT_INTERPRET": "0", "WEFT_KERNEL_OPTIMIZATION": "2"},
+    # Arrays of any size are written past the caches.
+    "compiled": {"WEFT_INTERPRET": "0", "WEFT_KERNEL_OPTIMIZATION": "2", "WEFT_STREAMING_BYTES": "1"},
     "quick": {"WEFT_INTERPRET": "0", "WEFT_KERNEL_OPTIMIZATION": "0"},
 }
 # A process that stays this long with one program and its shrinking hangs where no signal reaches it.
@@ -117,7 +121,7 @@ def check(program, modes=("interpreted", "compiled"), layouts=True, others=False
         os.environ.update(MODES[mode])
         try:
             compiled = weft.compile(program.function())
-            for call in ("first call", "second call"):
+            for call in ("first call", "second call", "third call"):
                 compare_run(f"{mode}, {call}", program, run(compiled, program), expected, layouts)
             if others and program.exact:
                 check_variants(mode, program, compiled)
@@ -291,7 +295,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=60, help="stop after this long")
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
     parser.add_argument("--compiled", type=int, default=1, help="compile every so manieth program; 0: none")
-    parser.add_argument("--kinds", default="arrays,loops,whole", help="of programs")
+    parser.add_argument("--kinds", default="arrays,loops,whole,memory", help="of programs")
     parser.add_argument("--corpus", type=pathlib.Path, help="write shrunk failures to this folder")
     parser.add_argument(
         "--values", dest="layouts", action="store_false", help="memory order and aliasing are not compared"

@@ -2,7 +2,7 @@
 
 import random
 
-from program_values import Argument, Number, Program
+from program_values import Argument, Number, Program, some_offset
 
 LOOP_DTYPES = [
     "float64",
@@ -306,7 +306,8 @@ class LoopGenerator:
 
         def array(kind, shape):
             layout = self.pick(["C", "C", "C", "C", "F", "reversed", "strided", "transposed"])
-            return Argument(kind, shape, layout, self.chance(0.1), self.random.randrange(1 << 30))
+            special, seed = self.chance(0.1), self.random.randrange(1 << 30)
+            return Argument(kind, shape, layout, special, seed, offset=some_offset(kind, seed))
 
         first = array(self.dtypes[0], (rows,))
         second = (

@@ -49,7 +49,7 @@ def simpler_arguments(arguments):
     for i, argument in enumerate(arguments):
         if not isinstance(argument, Argument):
             continue
-        for change in ({"special": False}, {"layout": "C"}, {"same_as": -1}):
+        for change in ({"special": False}, {"layout": "C"}, {"same_as": -1}, {"offset": 0}):
             simpler = dataclasses.replace(argument, **change)
             if simpler != argument:
                 yield [*arguments[:i], simpler, *arguments[i + 1 :]]

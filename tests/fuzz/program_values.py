@@ -40,6 +40,24 @@ SECONDS_PER_RUN = 60
 SECONDS_PER_PLAIN_RUN = 3
 
 
+CACHE_LINE = 64
+
+
+def placed(array, offset):
+    """A copy in C order whose memory begins `offset` bytes past the beginning of a cache line."""
+    buffer = np.empty(array.nbytes + 2 * CACHE_LINE, np.uint8)
+    start = -buffer.ctypes.data % CACHE_LINE + offset
+    copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def some_offset(dtype, seed):
+    """Where elements begin, of arguments of random programs: 0 bytes past a cache line, and elsewhere."""
+    element = np.dtype(dtype).itemsize
+    return seed // 64 % CACHE_LINE // element * element if seed % 4 == 0 else 1 if seed % 63 == 0 else 0
+
+
 @dataclasses.dataclass
 class Argument:
     """How to make one argument: the same bytes every time."""
@@ -50,6 +68,7 @@ class Argument:
     special: bool
     seed: int
     same_as: int = -1  # the number of an earlier argument: this one is that array
+    offset: int = 0  # bytes past the beginning of a cache line; 0: wherever NumPy's allocator puts it
 
     def make(self):
         rng = np.random.default_rng(self.seed)
@@ -61,6 +80,8 @@ class Argument:
         array = np.asarray(self._elements(rng, shape))
         if self.special and array.size:
             self._put_special(rng, array.reshape(-1))
+        if self.offset:
+            array = placed(array.T, self.offset).T if self.layout == "F" else placed(array, self.offset)
         if self.layout == "F":
             return np.asfortranarray(array)
         if self.layout == "transposed":

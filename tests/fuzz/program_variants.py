@@ -37,6 +37,7 @@ def changed_argument(rng, argument, sizes, position, earlier):
         special=argument.special != (rng.random() < 0.2),
         seed=argument.seed + 1,
         same_as=same_as,
+        offset=rng.choice([0, argument.offset, argument.offset + 16]),
     )
 
 

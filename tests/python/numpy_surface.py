@@ -361,7 +361,7 @@ NumPy itself at that place, with the same result, and compiled code goes on behi
 `weft.compiler.explain(f)(*arguments)` shows the breaks of a function of yours. A loop that runs round by round, by Python or a
 segment each, is named on stderr with its line and the reason, once, after 2000 rounds. So is a loop that is no native code and of
 which one graph holds more than 16 rounds (as many as the taps of a stencil or the layers of a model are unrolled without a word), and
-a function that is Python's from some line on, or altogether because that has been faster. `explain` and `weft compile --report` list them.
+a function that is Python's from some line on, or altogether because that has been faster. `explain` and `weft compile --report` list them, each with what to do about it.
 
 What selects by value (`a[mask]`, `nonzero`, `unique`, `bincount`, ...) gives a result whose size depends on the elements.
 There a segment ends, weft's operator runs, and the next segment goes on with that size as a symbol: it is compiled for

@@ -47,23 +47,6 @@ def test_environment_variables_are_listed():
         assert name in shown
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["bogus"], "unknown command 'bogus'"),
-        (["info", "--jsn"], "--jsn"),
-        (["bench", "ceilings", "--threads", "0"], "--threads"),
-        (["run"], "model is required"),
-        (["run", "m.pt", "--repeat", "0"], "--repeat"),
-        ([], "subcommand is required"),
-    ],
-)
-def test_mistakes(arguments, message):
-    done = weft(*arguments)
-    assert done.returncode != 0
-    assert message in done.stdout + done.stderr
-
-
 def test_clearing_the_cache(tmp_path):
     (tmp_path / "cache").mkdir(mode=0o700)
     done = weft("cache", "clear", WEFT_CACHE_DIR=str(tmp_path / "cache"))

@@ -197,3 +197,51 @@ def test_arrays_of_a_scalar_have_memory_of_their_own():
 
     for ours, theirs in zip(weft.compile(raised)(np.arange(4)), raised(np.arange(4))):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def gives_both(c, a):
+    c += a
+    a[:] = c
+
+
+def gives_three(c, a, b):
+    a[:] = b[:] = c[:] = c * 2 + a
+
+
+def gives_a_part(c, a, b):
+    c[:] = a + b
+    a[1:] = c[1:]
+    b[:-1] = c[:-1]
+
+
+def gives_reversed(c, a):
+    c[:] = a * 2
+    a[:] = c[::-1]
+
+
+def gives_and_returns(c, a):
+    c[:] = a[:] = a - c
+    return c, a, c + 0
+
+
+def gives_after_an_update(c, a):
+    c[1:] = a[:-1]
+    a[:] = c
+
+
+@pytest.mark.parametrize(
+    "function",
+    [gives_both, gives_three, gives_a_part, gives_reversed, gives_and_returns, gives_after_an_update],
+)
+@pytest.mark.parametrize("mode", ["0", "1"])
+def test_one_value_that_several_arguments_get(function, mode, monkeypatch):
+    monkeypatch.setenv("WEFT_INTERPRET", mode)
+    compiled = weft.compile(function)
+    for size in (5, 5, 7, 7, 300, 2):
+        for dtype in (float, np.int8):
+            rng = np.random.default_rng(size)
+            given = [rng.integers(0, 9, size).astype(dtype) for _ in range(function.__code__.co_argcount)]
+            plain = [array.copy() for array in given]
+            result, expected = compiled(*given), function(*plain)
+            for got, wanted in zip([*given, *(result or ())], [*plain, *(expected or ())]):
+                np.testing.assert_array_equal(got, wanted)

@@ -119,7 +119,8 @@ def test_creation():
     same(weft.eye(3, 4, dtype=weft.float64), np.eye(3, 4))
     same(weft.tri(3, 4, 1, dtype=weft.float64), np.tri(3, 4, 1))
     for got, expected in zip(
-        weft.meshgrid(weft.tensor([1, 2]), weft.tensor([3, 4, 5])), np.meshgrid([1, 2], [3, 4, 5])
+        weft.meshgrid(weft.tensor([1, 2]), weft.tensor([3, 4, 5]), indexing="xy"),
+        np.meshgrid([1, 2], [3, 4, 5]),
     ):
         same(got, expected)
     same(weft.diag(weft.tensor([1, 2, 3]), -1), np.diag([1, 2, 3], -1))

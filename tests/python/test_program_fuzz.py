@@ -14,6 +14,7 @@ import program_aliases  # noqa: E402
 import program_arrays  # noqa: E402
 import program_fuzz  # noqa: E402
 import program_loops  # noqa: E402
+import program_memory  # noqa: E402
 import program_shrink  # noqa: E402
 import program_whole  # noqa: E402
 from program_values import Argument, Difference, Program  # noqa: E402
@@ -36,8 +37,9 @@ def test_corpus(path):
         (program_arrays.generate, range(1, 601), 20),
         (program_loops.generate, range(1, 31), 2),
         (program_whole.generate, range(1, 201), 20),
+        (program_memory.generate, range(1, 41), 2),
     ],
-    ids=["arrays", "loops", "whole"],
+    ids=["arrays", "loops", "whole", "memory"],
 )
 def test_short_run(generate, seeds, share):
     """Every program in the reference interpreter, some compiled."""

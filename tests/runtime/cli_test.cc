@@ -5,6 +5,7 @@
 
 #include "runtime/process.h"
 #include "support.h"
+#include "weft/env.h"
 
 namespace weft::runtime {
 namespace {
@@ -77,11 +78,17 @@ TEST_F(Command, CacheClear) {
   fs::remove_all(folder);
 }
 
-TEST_F(Command, ABadSettingIsAnErrorNotACrash) {
-  const ScopedEnv bad("WEFT_VECTOR_BYTES", "17");
-  const ProcessResult result = weft({"info"});
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("WEFT_VECTOR_BYTES: expected 0, 16, 32 or 64, got 17"));
+TEST_F(Command, WarnsOfWrongValues) {
+  for (const char* value : {"17", "maybe", "\xff\xfe"}) {
+    const ScopedEnv bad("WEFT_VECTOR_BYTES", value);
+    for (const char* command : {"info", "env", "parallel_info"}) {
+      const ProcessResult result = weft({command});
+      EXPECT_EQ(result.status, 0) << result.output;
+      EXPECT_THAT(result.output,
+                  HasSubstr("WEFT_VECTOR_BYTES: expected 0, 16, 32 or 64, got '" + env::shown(value)));
+    }
+    EXPECT_EQ(weft({"info", "--json"}).status, 0);
+  }
 }
 
 }  // namespace

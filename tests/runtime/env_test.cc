@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "runtime/log.h"
 #include "support.h"
 #include "weft/error.h"
@@ -42,15 +44,60 @@ TEST(Env, ReadsFlags) {
     const ScopedEnv set("WEFT_VERIFY", no);
     EXPECT_FALSE(env::flag("WEFT_VERIFY")) << no;
   }
-  const ScopedEnv set("WEFT_VERIFY", "maybe");
-  EXPECT_EQ(error_of([] { env::flag("WEFT_VERIFY"); }), "WEFT_VERIFY: expected 0 or 1, got 'maybe'");
 }
 
-TEST(Env, ReadsIntegers) {
-  const ScopedEnv set("WEFT_VECTOR_BYTES", "32x");
-  EXPECT_EQ(error_of([] { env::integer("WEFT_VECTOR_BYTES"); }),
-            "WEFT_VECTOR_BYTES: expected a whole number >= 0, got '32x'");
+TEST(Env, ReadsNumbers) {
+  const ScopedEnv set("WEFT_CACHE_LIMIT_MB", "32");
+  EXPECT_EQ(env::number("WEFT_CACHE_LIMIT_MB"), 32);
+  unsetenv("WEFT_ALLOCATOR_LIMIT");
+  EXPECT_EQ(env::number("WEFT_ALLOCATOR_LIMIT"), std::nullopt);
 }
+
+// What a variable of this kind cannot have.
+std::vector<std::string> wrong_values(const env::Variable& variable) {
+  const std::vector<std::string> garbage = {"maybe",
+                                            " ",
+                                            "-1",
+                                            "0.5",
+                                            "1e3",
+                                            "1 ",
+                                            "0x10",
+                                            "\xff\xfe\x01",
+                                            "99999999999999999999999999",
+                                            std::string(100'000, 'x')};
+  switch (variable.kind) {
+    case env::Kind::Flag:
+    case env::Kind::Number:
+    case env::Kind::Choice: return garbage;
+    case env::Kind::Channels: return {"maybe", "guards,maybe", "-1", "\xff\xfe", std::string(100'000, 'x')};
+    case env::Kind::Program:
+    case env::Kind::File: return {"maybe", "/nonexistent/file", "/", "\xff\xfe", std::string(100'000, 'x')};
+    case env::Kind::Folder: return {"/dev/null"};
+    case env::Kind::Text: return {};
+  }
+  return {};
+}
+
+TEST(Env, WarnsOfEveryWrongValueOnceAndTakesTheDefault) {
+  for (const env::Variable& variable : env::kVariables) {
+    for (const std::string& value : wrong_values(variable)) {
+      const ScopedEnv set(variable.name, value);
+      EXPECT_NE(env::problem(variable, value), "") << variable.name << "=" << value.substr(0, 100);
+      if (variable.kind > env::Kind::Choice) continue;
+      testing::internal::CaptureStderr();
+      EXPECT_EQ(env::get(variable.name), variable.default_value);
+      if (variable.kind == env::Kind::Flag) {
+        EXPECT_EQ(env::flag(variable.name), variable.default_value == std::string("1"));
+      }
+      const std::string said = testing::internal::GetCapturedStderr();
+      EXPECT_THAT(said, HasSubstr(std::string("[weft warning] ") + variable.name + ": expected "));
+      EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+      EXPECT_LT(said.size(), 500u);
+    }
+  }
+}
+
+TEST(Env, ShowsBytesThatAreNoText) { EXPECT_EQ(env::shown("a\xff\n'"), "a\\xff\\x0a'"); }
 
 TEST(Env, ListsUnknownVariablesButNotThoseOfTests) {
   const ScopedEnv typo("WEFT_LOG", "all");

@@ -9,10 +9,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "runtime/clang_toolchain.h"
+#include "runtime/disk_cache.h"
 #include "runtime/module.h"
 #include "runtime/toolchain.h"
 #include "support.h"
@@ -43,6 +45,16 @@ std::string error_of(const std::function<void()>& function) {
     return error.what();
   }
   return "";
+}
+
+std::string key_of_entry(const fs::path& entry) {
+  const std::string stem = entry.stem().string();
+  return stem.substr(stem.rfind('-') + 1);
+}
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // Each test in a cache folder of its own.
@@ -121,8 +133,7 @@ TEST_F(KernelCache, FlagsArePartOfTheKey) {
 TEST_F(KernelCache, DamagedEntriesAreRebuilt) {
   load_kernel(returns(7));
   const fs::path entry = only_entry();
-  std::ifstream in(entry, std::ios::binary);
-  const std::string whole((std::istreambuf_iterator<char>(in)), {});
+  const std::string whole = bytes_of(entry);
   for (size_t position : {size_t{0}, whole.size() / 3, whole.size() - 40, whole.size() - 1}) {
     clear_memory_cache();
     std::string damaged = whole;
@@ -147,6 +158,86 @@ TEST_F(KernelCache, TruncatedEntriesAreRebuilt) {
     EXPECT_STREQ(kernel.origin, "compiled");
     EXPECT_EQ(answer(kernel), 8);
   }
+}
+
+TEST_F(KernelCache, AnEntryUnderAnothersNameIsNotExecuted) {
+  const auto entry_of = [&](int value) {
+    std::set<fs::path> before;
+    if (fs::exists(root / "kernels"))
+      for (const auto& entry : fs::directory_iterator(root / "kernels")) before.insert(entry.path());
+    EXPECT_EQ(answer(load_kernel(returns(value))), value);
+    for (const auto& entry : fs::directory_iterator(root / "kernels"))
+      if (!before.count(entry.path())) return entry.path();
+    return fs::path();
+  };
+  const fs::path one = entry_of(22), other = entry_of(23);
+  fs::rename(one, root / "kept");
+  fs::rename(other, one);
+  fs::rename(root / "kept", other);
+  clear_memory_cache();
+  for (const int value : {22, 23}) {
+    LoadedKernel kernel;
+    EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(value)); }),
+                AllOf(HasSubstr("dropped"), HasSubstr("another kernel")));
+    EXPECT_STREQ(kernel.origin, "compiled");
+    EXPECT_EQ(answer(kernel), value);
+  }
+  clear_memory_cache();
+  for (const int value : {22, 23}) {
+    const LoadedKernel kernel = load_kernel(returns(value));
+    EXPECT_STREQ(kernel.origin, "disk cache") << "made again";
+    EXPECT_EQ(answer(kernel), value);
+  }
+}
+
+// Bits of every byte that follows the code, and some of the code.
+TEST_F(KernelCache, NoFlippedBitIsExecuted) {
+  load_kernel(returns(24));
+  const fs::path entry = only_entry();
+  const std::string whole = bytes_of(entry);
+  std::vector<size_t> bits;
+  for (size_t bit = 0; bit < 8 * 64; bit += 5) bits.push_back(8 * (whole.size() - 64) + bit);
+  for (size_t bit = 0; bit < 8 * whole.size(); bit += whole.size() / 4) bits.push_back(bit);
+  testing::internal::CaptureStderr();
+  for (const size_t bit : bits) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    std::ofstream(entry, std::ios::binary) << damaged;
+    EXPECT_EQ(disk_cache_load("returns", key_of_entry(entry)), nullptr) << bit;
+    EXPECT_FALSE(fs::exists(entry)) << bit;
+  }
+  testing::internal::GetCapturedStderr();
+}
+
+TEST_F(KernelCache, AFolderInAnEntrysPlaceIsLeftAlone) {
+  load_kernel(returns(25));
+  const fs::path entry = only_entry();
+  fs::remove(entry);
+  fs::create_directory(entry);
+  clear_memory_cache();
+  LoadedKernel kernel;
+  EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(25)); }), HasSubstr("ignored"));
+  EXPECT_STREQ(kernel.origin, "compiled");
+  EXPECT_EQ(answer(kernel), 25);
+  EXPECT_TRUE(fs::is_directory(entry));
+  EXPECT_EQ(only_entry(), entry) << "nothing half written stays";
+}
+
+TEST_F(KernelCache, ReadOnlyFolder) {
+  load_kernel(returns(26));
+  const std::string folder = (root / "kernels").string(), entry = only_entry().string();
+  const std::string whole = bytes_of(entry);
+  if (mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) != 0)
+    GTEST_SKIP() << "needs the right to mount";
+  ASSERT_EQ(mount("none", folder.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  clear_memory_cache();
+  LoadedKernel kernel;
+  EXPECT_EQ(stderr_of([&] { kernel = load_kernel(returns(26)); }), "");
+  EXPECT_STREQ(kernel.origin, "disk cache");
+  EXPECT_THAT(stderr_of([&] { kernel = load_kernel(returns(27)); }), HasSubstr("cannot write"));
+  EXPECT_EQ(answer(kernel), 27);
+  EXPECT_EQ(bytes_of(entry), whole);
+  EXPECT_EQ(umount2(folder.c_str(), MNT_DETACH), 0);  // a loaded kernel is in use
 }
 
 TEST_F(KernelCache, UnusableFolderWarnsOnceAndGoesOn) {

@@ -137,6 +137,14 @@ TEST_F(PrecompiledPrelude, OneThatIsMadeStaysInTheCacheForTheNextChild) {
   file.close();
   EXPECT_EQ(compiles(), 0) << "with other bytes";
   EXPECT_GE(fs::last_write_time(entry), written);
+
+  const std::vector<std::string> other = flags_for("sandybridge");
+  EXPECT_EQ(in_child([&] { return compile_with_clang(kernel(), other).empty() ? 1 : 0; }), 0);
+  ASSERT_EQ(entries().size(), 2u);
+  for (const fs::path& made : entries())
+    if (made != entry) fs::rename(made, entry);
+  EXPECT_EQ(compiles(), 0) << "with the entry of another processor";
+  EXPECT_EQ(fs::file_size(entry), size) << "made again";
 }
 
 TEST_F(PrecompiledPrelude, IsMadeInEachChildWhereNothingCanBeKept) {

@@ -60,6 +60,8 @@ std::string contents(const std::shared_ptr<Storage>& storage) {
 }
 
 // ---- what is read ----------------------------------------------------------------------------------------
+std::span<const std::byte> as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+
 TEST(ArchiveReader, ReadsStoredAndDeflatedEntriesInAnyOrder) {
   const auto archive =
       read_zip(zip_of({deflated("a/code/x.py", "def f(): pass"), stored("a/data/0", "12345678"), kVersion}));
@@ -277,6 +279,29 @@ TEST(ArchiveReader, ChecksTheChecksumOfWhatItReads) {
             "archive 'm.pt': entry 'b' is damaged: its checksum (CRC-32) is wrong");
 }
 
+TEST(ArchiveReader, VerifyNamesEveryDamagedEntry) {
+  ArchiveWriter writer("m");
+  writer.add("code/x.py", as_bytes(std::string(10000, 'c')), true);
+  writer.add("data/0", as_bytes(std::string(5000, 'x')));
+  writer.add("data/1", as_bytes(std::string(3, 'y')));
+  writer.add("data/2", as_bytes(""));
+  writer.add("version", as_bytes("3\n"));
+  const std::string good = writer.finish();
+  const auto reader = ArchiveReader::from_bytes(good, "m.pt");
+  EXPECT_TRUE(reader->damaged().empty());
+  EXPECT_NO_THROW(reader->verify());
+  std::string bad = good;
+  bad[bad.find("xxxx") + 4999] ^= 1;
+  EXPECT_EQ(ArchiveReader::from_bytes(bad)->damaged(), std::vector<std::string>{"data/0"});
+  bad[bad.find("yyy")] ^= 1;
+  EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(bad, "m.pt")->verify(); }),
+            "archive 'm.pt' is damaged: the checksum (CRC-32) of 'data/0', 'data/1' is wrong");
+  EXPECT_NO_THROW(ArchiveReader::from_bytes(bad)->map("data/0"));
+  bad = good;
+  bad[(bad.find("code/x.py") + 9 + 63) / 64 * 64 + 5] ^= 0xff;  // deflated, from a multiple of 64 bytes on
+  EXPECT_EQ(ArchiveReader::from_bytes(bad)->damaged(), std::vector<std::string>{"code/x.py"});
+}
+
 TEST(ArchiveReader, RefusesVersions) {
   for (const char* version : {"2", "11", "999999999"})
     EXPECT_EQ(refusal(zip_of({stored("a/version", version)})),
@@ -291,8 +316,6 @@ TEST(ArchiveReader, RefusesVersions) {
 
 // ---- files -----------------------------------------------------------------------------------------------
 std::string file_contents(const std::string& path) { return runtime::read_file(path).value_or("none"); }
-
-std::span<const std::byte> as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 TEST(ArchiveReader, MapsFilesCopyOnWrite) {
   const runtime::TemporaryFolder folder;

@@ -98,9 +98,11 @@ class Module {
 };
 
 // Loads an archive written by torch.jit.save or weft.jit.save. Parameters are mapped from the file, not read.
-// `extra_files`: names to fetch from the archive's extra/ folder; filled in.
-Module load(const std::string& path, ExtraFiles* extra_files = nullptr);
-Module load_bytes(std::string bytes, ExtraFiles* extra_files = nullptr);
+// `extra_files`: names to fetch from the archive's extra/ folder; filled in. `verify`: the whole file is read
+// first, and the checksum (CRC-32) of every entry compared, those of mapped tensors too: ValueError names the
+// entries that are damaged.
+Module load(const std::string& path, ExtraFiles* extra_files = nullptr, bool verify = false);
+Module load_bytes(std::string bytes, ExtraFiles* extra_files = nullptr, bool verify = false);
 
 // Inlines calls, makes attributes constants, removes what eval mode does not need. The module must be in eval
 // mode. `preserved`: further methods and attributes to keep.

@@ -36,8 +36,10 @@ struct LlamaConfig {
 
   // The number of elements of all weights, embeddings counted once where they are tied.
   int64_t num_parameters() const;
-  // ValueError naming the field for sizes that are not positive, do not divide each other, or overflow.
-  void check() const;
+  // ValueError naming `where` (a file, say), the field, its value and what was expected, for sizes that are
+  // not positive or do not divide each other, numbers that no model has, and ids outside the vocabulary.
+  // meta_names: the fields as params.json calls them.
+  void check(const std::string& where = "model configuration", bool meta_names = false) const;
 };
 
 // config.json of a Hugging Face folder. ValueError for an architecture weft does not have and for fields that
@@ -48,5 +50,6 @@ LlamaConfig read_params_json(const std::string& path);
 // Shapes by name, for measuring without a checkpoint: "llama-7b", "llama-13b", "llama3-8b", "llama-1b"
 // (Llama 3.2), "llama-3b", "mistral-7b", "qwen2-0.5b", "tiny". ValueError with the list for another.
 LlamaConfig named_config(const std::string& name);
+std::vector<std::string> config_names();
 
 }  // namespace weft::models

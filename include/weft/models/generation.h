@@ -101,6 +101,10 @@ class Generation {
   GenerationStats stats_;
 };
 
+// ValueError where the tokenizer has tokens that the model has not, or the model many more than the
+// tokenizer. `folder` is named in the message.
+void check_tokenizer(const Llama& model, const Tokenizer& tokenizer, const std::string& folder);
+
 // A Generation as text: whole characters, and nothing of a stop string.
 class TextGeneration {
  public:

@@ -52,6 +52,9 @@ struct LlamaOptions {
   std::string activations = "";
   // float32, bfloat16 or float16; "": bfloat16, and float32 where the weights are.
   std::string cache_dtype = "";
+  // Compares the checksums of the checkpoint's files first, which reads all of them (.pth and .bin;
+  // safetensors files have none, and are refused then).
+  bool verify = false;
   int64_t max_positions = 0;  // tokens a cache may hold; 0: the configuration's, at most 8192
   Execution execution = Execution::Compiled;
   // Called as layers are made: done of total.

@@ -1,4 +1,5 @@
 // The extension module weft._models: language models. weft/models/__init__.py is what users see.
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
@@ -9,6 +10,8 @@
 
 #include <mutex>
 
+#include "errors.h"
+#include "interpreter_lock.h"
 #include "weft/models/generation.h"
 #include "weft/models/llama.h"
 #include "weft/models/safetensors.h"
@@ -40,11 +43,11 @@ LlamaOptions make_options(const std::string& dtype, const std::string& quantize,
   if (!progress.is_none()) {
     // Options are copied and destroyed where Python's lock is not held.
     const std::shared_ptr<nb::object> held(new nb::object(progress), [](nb::object* object) {
-      const nb::gil_scoped_acquire gil;
+      const python::GilAcquire gil;
       delete object;
     });
     options.progress = [held](int64_t done, int64_t total) {
-      const nb::gil_scoped_acquire gil;
+      const python::GilAcquire gil;
       (*held)(done, total);
     };
   }
@@ -128,7 +131,7 @@ GenerationOptions generation_options(int64_t max_new_tokens, double temperature,
   options.prompt_lookup = prompt_lookup;
   options.speculate_k = speculate_k;
   options.is_cancelled = [] {
-    const nb::gil_scoped_acquire gil;
+    const python::GilAcquire gil;
     return PyErr_CheckSignals() != 0;
   };
   return options;
@@ -184,7 +187,7 @@ void bind_tokenizer(nb::module_& m) {
 // Another thread may hold the stream's lock and wait for Python's.
 template <class Result>
 Result without_gil(const Stream& stream, Result (Stream::*method)() const) {
-  const nb::gil_scoped_release no_gil;
+  const python::GilRelease no_gil;
   return (stream.*method)();
 }
 
@@ -197,7 +200,7 @@ void bind_generation(nb::module_& m) {
       .def_prop_ro(
           "tokens",
           [](Context& context) {
-            const nb::gil_scoped_release no_gil;
+            const python::GilRelease no_gil;
             const std::scoped_lock lock(context.mutex);
             return context.tokens;
           },
@@ -208,7 +211,7 @@ void bind_generation(nb::module_& m) {
            [](Stream& stream) {
              std::optional<std::string> piece;
              {
-               const nb::gil_scoped_release no_gil;
+               const python::GilRelease no_gil;
                piece = stream.next();
              }
              if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C within a long prompt
@@ -233,14 +236,15 @@ void bind_llama(nb::module_& m) {
           "from_pretrained",
           [](const std::string& folder, const std::string& dtype, const std::string& quantize,
              const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
-             const std::string& execution, const nb::object& progress) {
-            const LlamaOptions options =
+             const std::string& execution, const nb::object& progress, bool verify) {
+            LlamaOptions options =
                 make_options(dtype, quantize, activations, cache_dtype, max_positions, execution, progress);
-            const nb::gil_scoped_release no_gil;
+            options.verify = verify;
+            const python::GilRelease no_gil;
             return unconst(Llama::from_pretrained(folder, options));
           },
           "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a,
-          "execution"_a, "progress"_a.none())
+          "execution"_a, "progress"_a.none(), "verify"_a)
       .def_static(
           "random",
           [](const std::string& shape, const std::string& dtype, const std::string& quantize,
@@ -248,8 +252,11 @@ void bind_llama(nb::module_& m) {
             const LlamaOptions options =
                 make_options(dtype, quantize, activations, "", max_positions, "compiled", nb::none());
             LlamaConfig config = named_config(shape);
+            WEFT_CHECK(num_layers >= 0 && num_layers <= 1000,
+                       fmt::format("random: num_layers must be between 0 (the shape's) and 1000, got {}",
+                                   num_layers));
             if (num_layers > 0) config.num_layers = num_layers;
-            const nb::gil_scoped_release no_gil;
+            const python::GilRelease no_gil;
             return unconst(Llama::random(config, options, seed));
           },
           "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a)
@@ -257,12 +264,14 @@ void bind_llama(nb::module_& m) {
       .def_prop_ro("max_positions", &Llama::max_positions)
       .def_prop_ro("bytes_per_token", &Llama::bytes_per_token)
       .def("make_cache", &Llama::make_cache, "capacity"_a = 0)
+      .def("check_tokenizer", &check_tokenizer, "tokenizer"_a, "folder"_a,
+           "ValueError where the tokenizer's vocabulary is not the model's.")
       .def(
           "forward",
           [](const Llama& model, const std::vector<int64_t>& tokens, KVCache& cache, bool all_logits) {
             Tensor logits;
             {
-              const nb::gil_scoped_release no_gil;
+              const python::GilRelease no_gil;
               logits = model.forward(tokens, cache, all_logits).clone();
             }
             return logits;
@@ -275,7 +284,7 @@ void bind_llama(nb::module_& m) {
              double repetition_penalty, uint64_t seed, std::vector<std::string> stop, bool ignore_eos,
              const ModelPtr& draft, bool prompt_lookup, int64_t speculate_k,
              const std::shared_ptr<Context>& context) {
-            const nb::gil_scoped_release no_gil;  // the context may be in use
+            const python::GilRelease no_gil;  // the context may be in use
             return new Stream(
                 model, tokenizer, std::move(prompt),
                 generation_options(max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, seed,
@@ -309,4 +318,5 @@ NB_MODULE(_models, m) {
   m.def("save_safetensors", &save_safetensors, "path"_a, "tensors"_a,
         "metadata"_a = std::map<std::string, std::string>{},
         "Writes {name: Tensor}. RuntimeError where the file cannot be written.");
+  python::explain_arguments(m);
 }

@@ -20,13 +20,15 @@ def _check_device(map_location):
         weft.empty((0,), device=map_location)  # says why it cannot be used
 
 
-def load(f, map_location=None, _extra_files=None):
+def load(f, map_location=None, _extra_files=None, *, verify=False):
     """The module of an archive that torch.jit.save or weft.jit.save wrote.
 
     f: a path, a file object opened in binary mode, or the archive's bytes. Parameters are mapped from a path, not
     read: writing to one does not change the file, and the file must not be changed in place while they live.
     map_location: the device that parameters are put on; they come to the CPU, whatever the archive says.
     _extra_files: a dict whose keys name files of the archive's extra/ folder; its values are set to their bytes.
+    verify: read the whole file first, and compare the checksum (CRC-32) of every entry. Otherwise those of what is read
+    are compared, and those of tensors, which are mapped, are not.
     Nothing in the archive is run but its own TorchScript (__setstate__), and nothing outside it is called.
     Returns: ScriptModule, in the mode (train or eval) that it was saved in.
     Raises: OSError where the file cannot be opened; ValueError naming file and entry where it is damaged or no
@@ -34,13 +36,14 @@ def load(f, map_location=None, _extra_files=None):
     """
     _check_device(map_location)
     path = _path(f)
+    _check_extra_files(_extra_files, "load")
     names = list(_extra_files) if _extra_files is not None else None
     if path is not None:
         with open(path, "rb"):  # OSError of the right kind
             pass
-        module, extra = _jit.load(path, names)
+        module, extra = _jit.load(path, names, verify)
     else:
-        module, extra = _jit.load_bytes(_contents(f), names)
+        module, extra = _jit.load_bytes(_contents(f), names, verify)
     if _extra_files is not None:
         _extra_files.update(extra)
     return wrap(module)
@@ -87,11 +90,34 @@ def save(m, f, _extra_files=None):
         raise TypeError(f"save: expected a path or a file opened for writing, got {type(f).__name__}")
 
 
+def _check_extra_files(extra_files, function):
+    if extra_files is not None and not isinstance(extra_files, dict):
+        raise TypeError(f"{function}: expected _extra_files to be a dict, got {type(extra_files).__name__}")
+    for name in extra_files or ():
+        if not isinstance(name, str):
+            raise TypeError(f"{function}: expected names of files in _extra_files, got {name!r}")
+
+
 def _extra_contents(extra_files):
+    _check_extra_files(extra_files, "save")
+    for name, text in (extra_files or {}).items():
+        if not isinstance(text, (str, bytes, bytearray, memoryview)):
+            raise TypeError(
+                f"save: expected str or bytes in _extra_files[{name!r}], got {type(text).__name__}"
+            )
     return {
         name: text.encode() if isinstance(text, str) else bytes(text)
         for name, text in (extra_files or {}).items()
     }
+
+
+def _names(names, argument):
+    """A list of names, of which one alone is no list of its letters."""
+    if names is None:
+        return []
+    if not isinstance(names, (list, tuple, set)) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{argument}: expected a list of names, got {names!r}")
+    return list(names)
 
 
 def save_to_buffer(m, _extra_files=None):
@@ -117,7 +143,7 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     """
     _check_module(mod, "freeze")
     return RecursiveScriptModule._of(
-        _jit.freeze(mod._c, list(preserved_attrs or ()), bool(optimize_numerics))
+        _jit.freeze(mod._c, _names(preserved_attrs, "freeze: preserved_attrs"), bool(optimize_numerics))
     )
 
 
@@ -128,7 +154,9 @@ def optimize_for_inference(mod, other_methods=None):
     other_methods: names of further methods to keep beside forward().
     """
     _check_module(mod, "optimize_for_inference")
-    return RecursiveScriptModule._of(_jit.optimize_for_inference(mod._c, list(other_methods or ())))
+    return RecursiveScriptModule._of(
+        _jit.optimize_for_inference(mod._c, _names(other_methods, "optimize_for_inference: other_methods"))
+    )
 
 
 @contextlib.contextmanager
@@ -136,6 +164,8 @@ def optimized_execution(should_optimize):
     """Within it, calls of TorchScript are compiled after a profiling run (True, as they are by default), or interpreted
     (False). For the whole process; WEFT_JIT_COMPILE=0 is the same from the start.
     """
+    if not isinstance(should_optimize, (bool, int)):
+        raise TypeError(f"optimized_execution: expected True or False, got {should_optimize!r}")
     before = _jit.profiling_executor()
     _jit.set_profiling_executor(bool(should_optimize))
     try:

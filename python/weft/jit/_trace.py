@@ -47,6 +47,15 @@ def _tensors(value, place=""):
             yield from _tensors(item, f"{place}[{key!r}]")
 
 
+def _like(example, value):
+    """The recorded inputs, arrays of weft.numpy where the examples are."""
+    if isinstance(example, weft.Tensor):
+        return type(example)(value)
+    if isinstance(example, (tuple, list)):
+        return type(value)(_like(one, other) for one, other in zip(example, value))
+    return {key: _like(item, value[key]) for key, item in example.items()}
+
+
 def _clone(value):
     return _map(value, lambda tensor: tensor.clone())
 
@@ -188,7 +197,8 @@ class _Run:
         with tracer.active():
             tracer.mark()
             given = [
-                self.recorder.add_input(name, value) for name, value in zip(names, [*args, *kwargs.values()])
+                _like(value, self.recorder.add_input(name, value))
+                for name, value in zip(names, [*args, *kwargs.values()])
             ]
             output = function(*given[: len(args)], **dict(zip(kwargs, given[len(args) :])))
             _check_output(tracer, output, strict)
@@ -292,6 +302,21 @@ def _check_sets(check_inputs, args, kwargs):
 
 
 # ---- the functions of weft.jit -------------------------------------------------------------------------------
+def _check_options(check_trace, check_inputs, check_tolerance, strict):
+    for name, flag in (("check_trace", check_trace), ("strict", strict)):
+        if not isinstance(flag, (bool, int)):
+            raise TypeError(f"weft.jit.trace: expected {name} to be True or False, got {flag!r}")
+    if check_inputs is not None and not isinstance(check_inputs, (list, tuple)):
+        raise TypeError(
+            f"weft.jit.trace: expected check_inputs to be a list, got {type(check_inputs).__name__}"
+        )
+    is_number = isinstance(check_tolerance, (int, float)) and not isinstance(check_tolerance, bool)
+    if not is_number or not 0 <= check_tolerance < float("inf"):
+        raise ValueError(
+            f"weft.jit.trace: expected check_tolerance to be a number of at least 0, got {check_tolerance!r}"
+        )
+
+
 def trace(
     func,
     example_inputs=None,
@@ -320,6 +345,7 @@ def trace(
             "weft.jit.trace: the function is compiled already; it is given back as it is", stacklevel=2
         )
         return func
+    _check_options(check_trace, check_inputs, check_tolerance, strict)
     options = {"check_tolerance": check_tolerance, "strict": strict, "check_trace": check_trace}
     owner = getattr(func, "__self__", None)
     if isinstance(func, nn.Module) or (isinstance(owner, nn.Module) and func.__name__ == "forward"):
@@ -369,6 +395,7 @@ def trace_module(
         raise TypeError(
             "weft.jit.trace_module: inputs must be a dictionary of a method's name to its example inputs"
         )
+    _check_options(check_trace, check_inputs, check_tolerance, strict)
     keywords = inputs if example_inputs_is_kwarg else {}
     inputs = dict.fromkeys(inputs) if example_inputs_is_kwarg else inputs
     return _trace_methods(

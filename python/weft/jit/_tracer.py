@@ -12,6 +12,7 @@ import threading
 import warnings
 
 import weft
+from weft._C import _ndarray
 from weft._C import _trace as _C
 
 _PACKAGE = os.path.dirname(os.path.abspath(weft.__file__)) + os.sep
@@ -309,6 +310,8 @@ class _Hooks:
             self._replace(
                 weft.Tensor, name, lambda original, rule=rule: property(_dispatching(original.__get__, rule))
             )
+        for name in vars(_ndarray).keys() & {*METHODS, *PROPERTIES}:
+            self._replace(_ndarray, name, lambda original, name=name: _of_arrays(original, name))
         for name, rule in FUNCTIONS.items():
             self._replace(weft, name, lambda original, rule=rule: _dispatching(original, rule))
         self._replace(weft.nn.Module, "__call__", _dispatching_module)
@@ -331,6 +334,22 @@ def _dispatching(original, rule):
         return rule(original, *args, **kwargs)
 
     return method
+
+
+def _of_arrays(original, name):
+    """The method or property of weft.numpy's arrays: that of the tensor on the same memory, which a trace knows."""
+    is_property = not callable(original)
+
+    def method(self, *args, **kwargs):
+        if _state.tracer is None:
+            return original.__get__(self) if is_property else original(self, *args, **kwargs)
+        found = getattr(weft.Tensor(self), name)
+        result = found if is_property else found(*args, **kwargs)
+        if isinstance(result, weft.Tensor):
+            return _ndarray(result)
+        return map(_ndarray, result) if name == "__iter__" else result
+
+    return property(method) if is_property else method
 
 
 def _dispatching_module(original):

@@ -14,6 +14,7 @@ A conversation computes each turn once where its texts share a context:
         messages.append({"role": "assistant", "content": answer})
 """
 
+import operator as _operator
 import os as _os
 
 from .. import _models
@@ -43,6 +44,7 @@ class Llama:
         max_positions=0,
         execution="compiled",
         progress=None,
+        verify=False,
     ):
         """The model of a Hugging Face or Meta folder, memory-mapped, or of one that `weft quantize` wrote.
 
@@ -50,26 +52,45 @@ class Llama:
         'int4-g32', 'int4-g64', 'int4-g128', 'int4-g256'. activations: how inputs enter products with quantized
         weights, 'auto', 'float32', 'int16', 'int8' (the fastest prefill). max_positions: context in tokens (default: the model's,
         at most 8192). execution: 'eager', 'static' (static KV cache), 'compiled'. progress: called with layers done
-        and layers in all. RuntimeError and ValueError name the file and tensor.
+        and layers in all. verify: compare the checksums of .pth and .bin files first, which reads all of them; ValueError
+        for safetensors, which hold none. RuntimeError and ValueError name the file and tensor.
         """
         folder = _os.fspath(folder)
+        if progress is not None and not callable(progress):
+            raise TypeError(f"from_pretrained: progress must be callable, got {type(progress).__name__}")
         if execution not in ("eager", "static", "compiled"):
-            raise ValueError(f"execution must be 'eager', 'static' or 'compiled', got {execution!r}")
+            raise ValueError(
+                f"from_pretrained: execution must be 'eager', 'static' or 'compiled', got {execution!r}"
+            )
         dtype, cache_dtype = (
             getattr(d, "name", None) or str(d).removeprefix("weft.") for d in (dtype, cache_dtype)
         )
         model = _models.Llama.from_pretrained(
-            folder, dtype, quantize or "", activations, cache_dtype, max_positions, execution, progress
+            folder,
+            dtype,
+            quantize or "",
+            activations,
+            cache_dtype,
+            max_positions,
+            execution,
+            progress,
+            verify,
         )
         files = ("tokenizer.json", "tokenizer.model")
-        has_tokenizer = any(_os.path.exists(_os.path.join(folder, file)) for file in files)
-        return cls(model, Tokenizer.open(folder) if has_tokenizer else None)
+        if not any(_os.path.exists(_os.path.join(folder, file)) for file in files):
+            return cls(model)
+        tokenizer = Tokenizer.open(folder)
+        model.check_tokenizer(tokenizer, folder)
+        return cls(model, tokenizer)
 
     @classmethod
     def random(
         cls, shape, dtype="bfloat16", quantize="", max_positions=0, num_layers=0, seed=0, activations=""
     ):
-        """A model of known sizes ('llama-7b', 'llama-1b', …) whose weights mean nothing, for measuring."""
+        """A model of known sizes ('llama-7b', 'llama-1b', …) whose weights mean nothing, for measuring.
+
+        num_layers: of that many layers instead of the shape's (0). ValueError for an unknown shape.
+        """
         return cls(_models.Llama.random(shape, dtype, quantize, activations, max_positions, num_layers, seed))
 
     @property
@@ -91,7 +112,7 @@ class Llama:
         The tokens take the positions from cache.length on, which grows. IndexError for ids outside the vocabulary,
         ValueError for no tokens or more than the cache has room for.
         """
-        return self._model.forward([int(token) for token in tokens], cache, all_logits)
+        return self._model.forward(_token_ids(tokens, "forward"), cache, all_logits)
 
     __call__ = forward
 
@@ -121,9 +142,13 @@ class Llama:
         """
         if self.tokenizer is None:
             raise ValueError("the model's folder has no tokenizer: set model.tokenizer, or use forward()")
-        lookup = draft == "prompt-lookup" if isinstance(draft, str) else False
+        lookup = isinstance(draft, str) and draft == "prompt-lookup"
         if isinstance(draft, str) and not lookup:
-            raise ValueError(f"draft must be a Llama or 'prompt-lookup', got {draft!r}")
+            raise ValueError(f"generate: draft must be a Llama or 'prompt-lookup', got {draft!r}")
+        if draft is not None and not lookup and not isinstance(draft, Llama):
+            raise TypeError(f"generate: draft must be a Llama or 'prompt-lookup', got {type(draft).__name__}")
+        if not isinstance(stop, (str, list, tuple)):
+            raise TypeError(f"generate: stop must be a str or a list of str, got {type(stop).__name__}")
         return self._model.stream(
             self.tokenizer,
             self._ids(prompt),
@@ -149,7 +174,14 @@ class Llama:
     def _ids(self, prompt):
         if isinstance(prompt, str):
             return self.tokenizer.encode(prompt)
-        prompt = list(prompt)
-        if prompt and isinstance(prompt[0], dict):
-            return self.tokenizer.encode_chat(prompt, model_type=self.config["model_type"])
-        return [int(token) for token in prompt]
+        if isinstance(prompt, (list, tuple)) and prompt and isinstance(prompt[0], dict):
+            return self.tokenizer.encode_chat(list(prompt), model_type=self.config["model_type"])
+        return _token_ids(prompt, "generate")
+
+
+def _token_ids(tokens, function):
+    try:
+        return [_operator.index(token) for token in tokens]
+    except TypeError as error:
+        what = "text, token ids or a conversation" if function == "generate" else "token ids"
+        raise TypeError(f"{function}: expected {what}, got {type(tokens).__name__}: {error}") from None

@@ -1,20 +1,22 @@
-"""NumPy's functions on weft tensors, with NumPy's dtypes: `import weft.numpy as np`.
+"""NumPy's functions on weft's memory, with NumPy's dtypes: `import weft.numpy as np`.
 
 A namespace of the Python array API standard, 2024.12 (`__array_api_version__`), over weft's operators; the functions of
 the standard are usable inside weft.compile. Any other public function of NumPy is reached by its name too: it runs in
-NumPy on the tensors' memory and gives tensors back.
+NumPy on the arrays' memory and gives arrays back.
 
-Arrays are weft.Tensor. Functions give 0-d tensors where NumPy gives scalars.
+Arrays are `ndarray`, a weft.Tensor whose operators follow NumPy's promotion, where those of a Tensor follow PyTorch's:
+0-d arrays take part like others, Python's numbers adapt, NumPy's scalars do not. Any operator of weft that is given an
+array computes by NumPy's rules and gives arrays. Functions take tensors, too; `asarray(tensor)` and
+`weft.Tensor(array)` lead from one to the other, on the same memory. Functions give 0-d arrays where NumPy gives
+scalars. Methods beyond the standard's are those of weft.Tensor.
 """
 
 # ruff: noqa: F401
 
 import numpy as _numpy
 
-import weft as _weft
-
 from . import fft, linalg
-from ._convert import from_array, through_numpy, to_array
+from ._convert import from_array, ndarray, through_numpy, to_array
 from ._creation import (
     arange,
     asarray,
@@ -109,11 +111,10 @@ __array_api_version__ = "2024.12"
 
 e, pi, inf, nan, newaxis = _numpy.e, _numpy.pi, _numpy.inf, _numpy.nan, None
 array = asarray
-ndarray = _weft.Tensor
 
 
 def __getattr__(name):
-    """NumPy's function of that name, on tensors."""
+    """NumPy's function of that name, on arrays."""
     function = getattr(_numpy, name, None) if not name.startswith("_") and name in _numpy.__all__ else None
     if function is None:
         raise AttributeError(f"module 'weft.numpy' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""What the array API asks of the arrays themselves, which are weft.Tensor."""
+"""What the array API asks of the arrays themselves, which are weft.Tensor or its subclass ndarray."""
 
 import importlib
 

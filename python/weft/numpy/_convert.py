@@ -1,10 +1,12 @@
-"""Between weft tensors and NumPy's arrays and dtypes."""
+"""Between weft.numpy's arrays, weft's tensors, and NumPy's arrays and dtypes."""
 
 import functools
+import operator
 
 import numpy
 
 import weft
+from weft._C import _ndarray as ndarray
 
 DTYPES = {
     name: getattr(weft, "bool" if name == "bool" else name)
@@ -51,12 +53,12 @@ def to_array(value):
 
 
 def from_array(value):
-    """NumPy's arrays and scalars as tensors, also inside containers; other objects as they are."""
+    """NumPy's arrays and scalars as arrays of this namespace, also inside containers; other objects as they are."""
     if isinstance(value, numpy.ndarray | numpy.generic):
         if value.dtype.name not in DTYPES:
             return value
         array = numpy.asarray(value)
-        return weft.from_numpy(array if array.flags.writeable else array.copy())
+        return ndarray(weft.from_numpy(array if array.flags.behaved else array.copy()))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(from_array(item) for item in value))
     if isinstance(value, list | tuple):
@@ -65,7 +67,7 @@ def from_array(value):
 
 
 def through_numpy(function):
-    """The NumPy function, on tensors."""
+    """The NumPy function, on arrays."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -74,19 +76,37 @@ def through_numpy(function):
     return call
 
 
-def tensor(value, dtype=None):
-    """The value as a tensor; Python numbers and lists get NumPy's default dtypes."""
+def array(value, dtype=None):
+    """The value as an array: of a tensor, on its memory; Python numbers and lists get NumPy's default dtypes."""
     dtype = to_dtype(dtype)
-    if not isinstance(value, weft.Tensor):
-        value = from_array(numpy.array(to_array(value), dtype=None if dtype is None else numpy_dtype(dtype)))
+    if type(value) is not ndarray:
+        if isinstance(value, weft.Tensor):
+            value = ndarray(value)
+        else:
+            made = numpy.array(to_array(value), dtype=None if dtype is None else numpy_dtype(dtype))
+            value = from_array(made)
+            if value is made:
+                raise TypeError(f"weft.numpy: no dtype {made.dtype}; there are {', '.join(DTYPES)}")
     return value if dtype is None or value.dtype == dtype else value.to(dtype)
 
 
+# What operators take as it is: arrays, and the numbers that adapt to their dtype.
+_READY = {ndarray, bool, int, float, complex}
+
+
+def operands(*values):
+    """The values as operands of a function; at least one of them is an array."""
+    values = [value if type(value) in _READY else array(value) for value in values]
+    if not any(type(value) is ndarray for value in values):
+        values[0] = array(values[0])
+    return values
+
+
 def promoted(*values):
-    """Tensors of the dtype that NumPy promotes the values to; Python numbers are weak."""
+    """Arrays of the dtype that NumPy promotes the values to; Python numbers are weak."""
     kinds = [numpy_dtype(v.dtype) if isinstance(v, weft.Tensor) else v for v in values]
     dtype = DTYPES[numpy.result_type(*kinds).name]
-    return [tensor(v, dtype) for v in values]
+    return [array(v, dtype) for v in values]
 
 
 _FLOAT_OF_SIZE = {
@@ -99,8 +119,8 @@ _FLOAT_OF_SIZE = {
 
 
 def inexact(value):
-    """A tensor of the floating or complex dtype that NumPy's functions of the reals compute in."""
-    value = tensor(value)
+    """An array of the floating or complex dtype that NumPy's functions of the reals compute in."""
+    value = array(value)
     dtype = numpy_dtype(value.dtype)
     if dtype.kind in "fc":
         return value
@@ -111,11 +131,19 @@ def axes_of(axis, ndim):
     """A list of the axes from the front; None: all."""
     if axis is None:
         return list(range(ndim))
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    for one in axes:
+    given = [operator.index(one) for one in (axis if isinstance(axis, list | tuple) else (axis,))]
+    for one in given:
         if not -ndim <= one < ndim:
             raise numpy.exceptions.AxisError(one, ndim)
-    return [one % ndim for one in axes]
+    axes = [one % ndim for one in given]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"an axis is given twice: {axis}")
+    return axes
+
+
+def shape_of(shape):
+    """A shape given as one size or several."""
+    return [operator.index(one) for one in (shape if isinstance(shape, list | tuple) else (shape,))]
 
 
 def on_cpu(device):

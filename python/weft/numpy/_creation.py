@@ -4,26 +4,36 @@ import numpy
 
 import weft
 
-from ._convert import from_array, numpy_dtype, on_cpu, tensor, to_dtype
+from ._convert import array, from_array, ndarray, numpy_dtype, on_cpu, shape_of, to_dtype
 
 
-def asarray(obj, /, *, dtype=None, device=None, copy=None):
+def asarray(obj, /, dtype=None, *, device=None, copy=None):
+    """An array of the object: on its memory where that is possible and copy is not True."""
     on_cpu(device)
-    result = tensor(obj, dtype)
-    if copy and result is obj:
-        return result.clone()
-    if copy is False and result is not obj:
+    if isinstance(obj, numpy.ndarray) and not copy:
+        wanted = obj.dtype if dtype is None else numpy_dtype(dtype)
+        shared = (
+            obj.dtype == wanted
+            and obj.flags.writeable
+            and all(s % max(obj.itemsize, 1) == 0 for s in obj.strides)
+        )
+        result = from_array(obj) if shared else array(obj, dtype)
+    else:
+        shared = isinstance(obj, weft.Tensor) and (dtype is None or to_dtype(dtype) == obj.dtype)
+        result = array(obj, dtype)
+        if shared and copy:
+            return result.clone()
+    if copy is False and not shared:
         raise ValueError("asarray: a copy is needed, and copy=False")
     return result
 
 
-def _shape(shape):
-    return [shape] if isinstance(shape, int) else list(shape)
-
-
 def _full(shape, value, dtype, default, device):
     on_cpu(device)
-    return weft.full(_shape(shape), value, dtype=to_dtype(dtype) or default)
+    dtype = to_dtype(dtype) or default
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return from_array(numpy.full(shape_of(shape), value, numpy_dtype(dtype)))
+    return ndarray(weft.full(shape_of(shape), value, dtype=dtype))
 
 
 def empty(shape, *, dtype=None, device=None):
@@ -39,7 +49,7 @@ def ones(shape, *, dtype=None, device=None):
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    return _full(shape, fill_value, dtype, tensor(fill_value).dtype, device)
+    return _full(shape, fill_value, dtype, array(fill_value).dtype, device)
 
 
 def empty_like(x, /, *, dtype=None, device=None):
@@ -77,14 +87,14 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
 
 def from_dlpack(x, /, *, device=None, copy=None):
     on_cpu(device)
-    result = weft.from_dlpack(x)
+    result = ndarray(weft.from_dlpack(x))
     return result.clone() if copy else result
 
 
 def meshgrid(*arrays, indexing="xy"):
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: expected indexing to be 'xy' or 'ij', got {indexing!r}")
-    vectors = [tensor(array).reshape([-1]) for array in arrays]
+    vectors = [array(one).reshape([-1]) for one in arrays]
     place = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         place[:2] = [1, 0]
@@ -94,8 +104,8 @@ def meshgrid(*arrays, indexing="xy"):
 
 
 def tril(x, /, *, k=0):
-    return weft.tril(x, k)
+    return weft.tril(array(x), k)
 
 
 def triu(x, /, *, k=0):
-    return weft.triu(x, k)
+    return weft.triu(array(x), k)

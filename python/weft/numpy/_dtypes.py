@@ -4,7 +4,7 @@ import numpy
 
 import weft
 
-from ._convert import DTYPES, numpy_dtype, on_cpu, to_dtype
+from ._convert import DTYPES, array, numpy_dtype, on_cpu, to_dtype
 
 bool = DTYPES["bool"]
 int8, int16, int32, int64 = (DTYPES[f"int{bits}"] for bits in (8, 16, 32, 64))
@@ -15,7 +15,7 @@ complex64, complex128 = DTYPES["complex64"], DTYPES["complex128"]
 
 def astype(x, dtype, /, *, copy=True, device=None):
     on_cpu(device)
-    dtype = to_dtype(dtype)
+    x, dtype = array(x), to_dtype(dtype)
     return (x.clone() if copy else x) if x.dtype == dtype else x.to(dtype)
 
 
@@ -25,12 +25,31 @@ def can_cast(from_, to, /):
     )
 
 
-def finfo(type, /):
-    return numpy.finfo(numpy_dtype(type.dtype if isinstance(type, weft.Tensor) else type))
+class _Limits:
+    """What NumPy knows of a dtype; numbers are Python's, `dtype` is weft's."""
+
+    def __init__(self, type, /):
+        self._numpy = self._of(numpy_dtype(type.dtype if isinstance(type, weft.Tensor) else type))
+        self.dtype = to_dtype(self._numpy.dtype)
+
+    def __getattr__(self, name):
+        value = getattr(object.__getattribute__(self, "_numpy"), name)
+        return value.item() if isinstance(value, numpy.generic) else value
+
+    def __repr__(self):
+        return f"weft.numpy.{self._numpy!r}"
 
 
-def iinfo(type, /):
-    return numpy.iinfo(numpy_dtype(type.dtype if isinstance(type, weft.Tensor) else type))
+class finfo(_Limits):
+    """Limits of a floating dtype: bits, eps, max, min, smallest_normal, dtype, and what else NumPy's has."""
+
+    _of = numpy.finfo
+
+
+class iinfo(_Limits):
+    """Limits of an integer dtype: bits, max, min, dtype."""
+
+    _of = numpy.iinfo
 
 
 def isdtype(dtype, kind):

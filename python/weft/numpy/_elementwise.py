@@ -6,10 +6,12 @@ import numpy as _numpy
 
 import weft as _weft
 
+from ._convert import array as _array
 from ._convert import inexact as _inexact
 from ._convert import kind as _kind
-from ._convert import promoted as _promoted
-from ._convert import tensor as _tensor
+from ._convert import ndarray as _ndarray
+from ._convert import operands as _operands
+from ._convert import through_numpy as _through_numpy
 
 # The standard's name, and the operator's where it is another.
 _OF_REALS = """
@@ -40,8 +42,6 @@ _OF_TWO = {
     "bitwise_left_shift": "left_shift",
     "bitwise_right_shift": "right_shift",
     "pow": "pow",
-}
-_OF_TWO_REALS = {
     "divide": "true_divide",
     "atan2": "atan2",
     "hypot": "hypot",
@@ -53,7 +53,7 @@ _OF_TWO_REALS = {
 
 def _documented(function, name, numpy_name=None):
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"numpy.{numpy_name or name} on tensors."
+    function.__doc__ = f"numpy.{numpy_name or name} on arrays."
     return function
 
 
@@ -66,14 +66,13 @@ def _unary(name, op, convert):
     return _documented(function, name)
 
 
-def _binary(name, op, reals):
+def _binary(name, op):
     operator = getattr(_weft, op)
 
     def function(x1, x2, /):
-        a, b = _promoted(x1, x2)
-        if reals:
-            a, b = _inexact(a), _inexact(b)
-        return operator(a, b)
+        if type(x1) is not _ndarray or type(x2) is not _ndarray:
+            x1, x2 = _operands(x1, x2)
+        return operator(x1, x2)
 
     return _documented(function, name)
 
@@ -81,13 +80,11 @@ def _binary(name, op, reals):
 for _name in _OF_REALS:
     globals()[_name] = _unary(_name, _name, _inexact)
 for _name, _op in _KEEPING.items():
-    globals()[_name] = _unary(_name, _op, _tensor)
+    globals()[_name] = _unary(_name, _op, _array)
 for _name in _TESTS:
-    globals()[_name] = _unary(_name, _name, _tensor)
+    globals()[_name] = _unary(_name, _name, _array)
 for _name, _op in _OF_TWO.items():
-    globals()[_name] = _binary(_name, _op, False)
-for _name, _op in _OF_TWO_REALS.items():
-    globals()[_name] = _binary(_name, _op, True)
+    globals()[_name] = _binary(_name, _op)
 
 
 def _or_complex(of_complex):
@@ -128,11 +125,11 @@ def log1p(x):
 
 
 def abs(x, /):
-    return _weft.abs(_tensor(x))
+    return _weft.abs(_array(x))
 
 
 def bitwise_invert(x, /):
-    return _weft.bitwise_not(_tensor(x))
+    return _weft.bitwise_not(_array(x))
 
 
 def signbit(x, /):
@@ -140,25 +137,25 @@ def signbit(x, /):
 
 
 def reciprocal(x, /):
-    x = _tensor(x)
+    x = _array(x)
     if _kind(x) in "iub":
         raise TypeError(f"reciprocal: expected a floating or complex dtype, got {x.dtype}")
     return _weft.true_divide(_weft.full([], 1, dtype=x.dtype), x)
 
 
 def real(x, /):
-    return _weft.real(_tensor(x))
+    return _weft.real(_array(x))
 
 
 def imag(x, /):
-    return _weft.imag(_tensor(x))
+    return _weft.imag(_array(x))
 
 
 def _rounding(name, op):
     operator = getattr(_weft, op)
 
     def function(x, /):
-        x = _tensor(x)
+        x = _array(x)
         return x.clone() if _kind(x) in "iub" else operator(x)
 
     return _documented(function, name)
@@ -168,18 +165,18 @@ ceil, floor, trunc = _rounding("ceil", "ceil"), _rounding("floor", "floor"), _ro
 
 
 def round(x, /, decimals=0):
-    """numpy.round on tensors."""
-    x = _tensor(x)
+    """numpy.round on arrays."""
+    x = _array(x)
     if decimals == 0:
         if _kind(x) == "c":
             return _weft.complex(_weft.rint(_weft.real(x)), _weft.rint(_weft.imag(x)))
         return x.clone() if _kind(x) in "iub" else _weft.rint(x)
-    return _weft.from_numpy(_numpy.asarray(_numpy.round(x.numpy(), decimals)))
+    return _through_numpy(_numpy.round)(x, decimals)
 
 
 def clip(x, /, min=None, max=None):
-    """numpy.clip on tensors."""
-    x = _tensor(x)
+    """numpy.clip on arrays."""
+    x = _array(x)
     if min is not None:
         x = maximum(x, min)  # noqa: F821
     if max is not None:

@@ -1,12 +1,10 @@
 """Discrete Fourier transforms: weft's operators along each axis; NumPy's functions for what is an error."""
 
-import functools
-
 import numpy
 
 import weft
 
-from ._convert import axes_of, kind, on_cpu, tensor, through_numpy, to_dtype
+from ._convert import array, axes_of, kind, on_cpu, through_numpy, to_dtype
 
 # The norm attribute of weft's operators: n to the power of -norm / 2.
 _FORWARD = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
@@ -65,28 +63,32 @@ def _valid(x, sizes, axes, norm, real):
     )
 
 
+def _documented(function, name):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"numpy.fft.{name} on arrays."
+    return function
+
+
 def _along_one(name, step, real=False, half=False):
     theirs = through_numpy(getattr(numpy.fft, name))
 
-    @functools.wraps(getattr(numpy.fft, name))
-    def function(x, n=None, axis=-1, norm=None):
-        x = tensor(x)
+    def function(x, /, n=None, axis=-1, norm="backward"):
+        x = array(x)
         in_range = isinstance(axis, int) and -x.ndim <= axis < x.ndim
         size = n if n is not None or not in_range else 2 * (x.shape[axis] - 1) if half else x.shape[axis]
         return (
             step(x, size, axis, norm) if _valid(x, [size], [axis], norm, real) else theirs(x, n, axis, norm)
         )
 
-    return function
+    return _documented(function, name)
 
 
 def _along_several(name, first, rest, axes=None, half=False):
     """`first` along the last axis, `rest` along the others: before it where the result is real, else after it."""
     theirs, default = through_numpy(getattr(numpy.fft, name)), axes
 
-    @functools.wraps(getattr(numpy.fft, name))
-    def function(x, s=None, axes=default, norm=None):
-        x = tensor(x)
+    def function(x, /, s=None, axes=default, norm="backward"):
+        x = array(x)
         chosen = list(range(-x.ndim, 0)) if axes is None and s is None else list(axes or [])
         usable = all(isinstance(axis, int) and -x.ndim <= axis < x.ndim for axis in chosen)
         sizes = [x.shape[axis] for axis in chosen] if usable else []
@@ -104,7 +106,7 @@ def _along_several(name, first, rest, axes=None, half=False):
             x = step(x, size, axis, norm)
         return x
 
-    return function
+    return _documented(function, name)
 
 
 fft, ifft = _along_one("fft", _forward), _along_one("ifft", _inverse)
@@ -128,13 +130,11 @@ irfftn, irfft2 = (
 
 def _shift(name, steps):
     def function(x, /, *, axes=None):
-        x = tensor(x)
+        x = array(x)
         along = axes_of(axes, x.ndim)
         return weft.roll(x, [steps(x.shape[axis]) for axis in along], along)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"numpy.fft.{name} on tensors."
-    return function
+    return _documented(function, name)
 
 
 fftshift = _shift("fftshift", lambda size: size // 2)

@@ -5,7 +5,8 @@ from numpy.linalg import _linalg
 
 import weft
 
-from ._convert import axes_of, inexact, kind, numpy_dtype, promoted, tensor, through_numpy, to_dtype
+from ._convert import array, axes_of, inexact, kind, numpy_dtype, promoted, through_numpy, to_dtype
+from ._reductions import over_axes, summed_dtype
 
 
 def matmul(x1, x2, /):
@@ -13,6 +14,7 @@ def matmul(x1, x2, /):
 
 
 def matrix_transpose(x, /):
+    x = array(x)
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose: expected at least two dimensions, got shape {tuple(x.shape)}")
     return x.swapaxes(-1, -2)
@@ -22,31 +24,57 @@ def tensordot(x1, x2, /, *, axes=2):
     x1, x2 = promoted(x1, x2)
     if isinstance(axes, int):
         return weft.tensordot(x1, x2, axes)
-    return weft.tensordot(x1, x2, dims_x=list(axes[0]), dims_y=list(axes[1]))
+    return weft.tensordot(x1, x2, dims_x=_listed(axes[0]), dims_y=_listed(axes[1]))
+
+
+def _listed(axes):
+    return [axes] if isinstance(axes, int) else list(axes)
+
+
+def _last(x, axis):
+    """A view with the axis at the end."""
+    (axis,) = axes_of(axis, x.ndim)
+    return weft.moveaxis(x, axis, -1)
 
 
 def vecdot(x1, x2, /, *, axis=-1):
-    x1, x2 = promoted(x1, x2)
+    x1, x2 = (_last(x, axis) for x in promoted(x1, x2))
+    if x1.shape[-1] != x2.shape[-1]:
+        raise ValueError(
+            f"vecdot: expected vectors of one length along axis {axis}, got {x1.shape[-1]} and {x2.shape[-1]}"
+        )
     product = weft.mul(weft.conj(x1) if kind(x1) == "c" else x1, x2)
-    return weft.sum(product, [axis], dtype=product.dtype)
+    if kind(product) == "b":
+        return weft.any(product, [-1])
+    return weft.sum(product, [-1], dtype=product.dtype)
 
 
 def outer(x1, x2, /):
-    return weft.outer(*promoted(x1, x2))
+    x1, x2 = promoted(x1, x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"outer: expected vectors, got shapes {tuple(x1.shape)} and {tuple(x2.shape)}")
+    return weft.outer(x1, x2)
 
 
 def cross(x1, x2, /, *, axis=-1):
-    return weft.cross(*promoted(x1, x2), axis)
+    x1, x2 = (_last(x, axis) for x in promoted(x1, x2))
+    if x1.shape[-1] != 3 or x2.shape[-1] != 3:
+        raise ValueError(
+            f"cross: expected vectors of three elements along axis {axis}, got {x1.shape[-1]} and {x2.shape[-1]}"
+        )
+    shape = list(numpy.broadcast_shapes(tuple(x1.shape), tuple(x2.shape)))
+    product = weft.cross(weft.broadcast_to(x1, shape), weft.broadcast_to(x2, shape), -1)
+    return weft.moveaxis(product, -1, axis)
 
 
 def diagonal(x, /, *, offset=0):
-    return weft.diagonal(x, offset, -2, -1)
+    return weft.diagonal(array(x), offset, -2, -1)
 
 
 def trace(x, /, *, offset=0, dtype=None):
     x = diagonal(x, offset=offset)
-    default = weft.uint64 if kind(x) == "u" else weft.int64 if kind(x) in "ib" else x.dtype
-    return weft.sum(x.to(to_dtype(dtype) or default), [-1])
+    dtype = to_dtype(dtype) or summed_dtype(x)
+    return weft.sum(x.to(dtype), [-1], dtype=dtype)
 
 
 def _usable(x, square=True):
@@ -55,15 +83,24 @@ def _usable(x, square=True):
     return fits and (not square or x.shape[-1] == x.shape[-2])
 
 
+def _or_numpys(ours, theirs, *operands):
+    """weft's result; the error is NumPy's."""
+    try:
+        return ours(*operands)
+    except RuntimeError:
+        return theirs(*operands)
+
+
 def _operator(name, result=None, square=True):
     """weft's operator on matrices; NumPy's function on what is an error, or empty."""
     ours, theirs = getattr(weft, name), through_numpy(getattr(numpy.linalg, name))
 
     def function(x, /):
-        x = inexact(tensor(x))
+        x = inexact(x)
         if not _usable(x, square):
             return theirs(x)
-        return ours(x) if result is None else result(*ours(x))
+        found = _or_numpys(ours, theirs, x)
+        return found if result is None else result(*found)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"numpy.linalg.{name} on tensors."
@@ -76,26 +113,27 @@ eigvalsh, eigh = _operator("eigvalsh"), _operator("eigh", _linalg.EighResult)
 
 
 def svd(x, /, *, full_matrices=True):
-    x = inexact(tensor(x))
+    x = inexact(x)
     if not _usable(x, square=False):
         return through_numpy(numpy.linalg.svd)(x, full_matrices=full_matrices)
     return _linalg.SVDResult(*weft.svd(x, full_matrices))
 
 
 def qr(x, /, *, mode="reduced"):
-    x = inexact(tensor(x))
+    x = inexact(x)
     if not _usable(x, square=False) or mode not in ("reduced", "complete"):
         return through_numpy(numpy.linalg.qr)(x, mode=mode)
     return _linalg.QRResult(*weft.qr(x, mode == "complete"))
 
 
 def cholesky(x, /, *, upper=False):
-    x = inexact(tensor(x))
+    x = inexact(x)
     if not _usable(x):
         return through_numpy(numpy.linalg.cholesky)(x, upper=upper)
+    theirs = through_numpy(numpy.linalg.cholesky)
     if not upper:
-        return weft.cholesky(x)
-    return _conjugate_transpose(weft.cholesky(_conjugate_transpose(x)))
+        return _or_numpys(weft.cholesky, theirs, x)
+    return _conjugate_transpose(_or_numpys(weft.cholesky, theirs, _conjugate_transpose(x)))
 
 
 def _conjugate_transpose(x):
@@ -105,10 +143,12 @@ def _conjugate_transpose(x):
 
 def solve(x1, x2, /):
     x1, x2 = (inexact(x) for x in promoted(x1, x2))
-    return weft.solve(x1, x2) if _usable(x1) and x2.numel() > 0 else through_numpy(numpy.linalg.solve)(x1, x2)
+    theirs = through_numpy(numpy.linalg.solve)
+    return _or_numpys(weft.solve, theirs, x1, x2) if _usable(x1) and x2.numel() > 0 else theirs(x1, x2)
 
 
 def matrix_power(x, n, /):
+    x = array(x)
     return weft.matrix_power(x, n) if n > 0 else through_numpy(numpy.linalg.matrix_power)(x, n)
 
 
@@ -117,11 +157,15 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     axes = axes_of(axis, x.ndim)
     if kind(x) == "c":
         x = weft.abs(x)
+
+    def norm(x, axes, keepdim):
+        return weft.vector_norm(x, float(ord), axes, keepdim)
+
     if len(axes) < 2 or ord == 2:
-        return weft.vector_norm(x, float(ord), axes, keepdims)
+        return over_axes(norm, x, axes, keepdims)
     others = [d for d in range(x.ndim) if d not in axes]
     flat = x.permute(others + axes).reshape([x.shape[d] for d in others] + [-1])
-    norms = weft.vector_norm(flat, float(ord), [-1], False)
+    norms = norm(flat, [-1], False)
     return norms.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]) if keepdims else norms
 
 
@@ -149,7 +193,7 @@ def matrix_rank(x, /, *, rtol=None):
     if rtol is None:
         rtol = max(x.shape[-2:]) * numpy.finfo(numpy_dtype(values.dtype)).eps
     limit = weft.amax(values, [-1], True) * (
-        rtol.reshape([*rtol.shape, 1]) if isinstance(rtol, weft.Tensor) else rtol
+        array(rtol).reshape([*rtol.shape, 1]) if isinstance(rtol, weft.Tensor) else rtol
     )
     return weft.sum((values > limit).to(weft.int64), [-1])
 

@@ -32,6 +32,7 @@
 #include <initializer_list>
 #include <mutex>
 
+#include "runtime/clang_plugin/bit_selects.h"
 #include "runtime/clang_plugin/compiler.h"
 
 namespace weft::clang_plugin {
@@ -166,6 +167,12 @@ class Compilation {
     compiler.getCodeGenOpts().VerifyModule = false;
     compiler.getCodeGenOpts().DiscardValueNames = true;
     compiler.getCodeGenOpts().DisableLifetimeMarkers = true;
+    // Behind everything that makes vectors.
+    compiler.getCodeGenOpts().PassBuilderCallbacks.push_back([](llvm::PassBuilder& builder) {
+      builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(BitSelectPass()));
+      });
+    });
     add_file(file, text);
     return true;
   }

@@ -51,6 +51,11 @@ def trunc_divide(x, y):
 
 
 @operator_rule()
+def heaviside_integer(x, y):
+    return aten.heaviside(*(_number_tensor(each) if is_number(each) else each for each in (x, y)))
+
+
+@operator_rule()
 def left_shift(x, y):
     return aten.bitwise_left_shift(x, y)
 

@@ -1,6 +1,7 @@
 """Reductions, order and linear algebra."""
 
 import weft
+from weft import return_types
 
 from .._tracer import aten
 from .registry import OPERATORS, operator_rule
@@ -47,8 +48,18 @@ def ptp(x, dim, keepdim):
 
 
 @operator_rule()
+def median_dim(x, dim, keepdim):
+    return return_types.median(*aten.median(x, dim, keepdim))
+
+
+@operator_rule()
+def nanmedian_dim(x, dim, keepdim):
+    return return_types.nanmedian(*aten.nanmedian(x, dim, keepdim))
+
+
+@operator_rule()
 def median(x, dim, keepdim):
-    return aten.median(x) if dim is None else aten.median(x, dim, keepdim)[0]
+    return aten.median(x) if dim is None else median_dim(x, dim, keepdim)
 
 
 @operator_rule()
@@ -72,16 +83,19 @@ def sort_values(x, dim):
 
 
 @operator_rule()
-def unique(x, return_inverse, return_counts, return_index):
+def unique(x, sorted, return_inverse, return_counts, return_index):
     if return_index:
         return NotImplemented
     values, inverse, counts = aten._unique2(x, True, return_inverse, return_counts)
-    return [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    rest = [*([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    return (values, *rest) if rest else values
 
 
 def _deviation(name):
-    def rule(x, dim, keepdim, correction):
-        if correction == 1 or correction != int(correction):
+    def rule(x, dim, unbiased, keepdim, correction):
+        if correction is None:
+            correction = 0 if unbiased is False else 1
+        elif correction != int(correction):
             return NotImplemented
         return aten[name](x, None if dim is None else list(dim), correction=int(correction), keepdim=keepdim)
 

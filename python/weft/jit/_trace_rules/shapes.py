@@ -31,7 +31,7 @@ def flip(x, dims):
 
 @operator_rule()
 def meshgrid(tensors, indexing):
-    return aten.meshgrid(tensors, indexing=indexing)
+    return tuple(aten.meshgrid(tensors, indexing=indexing or "ij"))
 
 
 @operator_rule("array_split", "split_sections")

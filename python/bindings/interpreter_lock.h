@@ -1,0 +1,79 @@
+// Giving up Python's interpreter lock, and taking it: the only places of this module that do. When a program
+// ends, CPython before 3.14 ends every other thread that comes for the lock by unwinding its stack, which
+// would run destructors without the lock and ends the process with an abort where something cannot be
+// unwound. Here such a thread sleeps until the process is gone, as CPython's own do from 3.14 on.
+#pragma once
+
+#include <Python.h>
+#include <cxxabi.h>
+
+#include <utility>
+
+#include "runtime/interop.h"
+#include "weft/error.h"
+
+namespace weft::python {
+
+inline void restore_thread(PyThreadState* thread) {
+  try {
+    PyEval_RestoreThread(thread);
+  } catch (abi::__forced_unwind&) {
+    runtime::sleep_until_exit();
+  }
+}
+
+// Without the lock as long as it lives, or until take_back().
+class GilRelease {
+ public:
+  GilRelease() : thread_(PyEval_SaveThread()) {}
+  ~GilRelease() { take_back(); }
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+  void take_back() {
+    if (PyThreadState* thread = std::exchange(thread_, nullptr)) restore_thread(thread);
+  }
+
+ private:
+  PyThreadState* thread_;
+};
+
+// With the lock as long as it lives, in any thread, whether it has the lock already or not. RuntimeError
+// where the interpreter has ended.
+class GilAcquire {
+ public:
+  GilAcquire() {
+    if (!Py_IsInitialized()) throw Error(ErrorKind::Runtime, "Python's interpreter has ended");
+    try {
+      state_ = PyGILState_Ensure();
+    } catch (abi::__forced_unwind&) {
+      runtime::sleep_until_exit();
+    }
+  }
+  ~GilAcquire() { PyGILState_Release(state_); }
+  GilAcquire(const GilAcquire&) = delete;
+  GilAcquire& operator=(const GilAcquire&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// What a call of the C API gives that runs Python code for as long as that likes: the program may end
+// meanwhile.
+template <class Call>
+PyObject* calling_python(Call&& call) {
+  try {
+    return call();
+  } catch (abi::__forced_unwind&) {
+    runtime::sleep_until_exit();
+  }
+}
+
+// Releases what wraps Python memory from any thread; does nothing once the interpreter has ended.
+template <class F>
+void with_gil(F&& f) {
+  if (!Py_IsInitialized()) return;
+  const GilAcquire gil;
+  f();
+}
+
+}  // namespace weft::python

@@ -1,0 +1,118 @@
+#include "ops/torch_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ops/arguments.h"
+#include "ops/build.h"
+
+namespace weft::ops {
+namespace {
+
+bool divides(const OpDef& op) {
+  static const std::array<const OpDef*, 4> found{find_op("floor_divide"), find_op("remainder"),
+                                                 find_op("fmod"), find_op("trunc_divide")};
+  return std::find(found.begin(), found.end(), &op) != found.end();
+}
+
+bool is_power(const OpDef& op) {
+  static const OpDef* const power = find_op("pow");
+  return &op == power;
+}
+
+// PyTorch's own text begins so.
+std::string zero_division(const OpDef& op) {
+  return fmt::format("ZeroDivisionError: {}: an integer is divided by zero", op.name);
+}
+
+constexpr const char* kNegativePower = "Integers to negative integer powers are not allowed.";
+
+std::optional<DType> dtype_of(const Operand& operand) {
+  if (const Tensor* tensor = std::get_if<Tensor>(&operand)) return tensor->dtype();
+  const Scalar& number = std::get<Scalar>(operand);
+  return number.is_int() || number.is_bool() ? std::optional(DType::I64) : std::nullopt;
+}
+
+bool is_integer(const Operand& operand) {
+  const std::optional<DType> dtype = dtype_of(operand);
+  return dtype && (is_integral(*dtype) || *dtype == DType::Bool);
+}
+
+}  // namespace
+
+const OpDef& torch_overload(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs) {
+  static const OpDef* const median = find_op("median");
+  static const OpDef* const median_dim = find_op("median_dim");
+  static const std::pair<const OpDef*, const OpDef*> truths[] = {{find_op("all"), find_op("all_uint8")},
+                                                                 {find_op("any"), find_op("any_uint8")}};
+  static const OpDef* const heaviside = find_op("heaviside");
+  static const OpDef* const of_integers = find_op("heaviside_integer");
+  if (&op == heaviside) return std::all_of(operands.begin(), operands.end(), is_integer) ? *of_integers : op;
+  if (&op == median) return attrs.is_none("dim") ? op : *median_dim;
+  for (const auto& [truth, of_uint8] : truths) {
+    if (&op != truth) continue;
+    const Tensor* x = operands.empty() ? nullptr : std::get_if<Tensor>(&operands[0]);
+    return x && x->defined() && x->dtype() == DType::U8 ? *of_uint8 : op;
+  }
+  return op;
+}
+
+void refuse_order_of_complex(const OpDef& op, DType compute) {
+  static const std::array<const OpDef*, 8> ordering{find_op("lt"),   find_op("le"),      find_op("gt"),
+                                                    find_op("ge"),   find_op("maximum"), find_op("minimum"),
+                                                    find_op("fmax"), find_op("fmin")};
+  if (!is_complex(compute) || std::find(ordering.begin(), ordering.end(), &op) == ordering.end()) return;
+  throw_error(ErrorKind::Type,
+              fmt::format("{}: complex numbers have no order: expected real operands, got {}", op.name,
+                          name(compute)));
+}
+
+void refuse_zero_divisors(const OpDef& op, DType dtype, const void* divisors, int64_t count) {
+  if (!is_integral(dtype) || !divides(op)) return;
+  visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      const T* const values = static_cast<const T*>(divisors);
+      if (std::find(values, values + count, T(0)) != values + count)
+        throw_error(ErrorKind::Runtime, zero_division(op));
+    }
+  });
+}
+
+void refuse_zero_divisors(const OpDef& op, std::vector<Tensor>& given) {
+  if (given.size() != 2 || !is_integral(given[1].dtype()) || !divides(op)) return;
+  Tensor& divisor = given[1];
+  if (divisor.is_traced()) {
+    const Tensor holds = invoke("ne", {divisor, Scalar(0)});
+    divisor = call1("require", {divisor, holds}, {{"error", zero_division(op)}});
+  } else if (divisor.device().type == DeviceType::CPU) {
+    const Tensor elements = divisor.contiguous();
+    refuse_zero_divisors(op, elements.dtype(), elements.data(), elements.numel());
+  }
+}
+
+void refuse_negative_number(const OpDef& op, std::span<const Operand> operands, DType compute) {
+  if (!is_integral(compute) || operands.size() != 2 || !is_power(op)) return;
+  const Scalar* exponent = std::get_if<Scalar>(&operands[1]);
+  if (exponent && exponent->is_int() && exponent->to_int() < 0)
+    throw_error(ErrorKind::Runtime, fmt::format("{}: {}", op.name, kNegativePower));
+}
+
+void refuse_negative_powers(const OpDef& op, std::vector<Operand>& operands) {
+  if (operands.size() != 2 || !is_power(op) || !is_integer(operands[0]) || !is_integer(operands[1])) return;
+  const auto check = [&](bool holds) { WEFT_CHECK(holds, fmt::format("{}: {}", op.name, kNegativePower)); };
+  if (const Scalar* exponent = std::get_if<Scalar>(&operands[1])) {
+    return check(exponent->is_bool() || exponent->to_int() >= 0);
+  }
+  Tensor& exponent = std::get<Tensor>(operands[1]);
+  if (!is_signed(exponent.dtype())) return;
+  const Tensor holds = invoke("ge", {exponent, Scalar(0)});
+  if (exponent.is_traced())
+    exponent = call1("require", {exponent, holds});
+  else if (exponent.device().type == DeviceType::CPU)
+    check(call1("all", {holds}).item().to_bool());
+}
+
+}  // namespace weft::ops

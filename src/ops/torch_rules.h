@@ -1,0 +1,30 @@
+// What PyTorch's rules make of a call beside its dtypes: other overloads, and operands that are refused.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ops/registry.h"
+
+namespace weft::ops {
+
+// The operator that PyTorch means by `op` with these operands and attributes, mostly `op` itself: median
+// along a dimension gives positions, too, all and any of uint8 stay uint8, heaviside of integers integers. It
+// takes the same arguments.
+const OpDef& torch_overload(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs);
+
+// Comparisons and extremes of complex numbers: TypeError.
+void refuse_order_of_complex(const OpDef& op, DType compute);
+
+// Integer quotients and remainders: RuntimeError where a divisor is zero; also for `given`, the promoted
+// operands. Of traced operands the graph checks it: `given` becomes what has been checked.
+void refuse_zero_divisors(const OpDef& op, std::vector<Tensor>& given);
+// The same for elements in memory.
+void refuse_zero_divisors(const OpDef& op, DType dtype, const void* divisors, int64_t count);
+
+// Powers of integers by negative integers. PyTorch refuses a negative number as the exponent, RuntimeError;
+void refuse_negative_number(const OpDef& op, std::span<const Operand> operands, DType compute);
+// NumPy every negative exponent, ValueError; of a traced one the graph checks it.
+void refuse_negative_powers(const OpDef& op, std::vector<Operand>& operands);
+
+}  // namespace weft::ops

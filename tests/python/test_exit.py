@@ -1,0 +1,118 @@
+"""Programs end well whatever weft's threads are at."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+START = """
+import threading, time
+import numpy as np
+import weft
+
+def for_ever(call):
+    started = threading.Event()
+
+    def run():
+        while True:
+            call()
+            started.set()
+
+    for _ in range(2):
+        threading.Thread(target=run, daemon=True).start()
+    started.wait()
+"""
+PROGRAMS = {
+    "compiled function": """
+        x = np.ones(200_000)
+        f = weft.compile(lambda v: (v * 2 + 1).sum())
+        for_ever(lambda: f(x))
+    """,
+    "a part that Python performs": """
+        class Slow:
+            def __enter__(self):
+                time.sleep(0.01)
+
+            def __exit__(self, *error):
+                time.sleep(0.01)
+
+        def f(v):
+            time.sleep(0.01)
+            with Slow():
+                v = v * float(v.sum())
+            return sum(time.sleep(0.001) or v for _ in range(3))
+
+        x = np.ones(10)
+        c = weft.compile(f)
+        for_ever(lambda: c(x))
+    """,
+    "what weft does not compile": """
+        async def g():
+            pass
+
+        def f(v):
+            time.sleep(0.01)
+            yield v
+
+        x = np.ones(10)
+        c = weft.compile(f)
+        d = weft.compile(lambda v: time.sleep(0.01) or v * 2)
+        t = weft.ones((3,))
+        for_ever(lambda: (list(c(x)), d(x), d(t)))
+    """,
+    "compiled module": """
+        f, x = weft.compile(weft.nn.Linear(64, 64)), weft.ones((64, 64))
+        for_ever(lambda: f(x))
+    """,
+    "operator": """
+        x = weft.ones((1000, 1000))
+        for_ever(lambda: x + x)
+    """,
+    "script": """
+        f, x = weft.jit.script(weft.nn.Linear(64, 64)), weft.ones((64, 64))
+        for_ever(lambda: f(x))
+    """,
+    "saving": """
+        x = weft.ones((1000, 100))
+        import os, tempfile
+        path = os.path.join(tempfile.mkdtemp(), "x.pt")
+        weft.save(x, path)
+        for_ever(lambda: weft.load(path, verify=True))
+    """,
+    "futures": """
+        @weft.jit.ignore
+        def slow(x):
+            time.sleep(0.2)
+            return x + 1
+
+        def f(x):
+            return slow(x)
+
+        s, x = weft.jit.script(f), weft.ones((3,))
+        futures = [weft.jit.fork(s, x) for _ in range(8)]
+    """,
+    "a thread that waits for a future": """
+        @weft.jit.ignore
+        def slow(x):
+            time.sleep(0.2)
+            return x + 1
+
+        def f(x):
+            return slow(x)
+
+        s, x = weft.jit.script(f), weft.ones((3,))
+        for_ever(lambda: weft.jit.wait(weft.jit.fork(s, x)))
+    """,
+}
+
+
+@pytest.mark.parametrize("after", ["", "time.sleep(0.05)", "raise SystemExit(0)"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_daemon_threads_and_tasks(tmp_path, name, after):
+    (tmp_path / "program.py").write_text(START + textwrap.dedent(PROGRAMS[name]) + after + "\n")
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "program.py"], capture_output=True, text=True, timeout=120, cwd=tmp_path
+        )
+        assert done.returncode == 0, f"{done.returncode} {done.stderr}"
