@@ -49,17 +49,60 @@ V fold_call(Evaluator& ev, PyObject* function, const CallArgs& args) {
   return made_value(checked(PyObject_Call(function, tuple.get(), keywords.get())));
 }
 
+// abs(), round(), math.floor() and others of an instance are methods of its class. Null where they are not.
+static V fold_by_method(Evaluator& ev, const std::string& name, CallArgs& args) {
+  static constexpr std::pair<std::string_view, PyTypeObject*> kMethods[] = {
+      {"abs", nullptr},           {"round", nullptr},
+      {"floor", nullptr},         {"ceil", nullptr},
+      {"trunc", nullptr},         {"hash", &PyLong_Type},
+      {"float", &PyFloat_Type},   {"int", &PyLong_Type},
+      {"bytes", &PyBytes_Type},   {"complex", &PyComplex_Type},
+      {"format", &PyUnicode_Type}};
+  const auto found = std::find_if(std::begin(kMethods), std::end(kMethods),
+                                  [&](const auto& entry) { return entry.first == name; });
+  if (args.args.empty() || found == std::end(kMethods)) return nullptr;
+  PyObject* method = ev.python_method(args.args[0], fmt::format("__{}__", name).c_str());
+  if (!method) return nullptr;
+  std::vector<V> others = {args.args.begin() + 1, args.args.end()};
+  if (name == "format" && others.empty()) others = {str_value("")};
+  const V value = ev.realize(ev.call_method_now(args.args[0], method, std::move(others)));
+  // What the method may not give, Python refuses or makes another value of.
+  PyTypeObject* type = found->second;
+  if (type && ev.python_type(value) != type) graph_break(fmt::format("what __{}__ has given", name));
+  if (name != "hash") return value;
+  int overflow = 0;
+  const bool is_plain = value->is_const() &&
+                        PyLong_AsLongLongAndOverflow(value->object.get(), &overflow) != -1 && overflow == 0;
+  PyErr_Clear();
+  if (!is_plain) graph_break("what __hash__ has given");
+  return value;
+}
+
 V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args) {
-  // abs(), round(), math.floor() and others of an instance are methods of its class.
-  if (!args.args.empty())
-    if (PyObject* method = ev.python_method(args.args[0], fmt::format("__{}__", name).c_str()))
-      return ev.call_method_now(args.args[0], method, {args.args.begin() + 1, args.args.end()});
-  Ref owner = checked(PyImport_ImportModule(module)),
-      function = checked(PyObject_GetAttrString(owner.get(), name));
-  return fold_call(ev, function.get(), args);
+  if (V value = fold_by_method(ev, name, args)) return value;
+  return fold_call(ev, lowered_object(fmt::format("{}.{}", module, name)), args);
 }
 
 namespace {
+
+// The list is empty while it is sorted, and must be so when it has been.
+void sort_list(Evaluator& ev, const V& list, CallArgs& args) {
+  PyObject* sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
+  const std::vector<V> before = std::exchange(list->items, {});
+  args.args = {list_value(before)};
+  std::vector<V> items;
+  try {
+    items = ev.elements(ev.call_now(const_value(Ref::borrow(sorted)), args));
+  } catch (...) {
+    list->items = before;
+    throw;
+  }
+  const bool is_changed = !list->items.empty();
+  list->items = before;
+  if (is_changed) graph_break("a list that is changed while it is sorted");
+  ev.mark_dirty(list);
+  list->items = std::move(items);
+}
 
 V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& args) {
   if (name == "append") {
@@ -70,7 +113,7 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
   }
   if (name == "extend") {
     expect(args, 1, 1);
-    std::vector<V> items = ev.elements(args.args[0]);
+    std::vector<V> items = ev.all_elements(args.args[0]);
     ev.mark_dirty(list);
     list->items.insert(list->items.end(), items.begin(), items.end());
     return none_value();
@@ -115,9 +158,7 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
   }
   if (name == "remove" || name == "index" || name == "count") {
     expect(args, 1, 1);
-    const auto is_it = [&](const V& item) {
-      return ev.same_object(item, args.args[0]) || ev.equal(item, args.args[0]);
-    };
+    const auto is_it = [&](const V& item) { return ev.same_or_equal(item, args.args[0]); };
     if (name == "count") return int_value(std::count_if(list->items.begin(), list->items.end(), is_it));
     const auto found = std::find_if(list->items.begin(), list->items.end(), is_it);
     if (found == list->items.end() && name == "remove")
@@ -130,12 +171,7 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
     return none_value();
   }
   if (name == "sort" && args.args.empty()) {
-    static constinit MadeOnce<Ref> sorted;
-    const Ref& function = sorted.get([] { return builtin_function("sorted"); });
-    args.args = {list};
-    std::vector<V> items = ev.elements(ev.call_now(const_value(function), args));
-    ev.mark_dirty(list);
-    list->items = std::move(items);
+    sort_list(ev, list, args);
     return none_value();
   }
   graph_break(fmt::format("a call of list.{}", name));
@@ -161,6 +197,7 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
     V item = dict->items[static_cast<size_t>(at)];
     if (name == "pop") {
       ev.mark_dirty(dict);
+      ++dict->version;
       dict->keys.erase(dict->keys.begin() + at);
       dict->items.erase(dict->items.begin() + at);
     }
@@ -182,6 +219,7 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
       ev.raise(PyExc_KeyError, {str_value("popitem(): dictionary is empty")}, "popitem() of an empty dict");
     V item = tuple_value({dict->keys.back(), dict->items.back()});
     ev.mark_dirty(dict);
+    ++dict->version;
     dict->keys.pop_back();
     dict->items.pop_back();
     return item;
@@ -189,6 +227,7 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
   if (name == "clear") {
     expect(args, 0, 0);
     ev.mark_dirty(dict);
+    ++dict->version;
     dict->keys.clear();
     dict->items.clear();
     return none_value();
@@ -253,7 +292,7 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
     expect(args, 1, 1);
     int64_t count = 0;
     for (size_t i = 0; i < self->items.size(); ++i) {
-      if (!ev.equal(self->items[i], args.args[0])) continue;
+      if (!ev.same_or_equal(self->items[i], args.args[0])) continue;
       if (name == "index") return int_value(static_cast<int64_t>(i));
       ++count;
     }

@@ -24,19 +24,20 @@ V builtin_len(Evaluator& ev, CallArgs& args) {
     return sym_value(ops::sym_shape(value->tensor)[0]);
   }
   if (value->is_const()) {
+    if (!is_inert(value->object.get()) || ev.python_method(value, "__len__"))
+      graph_break("len() of an object");
     const Py_ssize_t length = PyObject_Length(value->object.get());
     if (length < 0) throw PythonError{};
     return int_value(length);
   }
   if (value->kind == Kind::Instance) {
-    static constinit InternedName name("__len__");
-    PyObject* method = _PyType_Lookup(value->object_type, name);
-    if (!method || !PyFunction_Check(method)) graph_break("len() of an object");
-    if (!value->source) ev.pin_type(value->object_type);
-    ev.enter(method, std::move(args));
-    return nullptr;
+    PyObject* method = ev.python_method(value, "__len__");
+    if (!method) graph_break("len() of an object");
+    const V given = ev.realize(ev.call_method_now(value, method, {}));
+    if (given->kind == Kind::SymInt) return given;
+    return int_value(ev.length_of(given));
   }
-  if (value->kind == Kind::Iter) graph_break("len() of an object");
+  if (value->kind == Kind::Iter || value->kind == Kind::Generator) graph_break("len() of an object");
   if (value->kind == Kind::Set) return int_value(PySet_GET_SIZE(value->object.get()));
   return int_value(static_cast<int64_t>(ev.elements(value).size()));
 }
@@ -91,7 +92,18 @@ V builtin_partial(Evaluator&, CallArgs& args) {
 
 V builtin_reversed(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
-  std::vector<V> items = ev.elements(args.args[0]);
+  const V sequence = ev.realize(args.args[0]);
+  if (sequence->kind == Kind::List) {
+    V it = make_value(Kind::Iter);
+    it->iter = IterKind::Reversed;
+    it->items = {sequence};
+    it->index = static_cast<int64_t>(sequence->items.size()) - 1;
+    return it;
+  }
+  const bool is_sequence = sequence->is_const() && PySequence_Check(sequence->object.get());
+  if (sequence->kind != Kind::Tuple && sequence->kind != Kind::Array && !is_sequence)
+    graph_break("reversed() of an object that weft does not know");
+  std::vector<V> items = ev.elements(sequence);
   return ev.iterator(tuple_value({items.rbegin(), items.rend()}));
 }
 
@@ -118,12 +130,12 @@ V builtin_next(Evaluator& ev, CallArgs& args) {
 
 V builtin_tuple(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 1);
-  return tuple_value(args.args.empty() ? std::vector<V>{} : ev.elements(args.args[0]));
+  return tuple_value(args.args.empty() ? std::vector<V>{} : ev.all_elements(args.args[0]));
 }
 
 V builtin_list(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 1);
-  return list_value(args.args.empty() ? std::vector<V>{} : ev.elements(args.args[0]));
+  return list_value(args.args.empty() ? std::vector<V>{} : ev.all_elements(args.args[0]));
 }
 
 V builtin_dict(Evaluator& ev, CallArgs& args) {
@@ -162,6 +174,8 @@ bool is_python_float(const V& value) {
 V builtin_sum(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "iterable, start");
   V total = bound[1] ? ev.realize(bound[1]) : int_value(0);
+  if (total->is_const() && (PyUnicode_Check(total->object.get()) || PyBytes_Check(total->object.get())))
+    graph_break("sum() of texts");
   std::vector<V> items = ev.elements(bound[0]);
   for (V& item : items) item = ev.realize(item);
   // From 3.12 on, sums of Python's floats make up for their rounding.
@@ -304,93 +318,6 @@ V builtin_frozenset(Evaluator& ev, CallArgs& args) {
       checked(PyFrozenSet_New(args.args.empty() ? nullptr : set_elements(ev, args.args[0]).get())));
 }
 
-V builtin_isinstance(Evaluator& ev, CallArgs& args) {
-  expect(args, 2, 2);
-  PyTypeObject* type = ev.python_type(args.args[0]);
-  Ref classes = ev.constant(args.args[1]);
-  if (!type || !classes) graph_break("isinstance() of an unknown object");
-  std::vector<PyObject*> candidates;
-  // int | float: its classes are a tuple.
-  if (std::string_view(Py_TYPE(classes.get())->tp_name) == "types.UnionType")
-    classes = checked(PyObject_GetAttrString(classes.get(), "__args__"));
-  if (PyTuple_Check(classes.get()))
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes.get()); ++i)
-      candidates.push_back(PyTuple_GET_ITEM(classes.get(), i));
-  else
-    candidates.push_back(classes.get());
-  for (PyObject* candidate : candidates) {
-    if (!PyType_Check(candidate)) graph_break("isinstance() with an unknown class");
-    if (Py_TYPE(candidate) != &PyType_Type) {
-      // Abstract base classes answer for types.
-      const int result = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), candidate);
-      if (result < 0) throw PythonError{};
-      if (result) return bool_value(true);
-    } else if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(candidate))) {
-      return bool_value(true);
-    }
-  }
-  return bool_value(false);
-}
-
-V builtin_type(Evaluator& ev, CallArgs& args) {
-  expect(args, 1, 1);
-  PyTypeObject* type = ev.python_type(args.args[0]);
-  if (!type) graph_break("type() of an unknown object");
-  return const_value(Ref::borrow(reinterpret_cast<PyObject*>(type)));
-}
-
-V builtin_callable(Evaluator& ev, CallArgs& args) {
-  expect(args, 1, 1);
-  const V& value = ev.realize(args.args[0]);
-  if (value->kind == Kind::Function || value->kind == Kind::Method || value->kind == Kind::Bound)
-    return bool_value(true);
-  PyTypeObject* type = ev.python_type(value);
-  if (!type) graph_break("callable() of an unknown object");
-  return bool_value(type->tp_call != nullptr);
-}
-
-V builtin_getattr(Evaluator& ev, CallArgs& args) {
-  expect(args, 2, 3);
-  Ref name = ev.constant(args.args[1]);
-  if (!name || !PyUnicode_Check(name.get())) graph_break("getattr() with an unknown name");
-  PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
-  if (args.args.size() == 3 && ev.realize(args.args[0])->kind == Kind::Instance &&
-      python_function_of(args.args[0]->object_type, "__getattr__")) {
-    V found = ev.attribute_or_null(args.args[0], name.get());
-    return found ? found : args.args[2];
-  }
-  if (args.args.size() == 3 && !ev.has_attribute(args.args[0], name.get())) return args.args[2];
-  return ev.attribute(args.args[0], name.get());
-}
-
-V builtin_hasattr(Evaluator& ev, CallArgs& args) {
-  expect(args, 2, 2);
-  Ref name = ev.constant(args.args[1]);
-  if (!name || !PyUnicode_Check(name.get())) graph_break("hasattr() with an unknown name");
-  return bool_value(ev.has_attribute(args.args[0], name.get()));
-}
-
-template <bool kAsObject>
-V builtin_setattr(Evaluator& ev, CallArgs& args) {
-  expect(args, 3, 3);
-  Ref name = ev.constant(args.args[1]);
-  if (!name || !PyUnicode_Check(name.get())) graph_break("setattr() with an unknown name");
-  PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
-  ev.store_attribute(args.args[0], name.get(), args.args[2], kAsObject);
-  return none_value();
-}
-
-V builtin_object_new(Evaluator& ev, CallArgs& args) {
-  const V type = args.args.empty() ? nullptr : ev.realize(args.args[0]);
-  if (!type || !type->is_const() || !PyType_Check(type->object.get()) ||
-      !is_instantiable(reinterpret_cast<PyTypeObject*>(type->object.get())))
-    graph_break("a call of object.__new__ of this class");
-  V instance = make_value(Kind::Instance);
-  instance->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
-  ev.pin_type(instance->object_type);
-  return instance;
-}
-
 template <bool kAll>
 V builtin_quantifier(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
@@ -427,16 +354,35 @@ WEFT_FOR_EACH_FOLDED(WEFT_FOLDED)
 V builtin_round(Evaluator& ev, CallArgs& args) { return fold(ev, "builtins", "round", args); }
 V builtin_divmod(Evaluator& ev, CallArgs& args) {
   expect(args, 2, 2);
+  if (program_class(ev.realize(args.args[0])) || program_class(ev.realize(args.args[1])))
+    graph_break("divmod() of objects");
+  if (ev.constant(args.args[0]) && ev.constant(args.args[1])) return fold(ev, "builtins", "divmod", args);
   V quotient = ev.binary(2, args.args[0], args.args[1]);
   return tuple_value({quotient, ev.binary(6, args.args[0], args.args[1])});
 }
 V builtin_sorted(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
-  V items = tuple_value(ev.elements(args.args[0]));
+  V items = tuple_value(ev.all_elements(args.args[0]));
   CallArgs constant;
   constant.args = {items};
   if (!ev.constant(items)) graph_break("sorted() of values that are not known");
   return fold(ev, "builtins", "sorted", constant);
+}
+
+// Positions of known keys in their order: Python's own sort says which.
+V order_of(Evaluator& ev, CallArgs& args) {
+  const std::vector<V> keys = ev.elements(args.args.at(0));
+  const Ref reverse = ev.constant(args.args.at(1)), list = checked(PyList_New(0));
+  if (!reverse) graph_break("sorted() in an unknown order");
+  for (const V& key : keys) {
+    const Ref object = ev.described(key);
+    if (!object) graph_break("sorted() of values that are not known");
+    if (PyList_Append(list.get(), object.get()) < 0) throw PythonError{};
+  }
+  const Ref module = loaded_module("weft._entered_library.ordering"),
+            function = checked(PyObject_GetAttrString(module.get(), "order_of")),
+            order = checked(PyObject_CallFunctionObjArgs(function.get(), list.get(), reverse.get(), nullptr));
+  return list_value(ev.elements(const_value(checked(PyList_AsTuple(order.get())))));
 }
 
 #define WEFT_MATH(NAME) \
@@ -446,20 +392,26 @@ V builtin_sorted(Evaluator& ev, CallArgs& args) {
   X(exp)                                                                                                   \
   X(log)                                                                                                   \
   X(log2)                                                                                                  \
-  X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2) X(sinh) X(cosh) X(tanh) \
-      X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) X(isfinite)  \
-          X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb) X(isclose)    \
-              X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh) X(erfc)  \
-                  X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
+  X(log10)                                                                                                 \
+  X(log1p)                                                                                                 \
+  X(expm1)                                                                                                 \
+  X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2) X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc)  \
+      X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) X(isfinite) X(copysign) X(fmod)        \
+          X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb) X(isclose) X(fsum) X(dist) X(lcm) \
+              X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh) X(erfc) X(lgamma) X(remainder)  \
+                  X(cbrt) X(exp2) X(nextafter) X(ulp)
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
 
-#define WEFT_FOR_EACH_CMATH(X)                                                                           \
-  X(exp)                                                                                                 \
-  X(log)                                                                                                 \
-  X(log10)                                                                                               \
-  X(sqrt) X(phase) X(polar) X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) \
-      X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
+#define WEFT_FOR_EACH_CMATH(X)                                                                            \
+  X(exp)                                                                                                  \
+  X(log)                                                                                                  \
+  X(log10)                                                                                                \
+  X(sqrt)                                                                                                 \
+  X(phase)                                                                                                \
+  X(polar)                                                                                                \
+  X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
+      X(isnan) X(isinf) X(isfinite) X(isclose)
 #define WEFT_CMATH(NAME) \
   V cmath_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "cmath", #NAME, args); }
 WEFT_FOR_EACH_CMATH(WEFT_CMATH)
@@ -514,14 +466,6 @@ void register_builtins() {
                                                         {"repr", builtin_repr},
                                                         {"set", builtin_set},
                                                         {"frozenset", builtin_frozenset},
-                                                        {"isinstance", builtin_isinstance},
-                                                        {"type", builtin_type},
-                                                        {"callable", builtin_callable},
-                                                        {"getattr", builtin_getattr},
-                                                        {"hasattr", builtin_hasattr},
-                                                        {"setattr", builtin_setattr<false>},
-                                                        {"object.__setattr__", builtin_setattr<true>},
-                                                        {"object.__new__", builtin_object_new},
                                                         {"all", builtin_quantifier<true>},
                                                         {"any", builtin_quantifier<false>},
                                                         {"slice", builtin_slice},
@@ -531,7 +475,9 @@ void register_builtins() {
                                                         {"sorted", builtin_sorted}};
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("builtins.") + name).c_str(), lowering);
+  register_builtin_classes();
   register_lowering("functools.partial", builtin_partial);
+  register_lowering("weft._entered_library.ordering.order_of", order_of);
 #define WEFT_FOLDED(NAME) register_lowering("builtins." #NAME, builtin_##NAME);
   WEFT_FOR_EACH_FOLDED(WEFT_FOLDED)
 #undef WEFT_FOLDED

@@ -62,7 +62,6 @@ void ensure_ready() {
   static constinit bool ready = false;
   if (ready) return;
   if (_import_array() < 0) throw PythonError{};
-  register_builtins();
   register_numpy_ufuncs();
   register_numpy_reductions();
   register_numpy_shapes();
@@ -71,6 +70,7 @@ void ensure_ready() {
   register_numpy_positions();
   register_numpy_ufunc_methods();
   for (const char* module : {"weft._entered", "weft._entered_library"}) register_replacements(module);
+  register_builtins();
   register_copying();
   register_numpy_creation();
   register_numpy_sorting();

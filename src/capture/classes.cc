@@ -55,8 +55,20 @@ bool is_instantiable(PyTypeObject* type) {
          (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) == 0;
 }
 
+Ref loaded_module(const char* name) {
+  const Ref key = checked(PyUnicode_FromString(name));
+  Ref module = Ref::steal(PyImport_GetModule(key.get()));
+  PyErr_Clear();
+  return module ? module : checked(PyImport_ImportModule(name));
+}
+
+Ref protocol_function(const char* name) {
+  const Ref module = loaded_module("weft._protocols");
+  return checked(PyObject_GetAttrString(module.get(), name));
+}
+
 Ref entered_function(const char* name) {
-  const Ref module = checked(PyImport_ImportModule("weft._entered_library"));
+  const Ref module = loaded_module("weft._entered_library");
   return checked(PyObject_GetAttrString(module.get(), name));
 }
 

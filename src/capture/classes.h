@@ -13,6 +13,10 @@ bool is_instantiable(PyTypeObject* type);
 bool is_namespace_class(PyTypeObject* type);
 // Its method of this name that is written in Python, or null; borrowed.
 PyObject* python_function_of(PyTypeObject* type, const char* name);
+// A module that is imported already, past an __import__ of the program's; else it is imported.
+Ref loaded_module(const char* name);
+// A function of weft._protocols.
+Ref protocol_function(const char* name);
 // A function of weft._entered_library, which stands in for a part of Python's own; a new reference.
 Ref entered_function(const char* name);
 void register_copying();

@@ -24,6 +24,9 @@ inline void check(int result) {
   if (result < 0) throw PythonError{};
 }
 
+// What Python calls the function in messages: "module.function()".
+Ref called_name(PyObject* function);
+
 // One arithmetic instruction on real objects (`arg` as in BINARY_OP).
 Ref binary_operation(int arg, PyObject* a, PyObject* b);
 // str, repr or ascii of the value, or the value itself, for conversions 1, 2, 3 and 0.

@@ -1,4 +1,5 @@
 // Calls, functions and structural matching, performed for real.
+#include "capture/classes.h"
 #include "capture/concrete.h"
 #include "capture/made_once.h"
 #include "interpreter_lock.h"
@@ -56,16 +57,29 @@ void call(Frame& frame, size_t count, PyObject* kwnames) {
   push(frame, result);
 }
 
+}  // namespace
+
+Ref called_name(PyObject* function) {
+  return checked(PyObject_CallOneArg(protocol_function("called_name").get(), function));
+}
+
+namespace {
+
 void call_ex(Frame& frame, bool has_keywords) {
   Ref keywords = has_keywords ? pop(frame) : Ref(), args = pop(frame);
+  const CallSlots called = call_slots(frame, 0);
+  if (!PyTuple_CheckExact(args.get()) && !Py_TYPE(args.get())->tp_iter && !PySequence_Check(args.get())) {
+    PyErr_Format(PyExc_TypeError, "%U argument after * must be an iterable, not %.200s",
+                 called_name(called.callable).get(), Py_TYPE(args.get())->tp_name);
+    throw PythonError{};
+  }
   if (!PyTuple_CheckExact(args.get())) args = checked(PySequence_Tuple(args.get()));
   if (keywords && !PyDict_CheckExact(keywords.get())) {
     Ref copy = checked(PyDict_New());
     check(PyDict_Update(copy.get(), keywords.get()));
     keywords = copy;
   }
-  const CallSlots slots = call_slots(frame, 0);
-  Ref callable = Ref::borrow(slots.callable);
+  Ref callable = Ref::borrow(called.callable);
   Ref result = checked(
       python::calling_python([&] { return PyObject_Call(callable.get(), args.get(), keywords.get()); }));
   frame.stack.resize(frame.stack.size() - 2);

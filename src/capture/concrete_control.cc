@@ -1,4 +1,5 @@
 // Names, attributes, jumps, exceptions and calls, performed for real.
+#include "capture/classes.h"
 #include "capture/concrete.h"
 #include "capture/program_frame.h"
 #include "interpreter_lock.h"
@@ -11,11 +12,18 @@ PyObject* name_of(const Frame& frame, const Instruction& in) {
   return frame.code->names[static_cast<size_t>(in.arg)].get();
 }
 
+// A NameError that says which name.
+void set_name_error(const char* text, PyObject* name) {
+  PyErr_Format(PyExc_NameError, text, name);
+  const Ref error = take_exception();
+  if (PyObject_SetAttrString(error.get(), "name", name) < 0) throw PythonError{};
+  PyErr_SetObject(PyExc_NameError, error.get());
+}
+
 [[noreturn]] void raise_unbound(const Frame& frame, int slot) {
   const bool free = slot >= frame.code->num_locals - frame.code->num_free;
   if (free)
-    PyErr_Format(
-        PyExc_NameError,
+    set_name_error(
         "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
         frame.code->local_names[static_cast<size_t>(slot)].get());
   else
@@ -29,7 +37,7 @@ Ref load_global(const Frame& frame, PyObject* name) {
   PyObject* value = PyDict_GetItemWithError(frame.globals.get(), name);
   if (!value && !PyErr_Occurred()) value = PyDict_GetItemWithError(frame.builtins.get(), name);
   if (!value) {
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+    if (!PyErr_Occurred()) set_name_error("name '%U' is not defined", name);
     throw PythonError{};
   }
   return Ref::borrow(value);
@@ -40,6 +48,17 @@ Ref load_super(Frame& frame, PyObject* name) {
   PyObject* args[] = {type.get(), self.get()};
   Ref proxy = checked(PyObject_Vectorcall(super.get(), args, 2, nullptr));
   return checked(PyObject_GetAttr(proxy.get(), name));
+}
+
+Ref import_from(PyObject* module, PyObject* name) {
+  if (Ref value = Ref::steal(PyObject_GetAttr(module, name))) return value;
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw PythonError{};
+  PyErr_Clear();
+  PyObject* args[] = {module, name};
+  Ref found = checked(PyObject_Vectorcall(protocol_function("import_elsewhere").get(), args, 2, nullptr));
+  if (!PyObject_TypeCheck(found.get(), reinterpret_cast<PyTypeObject*>(PyExc_ImportError))) return found;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(found.get())), found.get());
+  throw PythonError{};
 }
 
 bool step_cells(Frame& frame, const Instruction& in) {
@@ -84,7 +103,7 @@ bool step_names(Frame& frame, const Instruction& in) {
     case Op::DeleteGlobal:
       if (PyDict_DelItem(frame.globals.get(), name_of(frame, in)) < 0) {
         if (PyErr_ExceptionMatches(PyExc_KeyError))
-          PyErr_Format(PyExc_NameError, "name '%U' is not defined", name_of(frame, in));
+          set_name_error("name '%U' is not defined", name_of(frame, in));
         throw PythonError{};
       }
       return true;
@@ -113,20 +132,18 @@ bool step_names(Frame& frame, const Instruction& in) {
     case Op::ImportName: {
       Ref from_list = pop(frame), level = pop(frame);
       PyObject* name = name_of(frame, in);
-      const long depth = PyLong_AsLong(level.get());
-      push(frame, checked(PyImport_ImportModuleLevelObject(name, frame.globals.get(), nullptr,
-                                                           from_list.get(), static_cast<int>(depth))));
+      // Where the program has put its own function there, that one is called.
+      PyObject* importer = PyDict_GetItemString(frame.builtins.get(), "__import__");
+      if (!importer) {
+        PyErr_SetString(PyExc_ImportError, "__import__ not found");
+        throw PythonError{};
+      }
+      PyObject* args[] = {name, frame.globals.get(), Py_None, from_list.get(), level.get()};
+      push(frame, checked(PyObject_Vectorcall(importer, args, 5, nullptr)));
       return true;
     }
     case Op::ImportFrom: {
-      PyObject* module = peek(frame, 1).get();
-      Ref value = Ref::steal(PyObject_GetAttr(module, name_of(frame, in)));
-      if (!value) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_ImportError, "cannot import name '%U'", name_of(frame, in));
-        throw PythonError{};
-      }
-      push(frame, value);
+      push(frame, import_from(peek(frame, 1).get(), name_of(frame, in)));
       return true;
     }
     case Op::LoadAssertionError: push(frame, Ref::borrow(PyExc_AssertionError)); return true;
@@ -182,6 +199,27 @@ bool truth(PyObject* value) {
   throw PythonError{};
 }
 
+bool is_caught_class(PyObject* type) {
+  if (!PyTuple_Check(type)) return PyExceptionClass_Check(type);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type); ++i)
+    if (!PyExceptionClass_Check(PyTuple_GET_ITEM(type, i))) return false;
+  return true;
+}
+
+// What the class of a context manager has for a `with` statement.
+Ref special_of(PyObject* manager, const char* name, const char* missed) {
+  const Ref text = checked(PyUnicode_InternFromString(name));
+  PyTypeObject* type = Py_TYPE(manager);
+  PyObject* found = _PyType_Lookup(type, text.get());
+  if (!found) {
+    PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the context manager protocol%s",
+                 type->tp_name, missed);
+    throw PythonError{};
+  }
+  const descrgetfunc get = Py_TYPE(found)->tp_descr_get;
+  return get ? checked(get(found, manager, reinterpret_cast<PyObject*>(type))) : Ref::borrow(found);
+}
+
 bool step_exceptions(Frame& frame, const Instruction& in) {
   switch (in.op) {
     case Op::Raise: raise_exception(frame, in.arg);
@@ -209,6 +247,11 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
     }
     case Op::CheckExcMatch: {
       Ref type = pop(frame);
+      if (!is_caught_class(type.get())) {
+        PyErr_SetString(PyExc_TypeError,
+                        "catching classes that do not inherit from BaseException is not allowed");
+        throw PythonError{};
+      }
       const int matches = PyErr_GivenExceptionMatches(peek(frame, 1).get(), type.get());
       push(frame, Ref::borrow(matches ? Py_True : Py_False));
       return true;
@@ -224,14 +267,8 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
     }
     case Op::BeforeWith: {
       Ref manager = pop(frame);
-      Ref enter = Ref::steal(PyObject_GetAttrString(manager.get(), "__enter__"));
-      Ref exit = enter ? Ref::steal(PyObject_GetAttrString(manager.get(), "__exit__")) : Ref();
-      if (!exit) {
-        if (PyErr_ExceptionMatches(PyExc_AttributeError))
-          PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the context manager protocol",
-                       Py_TYPE(manager.get())->tp_name);
-        throw PythonError{};
-      }
+      const Ref enter = special_of(manager.get(), "__enter__", "");
+      const Ref exit = special_of(manager.get(), "__exit__", " (missed __exit__ method)");
       Ref entered = checked(PyObject_CallNoArgs(enter.get()));
       push(frame, exit);
       push(frame, entered);
@@ -323,9 +360,42 @@ void perform(Frame& frame, const Instruction& in) {
 
 }  // namespace
 
+namespace {
+
+// The method of an operator has answered NotImplemented.
+void ask_others(State& state) {
+  const Ref others = state.frames.back().extra;
+  state.frames.pop_back();
+  std::vector<PyObject*> args;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others.get()); ++i)
+    args.push_back(PyTuple_GET_ITEM(others.get(), i));
+  state.frames.push_back(
+      make_frame(protocol_function("ask_others").get(), args.data(), args.size(), nullptr));
+}
+
+// __init__ has returned a value: its caller raises.
+void refuse_value_of_init(State& state, const Ref& value) {
+  PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", Py_TYPE(value.get())->tp_name);
+  state.frames.pop_back();
+  --state.frames.back().ip;  // which stands behind its call
+  unwind(state);
+}
+
+}  // namespace
+
 StepResult leave_frame(State& state, Ref value, Ref& result) {
   const Frame& frame = state.frames.back();
-  if (frame.on_return == OnReturn::Instance) value = frame.extra;
+  if (frame.on_return == OnReturn::Answer && value.get() == Py_NotImplemented) {
+    ask_others(state);
+    return StepResult::Next;
+  }
+  if (frame.on_return == OnReturn::Instance) {
+    if (value.get() != Py_None) {
+      refuse_value_of_init(state, value);
+      return StepResult::Next;
+    }
+    value = frame.extra;
+  }
   const bool is_discarded = frame.on_return == OnReturn::Discard;
   state.frames.pop_back();
   if (state.frames.empty()) {

@@ -126,6 +126,11 @@ bool step_containers(Frame& frame, const Instruction& in) {
     case Op::ListExtend: {
       Ref value = pop(frame);
       PyObject* list = peek(frame, in.arg).get();
+      if (!Py_TYPE(value.get())->tp_iter && !PySequence_Check(value.get())) {
+        PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
+                     Py_TYPE(value.get())->tp_name);
+        throw PythonError{};
+      }
       checked(PyObject_CallMethod(list, "extend", "(O)", value.get()));
       return true;
     }
@@ -137,12 +142,24 @@ bool step_containers(Frame& frame, const Instruction& in) {
     }
     case Op::DictUpdate: {
       Ref value = pop(frame);
-      check(PyDict_Update(peek(frame, in.arg).get(), value.get()));
+      if (PyDict_Update(peek(frame, in.arg).get(), value.get()) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_AttributeError))
+          PyErr_Format(PyExc_TypeError, "'%.200s' object is not a mapping", Py_TYPE(value.get())->tp_name);
+        throw PythonError{};
+      }
       return true;
     }
     case Op::DictMerge: {
       Ref value = pop(frame);
       PyObject* dict = peek(frame, in.arg).get();
+      // Below the dict lie the arguments, and the function with its NULL or first argument.
+      PyObject* function = peek(frame, in.arg + 2).get();
+      if (!function) function = peek(frame, in.arg + 1).get();
+      if (!PyMapping_Check(value.get()) || !PyObject_HasAttrString(value.get(), "keys")) {
+        PyErr_Format(PyExc_TypeError, "%U argument after ** must be a mapping, not %.200s",
+                     called_name(function).get(), Py_TYPE(value.get())->tp_name);
+        throw PythonError{};
+      }
       Ref merged = checked(PyDict_New());
       check(PyDict_Update(merged.get(), value.get()));
       PyObject *key, *item;
@@ -150,7 +167,8 @@ bool step_containers(Frame& frame, const Instruction& in) {
         const int present = PyDict_Contains(dict, key);
         check(present);
         if (present) {
-          PyErr_Format(PyExc_TypeError, "got multiple values for keyword argument '%S'", key);
+          PyErr_Format(PyExc_TypeError, "%U got multiple values for keyword argument '%S'",
+                       called_name(function).get(), key);
           throw PythonError{};
         }
         check(PyDict_SetItem(dict, key, item));
@@ -177,34 +195,36 @@ void unpack(Frame& frame, int before, int after, bool starred) {
                    Py_TYPE(sequence.get())->tp_name);
     throw PythonError{};
   }
+  const auto wanted = static_cast<size_t>(before + after), first = static_cast<size_t>(before);
   std::vector<Ref> items;
-  const size_t wanted = static_cast<size_t>(before + after);
-  while (starred || items.size() <= wanted) {
-    Ref item = Ref::steal(PyIter_Next(iterator.get()));
-    if (!item) {
-      if (PyErr_Occurred()) throw PythonError{};
-      break;
-    }
-    items.push_back(std::move(item));
-  }
-  if (items.size() < wanted) {
+  const auto refuse_few = [&] {
     PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected %s%zu, got %zu)",
                  starred ? "at least " : "", wanted, items.size());
     throw PythonError{};
+  };
+  while (items.size() < first) {
+    Ref item = Ref::steal(PyIter_Next(iterator.get()));
+    if (!item && PyErr_Occurred()) throw PythonError{};
+    if (!item) refuse_few();
+    items.push_back(std::move(item));
   }
-  if (!starred && items.size() > wanted) {
-    PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %zu)", wanted);
-    throw PythonError{};
+  if (!starred) {
+    if (Ref::steal(PyIter_Next(iterator.get()))) {
+      PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %zu)", wanted);
+      throw PythonError{};
+    }
+    if (PyErr_Occurred()) throw PythonError{};
+    for (size_t i = first; i-- > 0;) push(frame, items[i]);
+    return;
   }
+  const Ref rest = checked(PySequence_List(iterator.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rest.get()); ++i)
+    items.push_back(Ref::borrow(PyList_GET_ITEM(rest.get(), i)));
+  if (items.size() < wanted) refuse_few();
   const size_t tail = items.size() - static_cast<size_t>(after);
   for (size_t i = items.size(); i-- > tail;) push(frame, items[i]);
-  if (starred) {
-    Ref middle = checked(PyList_New(0));
-    for (size_t i = static_cast<size_t>(before); i < tail; ++i)
-      check(PyList_Append(middle.get(), items[i].get()));
-    push(frame, middle);
-  }
-  for (size_t i = starred ? static_cast<size_t>(before) : tail; i-- > 0;) push(frame, items[i]);
+  push(frame, checked(PyList_GetSlice(rest.get(), 0, static_cast<Py_ssize_t>(tail - first))));
+  for (size_t i = first; i-- > 0;) push(frame, items[i]);
 }
 
 bool step_subscripts(Frame& frame, const Instruction& in) {

@@ -58,13 +58,19 @@ Ref Evaluator::described(const V& value) {
   }
 }
 
+V Evaluator::text_given(const V& text) {
+  if (!realize(text)->is_const() || !PyUnicode_CheckExact(text->object.get()))
+    graph_break("a text that is not known, or none");
+  return text;
+}
+
 V text_of(Evaluator& ev, const char* function, const V& value) {
   ev.realize(value);
   const bool is_str = std::string_view(function) == "str";
   if (program_class(value)) {
     PyObject* method = is_str ? ev.python_method(value, "__str__") : nullptr;
     if (!method) method = ev.python_method(value, "__repr__");
-    if (method) return ev.call_method_now(value, method, {});
+    if (method) return ev.text_given(ev.call_method_now(value, method, {}));
   }
   const Ref object = ev.described(value);
   if (!object) graph_break(fmt::format("{}() of a value that is not known", function));

@@ -36,8 +36,6 @@ Ref docstring_of(PyCodeObject* code) {
   return Ref::borrow(has_one ? PyTuple_GET_ITEM(constants, 0) : Py_None);
 }
 
-std::string_view type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
-
 V partial(const V& function, std::vector<V> args, const V& keywords) {
   V value = make_value(Kind::Partial);
   value->items = {function, tuple_value(std::move(args)), keywords};
@@ -54,20 +52,53 @@ V partial_method(Evaluator& ev, const V& owner, PyObject* found) {
                  ev.pinned(keywords.get()));
 }
 
+std::string_view type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
+
 bool is_data_descriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
+
+bool has_python_get(PyObject* found) { return python_function_of(Py_TYPE(found), "__get__") != nullptr; }
+
+// Does reading this entry of a class run a function that may raise AttributeError?
+bool is_computed(PyObject* found) {
+  return Py_TYPE(found) == &PyProperty_Type || has_python_get(found) || type_name(found) == "cached_property";
+}
+
+// Does reading the attribute of an object that is known by identity run no code of the program's?
+bool is_read_by_python(PyObject* object, PyObject* name) {
+  PyTypeObject* type = Py_TYPE(object);
+  const auto is_plain_entry = [](PyObject* found) {
+    return (Py_TYPE(found)->tp_flags & (Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_IMMUTABLETYPE)) !=
+               Py_TPFLAGS_HEAPTYPE &&
+           Py_TYPE(found) != &PyProperty_Type;
+  };
+  if (PyType_Check(object)) {
+    auto* self = reinterpret_cast<PyTypeObject*>(object);
+    if (!has_plain_metaclass(self)) return false;
+    PyObject *found = _PyType_Lookup(self, name), *of_metaclass = _PyType_Lookup(type, name);
+    return !(found && has_python_get(found)) && !(of_metaclass && has_python_get(of_metaclass));
+  }
+  if (PyModule_Check(object)) {
+    PyObject* dict = PyModule_GetDict(object);
+    if (!PyModule_CheckExact(object)) return false;
+    return PyDict_GetItemWithError(dict, name) || !PyDict_GetItemString(dict, "__getattr__") ||
+           _PyType_Lookup(type, name);
+  }
+  if ((type->tp_flags & (Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_IMMUTABLETYPE)) != Py_TPFLAGS_HEAPTYPE) return true;
+  if (type->tp_getattro != PyObject_GenericGetAttr) return false;
+  PyObject* found = _PyType_Lookup(type, name);
+  return !found || is_plain_entry(found);
+}
 
 }  // namespace
 
 // An entry of the instance's dict, as far as segments may know it; null when it is not there.
 V Evaluator::find_instance_item(const V& owner, PyObject* name) {
+  const Ref dict = owner->source ? Ref::steal(PyObject_GenericGetDict(owner->object.get(), nullptr)) : Ref();
+  PyErr_Clear();  // a class with slots only has none
+  if (dict) use_attributes(owner, dict.get(), false);
   for (size_t i = 0; i < owner->keys.size(); ++i)
     if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->items[i];
-  if (!owner->source) return nullptr;
-  Ref dict = Ref::steal(PyObject_GenericGetDict(owner->object.get(), nullptr));
-  if (!dict) {
-    PyErr_Clear();
-    return nullptr;  // a class with slots only
-  }
+  if (!dict) return nullptr;
   SourceRef dict_source = make_source(
       {.step = Source::Step::InstanceDict, .base = owner->source, .key = {}, .object = {}, .object2 = {}});
   PyObject* found = PyDict_GetItemWithError(dict.get(), name);
@@ -122,10 +153,13 @@ V Evaluator::cached_property(const V& owner, PyObject* name, PyObject* found) {
 V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   PyTypeObject* type = owner->object_type;
   if (!owner->source) pin_type(type);
-  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0 &&
+      Py_TYPE(_PyType_Lookup(type, name)) == &PyGetSetDescr_Type)
     return pinned(reinterpret_cast<PyObject*>(type));
   if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) graph_break("__dict__ of an object");
   PyObject* found = _PyType_Lookup(type, name);
+  if (found && is_computed(found) && python_function_of(type, "__getattr__"))
+    graph_break(fmt::format("attribute '{}', which is computed or left to __getattr__", utf8(name)));
   if (found && is_data_descriptor(found)) {
     if (Py_TYPE(found) == &PyProperty_Type) {
       Ref getter = checked(PyObject_GetAttrString(found, "fget"));
@@ -156,13 +190,19 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   if (PyObject* hook = python_function_of(type, "__getattr__"))
     return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
   const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
-  raise(PyExc_AttributeError, {str_value(message)}, message);
+  if (stood_for(owner)) throw CaptureAborted{.reason = message, .by_stand_in = true};
+  if (!has_handler()) graph_break(message);
+  const V error = make_exception(reinterpret_cast<PyTypeObject*>(PyExc_AttributeError), {str_value(message)});
+  error->keys = {str_value("name"), str_value("obj")};
+  error->attributes = {const_value(Ref::borrow(name)), owner};
+  throw AbstractRaise{error};
 }
 
 V Evaluator::const_attribute(const V& owner, PyObject* name) {
   PyObject* object = owner->object.get();
   if (is_enum_member(object)) return enum_attribute(*this, owner, name);
-  if (PyModule_Check(object)) {
+  if (PyModule_Check(object) && Py_TYPE(object)->tp_getattro == PyModule_Type.tp_getattro &&
+      !_PyType_Lookup(Py_TYPE(object), name)) {
     PyObject* dict = PyModule_GetDict(object);
     if (PyObject* value = PyDict_GetItemWithError(dict, name))
       return lazy_value(value, make_source({.step = Source::Step::ModuleAttr,
@@ -171,6 +211,17 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
                                             .object = Ref::borrow(dict),
                                             .object2 = {}}));
   }
+  if (PyType_Check(object) && has_plain_metaclass(reinterpret_cast<PyTypeObject*>(object))) {
+    auto* self = reinterpret_cast<PyTypeObject*>(object);
+    PyObject *found = _PyType_Lookup(self, name), *of_metaclass = _PyType_Lookup(Py_TYPE(object), name);
+    if (found && has_python_get(found) && !(of_metaclass && is_data_descriptor(of_metaclass))) {
+      pin_type(self);
+      return call_method_now(pinned(found), python_function_of(Py_TYPE(found), "__get__"),
+                             {none_value(), owner});
+    }
+  }
+  if (!is_read_by_python(object, name))
+    graph_break(fmt::format("attribute '{}' of an object with hooks of its own", utf8(name)));
   Ref value = checked(PyObject_GetAttr(object, name));
   PyTypeObject* type = Py_TYPE(object);
   const bool fixed = (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
@@ -271,6 +322,7 @@ V Evaluator::exception_attribute(const V& owner, PyObject* name) {
   for (size_t i = 0; i < owner->keys.size(); ++i)
     if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->attributes[i];
   if (owner->source) {
+    if (!is_read_by_python(owner->object.get(), name)) return nullptr;
     const Ref value = Ref::steal(PyObject_GetAttr(owner->object.get(), name));
     PyErr_Clear();
     if (!value || PyCallable_Check(value.get())) return nullptr;
@@ -398,6 +450,11 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     return;
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type)
     graph_break(fmt::format("assignment to attribute '{}', which a descriptor handles", utf8(name)));
+  if (owner->source) {
+    const Ref dict = Ref::steal(PyObject_GenericGetDict(owner->object.get(), nullptr));
+    PyErr_Clear();
+    if (dict) use_attributes(owner, dict.get(), true);
+  }
   size_t at = 0;
   while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
   if (at == owner->keys.size()) {
@@ -405,6 +462,7 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     owner->items.push_back(value);
     owner->changed.push_back(true);
   }
+  if (stood_for(owner) && PyUnicode_CompareWithASCIIString(name, "_items") == 0) value->within = true;
   owner->items[at] = value;
   owner->changed[at] = true;
   mark_dirty(owner);
@@ -428,7 +486,8 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
   realize(owner);
   if (owner->kind == Kind::Instance) {
     if (!owner->source) pin_type(owner->object_type);
-    if (_PyType_Lookup(owner->object_type, name)) return true;
+    if (PyObject* found = _PyType_Lookup(owner->object_type, name))
+      return !is_computed(found) || attribute_or_null(owner, name);
     if (find_instance_item(owner, name)) return true;
     return python_function_of(owner->object_type, "__getattr__") && attribute_or_null(owner, name);
   }
@@ -437,6 +496,7 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
     return _PyType_Lookup(type, name) != nullptr;
   if (owner->is_const()) {
     PyObject* object = owner->object.get();
+    if (!is_read_by_python(object, name)) graph_break("hasattr of an object with hooks of its own");
     if (PyObject_HasAttr(object, name)) return true;
     if (PyType_Check(object) && Py_TYPE(object) == &PyType_Type) {
       pin_type(reinterpret_cast<PyTypeObject*>(object));

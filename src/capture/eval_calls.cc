@@ -341,7 +341,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     try {
       return lower();
     } catch (const GraphBreak&) {
-      rewind(before);
+      undo(before, "a call that cannot be evaluated to its end");
     }
   }
   if (replacement && !stands_in_for(*this, replacement, args))
@@ -372,8 +372,11 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   }
   if (PyFunction_Check(object) && is_of_pure_module(object)) return fold_call(*this, object, args);
   if (PyFunction_Check(object)) {
-    if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator)
+    if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {
+      enter(object, args);  // where the arguments fit
+      frames_.pop_back();
       return generator_value(callable, args);
+    }
     enter(object, std::move(args));
     return nullptr;
   }
@@ -407,9 +410,11 @@ V Evaluator::call_bound(const V& bound, CallArgs args) {
     const auto lower = [&] { return with_default_float(distinct(lowering(*this, given), args), args); };
     if (!replacement) return lower();
     if (lowering) {
+      const Mark before = mark();
       try {
         return lower();
       } catch (const GraphBreak&) {
+        undo(before, "a call that cannot be evaluated to its end");
       }
     }
     enter_for(fmt::format("the array method '{}'", bound->name), replacement, std::move(args));
@@ -434,8 +439,11 @@ V Evaluator::call(const V& callable, CallArgs args) {
       return call(callable->items[1], std::move(args));
     case Kind::Bound: return call_bound(callable, std::move(args));
     case Kind::Function:
-      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator)
+      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator) {
+        enter_made(callable, args);  // where the arguments fit
+        frames_.pop_back();
         return generator_value(callable, args);
+      }
       enter_made(callable, std::move(args));
       return nullptr;
     case Kind::Partial: {
@@ -511,7 +519,7 @@ bool Evaluator::execute_calls(const Instruction& in) {
       V a = top(keywords + 3), b = top(keywords + 2);
       CallArgs args;
       if (a && b) args.args.push_back(b);
-      for (const V& argument : elements(top(keywords + 1))) args.args.push_back(argument);
+      for (const V& argument : all_elements(top(keywords + 1))) args.args.push_back(argument);
       if (keywords) {
         const V dict = realize(top());
         if (dict->kind != Kind::Dict) graph_break("keyword arguments from an unknown mapping");

@@ -13,6 +13,8 @@
 
 namespace weft::capture {
 
+bool is_stand_in(PyObject* globals);
+
 namespace {
 
 constexpr int kMaxSteps = 200'000;  // instructions in one segment
@@ -29,8 +31,9 @@ std::shared_ptr<const std::string> file_of(const Code& code) {
 // An iterator of the interpreter's own that an earlier segment has made: Python takes its next element.
 bool is_begun(const V& iterator) {
   static constexpr std::string_view kTypes[] = {
-      "list_iterator",    "tuple_iterator",     "range_iterator",       "dict_itemiterator",
-      "dict_keyiterator", "dict_valueiterator", "list_reverseiterator", "zip",
+      "list_iterator",     "tuple_iterator",       "range_iterator",
+      "dict_itemiterator", "dict_keyiterator",     "dict_valueiterator",
+      "set_iterator",      "list_reverseiterator", "zip",
       "enumerate"};
   return iterator->kind == Kind::Opaque &&
          std::find(std::begin(kTypes), std::end(kTypes), Py_TYPE(iterator->object.get())->tp_name) !=
@@ -81,7 +84,9 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
   while (true) {
     const size_t depth = frames_.size() - 1;
     const int at = frame().ip;
-    const Instruction& in = frame().code->instructions[static_cast<size_t>(at)];
+    const Code* code = frame().code;
+    const bool in_stand_in = !history_.without_stand_ins && is_stand_in(frame().globals.get());
+    const Instruction& in = code->instructions[static_cast<size_t>(at)];
     advances_.clear();
     const Mark before = mark();
     try {
@@ -92,6 +97,10 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       if (is_at_plain_loop()) {
         finish_break("thousands of its steps compute with Python's objects, not with arrays");
         variant_->enters_plain_loop = true;
+        return variant_;
+      }
+      if (history_.pythons_instructions.count({code, at}) && !yielded_) {
+        finish_break("an operation that ends the graph when it has had an effect");
         return variant_;
       }
       if (ends_at_loop(&reason)) {
@@ -117,15 +126,29 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       if (unwind_to_handler(raised.exception)) continue;
       is_planned = false;
       reason = "an exception that the function does not catch";
+    } catch (const CaptureAborted& aborted) {
+      if (aborted.captures_again || aborted.by_stand_in) throw;
+      leave_to_python(*code, at, aborted.reason);
     }
     if (!is_planned) leave_to_numpy(depth);
+    // What a stand-in cannot do, or does not expect, the original does, and words what it raises.
+    const bool is_call = in.op == Op::Call || in.op == Op::CallKw || in.op == Op::CallEx;
+    if (in_stand_in && !is_call && in.op != Op::Raise)
+      throw CaptureAborted{.reason = reason, .by_stand_in = true};
+    if (!go_back(before)) leave_to_python(*code, at, reason);
     frames_.resize(depth + 1);
     frame().ip = at;
-    rewind(before);
     finish_break(reason);
     variant_->ends_planned = is_planned;
     return variant_;
   }
+}
+
+// The instruction has had effects, and cannot be evaluated to its end: the segment is captured again, up to
+// it.
+void Evaluator::leave_to_python(const Code& code, int at, const std::string& reason) {
+  const bool is_new = history_.pythons_instructions.insert({&code, at}).second;
+  throw CaptureAborted{.reason = reason, .captures_again = is_new};
 }
 
 bool Evaluator::is_at_plain_loop() {
@@ -159,9 +182,25 @@ void Evaluator::run_instruction() {
   execute(in);
 }
 
+// Does the innermost frame, which returns, leave the answer to others?
+bool Evaluator::is_undecided() {
+  return frame().on_return == OnReturn::Answer && realize(top())->is(Py_NotImplemented);
+}
+
+// What the innermost frame, which returns, gives its caller.
+V Evaluator::returned_value() {
+  if (frame().on_return != OnReturn::Instance) return top();
+  if (!is_none(top())) graph_break("an __init__ that returns a value");
+  return frame().extra;
+}
+
 void Evaluator::execute_return() {
-  V value = top();
-  if (frame().on_return == OnReturn::Instance) value = frame().extra;
+  if (is_undecided()) {
+    const V others = frame().extra;
+    frames_.pop_back();
+    return ask_others(others);
+  }
+  V value = returned_value();
   const bool is_discarded = frame().on_return == OnReturn::Discard;
   frames_.pop_back();
   if (!is_discarded) push(std::move(value));
@@ -260,6 +299,48 @@ V Evaluator::load_global(PyObject* name) {
                                         .object2 = frame().builtins}));
 }
 
+// A module that is loaded already: importing it again has no effect, and gives what is found in sys.modules.
+// The names that are taken from it and the level lie on the stack.
+V Evaluator::import(PyObject* name) {
+  const Ref from_list = constant(top(1)), level = constant(top(2));
+  if (!from_list || !level || PyLong_AsLong(level.get()) != 0) graph_break("a relative import");
+  // The program may have put another function in the place of __import__.
+  const Ref importer = checked(PyUnicode_InternFromString("__import__"));
+  PyObject* function = PyDict_GetItemWithError(frame().builtins.get(), importer.get());
+  if (!function || !PyCFunction_Check(function)) graph_break("an import by another function");
+  realize(lazy_value(function, make_source({.step = Source::Step::DictItem,
+                                            .base = pinned_source(frame().builtins.get()),
+                                            .key = importer,
+                                            .object = {},
+                                            .object2 = {}})));
+  PyObject* modules = PyImport_GetModuleDict();
+  const auto loaded = [&](const Ref& key) {
+    PyObject* module = PyDict_GetItemWithError(modules, key.get());
+    if (!module || !PyModule_CheckExact(module)) graph_break("an import");
+    PyObject* dict = PyModule_GetDict(module);
+    const bool has_hook = PyDict_GetItemString(dict, "__getattr__") != nullptr;
+    if (has_hook && (!PyDict_GetItemString(dict, "__path__") || !PyDict_GetItemString(dict, "__spec__")))
+      graph_break("an import of a module that has a __getattr__");
+    return realize(lazy_value(module, make_source({.step = Source::Step::DictItem,
+                                                   .base = pinned_source(modules),
+                                                   .key = key,
+                                                   .object = {},
+                                                   .object2 = {}})));
+  };
+  V module = loaded(Ref::borrow(name));
+  const std::string full = utf8(name);
+  if (from_list.get() == Py_None) {
+    if (full.find('.') == std::string::npos) return module;
+    return loaded(checked(PyUnicode_InternFromString(full.substr(0, full.find('.')).c_str())));
+  }
+  // What a package does not have is imported as its part.
+  PyObject* dict = PyModule_GetDict(module->object.get());
+  for (Py_ssize_t i = 0; PyTuple_Check(from_list.get()) && i < PyTuple_GET_SIZE(from_list.get()); ++i)
+    if (!PyDict_GetItemWithError(dict, PyTuple_GET_ITEM(from_list.get(), i)))
+      graph_break("an import of what is no entry of a module");
+  return module;
+}
+
 void Evaluator::raise_unbound_local(size_t slot) {
   const std::string name = utf8(frame().code->local_names[slot].get());
   raise(PyExc_UnboundLocalError,
@@ -319,22 +400,18 @@ bool Evaluator::execute_names(const Instruction& in) {
     }
     case Op::LoadAssertionError: push(pinned(PyExc_AssertionError)); return true;
     case Op::ImportName: {
-      // A module that is loaded already: importing it again has no effect.
-      Ref from_list = constant(top(1)), level = constant(top(2));
-      if (!level || PyLong_AsLong(level.get()) != 0) graph_break("a relative import");
-      PyObject* modules = PyImport_GetModuleDict();
-      PyObject* module = PyDict_GetItemWithError(modules, name(in));
-      if (!module || !PyModule_Check(module)) graph_break("an import");
-      if (!from_list || from_list.get() == Py_None) {
-        const std::string full = utf8(name(in));
-        if (full.find('.') != std::string::npos)
-          module = PyDict_GetItemString(modules, full.substr(0, full.find('.')).c_str());
-      }
+      const V module = import(name(in));
       drop(2);
-      push(pinned(module));
+      push(module);
       return true;
     }
-    case Op::ImportFrom: push(attribute(top(), name(in))); return true;
+    case Op::ImportFrom: {
+      PyObject* module = realize(top())->is_const() ? top()->object.get() : nullptr;
+      if (!module || !PyModule_Check(module) || !PyDict_GetItemWithError(PyModule_GetDict(module), name(in)))
+        graph_break("an import of what is no entry of a module");
+      push(attribute(top(), name(in)));
+      return true;
+    }
     default: return false;
   }
 }

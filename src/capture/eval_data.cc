@@ -26,6 +26,7 @@ int find_key(Evaluator& ev, const V& dict, const V& key) {
 
 // A key of a dict: completely known.
 V dict_key(Evaluator& ev, const V& key) {
+  if (has_unguarded_nan(ev.realize(key))) graph_break("a NaN as a key: which object it is decides");
   Ref object = ev.constant(key);
   if (!object) graph_break("a dict key that is not a plain value");
   if (PyObject_Hash(object.get()) == -1) throw PythonError{};
@@ -39,6 +40,7 @@ void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value) {
   if (at >= 0) {
     dict->items[static_cast<size_t>(at)] = value;
   } else {
+    ++dict->version;
     dict->keys.push_back(known);
     dict->items.push_back(value);
   }
@@ -162,6 +164,7 @@ bool Evaluator::execute_data(const Instruction& in) {
       const int at = find_key(*this, dict, dict_key(*this, top(1)));
       if (at < 0) raise(PyExc_KeyError, {top(1)}, "deletion of a missing key");
       mark_dirty(dict);
+      ++dict->version;
       dict->keys.erase(dict->keys.begin() + at);
       dict->items.erase(dict->items.begin() + at);
       drop(2);
@@ -245,7 +248,7 @@ bool Evaluator::execute_data(const Instruction& in) {
     case Op::ListExtend: {
       const V list = realize(top(in.arg + 1));
       if (list->kind != Kind::List) graph_break("extension of an unknown list");
-      std::vector<V> items = elements(top());
+      std::vector<V> items = all_elements(top());
       mark_dirty(list);
       list->items.insert(list->items.end(), items.begin(), items.end());
       drop(1);
@@ -274,8 +277,9 @@ bool Evaluator::execute_data(const Instruction& in) {
       Ref specification = in.arg2 ? constant(top()) : Ref();
       const int depth = in.op == Op::Format && in.arg2 ? 2 : 1;
       const V value = realize(top(depth));
-      if (PyObject* method = in.op == Op::Format ? python_method(value, "__format__") : nullptr) {
-        V text = call_method_now(value, method, {in.arg2 ? top() : str_value("")});
+      if (PyObject* method =
+              in.op == Op::Format && in.arg == 0 ? python_method(value, "__format__") : nullptr) {
+        V text = text_given(call_method_now(value, method, {in.arg2 ? top() : str_value("")}));
         drop(depth);
         push(text);
         return true;
@@ -284,9 +288,11 @@ bool Evaluator::execute_data(const Instruction& in) {
         const bool is_repr = in.op == Op::Convert ? in.arg != 1 : in.arg == 2 || in.arg == 3;
         PyObject* method = is_repr ? nullptr : python_method(value, "__str__");
         if (!method) method = python_method(value, "__repr__");
-        if (!method && value->kind == Kind::Instance) graph_break("formatting of a value that is not known");
+        const bool is_ascii = (in.op == Op::Convert || in.op == Op::Format) && in.arg == 3;
+        if (is_ascii || (!method && value->kind == Kind::Instance))
+          graph_break("formatting of a value that is not known");
         if (method) {
-          V text = call_method_now(value, method, {});
+          V text = text_given(call_method_now(value, method, {}));
           drop(depth);
           push(text);
           return true;
@@ -320,15 +326,26 @@ bool Evaluator::execute_data(const Instruction& in) {
   }
 }
 
-void Evaluator::unpack(int before, int after, bool starred) {
-  const V& value = realize(top());
-  if (value->kind == Kind::Iter) {
-    // Taking elements changes the iterator: only when all of them can be had.
-    if (value->iter == IterKind::Zip || value->iter == IterKind::Enumerate)
-      graph_break("unpacking of an iterator");
+// What an unpacking takes of the value: one element more than are wanted, or all where there is a star.
+std::vector<V> Evaluator::taken(const V& value, size_t wanted, bool starred) {
+  const bool is_iterated =
+      value->kind == Kind::Iter || value->kind == Kind::Generator || value->kind == Kind::Instance;
+  if (!is_iterated) return elements(value);
+  if (starred && value->kind == Kind::Instance) graph_break("unpacking of an object with a star");
+  const V it = iterator(value);
+  std::vector<V> items;
+  while (starred || items.size() <= wanted) {
+    V item = next(it);
+    if (!item) break;
+    items.push_back(std::move(item));
   }
-  std::vector<V> items = elements(value);
+  return items;
+}
+
+void Evaluator::unpack(int before, int after, bool starred) {
+  const V value = realize(top());
   const auto wanted = static_cast<size_t>(before + after);
+  const std::vector<V> items = taken(value, wanted, starred);
   if (starred ? items.size() < wanted : items.size() != wanted) {
     const bool is_short = items.size() < wanted;
     const std::string message = is_short ? fmt::format("not enough values to unpack (expected {}{}, got {})",

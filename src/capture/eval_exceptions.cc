@@ -122,6 +122,11 @@ bool Evaluator::unwind_to_handler(const V& exception, size_t lowest) {
 
 namespace {
 
+bool is_a(const V& exception, PyObject* type) {
+  return exception->kind == Kind::Exception &&
+         PyType_IsSubtype(exception->object_type, reinterpret_cast<PyTypeObject*>(type));
+}
+
 // The exception behind `from`, or None.
 V raised_from(Evaluator& ev, const V& cause) {
   if (cause->kind == Kind::Exception || cause->is(Py_None)) return cause;
@@ -177,6 +182,9 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       PyTypeObject* type = python_type(top(2));
       Ref classes = constant(top(1));
       if (!type || !classes) graph_break("a handler for an unknown exception");
+      for (const V& one : PyTuple_Check(classes.get()) ? elements(top(1)) : std::vector<V>{top(1)})
+        if (!realize(one)->is_const() || !PyExceptionClass_Check(one->object.get()))
+          graph_break("a handler for what is no exception");
       const int matches = PyErr_GivenExceptionMatches(reinterpret_cast<PyObject*>(type), classes.get());
       drop(1);
       push(bool_value(matches != 0));
@@ -249,10 +257,6 @@ void Evaluator::undo(const Mark& mark, const char* what) {
   if (!go_back(mark)) throw CaptureAborted{what};
 }
 
-void Evaluator::rewind(const Mark& mark) {
-  if (advances_.size() > mark.advances) undo(mark, "iterators that cannot go back");
-}
-
 // A generator's next element, or null at its end. Where an instruction of it cannot be evaluated, the
 // generator is as it was, unless this step already had an effect. A step counts as an effect on whoever takes
 // it.
@@ -299,9 +303,11 @@ V Evaluator::resume(const V& generator, const V& sent, const V& thrown) {
       run_nested_instruction(depth);
       element = std::exchange(yielded_, nullptr);
     }
-  } catch (const AbstractRaise&) {
+  } catch (const AbstractRaise& raised) {
     // It leaves the generator, which is at its end.
     leave();
+    if (is_a(raised.exception, PyExc_StopIteration))
+      throw CaptureAborted{"a StopIteration that leaves a generator"};
     end(generator);
     throw;
   } catch (...) {
@@ -352,11 +358,6 @@ class Awaiting {
  private:
   int& count_;
 };
-
-bool is_a(const V& exception, PyObject* type) {
-  return exception->kind == Kind::Exception &&
-         PyType_IsSubtype(exception->object_type, reinterpret_cast<PyTypeObject*>(type));
-}
 
 }  // namespace
 

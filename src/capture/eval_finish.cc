@@ -25,7 +25,7 @@ int Evaluator::add_step(BuildStep step, std::vector<V> operands) {
 }
 
 // Are these the globals of a module of functions that stand for the standard library's own?
-static bool is_stand_in(PyObject* globals) {
+bool is_stand_in(PyObject* globals) {
   PyObject* const package = PyDict_GetItemString(globals, "__package__");
   return package && PyUnicode_Check(package) &&
          PyUnicode_CompareWithASCIIString(package, "weft._entered_library") == 0;
@@ -36,6 +36,13 @@ static bool is_stand_in(const V& function) {
   if (function->kind == Kind::Function) return is_stand_in(function->globals.get());
   return function->is_const() && PyFunction_Check(function->object.get()) &&
          is_stand_in(PyFunction_GetGlobals(function->object.get()));
+}
+
+// Is this a class of theirs?
+bool is_of_stand_ins(PyTypeObject* type) {
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return false;
+  PyObject* const module = PyDict_GetItemString(type->tp_dict, "__module__");
+  return module && PyUnicode_Check(module) && utf8(module).starts_with("weft._entered_library.");
 }
 
 // The keywords that a generator function was called with, or null.
@@ -151,6 +158,8 @@ int Evaluator::slot_of(const V& value) {
         operands = parts_of_stand_in(*this, value, real);
         break;
       }
+      if (value->kind == Kind::Instance && is_of_stand_ins(value->object_type))
+        throw CaptureAborted{"an object of the standard library leaves the function", true};
       step.op = value->kind == Kind::Dict ? BuildOp::Dict : BuildOp::Instance;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
       for (size_t i = 0; i < value->keys.size(); ++i) {
@@ -178,6 +187,8 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Bound:
     case Kind::DictView:
+      if (realize(value->items[0])->within)
+        throw CaptureAborted{"a view of a dict of the standard library leaves the function", true};
       step.op = value->kind == Kind::Bound ? BuildOp::Bound : BuildOp::DictView;
       step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
       operands = value->items;
@@ -230,8 +241,27 @@ int Evaluator::slot_of(const V& value) {
         case IterKind::Sequence:
         case IterKind::Rows:
           step.op = BuildOp::IterSequence;
-          operands = value->items;
+          operands = value->index < 0 ? std::vector<V>{list_value({})} : value->items;
           break;
+        case IterKind::Reversed:
+          step.op = BuildOp::IterReversed;
+          operands = value->index < 0 ? std::vector<V>{list_value({})} : value->items;
+          break;
+        case IterKind::Dict:
+        case IterKind::Set: {
+          const V& container = value->items[0];
+          if (container->within)
+            throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+          if (value->index >= 0 && (value->length < 0 || value->version != container->version ||
+                                    (container->source && container->version > 0)))
+            throw CaptureAborted{"an iterator over a container whose keys have changed"};
+          step.op = value->index < 0 ? BuildOp::IterSequence : BuildOp::IterAdvanced;
+          if (value->iter == IterKind::Dict && value->index >= 0)
+            step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
+          operands = value->index < 0 ? std::vector<V>{list_value({})} : value->items;
+          step.imm = std::max<int64_t>(value->index, 0);
+          break;
+        }
         case IterKind::Range:
           if (!value->object) {
             step.op = BuildOp::Generator;
@@ -261,10 +291,6 @@ int Evaluator::slot_of(const V& value) {
           break;
       }
       break;
-  }
-  if (value->kind == Kind::Iter && value->iter == IterKind::Sequence &&
-      realize(value->items[0])->kind == Kind::DictView) {
-    graph_break("an iterator over a dict");
   }
   for (const V& operand : operands) step.args.push_back(operand ? slot_of(operand) : -1);
   step.dst = kBuilt + num_built_++;

@@ -297,7 +297,8 @@ int64_t trips(const V& it) {
       if (!it->object) return INT64_MAX;
       return PyObject_Length(it->object.get()) - it->index;
     case IterKind::Rows: return ops::sym_shape(it->items[0]->tensor)[0].hint() - it->index;
-    case IterKind::Sequence: return static_cast<int64_t>(it->items[0]->items.size()) - it->index;
+    case IterKind::Sequence:
+      return it->index < 0 ? 0 : static_cast<int64_t>(it->items[0]->items.size()) - it->index;
     case IterKind::Enumerate: return trips(it->items[0]);
     case IterKind::Zip: {
       int64_t least = INT64_MAX;

@@ -32,7 +32,9 @@ V Evaluator::run_to_return(size_t depth) {
   try {
     while (true) {
       const bool is_last = frames_.size() == depth + 1;
-      if (is_last && frame().code->instructions[static_cast<size_t>(frame().ip)].op == Op::Return) break;
+      if (is_last && frame().code->instructions[static_cast<size_t>(frame().ip)].op == Op::Return &&
+          !is_undecided())
+        break;
       run_nested_instruction(depth);
     }
   } catch (const AbstractRaise&) {
@@ -43,7 +45,7 @@ V Evaluator::run_to_return(size_t depth) {
     undo(before, "a method that cannot be evaluated to its end");
     throw;
   }
-  V value = frame().on_return == OnReturn::Instance ? frame().extra : top();
+  V value = returned_value();
   frames_.resize(depth);
   return value;
 }
@@ -83,77 +85,37 @@ V Evaluator::call_method_now(const V& self, PyObject* method, std::vector<V> oth
   return call_now(pinned(method), std::move(args));
 }
 
-namespace {
-
-constexpr const char* kOperators[][2] = {
-    {"__add__", "__radd__"},       {"__and__", "__rand__"},       {"__floordiv__", "__rfloordiv__"},
-    {"__lshift__", "__rlshift__"}, {"__matmul__", "__rmatmul__"}, {"__mul__", "__rmul__"},
-    {"__mod__", "__rmod__"},       {"__or__", "__ror__"},         {"__pow__", "__rpow__"},
-    {"__rshift__", "__rrshift__"}, {"__sub__", "__rsub__"},       {"__truediv__", "__rtruediv__"},
-    {"__xor__", "__rxor__"}};
-constexpr const char* kComparisons[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
-constexpr int kReflected[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
-
-// Does an array leave its operators to the object?
-bool arrays_defer_to(PyTypeObject* type) {
-  static constinit InternedName ufunc("__array_ufunc__"), priority("__array_priority__");
-  if (PyObject* found = _PyType_Lookup(type, ufunc)) return found == Py_None;
-  PyObject* found = _PyType_Lookup(type, priority);
-  if (!found || (!PyFloat_Check(found) && !PyLong_Check(found))) return false;
-  const double value = PyFloat_AsDouble(found);
-  PyErr_Clear();
-  return value > 0;
-}
-
-}  // namespace
-
-// Tries the operands' methods in Python's order; null where none of them is the program's.
-V Evaluator::instance_operator(const V& a, const V& b, const char* plain, const char* reflected,
-                               bool is_comparison) {
-  PyTypeObject *class_a = program_class(a), *class_b = program_class(b);
-  const bool both = class_a && class_b;
-  const bool subclass_first = both && class_a != class_b && PyType_IsSubtype(class_b, class_a);
-  const auto attempt = [&](const V& self, const char* name, const V& other) -> V {
-    PyObject* method = python_method(self, name);
-    V value = method ? call_method_now(self, method, {other}) : nullptr;
-    return value && value->is(Py_NotImplemented) ? nullptr : value;
-  };
-  if (a->kind == Kind::Array && !(class_b && arrays_defer_to(class_b))) return nullptr;
-  if (subclass_first)
-    if (V value = attempt(b, reflected, a)) return value;
-  if (V value = attempt(a, plain, b)) return value;
-  // Operands of one class are not asked twice, except in comparisons.
-  const bool is_done = subclass_first || (both && class_a == class_b && !is_comparison);
-  return is_done ? nullptr : attempt(b, reflected, a);
-}
-
-V Evaluator::instance_binary(int op, const V& a, const V& b) {
-  if (!program_class(a) && !program_class(b)) return nullptr;
-  const auto& names = kOperators[static_cast<size_t>(op % 13)];
-  if (op >= 13) {
-    const std::string in_place = std::string("__i") + (names[0] + 2);
-    if (PyObject* method = python_method(a, in_place.c_str())) {
-      V value = call_method_now(a, method, {b});
-      if (!value->is(Py_NotImplemented)) return value;
-    }
-  }
-  return instance_operator(a, b, names[0], names[1], false);
-}
-
-V Evaluator::instance_compare(int op, const V& a, const V& b) {
-  if (!program_class(a) && !program_class(b)) return nullptr;
-  if (op == Py_NE && !python_method(a, "__ne__")) {
-    V equal = python_method(a, "__eq__") ? instance_operator(a, b, "__eq__", "__eq__", true) : nullptr;
-    return equal ? bool_value(!truth(equal)) : nullptr;
-  }
-  return instance_operator(a, b, kComparisons[op], kComparisons[kReflected[op]], true);
-}
-
 // The truth that a class written in Python gives its instance; nullopt where it says nothing.
 std::optional<bool> Evaluator::instance_truth(const V& instance) {
-  for (const char* name : {"__bool__", "__len__"})
-    if (PyObject* method = python_method(instance, name)) return truth(call_method_now(instance, method, {}));
-  return std::nullopt;
+  for (const char* name : {"__bool__", "__len__"}) {
+    if (!has_own(instance, name)) continue;
+    PyObject* method = python_method(instance, name);
+    if (!method && instance->is_const()) return std::nullopt;
+    if (!method) break;
+    const V answer = realize(call_method_now(instance, method, {}));
+    if (std::string_view(name) == "__len__") return length_of(answer) != 0;
+    if (answer->is_const() && PyBool_Check(answer->object.get())) return answer->is(Py_True);
+    if (answer->kind == Kind::Scalar && answer->weak == WeakKind::Bool) return truth(answer);
+    break;
+  }
+  graph_break("the truth of an object that weft does not know");
+}
+
+// What __len__ has given, as the length that it stands for.
+int64_t Evaluator::length_of(const V& given) {
+  const bool is_plain =
+      given->kind == Kind::SymInt || (given->is_const() && PyLong_CheckExact(given->object.get()));
+  const int64_t length = is_plain ? to_int(given, "a length") : -1;
+  if (length < 0) graph_break("a __len__ that gives no length");
+  return length;
+}
+
+bool Evaluator::has_own(const V& instance, const char* name) {
+  PyTypeObject* type = program_class(realize(instance));
+  if (!type) return false;
+  if (!instance->source || instance->is_const()) pin_type(type);
+  const Ref text = checked(PyUnicode_InternFromString(name));
+  return _PyType_Lookup(type, text.get()) != nullptr;
 }
 
 V Evaluator::instance_iterator(const V& instance) {

@@ -30,12 +30,19 @@ bool is_foldable(PyObject* o) {
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
          PyComplex_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
          PyTuple_CheckExact(o) || Py_TYPE(o) == &PyRange_Type || PyFrozenSet_CheckExact(o) ||
-         PyType_Check(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type) || is_enum_member(o);
+         (PyType_Check(o) && is_inert(o)) || PyObject_TypeCheck(o, &PyArrayDescr_Type) || is_enum_member(o);
 }
 
 bool is_sequence(const V& v) {
   return v->kind == Kind::Tuple || v->kind == Kind::List ||
          (v->is_const() && PyTuple_CheckExact(v->object.get()));
+}
+
+// A NumPy scalar repeats what Python's numbers repeat, where it is an integer; an array computes with it.
+bool repeats(const V& scalar, const V& sequence) {
+  if (scalar->kind != Kind::Array || scalar->flavor != Flavor::NumpyScalar) return false;
+  return is_sequence(sequence) || (sequence->is_const() && PySequence_Check(sequence->object.get()) &&
+                                   !PyType_Check(sequence->object.get()));
 }
 
 V sym_binary(Evaluator& ev, int op, const V& a, const V& b) {
@@ -75,6 +82,8 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   }
   if (V result = instance_binary(op, a, b)) return result;
   if (V result = set_binary(*this, op, a, b)) return result;
+  if (op % 13 == 5 && (repeats(a, b) || repeats(b, a)))
+    graph_break("repetition of a sequence by a NumPy scalar");
   if (a->kind == Kind::Array || b->kind == Kind::Array) {
     if (!in_place || a->kind != Kind::Array || a->flavor != Flavor::NdArray)
       return with_default_float(numpy_binary(*this, op % 13, a, b), {{a, b}, {}});
@@ -104,8 +113,9 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   }
   // int | float
   const auto is_class = [](const V& v) {
-    return v->is_const() && (PyType_Check(v->object.get()) ||
-                             std::string_view(Py_TYPE(v->object.get())->tp_name) == "types.UnionType");
+    return v->is_const() && is_inert(v->object.get()) &&
+           (PyType_Check(v->object.get()) ||
+            std::string_view(Py_TYPE(v->object.get())->tp_name) == "types.UnionType");
   };
   if (op == 7 && is_class(a) && is_class(b))
     return const_value(checked(PyNumber_Or(a->object.get(), b->object.get())));
@@ -422,32 +432,36 @@ V Evaluator::contains(const V& container, const V& item) {
   }
   if (PyObject* method = python_method(container, "__contains__"))
     return bool_value(truth(call_method_now(container, method, {item})));
-  if (container->kind == Kind::Instance) {
-    for (const V& element : elements(container))
-      if (same_object(element, item) || equal(element, item)) return bool_value(true);
+  if (container->kind == Kind::Instance || container->kind == Kind::Iter ||
+      container->kind == Kind::Generator) {
+    if (container->kind == Kind::Instance && has_own(container, "__contains__"))
+      graph_break("a membership test by a class that is not written in Python");
+    const V it = iterator(container);
+    while (const V element = next(it))
+      if (same_or_equal(element, item)) return bool_value(true);
     return bool_value(false);
   }
   if (container->kind == Kind::DictView) {
     for (const V& element : elements(container))
-      if (same_object(element, item) || equal(element, item)) return bool_value(true);
+      if (same_or_equal(element, item)) return bool_value(true);
     return bool_value(false);
   }
   if (container->kind == Kind::Dict)
     return bool_value(find_key(*this, container, dict_key(*this, item)) >= 0);
   if (container->kind == Kind::Tuple || container->kind == Kind::List) {
     for (const V& element : container->items)
-      if (same_object(element, item) || equal(element, item)) return bool_value(true);
+      if (same_or_equal(element, item)) return bool_value(true);
     return bool_value(false);
   }
   if (container->kind == Kind::Const && is_foldable(container->object.get())) {
-    if (Ref object = constant(item)) {
+    if (Ref object = constant(item); object && !is_nan(item)) {
       const int found = PySequence_Contains(container->object.get(), object.get());
       if (found < 0) throw PythonError{};
       return bool_value(found != 0);
     }
     if (PyTuple_CheckExact(container->object.get())) {
       for (const V& element : elements(container))
-        if (equal(element, item)) return bool_value(true);
+        if (same_or_equal(element, item)) return bool_value(true);
       return bool_value(false);
     }
   }
@@ -458,117 +472,6 @@ V Evaluator::contains(const V& container, const V& item) {
     return found;
   }
   graph_break("a membership test that weft does not know");
-}
-
-V Evaluator::iterator(const V& value) {
-  realize(value);
-  if (value->kind == Kind::Iter) return value;
-  if (V flat = flat_elements(*this, value)) return iterator(flat);
-  if (value->kind == Kind::Generator) {
-    // A generator is its own iterator.
-    value->kind = Kind::Iter;
-    value->iter = IterKind::Generator;
-    return value;
-  }
-  if (value->kind == Kind::Instance) {
-    if (V found = instance_iterator(value)) return found;
-    graph_break("an iterator that weft does not know");
-  }
-  V it = make_value(Kind::Iter);
-  if (value->kind == Kind::Range) {
-    it->iter = IterKind::Range;
-    it->items = {value};
-    return it;
-  }
-  if (value->is_const() && Py_TYPE(value->object.get()) == &PyRange_Type) {
-    it->iter = IterKind::Range;
-    it->object = value->object;
-    return it;
-  }
-  if (value->kind == Kind::Array) {
-    if (value->tensor.dim() == 0) graph_break("iteration over a 0-d array");
-    it->iter = IterKind::Rows;
-    it->items = {value};
-    return it;
-  }
-  // A list may grow while it is iterated over; the other sequences are fixed.
-  it->iter = IterKind::Sequence;
-  if (value->kind == Kind::List || value->kind == Kind::Tuple)
-    it->items = {value};
-  else
-    it->items = {tuple_value(elements(value))};
-  return it;
-}
-
-V Evaluator::array_item(const V& array, int64_t index) {
-  return numpy_subscript(*this, array, int_value(index));
-}
-
-// The iterator's range, if it was symbolic, becomes the one it is here.
-void Evaluator::specialize_range(const V& it) {
-  if (it->object) return;
-  const std::vector<V>& parts = it->items[0]->items;
-  Ref args = checked(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
-  for (size_t i = 0; i < parts.size(); ++i)
-    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i),
-                     PyLong_FromLongLong(to_int(parts[i], "range()")));
-  it->object = checked(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), args.get(), nullptr));
-  it->items.clear();
-}
-
-V Evaluator::next(const V& it) {
-  realize(it);
-  if (it->kind != Kind::Iter) graph_break("an iterator that weft does not know");
-  switch (it->iter) {
-    case IterKind::Sequence: {
-      const V& sequence = it->items[0];
-      if (it->index >= static_cast<int64_t>(sequence->items.size())) return nullptr;
-      remember(it);
-      return sequence->items[static_cast<size_t>(it->index++)];
-    }
-    case IterKind::Range: {
-      specialize_range(it);
-      if (it->index >= PyObject_Length(it->object.get())) return nullptr;
-      remember(it);
-      return const_value(checked(PySequence_GetItem(it->object.get(), it->index++)));
-    }
-    case IterKind::Rows: {
-      if (it->length < 0) it->length = sym_specialize(ops::sym_shape(it->items[0]->tensor)[0]);
-      if (it->index >= it->length) return nullptr;
-      V row = array_item(it->items[0], it->index);
-      remember(it);
-      ++it->index;
-      return row;
-    }
-    case IterKind::Enumerate: {
-      V item = next(it->items[0]);
-      if (!item) return nullptr;
-      remember(it);
-      return tuple_value({int_value(it->index++), item});
-    }
-    case IterKind::Zip: {
-      std::vector<V> items;
-      // Only when all iterators can go on without a break in between.
-      for (const V& part : it->items)
-        if (realize(part)->kind != Kind::Iter) graph_break("zip over an unknown iterator");
-      const Mark before = mark();
-      try {
-        for (const V& part : it->items) {
-          V item = next(part);
-          if (!item) return nullptr;
-          items.push_back(item);
-        }
-      } catch (const AbstractRaise&) {
-        throw;
-      } catch (...) {
-        undo(before, "an iterator that cannot go back");
-        throw;
-      }
-      return tuple_value(std::move(items));
-    }
-    case IterKind::Generator: return resume(it);
-  }
-  return nullptr;
 }
 
 }  // namespace weft::capture

@@ -2,6 +2,9 @@
 // type.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "capture/builtins.h"
 #include "capture/classes.h"
 #include "capture/enums.h"
@@ -46,6 +49,7 @@ bool Evaluator::truth(const V& value) {
     case Kind::Const: {
       if (program_class(value))
         if (const std::optional<bool> answer = instance_truth(value)) return *answer;
+      if (!is_inert(value->object.get())) graph_break("the truth of a class that its metaclass gives");
       const int result = PyObject_IsTrue(value->object.get());
       if (result < 0) throw PythonError{};
       return result != 0;
@@ -82,7 +86,7 @@ bool Evaluator::truth(const V& value) {
 
 Ref Evaluator::constant(const V& value) {
   realize(value);
-  if (value->is_const()) return value->object;
+  if (value->is_const()) return is_inert(value->object.get()) ? value->object : Ref();
   if (value->kind == Kind::SymInt) return Ref();
   if (value->kind == Kind::Tuple) {
     Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value->items.size())));
@@ -149,6 +153,17 @@ std::vector<V> Evaluator::elements(const V& value) {
   graph_break("iteration over an object that weft does not know");
 }
 
+std::vector<V> Evaluator::all_elements(const V& value) {
+  if (realize(value)->kind != Kind::Instance) return elements(value);
+  const V it = iterator(value);
+  if (has_own(value, "__len__") || has_own(value, "__length_hint__")) {
+    PyObject* method = python_method(value, has_own(value, "__len__") ? "__len__" : "__length_hint__");
+    if (!method) graph_break("the length of an object that is gone over");
+    length_of(realize(call_method_now(value, method, {})));
+  }
+  return elements(it);
+}
+
 bool Evaluator::same_object(const V& a, const V& b) {
   if (a == b) return true;
   for (const V* v : {&a, &b}) {
@@ -156,15 +171,21 @@ bool Evaluator::same_object(const V& a, const V& b) {
     PyObject* object = (*v)->object.get();
     if ((*v)->kind == Kind::Lazy && is_identity_type(object)) realize(*v);
   }
-  const bool known_a = a->kind == Kind::Lazy || a->is_const(),
-             known_b = b->kind == Kind::Lazy || b->is_const();
-  if (a->is_const() && b->is_const()) return a->object == b->object;
-  if (known_a && known_b && a->object && b->object && a->source && b->source) {
+  // Real objects: which ones they are is guarded, but for those that a guard or the code names already.
+  const auto is_real = [](const V& v) { return v->object && (v->is_const() || v->source); };
+  const auto is_named = [](const V& v) {
+    return v->is_const() && (!v->source || is_identity_type(v->object.get()));
+  };
+  if (is_real(a) && is_real(b)) {
     const bool same = a->object == b->object;
-    variant_->guards.add({.op = same ? GuardOp::Same : GuardOp::NotSame,
-                          .a = variant_->guards.load(a->source),
-                          .b = variant_->guards.load(b->source)},
-                         fmt::format("{} {} {}", a->source->str(), same ? "is" : "is not", b->source->str()));
+    if (is_named(a) && is_named(b)) return same;
+    const auto register_of = [&](const V& v) {
+      return variant_->guards.load(v->source ? v->source : pinned_source(v->object.get()));
+    };
+    variant_->guards.add(
+        {.op = same ? GuardOp::Same : GuardOp::NotSame, .a = register_of(a), .b = register_of(b)},
+        fmt::format("{} {} {}", short_repr(a->object.get()), same ? "is" : "is not",
+                    short_repr(b->object.get())));
     return same;
   }
   const auto is_singleton = [](const V& v) { return v->is_const() && is_identity_type(v->object.get()); };
@@ -177,7 +198,6 @@ bool Evaluator::same_object(const V& a, const V& b) {
       b->kind != Kind::SymInt) {
     realize(a);
     realize(b);
-    if (a->source && b->source) return a->object == b->object;
     const auto is_bool = [](const V& v) {  // of which NumPy has two objects
       return v->kind == Kind::Array && v->flavor == Flavor::NumpyScalar && v->tensor.dtype() == DType::Bool;
     };
@@ -193,15 +213,46 @@ static bool equal_dicts(Evaluator& ev, const V& a, const V& b) {
     const int at = find_key(ev, b, a->keys[i]);
     if (at < 0) return false;
     const V& other = b->items[static_cast<size_t>(at)];
-    if (!ev.same_object(a->items[i], other) && !ev.equal(a->items[i], other)) return false;
+    if (!ev.same_or_equal(a->items[i], other)) return false;
   }
   return true;
+}
+
+// A float or complex that does not equal itself: which object it is decides.
+static bool is_nan(PyObject* object) {
+  if (PyFloat_CheckExact(object)) return std::isnan(PyFloat_AS_DOUBLE(object));
+  return PyComplex_CheckExact(object) &&
+         (std::isnan(PyComplex_RealAsDouble(object)) || std::isnan(PyComplex_ImagAsDouble(object)));
+}
+
+bool is_nan(const V& value) { return value->is_const() && is_nan(value->object.get()); }
+
+static bool holds_nan(PyObject* object) {
+  if (!PyTuple_CheckExact(object)) return is_nan(object);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (holds_nan(PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+bool has_unguarded_nan(const V& value) {
+  if (value->kind == Kind::Tuple)
+    return std::any_of(value->items.begin(), value->items.end(), has_unguarded_nan);
+  return value->source && (value->is_const() || value->kind == Kind::Lazy) && holds_nan(value->object.get());
+}
+
+bool Evaluator::same_or_equal(const V& a, const V& b) {
+  realize(a);
+  realize(b);
+  if (a == b) return true;
+  if (!is_nan(a) || !is_nan(b)) return equal(a, b);
+  if (a->source || b->source) graph_break("which of two NaN it is");
+  return a->object == b->object;
 }
 
 bool Evaluator::equal(const V& a, const V& b) {
   realize(a);
   realize(b);
-  if (a == b) return true;
+  if (a == b) return !is_nan(a);
   if (V answer = instance_compare(Py_EQ, a, b)) return truth(answer);
   if (a->kind == Kind::Set || b->kind == Kind::Set) {
     const V& other = a->kind == Kind::Set ? b : a;
@@ -228,7 +279,7 @@ bool Evaluator::equal(const V& a, const V& b) {
     std::vector<V> left = elements(a), right = elements(b);
     if (left.size() != right.size()) return false;
     for (size_t i = 0; i < left.size(); ++i)
-      if (!equal(left[i], right[i])) return false;
+      if (!same_or_equal(left[i], right[i])) return false;
     return true;
   }
   if (a->kind == Kind::Dict && b->kind == Kind::Dict) return equal_dicts(*this, a, b);

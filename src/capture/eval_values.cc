@@ -1,6 +1,7 @@
 // Finding out what outside objects are, and guarding it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "capture/builtins.h"
@@ -25,6 +26,7 @@ bool History::symbolic(const std::string& what, int64_t value, Settings::Dynamic
 }
 
 const V& Evaluator::realize(const V& value) {
+  if (!value) graph_break("a call without an argument that it needs");
   if (value->kind == Kind::Lazy) realize_object(value);
   return value;
 }
@@ -35,6 +37,8 @@ void Evaluator::pin_type(PyTypeObject* type) {
     // A lookup assigns the tag.
     Ref looked_up = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__name__"));
     PyErr_Clear();
+    if (type->tp_version_tag == 0)
+      graph_break("a class that has changed too often to be told from what it was");
   }
   variant_->guards.add({.op = GuardOp::TypeVersion,
                         .imm = static_cast<int64_t>(type->tp_version_tag),
@@ -148,6 +152,31 @@ void Evaluator::realize_builtin_method(const V& value) {
   value->kind = Kind::Bound;
 }
 
+// A module's dict, the globals of a function, or the modules.
+bool Evaluator::is_namespace(PyObject* object) const {
+  if (!PyDict_CheckExact(object)) return false;
+  const auto has = [&](const char* name) { return PyDict_GetItemString(object, name) != nullptr; };
+  if (object == PyImport_GetModuleDict() || has("__builtins__") || (has("__spec__") && has("__name__")))
+    return true;
+  return std::any_of(frames_.begin(), frames_.end(),
+                     [&](const AbstractFrame& frame) { return frame.globals.get() == object; });
+}
+
+// Is it the dict that a copy of the object has been made of (copying.cc)? The program does not have it.
+static bool is_copied(const V& owner, const V& dict) {
+  return !owner->attributes.empty() && owner->attributes[0] == dict && !dict->dirty;
+}
+
+// The attributes of an object are about to be read or changed: they are not known by its dict as well.
+void Evaluator::use_attributes(const V& owner, PyObject* dict, bool changes) {
+  const auto found = known_.find(dict);
+  if (found != known_.end() && found->second->kind == Kind::Dict && (changes || found->second->dirty) &&
+      !is_copied(owner, found->second))
+    graph_break("the attributes of an object whose __dict__ is used");
+  if (namespaces_.emplace(dict, owner).first->second != owner)
+    graph_break("the attributes of an object that shares its __dict__ with another one");
+}
+
 void Evaluator::realize_object(const V& value) {
   PyObject* object = value->object.get();
   PyTypeObject* type = Py_TYPE(object);
@@ -208,7 +237,12 @@ void Evaluator::realize_object(const V& value) {
           lazy_value(PyList_GET_ITEM(object, i),
                      item_source(Source::Step::ListItem, value->source, static_cast<int>(i))));
     value->kind = Kind::List;
+  } else if (is_namespace(object)) {
+    value->kind = Kind::Opaque;  // what is done to it is done to names and modules
   } else if (PyDict_CheckExact(object)) {
+    if (const auto found = namespaces_.find(object);
+        found != namespaces_.end() && found->second->dirty && !is_copied(found->second, value))
+      graph_break("the __dict__ of an object whose attributes are changed");
     Ref keys = checked(PyTuple_New(PyDict_GET_SIZE(object)));
     PyObject *key, *item;
     Py_ssize_t i = 0;
@@ -371,7 +405,6 @@ void Evaluator::refuse_read_only(const V& array, const char* what) {
 
 void Evaluator::prepare_mutation(const V& array) {
   refuse_read_only(array, "assignment destination");
-  ++num_effects_;
   V owner = array;
   while (owner->view_of) owner = owner->view_of;
   if (owner->input < 0) return;
@@ -382,6 +415,11 @@ void Evaluator::prepare_mutation(const V& array) {
       graph_break("assignment to an array that shares memory with another argument");
   variant_->guards.arrays()[static_cast<size_t>(owner->index)].writable = true;
   mutated_.insert(owner->input);
+}
+
+void Evaluator::record_update(const Tensor& view, const Tensor& value) {
+  tracer_.record_copy(view, value);
+  ++num_effects_;
 }
 
 void Evaluator::mark_dirty(const V& value) {

@@ -37,6 +37,8 @@ struct History {
   bool without_stand_ins = false;  // collections.deque, max and the like are performed by Python
   // Calls (code, instruction) within which a graph has ended: NumPy performs them.
   std::set<std::pair<const Code*, int>> numpys_calls;
+  // Instructions (code, number) that had effects when the graph ended within them: Python performs them.
+  std::set<std::pair<const Code*, int>> pythons_instructions;
   // Loop heads (code, instruction) whose iterations are segments of their own.
   std::set<std::pair<const Code*, int>> loop_heads;
   // Loop heads of loops that compute with Python's objects: they are Python's.
@@ -83,6 +85,8 @@ class Evaluator {
   // The elements of a tuple, list, constant sequence, range, dict or the rows of an array; breaks otherwise.
   std::vector<V> elements(const V& value);
   bool same_object(const V& a, const V& b);
+  // What containers compare their elements by: identity, or else equality.
+  bool same_or_equal(const V& a, const V& b);
   // Python equality of values known at capture; breaks otherwise.
   bool equal(const V& a, const V& b);
   // The real object of a value that is known completely (constants and containers of constants), or null.
@@ -108,6 +112,7 @@ class Evaluator {
   bool enter_store_attribute(const V& owner, const std::string& name, const V& value);
   V contains(const V& container, const V& item);
   V iterator(const V& value);
+  V next_of_hashed(const V& iterator);
   // The next element, or null when exhausted.
   V next(const V& iterator);
   V attribute(const V& owner, PyObject* name);  // null: a frame was pushed that will yield it
@@ -131,12 +136,18 @@ class Evaluator {
   V attribute_now(const V& owner, PyObject* name);
   V call_method_now(const V& self, PyObject* method, std::vector<V> others);
   PyObject* python_method(const V& instance, const char* name);
+  // Has the class of the instance anything of this name?
+  bool has_own(const V& instance, const char* name);
   // A generator's next element, given what is sent or thrown into it; null at its end.
   V send(const V& generator, const V& sent);
   V throw_into(const V& generator, const V& exception);
   void close(const V& generator);
   // What obj.__next__() gives, or null at a StopIteration.
   V next_of_instance(const V& instance);
+  int64_t length_of(const V& given);
+  V text_given(const V& text);  // what __str__ and the like have given
+  // All elements, asked for as list() and tuple() ask: an object is asked how many they may be.
+  std::vector<V> all_elements(const V& value);
   // The real object that a value would be, for str() and the like; containers and exceptions are made. Null
   // if not known.
   Ref described(const V& value);
@@ -149,6 +160,7 @@ class Evaluator {
   bool is_arraylike(const V& value);
   // Before an array is assigned to: it, or the input it is a view of, must be writable and alone.
   void prepare_mutation(const V& array);
+  void record_update(const Tensor& view, const Tensor& value);
   void refuse_read_only(const V& array,
                         const char* what);  // raises NumPy's error for a view of a read-only one
   // An array argument of the segment, as a graph input.
@@ -173,6 +185,7 @@ class Evaluator {
   // Captures the segment again, with the call as NumPy's, if it cannot go on within a source that stands for
   // one.
   void leave_to_numpy(size_t depth);
+  [[noreturn]] void leave_to_python(const Code& code, int at, const std::string& reason);
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
   bool execute_names(const Instruction& in);
@@ -186,7 +199,25 @@ class Evaluator {
   bool has_handler() const;
   void run_nested_instruction(size_t lowest);
   V run_to_return(size_t depth);
-  V instance_operator(const V& a, const V& b, const char* plain, const char* reflected, bool is_comparison);
+  // A function that may answer NotImplemented, and its arguments.
+  struct Asked {
+    V function;
+    std::vector<V> args;
+  };
+  // An operator: who is asked, one after the other, and what it gives, or the text of the TypeError, where
+  // nobody answers.
+  struct Question {
+    std::vector<Asked> asked;
+    V otherwise;
+  };
+  PyObject* operator_method(const V& self, const char* name);
+  std::optional<Asked> asked(const V& self, const char* name, const V& other);
+  std::optional<Question> question(int operation, bool is_comparison, const V& a, const V& b);
+  static std::string refusal_of_operator(int op, bool in_place, PyTypeObject* a, PyTypeObject* b);
+  V answer(const Question& question);
+  void ask_others(const V& others);
+  bool is_undecided();
+  V returned_value();
   V instance_binary(int op, const V& a, const V& b);
   V instance_compare(int op, const V& a, const V& b);
   std::optional<bool> instance_truth(const V& instance);
@@ -212,14 +243,12 @@ class Evaluator {
   bool go_back(const Mark& mark);
   // Throws CaptureAborted there.
   void undo(const Mark& mark, const char* what);
-  // Of an instruction that will be performed for real: what else it changed does not count where no iterator
-  // advanced.
-  void rewind(const Mark& mark);
   void end(const V& generator);
   V resume(const V& generator, const V& sent = nullptr, const V& thrown = nullptr);
   std::vector<V> all_of_generator(const V& generator);
   void run_instruction();
   void unpack(int before, int after, bool starred);
+  std::vector<V> taken(const V& value, size_t wanted, bool starred);
   void note_backward_jump(int target);
   void note_unrolled_loops();
   void name_unrolled_loops();
@@ -228,10 +257,13 @@ class Evaluator {
   bool ends_at_loop(std::string* reason);
 
   void realize_object(const V& value);
+  bool is_namespace(PyObject* object) const;
+  void use_attributes(const V& owner, PyObject* dict, bool changes);
   void realize_builtin_method(const V& value);
   void realize_int(const V& value);
   void realize_float(const V& value);
   V load_global(PyObject* name);
+  V import(PyObject* name);
   [[noreturn]] void raise_unbound_local(size_t slot);
   void bind(AbstractFrame& frame, const std::vector<V>& defaults,
             const std::vector<std::pair<std::string, V>>& kwdefaults, CallArgs args);
@@ -267,9 +299,10 @@ class Evaluator {
   std::shared_ptr<Variant> variant_;
   ir::GraphTracer tracer_;
   std::vector<AbstractFrame> frames_;
-  size_t num_given_frames_ = 0;             // of the segment's start
-  std::unordered_map<PyObject*, V> known_;  // outside objects with identity, by address
-  std::vector<V> tracked_;                  // the same, in the order they were met
+  size_t num_given_frames_ = 0;                  // of the segment's start
+  std::unordered_map<PyObject*, V> known_;       // outside objects with identity, by address
+  std::vector<V> tracked_;                       // the same, in the order they were met
+  std::unordered_map<PyObject*, V> namespaces_;  // dicts of outside objects whose attributes are known
   std::vector<V> dirty_;
   std::vector<V> inputs_;                                             // array inputs
   std::set<int> mutated_;                                             // of them
@@ -341,6 +374,10 @@ V initialize_exception(const V& exception, CallArgs& args);
 Ref real_exception(PyObject* type, const Ref& args);
 // Attributes of its instances are set in __init__, past its own __setattr__, and read as any other's.
 bool is_frozen_dataclass(PyTypeObject* type);
+// A float or complex that does not equal itself.
+bool is_nan(const V& value);
+// Is there one in the value whose object may be another one in the next call?
+bool has_unguarded_nan(const V& value);
 // None, classes, modules, functions and the like: which one it is tells all.
 bool is_identity_type(PyObject* object);
 

@@ -12,6 +12,7 @@ namespace {
 
 struct Registry {
   std::unordered_map<PyObject*, Lowering> by_object;
+  std::unordered_map<std::string, PyObject*> by_path;
   std::unordered_map<PyObject*, PyObject*> replacements;
   std::unordered_map<std::string, Lowering> methods;
   std::unordered_map<std::string, PyObject*> method_replacements;
@@ -40,9 +41,13 @@ Ref find_object(std::string rest) {
 }  // namespace
 
 void register_lowering(const char* path, Lowering lowering) {
-  if (Ref object = find_object(path))
-    registry().by_object[object.release()] = lowering;  // as long as the process
+  Ref object = find_object(path);
+  if (!object) return;
+  registry().by_path[path] = object.get();
+  registry().by_object[object.release()] = lowering;  // as long as the process
 }
+
+PyObject* lowered_object(const std::string& path) { return registry().by_path.at(path); }
 
 Lowering find_lowering(PyObject* callable) {
   auto found = registry().by_object.find(callable);

@@ -258,7 +258,7 @@ V combine_at(Evaluator& ev, CallArgs& args, std::string_view whole, std::string_
     updated = ops::call1(parts, std::move(operands), attrs);
   }
   ev.prepare_mutation(array);
-  ev.tracer().record_copy(target.tensor, updated);
+  ev.record_update(target.tensor, updated);
   return none_value();
 }
 
@@ -317,7 +317,7 @@ void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source)
   if (both.size() != into.size()) graph_break("assignment of an array with more dimensions");
   for (size_t i = 0; i < into.size(); ++i)
     if (!sym_eq(both[i], into[i])) graph_break("assignment of a larger array");
-  ev.tracer().record_copy(view, value);
+  ev.record_update(view, value);
 }
 
 void numpy_store(Evaluator& ev, const V& array, const V& key, const V& value) {
@@ -335,7 +335,7 @@ void numpy_store(Evaluator& ev, const V& array, const V& key, const V& value) {
   operands.insert(operands.begin(), {target.tensor, source});
   const Tensor updated = ops::call1("index_put", std::move(operands), {{"accumulate", false}});
   ev.prepare_mutation(array);
-  ev.tracer().record_copy(target.tensor, updated);
+  ev.record_update(target.tensor, updated);
 }
 
 }  // namespace weft::capture

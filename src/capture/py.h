@@ -67,8 +67,12 @@ void clear_error();
 // Has clear_error put off an exception that was not raised yet?
 bool is_interrupt_pending();
 
-// repr() cut to a length that fits a log line; never raises.
+// repr() cut to a length that fits a log line; never raises, and runs no code of the program's.
 std::string short_repr(PyObject* object, size_t limit = 60);
+// Is nothing of the program's called by what is done to instances of the class as an object?
+bool has_plain_metaclass(PyTypeObject* type);
+// Do comparing, hashing, printing and the like of the object run no code of the program's?
+bool is_inert(PyObject* object);
 // "module.qualname" of a callable, or its type's name; never raises.
 std::string callable_name(PyObject* object);
 

@@ -5,16 +5,20 @@
 #include <set>
 
 #include "capture/advice.h"
+#include "capture/classes.h"
 #include "capture/segments.h"
 #include "runtime/log.h"
 
 namespace weft::capture {
 
 std::string source_line(const std::string& file, int line) {
-  Ref linecache = Ref::steal(PyImport_ImportModule("linecache"));
-  Ref text = linecache ? Ref::steal(PyObject_CallMethod(linecache.get(), "getline", "si", file.c_str(), line))
-                       : Ref();
-  clear_error();
+  Ref text;
+  try {
+    text =
+        checked(PyObject_CallMethod(loaded_module("linecache").get(), "getline", "si", file.c_str(), line));
+  } catch (const PythonError&) {
+    clear_error();
+  }
   std::string result = text ? utf8(text.get()) : "";
   const size_t from = result.find_first_not_of(" \t\n");
   if (from == std::string::npos) return "";

@@ -9,6 +9,7 @@ namespace weft::capture {
 namespace {
 
 Ref known(Evaluator& ev, const V& value, const char* what) {
+  if (has_unguarded_nan(ev.realize(value))) graph_break("a NaN in a set: which object it is decides");
   Ref object = ev.constant(value);
   if (!object && value->kind == Kind::SymInt) object = int_value(sym_specialize(value->sym))->object;
   if (!object) graph_break(fmt::format("{} that is not known", what));
@@ -45,6 +46,7 @@ bool changes_the_set(const std::string& name) {
 void prepare_change(Evaluator& ev, const V& set) {
   if (set->source) graph_break("a change of a set made outside");
   ev.mark_dirty(set);
+  ++set->version;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ enum class OnReturn : uint8_t {
   Push,      // pushed on the caller's stack
   Instance,  // __init__ returned: the frame's `extra`, the new instance, is pushed instead
   Discard,   // nothing is pushed
+  Answer,    // an operator's method returned: for NotImplemented, `extra` has the arguments of ask_others()
 };
 
 struct Frame {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <utility>
 
+#include "capture/enums.h"
 #include "ops/tracer.h"
 
 namespace weft::capture {
@@ -53,10 +54,42 @@ void clear_error() {
 
 bool is_interrupt_pending() { return pending_interrupts > 0; }
 
+bool has_plain_metaclass(PyTypeObject* type) {
+  PyTypeObject* metaclass = Py_TYPE(type);
+  if ((metaclass->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return true;
+  PyObject* module = PyDict_GetItemString(metaclass->tp_dict, "__module__");
+  return module && PyUnicode_Check(module) &&
+         (PyUnicode_CompareWithASCIIString(module, "abc") == 0 ||
+          PyUnicode_CompareWithASCIIString(module, "enum") == 0);
+}
+
+bool is_inert(PyObject* object) {
+  if (PyType_Check(object)) return has_plain_metaclass(reinterpret_cast<PyTypeObject*>(object));
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!is_inert(PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  if (PyFrozenSet_CheckExact(object)) return is_inert(checked(PySequence_Tuple(object)).get());
+  if (PySlice_Check(object)) {
+    const auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return is_inert(slice->start) && is_inert(slice->stop) && is_inert(slice->step);
+  }
+  return (Py_TYPE(object)->tp_flags & (Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_IMMUTABLETYPE)) !=
+             Py_TPFLAGS_HEAPTYPE ||
+         is_enum_member(object);
+}
+
+static Ref plain_repr(PyObject* object) {
+  if (is_inert(object) && !PyModule_Check(object) && !is_enum_member(object) && !PyMethod_Check(object))
+    return Ref::steal(PyObject_Repr(object));
+  return checked(PyUnicode_FromFormat("<%s at %p>", Py_TYPE(object)->tp_name, object));
+}
+
 std::string short_repr(PyObject* object, size_t limit) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  Ref text = Ref::steal(PyObject_Repr(object));
+  Ref text = plain_repr(object);
   std::string result = text ? utf8(text.get()) : std::string(Py_TYPE(object)->tp_name) + " object";
   if (!text) clear_error();
   PyErr_Restore(type, value, traceback);

@@ -70,8 +70,8 @@ enum class Kind : uint8_t {
 
 enum class Flavor : uint8_t { NdArray, NumpyScalar, Tensor };
 // Generator: items: function, arguments…; `suspended` from the first element on, `index` elements given, -1:
-// at its end.
-enum class IterKind : uint8_t { Sequence, Range, Rows, Enumerate, Zip, Generator };
+// at its end, as that of an iterator over a list, a dict or a set.
+enum class IterKind : uint8_t { Sequence, Reversed, Dict, Set, Range, Rows, Enumerate, Zip, Generator };
 
 struct AbstractFrame;
 struct Value;
@@ -93,6 +93,7 @@ struct Value {
   std::vector<V> attributes;  // Exception: values of `keys`, assigned by the program
   V returned;                 // Iter of a generator that has ended: its value
   bool strided = false;       // an argument that is neither in C nor in Fortran order
+  bool within = false;        // Dict, List: held by a stand-in of the standard library alone
   bool read_only = false;     // a view that NumPy lets nobody write through
   std::vector<int64_t>
       order;  // of an array's own memory: axes from the outermost to the innermost; empty: C order
@@ -106,7 +107,8 @@ struct Value {
   std::vector<bool> changed;            // Instance: which attributes were assigned
   IterKind iter = IterKind::Sequence;
   int64_t index = 0;    // Iter: position, or the next count of enumerate
-  int64_t length = -1;  // Iter over rows; negative: nobody has asked yet
+  int64_t length = -1;  // Iter over rows; negative: nobody has asked yet. Over a dict or set: its size
+  int64_t version = 0;  // Dict, Set: how often its keys changed inside. Iter over one: its version then
   std::shared_ptr<AbstractFrame> suspended;
 
   bool is_const() const { return kind == Kind::Const; }

@@ -73,6 +73,19 @@ class Builder {
           checked(PyObject_CallMethod(iterator.get(), "__setstate__", "L", static_cast<long long>(s.imm)));
         return iterator;
       }
+      case Op::IterReversed: {
+        Ref iterator =
+            checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), slot(s.args[0])));
+        checked(PyObject_CallMethod(iterator.get(), "__setstate__", "L", static_cast<long long>(s.imm)));
+        return iterator;
+      }
+      case Op::IterAdvanced: {
+        const Ref container = s.object ? checked(PyObject_CallMethodNoArgs(slot(s.args[0]), s.object.get()))
+                                       : Ref::borrow(slot(s.args[0]));
+        Ref iterator = checked(PyObject_GetIter(container.get()));
+        for (int64_t i = 0; i < s.imm; ++i) checked(PyIter_Next(iterator.get()));
+        return iterator;
+      }
       case Op::IterRange: {
         // The rest of the range: its iterators keep no other state.
         Ref start = checked(PyLong_FromLongLong(s.imm)),
@@ -135,7 +148,7 @@ class Builder {
       }
       case Op::SetDict: {
         PyObject* dict = slot(s.args[0]);
-        PyDict_Clear(dict);
+        keep_keys(dict, s.args);
         fill(dict, std::vector<int>(s.args.begin() + 1, s.args.end()));
         break;
       }
@@ -161,6 +174,23 @@ class Builder {
     for (size_t i = 0; i < slots.size(); ++i)
       PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), Py_NewRef(slot(slots[i])));
     return result;
+  }
+
+  // Of the keys that the dict has, those stay that come in the same order in what it gets: they are set in
+  // place, and the others are added behind them, as the program does. Who goes over the dict goes on.
+  void keep_keys(PyObject* dict, const std::vector<int>& slots) {
+    const auto is_same = [](PyObject* a, PyObject* b) {
+      return a == b || (Py_TYPE(a) == Py_TYPE(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1);
+    };
+    const Ref keys = checked(PySequence_List(dict));
+    size_t next = 1;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
+      PyObject* key = PyList_GET_ITEM(keys.get(), i);
+      if (next < slots.size() && is_same(slot(slots[next]), key))
+        next += 2;
+      else if (PyDict_DelItem(dict, key) < 0)
+        throw PythonError{};
+    }
   }
 
   void fill(PyObject* dict, const std::vector<int>& slots) {

@@ -31,6 +31,8 @@ struct BuildStep {
     DictView,
     Cell,
     IterSequence,
+    IterReversed,  // of a list, at `imm`
+    IterAdvanced,  // of what method `object` of a dict gives, or of a set, `imm` elements on
     IterRange,
     IterEnumerate,
     IterZip,

@@ -19,7 +19,8 @@ BREAKING = set(
     fstring_array attrs dc_frozen dc_repr local_class op_getters
     builtins_ dict_methods printing bytes_ generic dict_subclass list_subclass cfg_global set_of_tuples
     list_methods real_shape real_then_more real_reraised abstract
-    copy_own copy_cycle copy_set""".split()
+    copy_own copy_cycle copy_set
+    cmp_key compare_key""".split()
 )
 
 

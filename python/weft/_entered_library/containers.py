@@ -13,15 +13,18 @@ class Deque:
 
     def __init__(self, iterable=(), maxlen=None):
         self._items = []
+        self._changes = 0
         self.maxlen = maxlen
         self.extend(iterable)
 
     def append(self, value):
+        self._changes += 1
         self._items.append(value)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[0]
 
     def appendleft(self, value):
+        self._changes += 1
         self._items.insert(0, value)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             self._items.pop()
@@ -37,26 +40,31 @@ class Deque:
     def pop(self):
         if not self._items:
             raise IndexError("pop from an empty deque")
+        self._changes += 1
         return self._items.pop()
 
     def popleft(self):
         if not self._items:
             raise IndexError("pop from an empty deque")
+        self._changes += 1
         return self._items.pop(0)
 
     def rotate(self, n=1):
-        if self._items:
+        if len(self._items) > 1:
+            self._changes += 1
             n = n % len(self._items)
             self._items = self._items[-n:] + self._items[:-n] if n else self._items
 
     def clear(self):
+        if self._items:
+            self._changes += 1
         self._items.clear()
 
     def copy(self):
         return Deque(self._items, self.maxlen)
 
     def count(self, value):
-        return sum([item == value for item in self._items])
+        return sum([item is value or item == value for item in self._items])
 
     def reverse(self):
         self._items.reverse()
@@ -64,13 +72,14 @@ class Deque:
     def insert(self, index, value):
         if self.maxlen is not None and len(self._items) >= self.maxlen:
             raise IndexError("deque already at its maximum size")
+        self._changes += 1
         self._items.insert(index, value)
 
     def __len__(self):
         return len(self._items)
 
     def __iter__(self):
-        return iter(self._items)
+        return _each_of_deque(self, self._changes)
 
     def __getitem__(self, index):
         if not -len(self._items) <= index < len(self._items):
@@ -86,6 +95,17 @@ class Deque:
         return value in self._items
 
 
+def _each_of_deque(deque, changes):
+    i = 0
+    while True:
+        if deque._changes != changes:
+            raise RuntimeError("deque mutated during iteration")
+        if i >= len(deque._items):
+            return
+        yield deque._items[i]
+        i += 1
+
+
 class _Mapping:
     """What the stand-ins of dict's subclasses share: a dict in _items."""
 
@@ -93,7 +113,7 @@ class _Mapping:
         return len(self._items)
 
     def __iter__(self):
-        return iter(list(self._items))
+        return iter(self._items)
 
     def __contains__(self, key):
         return key in self._items
@@ -159,17 +179,93 @@ class OrderedDict(_Mapping):
 
     def __init__(self, *others, **named):
         self._items = {}
+        self._changes = 0
         self.update(*others, **named)
 
+    def __setitem__(self, key, value):
+        self._changes += key not in self._items
+        self._items[key] = value
+
+    def __delitem__(self, key):
+        del self._items[key]
+        self._changes += 1
+
+    def setdefault(self, key, default=None):
+        if key not in self._items:
+            self[key] = default
+        return self._items[key]
+
+    def pop(self, key, *default):
+        self._changes += key in self._items
+        return self._items.pop(key, *default)
+
+    def clear(self):
+        self._changes += 1
+        self._items.clear()
+
+    def update(self, *others, **named):
+        for other in others:
+            for key, value in dict(other).items():
+                self[key] = value
+        for key, value in named.items():
+            self[key] = value
+
+    def __iter__(self):
+        return _each_of_ordered(self, list(self._items), self._changes)
+
+    def keys(self):
+        return _OrderedView(self, lambda key, value: key)
+
+    def values(self):
+        return _OrderedView(self, lambda key, value: value)
+
+    def items(self):
+        return _OrderedView(self, lambda key, value: (key, value))
+
     def move_to_end(self, key, last=True):
+        if key not in self._items:
+            raise KeyError(key)
+        if key == list(self._items)[-1 if last else 0]:
+            return
+        self._changes += 1
         value = self._items.pop(key)
         self._items = {**self._items, key: value} if last else {key: value, **self._items}
 
     def popitem(self, last=True):
         if not self._items:
             raise KeyError("dictionary is empty")
+        self._changes += 1
         key = list(self._items)[-1 if last else 0]
         return key, self._items.pop(key)
+
+
+def _each_of_ordered(ordered, keys, changes):
+    for key in keys:
+        if ordered._changes != changes:
+            raise RuntimeError("OrderedDict mutated during iteration")
+        yield key
+
+
+class _OrderedView:
+    """What keys(), values() and items() of an OrderedDict give."""
+
+    def __init__(self, ordered, part):
+        self._ordered = ordered
+        self._part = part
+
+    def __len__(self):
+        return len(self._ordered._items)
+
+    def __iter__(self):
+        return _each_of_view(iter(self._ordered), self._ordered, self._part)
+
+    def __contains__(self, item):
+        return item in list(self)
+
+
+def _each_of_view(keys, ordered, part):
+    for key in keys:
+        yield part(key, ordered._items[key])
 
 
 class Counter(_Mapping):

@@ -9,11 +9,29 @@ def each(values):
 def zip_(*iterables, strict=False):
     if not strict:
         return each(zip(*iterables))
-    columns = [list(iterable) for iterable in iterables]
-    for i in range(1, len(columns)):
-        if len(columns[i]) != len(columns[0]):
-            raise ValueError("zip() arguments have different lengths")
-    return each(zip(*columns))
+    return _zip_strict([iter(iterable) for iterable in iterables])
+
+
+def _zip_strict(iterators):
+    while iterators:
+        row = []
+        for i in range(len(iterators)):
+            try:
+                row.append(next(iterators[i]))
+            except StopIteration:
+                if i > 0:
+                    raise ValueError(_unequal(i, "shorter")) from None
+                break
+        if not row:
+            break
+        yield tuple(row)
+    for i in range(1, len(iterators)):
+        for _ in iterators[i]:
+            raise ValueError(_unequal(i, "longer"))
+
+
+def _unequal(i, how):
+    return f"zip() argument {i + 1} is {how} than argument{' ' if i == 1 else 's 1-'}{i}"
 
 
 def map_(function, *iterables):

@@ -1,6 +1,9 @@
 """Extremes, sorting, bisect and heapq."""
 
+import builtins
 import sys
+
+from .._entered import plainly
 
 
 def min_(*values, key=None, **default):
@@ -16,31 +19,32 @@ _OF_NOTHING = "iterable argument is empty" if sys.version_info >= (3, 12) else "
 
 
 def _extreme(name, values, key, default, is_better):
-    candidates = list(values[0] if len(values) == 1 else values)
-    if not candidates:
+    if not values or (default and (len(values) > 1 or list(default) != ["default"])):
+        return plainly(getattr(builtins, name), *values, key=key, **default)
+    candidates = iter(values[0] if len(values) == 1 else values)
+    try:
+        best = next(candidates)
+    except StopIteration:
         if default:
             return default["default"]
-        raise ValueError(name + "() " + _OF_NOTHING)
-    best = candidates[0]
+        raise ValueError(name + "() " + _OF_NOTHING) from None
     best_key = best if key is None else key(best)
-    for candidate in candidates[1:]:
+    for candidate in candidates:
         candidate_key = candidate if key is None else key(candidate)
         if is_better(candidate_key, best_key):
             best, best_key = candidate, candidate_key
     return best
 
 
-def sorted_(iterable, *, key=None, reverse=False):
+def sorted_(iterable, /, *, key=None, reverse=False):
     values = list(iterable)
     keys = values if key is None else [key(value) for value in values]
-    order = []
-    # Insertion keeps equal elements in their order.
-    for i in range(len(values)):
-        at = len(order)
-        while at > 0 and (keys[order[at - 1]] < keys[i] if reverse else keys[i] < keys[order[at - 1]]):
-            at -= 1
-        order.insert(at, i)
-    return [values[i] for i in order]
+    return [values[i] for i in order_of(keys, reverse)]
+
+
+def order_of(keys, reverse):
+    """The positions in the order of their keys. Lowered by capture where these are known."""
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
 
 
 def bisect_left(a, x, lo=0, hi=None, *, key=None):

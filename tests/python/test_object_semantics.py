@@ -1,0 +1,51 @@
+"""Python's object semantics in compiled functions: programs run plain and compiled give the same values of the same types, raise
+the same exceptions with the same texts, print the same and call the program's hooks equally often in the same order."""
+
+import copy
+import functools
+import itertools
+
+import object_checks
+import object_programs
+import pytest
+import weft
+from object_programs import numpy_scalars
+
+PROGRAMS = dict(case for file in object_programs.FILES for case in object_programs.programs(file))
+
+
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch):
+    monkeypatch.setenv("WEFT_INTERPRET", "1")  # capture is what is tested
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_program(case):
+    found = object_checks.differences(
+        functools.partial(object_programs.fresh, *PROGRAMS[case]), PROGRAMS[case][1]
+    )
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("symbol", numpy_scalars.SYMBOLS)
+def test_numpy_scalar_and_python_object(symbol):
+    """Every kind of NumPy's scalars with every kind of Python's objects, on both sides, three times."""
+    found = []
+    pairs = [*itertools.product(numpy_scalars.SCALARS.items(), numpy_scalars.OTHERS.items())]
+    pairs += [(other, scalar) for scalar, other in pairs]
+    for function in numpy_scalars.pair(symbol):
+        for (left, one), (right, another) in pairs:
+            compiled = weft.compile(function)
+            for _ in range(2):
+                expected = object_checks.outcome(function, *copied(one, another))
+                got = object_checks.outcome(compiled, *copied(one, another))
+                if got != expected:
+                    found.append(
+                        f"{left} {symbol} {right} ({function.__name__}): {expected[0]}; weft: {got[0]}"
+                    )
+                    break
+    assert not found, "\n".join(found)
+
+
+def copied(*values):
+    return [copy.deepcopy(v) if isinstance(v, (list, dict, set, bytearray)) else v for v in values]
