@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "bindings.h"
+#include "capture/made_once.h"
 #include "jit_trace.h"
 #include "op_arguments.h"
 #include "ops/torch_rules.h"
@@ -77,9 +78,10 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotio
 
 // weft.return_types has the named tuples of what gives several tensors.
 nb::object named(const OpDef& op, const nb::list& values) {
-  static PyObject* types = nullptr;
-  if (!types) types = nb::object(nb::module_::import_("weft.return_types").attr("TYPES")).release().ptr();
-  PyObject* type = PyDict_GetItemString(types, op.name.c_str());
+  static constinit capture::MadeOnce<nb::object> types;
+  const nb::object& table =
+      types.get([] { return nb::object(nb::module_::import_("weft.return_types").attr("TYPES")); });
+  PyObject* type = PyDict_GetItemString(table.ptr(), op.name.c_str());
   return type ? nb::borrow(type)(*values) : nb::object(nb::tuple(values));
 }
 

@@ -160,10 +160,12 @@ class LoopTypes {
       append_key(*type, key);
       types.try_emplace(key, *type);
     }
+    std::vector<LoopValue> in_order;
+    for (auto& [key, type] : types) in_order.push_back(std::move(type));
+    if (!may_be_in_one_list(in_order)) return result;
     result.kind = LoopKind::Resized;
     result.index = static_cast<int>(entry.of_objects.item_types.size());
-    entry.of_objects.item_types.emplace_back();
-    for (const auto& [key, type] : types) entry.of_objects.item_types.back().push_back(type);
+    entry.of_objects.item_types.push_back(std::move(in_order));
     resized_at_[list.get()] = result.index;
     return result;
   }

@@ -141,6 +141,8 @@ void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const 
                    const std::string& path = "");
 // Of an item of a list that a loop resizes; nothing where items cannot be of that type.
 std::optional<LoopValue> item_type(LoopValue value);
+// Whether items of all these types may be in one list: few, of as many words each.
+bool may_be_in_one_list(const std::vector<LoopValue>& types);
 // As a value that a variable holds: what was known of it is forgotten, but a range iterator's step.
 LoopValue generalized(LoopValue value);
 std::string integer_literal(int64_t value);

@@ -316,3 +316,28 @@ def test_lists_made_right_before_the_loop(function, arguments):
         check_equal(compiled(*arguments), function(*arguments))
     breaks = weft.compiler.explain(function)(*arguments).breaks
     assert not breaks, [str(found) for found in breaks]
+
+
+OTHER_ITEMS = ["a[i]", "(i, 1.5)", "(i, (i, 2.0))", "a[i].real", "True", "complex(i, 1)", "np.float32(i)"]
+
+
+@pytest.mark.parametrize("first", OTHER_ITEMS)
+@pytest.mark.parametrize("second", OTHER_ITEMS)
+def test_lists_that_hold_items_of_different_sizes_before_the_loop(first, second):
+    """An unrolled loop makes the list; a loop within it takes from it."""
+    source = f"""
+def program(a):
+    l = [1, 1.0]
+    taken = None
+    for i in (3, 1, 2):
+        l.append({first})
+        l.append({second})
+        while len(l) > 5:
+            taken = l.pop()
+    return taken, l
+"""
+    scope = {"np": np}
+    exec(source, scope)
+    compiled, a = weft.compile(scope["program"]), np.arange(9) * (1 + 2j)
+    for _ in range(2):
+        check_equal(compiled(a), scope["program"](a))
