@@ -7,8 +7,8 @@
 
 #include "array.h"
 #include "bindings.h"
-#include "capture/made_once.h"
 #include "jit_trace.h"
+#include "once.h"
 #include "op_arguments.h"
 #include "ops/torch_rules.h"
 #include "weft/error.h"
@@ -78,7 +78,7 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotio
 
 // weft.return_types has the named tuples of what gives several tensors.
 nb::object named(const OpDef& op, const nb::list& values) {
-  static constinit capture::MadeOnce<nb::object> types;
+  static constinit MadeOnce<nb::object> types;
   const nb::object& table =
       types.get([] { return nb::object(nb::module_::import_("weft.return_types").attr("TYPES")); });
   PyObject* type = PyDict_GetItemString(table.ptr(), op.name.c_str());
