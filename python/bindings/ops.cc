@@ -1,6 +1,8 @@
 // The operator table as Python: every operator is one object, the function weft.<name> and the Tensor method.
-#include <fmt/format.h>
+#include <Python.h>
 #include <structmember.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
