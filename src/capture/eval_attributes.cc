@@ -450,6 +450,9 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     return;
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type)
     graph_break(fmt::format("assignment to attribute '{}', which a descriptor handles", utf8(name)));
+  if (!found && owner->object_type->tp_dictoffset == 0 &&
+      (owner->object_type->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0)
+    graph_break(fmt::format("assignment to attribute '{}', for which there is no slot", utf8(name)));
   if (owner->source) {
     const Ref dict = Ref::steal(PyObject_GenericGetDict(owner->object.get(), nullptr));
     PyErr_Clear();

@@ -1,5 +1,9 @@
 """zip, map, filter and itertools as generators."""
 
+import itertools
+
+from .._entered import plainly
+
 
 def each(values):
     for value in values:
@@ -109,6 +113,8 @@ def combinations_with_replacement(iterable, r):
 
 
 def permutations(iterable, r=None):
+    if r is not None and not isinstance(r, int):
+        return plainly(itertools.permutations, iterable, r)
     pool = tuple(iterable)
     chosen = [()]
     for _ in range(len(pool) if r is None else r):
@@ -127,6 +133,8 @@ def _count(start, step):
 
 
 def repeat(object, times=None):
+    if times is not None and not isinstance(times, int):
+        return plainly(itertools.repeat, object, times)
     return _repeat(object, times)
 
 
@@ -138,6 +146,8 @@ def _repeat(object, times):
 
 
 def islice(iterable, *bounds):
+    if not bounds:
+        return plainly(itertools.islice, iterable, *bounds)
     limits = slice(*bounds)
     return _islice(iterable, limits.start or 0, limits.stop, limits.step or 1)
 
@@ -229,6 +239,8 @@ def _cycle(values):
 
 
 def tee(iterable, n=2):
+    if not isinstance(n, int) or n < 0:
+        return plainly(itertools.tee, iterable, n)
     values = list(iterable)
     return tuple([each(values) for _ in range(n)])
 

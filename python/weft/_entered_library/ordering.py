@@ -1,6 +1,7 @@
 """Extremes, sorting, bisect and heapq."""
 
 import builtins
+import heapq
 import sys
 
 from .._entered import plainly
@@ -48,6 +49,8 @@ def order_of(keys, reverse):
 
 
 def bisect_left(a, x, lo=0, hi=None, *, key=None):
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
     hi = len(a) if hi is None else hi
     while lo < hi:
         middle = (lo + hi) // 2
@@ -59,6 +62,8 @@ def bisect_left(a, x, lo=0, hi=None, *, key=None):
 
 
 def bisect_right(a, x, lo=0, hi=None, *, key=None):
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
     hi = len(a) if hi is None else hi
     while lo < hi:
         middle = (lo + hi) // 2
@@ -104,6 +109,8 @@ def heappush(heap, item):
 
 
 def heappop(heap):
+    if type(heap) is not list or not heap:
+        return plainly(heapq.heappop, heap)
     last = heap.pop()
     if not heap:
         return last
@@ -113,6 +120,8 @@ def heappop(heap):
 
 
 def heapify(heap):
+    if type(heap) is not list:
+        return plainly(heapq.heapify, heap)
     for i in range(len(heap) // 2 - 1, -1, -1):
         _sink(heap, i)
 
