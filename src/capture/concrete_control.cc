@@ -1,5 +1,9 @@
 // Names, attributes, jumps, exceptions and calls, performed for real.
+#include <algorithm>
+#include <utility>
+
 #include "capture/concrete.h"
+#include "capture/lifetimes.h"
 #include "capture/program_frame.h"
 #include "interpreter_lock.h"
 
@@ -11,17 +15,44 @@ PyObject* name_of(const Frame& frame, const Instruction& in) {
   return frame.code->names[static_cast<size_t>(in.arg)].get();
 }
 
+// A NameError knows the name.
+[[noreturn]] void raise_name_error(const char* format, PyObject* name) {
+  PyErr_Format(PyExc_NameError, format, name);
+  Ref error = take_exception();
+  if (PyObject_SetAttrString(error.get(), "name", name) < 0) PyErr_Clear();
+  set_exception(std::move(error));
+  throw PythonError{};
+}
+
+// CPython's own search for a name of a module, behind its attributes, and its own error.
+Ref import_submodule(PyObject* module, PyObject* name) {
+  PyErr_Clear();
+  const Ref from = Ref::steal(PyObject_GetAttrString(module, "__name__"));
+  if (!from || !PyUnicode_Check(from.get())) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_ImportError, "cannot import name %R from '<unknown module name>' (unknown location)",
+                 name);
+    throw PythonError{};
+  }
+  const Ref space = checked(PyDict_New()),
+            statement = checked(PyUnicode_FromFormat("from %U import %U", from.get(), name));
+  if (PyDict_SetItemString(space.get(), "__builtins__", PyEval_GetBuiltins()) < 0) throw PythonError{};
+  if (Ref::steal(PyRun_String(utf8(statement.get()).c_str(), Py_file_input, space.get(), space.get())))
+    return Ref::borrow(PyDict_GetItemWithError(space.get(), name));
+  Ref error = take_exception();
+  PyException_SetTraceback(error.get(), Py_None);
+  set_exception(std::move(error));
+  throw PythonError{};
+}
+
 [[noreturn]] void raise_unbound(const Frame& frame, int slot) {
   const bool free = slot >= frame.code->num_locals - frame.code->num_free;
+  PyObject* const name = frame.code->local_names[static_cast<size_t>(slot)].get();
   if (free)
-    PyErr_Format(
-        PyExc_NameError,
-        "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
-        frame.code->local_names[static_cast<size_t>(slot)].get());
-  else
-    PyErr_Format(PyExc_UnboundLocalError,
-                 "cannot access local variable '%U' where it is not associated with a value",
-                 frame.code->local_names[static_cast<size_t>(slot)].get());
+    raise_name_error(
+        "cannot access free variable '%U' where it is not associated with a value in enclosing scope", name);
+  PyErr_Format(PyExc_UnboundLocalError,
+               "cannot access local variable '%U' where it is not associated with a value", name);
   throw PythonError{};
 }
 
@@ -29,8 +60,8 @@ Ref load_global(const Frame& frame, PyObject* name) {
   PyObject* value = PyDict_GetItemWithError(frame.globals.get(), name);
   if (!value && !PyErr_Occurred()) value = PyDict_GetItemWithError(frame.builtins.get(), name);
   if (!value) {
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
-    throw PythonError{};
+    if (PyErr_Occurred()) throw PythonError{};
+    raise_name_error("name '%U' is not defined", name);
   }
   return Ref::borrow(value);
 }
@@ -52,11 +83,6 @@ bool step_cells(Frame& frame, const Instruction& in) {
       push(frame, Ref::borrow(value));
       return true;
     }
-    case Op::StoreDeref: check(PyCell_Set(frame.locals[slot].get(), pop(frame).get())); return true;
-    case Op::DeleteDeref:
-      if (!PyCell_GET(frame.locals[slot].get())) raise_unbound(frame, in.arg);
-      check(PyCell_Set(frame.locals[slot].get(), nullptr));
-      return true;
     default: return false;
   }
 }
@@ -72,11 +98,6 @@ bool step_names(Frame& frame, const Instruction& in) {
       push(frame, frame.locals[slot]);
       return true;
     case Op::LoadFastAndClear: push(frame, std::exchange(frame.locals[slot], Ref())); return true;
-    case Op::StoreFast: frame.locals[slot] = pop(frame); return true;
-    case Op::DeleteFast:
-      if (!frame.locals[slot]) raise_unbound(frame, in.arg);
-      frame.locals[slot] = Ref();
-      return true;
     case Op::LoadGlobal: push(frame, load_global(frame, name_of(frame, in))); return true;
     case Op::StoreGlobal:
       check(PyDict_SetItem(frame.globals.get(), name_of(frame, in), pop(frame).get()));
@@ -84,7 +105,7 @@ bool step_names(Frame& frame, const Instruction& in) {
     case Op::DeleteGlobal:
       if (PyDict_DelItem(frame.globals.get(), name_of(frame, in)) < 0) {
         if (PyErr_ExceptionMatches(PyExc_KeyError))
-          PyErr_Format(PyExc_NameError, "name '%U' is not defined", name_of(frame, in));
+          raise_name_error("name '%U' is not defined", name_of(frame, in));
         throw PythonError{};
       }
       return true;
@@ -121,12 +142,8 @@ bool step_names(Frame& frame, const Instruction& in) {
     case Op::ImportFrom: {
       PyObject* module = peek(frame, 1).get();
       Ref value = Ref::steal(PyObject_GetAttr(module, name_of(frame, in)));
-      if (!value) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_ImportError, "cannot import name '%U'", name_of(frame, in));
-        throw PythonError{};
-      }
-      push(frame, value);
+      if (!value && !PyErr_ExceptionMatches(PyExc_AttributeError)) throw PythonError{};
+      push(frame, value ? std::move(value) : import_submodule(module, name_of(frame, in)));
       return true;
     }
     case Op::LoadAssertionError: push(frame, Ref::borrow(PyExc_AssertionError)); return true;
@@ -158,7 +175,7 @@ bool truth(PyObject* value) {
     if (!current || current.get() == Py_None)
       PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
     else
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(current.get())), current.get());
+      set_exception(std::move(current));
     throw PythonError{};
   }
   Ref cause = count == 2 ? pop(frame) : Ref(), exception = pop(frame);
@@ -187,12 +204,7 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
     case Op::Raise: raise_exception(frame, in.arg);
     case Op::Reraise: {
       Ref exception = pop(frame);
-#if PY_VERSION_HEX >= 0x030C0000
-      PyErr_SetRaisedException(exception.release());
-#else
-      PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get()))),
-                    Py_NewRef(exception.get()), PyException_GetTraceback(exception.get()));
-#endif
+      set_exception(std::move(exception));
       throw PythonError{};
     }
     case Op::PushExcInfo: {
@@ -247,7 +259,6 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
 bool step_control(Frame& frame, const Instruction& in) {
   switch (in.op) {
     case Op::Nop: return true;
-    case Op::PopTop: frame.stack.pop_back(); return true;
     case Op::PushNull: push(frame, Ref()); return true;
     case Op::Copy: push(frame, peek(frame, in.arg)); return true;
     case Op::Swap: std::swap(peek(frame, 1), peek(frame, in.arg)); return true;
@@ -290,28 +301,82 @@ bool step_control(Frame& frame, const Instruction& in) {
 
 namespace {
 
+// Nothing runs where it is let go.
+bool is_quiet(const Ref& value) { return !value || Py_REFCNT(value.get()) > 1 || ends_quietly(value.get()); }
+
 bool is_plain(const Ref& value) {
   return value && (PyLong_CheckExact(value.get()) || PyFloat_CheckExact(value.get()) ||
                    PyUnicode_CheckExact(value.get()));
 }
 
-// May the instruction run code that asks for the frame it is called from, as NumPy's does to warn?
-bool may_warn(Frame& frame, const Instruction& in) {
+// Does the instruction work on the frame's own variables or values, so that no code runs that could look at
+// the frame?
+bool is_frames_own(Frame& frame, const Instruction& in) {
   switch (in.op) {
-    case Op::Call:
-    case Op::CallKw:
-    case Op::CallEx: return true;
+    case Op::Nop:
+    case Op::PushNull:
+    case Op::Copy:
+    case Op::Swap:
+    case Op::LoadConst:
+    case Op::LoadFast:
+    case Op::LoadFastAndClear:
+    case Op::LoadGlobal:
+    case Op::LoadAssertionError:
+    case Op::LoadBuildClass:
+    case Op::MakeCell:
+    case Op::LoadDeref:
+    case Op::MakeFunction:
+    case Op::SetFunctionAttribute:
+    case Op::Is:
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildSlice:
+    case Op::ListAppend:
+    case Op::Jump:
+    case Op::JumpBack:
+    case Op::PushExcInfo: return true;
     case Op::Binary:
-    case Op::Compare: return !is_plain(peek(frame, 1)) || !is_plain(peek(frame, 2));
+    case Op::Compare: return is_plain(peek(frame, 1)) && is_plain(peek(frame, 2));
     case Op::Negative:
-    case Op::Invert: return !is_plain(peek(frame, 1));
-    case Op::StoreSubscript: {
-      PyObject* container = peek(frame, 2).get();
-      return !PyList_CheckExact(container) && !PyDict_CheckExact(container);
-    }
-    case Op::StoreSlice: return true;
+    case Op::Invert: return is_plain(peek(frame, 1));
+    case Op::PopJumpIfTrue:
+    case Op::PopJumpIfFalse:
+    case Op::PopJumpIfNone:
+    case Op::PopJumpIfNotNone: return PyBool_Check(peek(frame, 1).get());
     default: return false;
   }
+}
+
+// What the frame holds no longer where the instruction changes a variable or drops a value.
+Ref take_out(Frame& frame, const Instruction& in) {
+  const auto slot = static_cast<size_t>(in.arg);
+  switch (in.op) {
+    case Op::PopTop: return pop(frame);
+    case Op::StoreFast: {
+      Ref value = pop(frame);
+      std::swap(frame.locals[slot], value);
+      return value;
+    }
+    case Op::DeleteFast:
+      if (!frame.locals[slot]) raise_unbound(frame, in.arg);
+      return std::exchange(frame.locals[slot], Ref());
+    case Op::StoreDeref: {
+      Ref old = Ref::borrow(PyCell_GET(frame.locals[slot].get()));
+      check(PyCell_Set(frame.locals[slot].get(), pop(frame).get()));
+      return old;
+    }
+    default: {
+      Ref old = Ref::borrow(PyCell_GET(frame.locals[slot].get()));
+      if (!old) raise_unbound(frame, in.arg);
+      check(PyCell_Set(frame.locals[slot].get(), nullptr));
+      return old;
+    }
+  }
+}
+
+bool takes_out(Op op) {
+  return op == Op::PopTop || op == Op::StoreFast || op == Op::DeleteFast || op == Op::StoreDeref ||
+         op == Op::DeleteDeref;
 }
 
 void perform(Frame& frame, const Instruction& in) {
@@ -324,13 +389,17 @@ void perform(Frame& frame, const Instruction& in) {
 }  // namespace
 
 StepResult leave_frame(State& state, Ref value, Ref& result) {
-  const Frame& frame = state.frames.back();
-  if (frame.on_return == OnReturn::Instance) value = frame.extra;
-  const bool is_discarded = frame.on_return == OnReturn::Discard;
+  end_frame(state, state.frames.size() - 1, state.frames.back().ip);
+  Frame ended = std::move(state.frames.back());
+  if (ended.on_return == OnReturn::Instance) value = std::move(ended.extra);
+  const bool is_discarded = ended.on_return == OnReturn::Discard;
   state.frames.pop_back();
   if (state.frames.empty()) {
     result = std::move(value);
     return StepResult::Returned;
+  }
+  if (!std::all_of(ended.locals.begin(), ended.locals.end(), is_quiet)) {
+    in_program_frames(state, state.frames.back().ip - 1, [&] { ended.locals.clear(); });
   }
   if (!is_discarded) push(state.frames.back(), std::move(value));
   return StepResult::Next;
@@ -345,10 +414,15 @@ StepResult step(State& state, Ref& result) {
   const int instruction = frame.ip;
   try {
     ++frame.ip;
-    if (may_warn(frame, in))
-      in_program_frame(state, instruction, [&] { perform(frame, in); });
-    else
+    if (takes_out(in.op)) {
+      Ref old = take_out(frame, in);
+      if (is_quiet(old) && !is_observed(state)) return StepResult::Next;
+      in_program_frames(state, instruction, [&] { old = Ref(); });
+    } else if (is_frames_own(frame, in)) {
       perform(frame, in);
+    } else {
+      in_program_frames(state, instruction, [&] { perform(frame, in); });
+    }
   } catch (const PythonError&) {
     frame.ip = instruction;
     unwind(state);

@@ -280,6 +280,8 @@ V Evaluator::exception_attribute(const V& owner, PyObject* name) {
                                                 .object = {},
                                                 .object2 = {}}));
   }
+  if (text == "__traceback__" && owner->place.code)
+    leave_to_python(owner->place, "the program looks at the traceback of an exception");
   if (text == "__cause__") return owner->cause ? owner->cause : none_value();
   if (text == "__context__")
     return owner->context && owner->context->kind != Kind::Handled ? owner->context : nullptr;
