@@ -382,6 +382,10 @@ V builtin_setattr(Evaluator& ev, CallArgs& args) {
 
 V builtin_object_new(Evaluator& ev, CallArgs& args) {
   const V type = args.args.empty() ? nullptr : ev.realize(args.args[0]);
+  if (type && type->is_const() && PyType_Check(type->object.get()) &&
+      reinterpret_cast<PyTypeObject*>(type->object.get())->tp_finalize)
+    throw GraphBreak{.reason = "a call of object.__new__ of a class whose objects do something when they end",
+                     .is_last = true};
   if (!type || !type->is_const() || !PyType_Check(type->object.get()) ||
       !is_instantiable(reinterpret_cast<PyTypeObject*>(type->object.get())))
     graph_break("a call of object.__new__ of this class");
@@ -441,25 +445,27 @@ V builtin_sorted(Evaluator& ev, CallArgs& args) {
 
 #define WEFT_MATH(NAME) \
   V math_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "math", #NAME, args); }
-#define WEFT_FOR_EACH_MATH(X)                                                                              \
-  X(sqrt)                                                                                                  \
-  X(exp)                                                                                                   \
-  X(log)                                                                                                   \
-  X(log2)                                                                                                  \
-  X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2) X(sinh) X(cosh) X(tanh) \
-      X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) X(isfinite)  \
-          X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb) X(isclose)    \
-              X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh) X(erfc)  \
-                  X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
+#define WEFT_FOR_EACH_MATH(X)                                                                                \
+  X(sqrt)                                                                                                    \
+  X(exp)                                                                                                     \
+  X(log)                                                                                                     \
+  X(log2)                                                                                                    \
+  X(log10)                                                                                                   \
+  X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(atan2) X(sinh) X(cosh) X(tanh) X(floor)   \
+      X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) X(isfinite) X(copysign) \
+          X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb) X(isclose) X(fsum) X(dist)  \
+              X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh) X(erfc) X(lgamma)          \
+                  X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
 
-#define WEFT_FOR_EACH_CMATH(X)                                                                           \
-  X(exp)                                                                                                 \
-  X(log)                                                                                                 \
-  X(log10)                                                                                               \
-  X(sqrt) X(phase) X(polar) X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) \
-      X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
+#define WEFT_FOR_EACH_CMATH(X)                                                                            \
+  X(exp)                                                                                                  \
+  X(log)                                                                                                  \
+  X(log10)                                                                                                \
+  X(sqrt)                                                                                                 \
+  X(phase) X(polar) X(rect) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) \
+      X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
 #define WEFT_CMATH(NAME) \
   V cmath_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "cmath", #NAME, args); }
 WEFT_FOR_EACH_CMATH(WEFT_CMATH)

@@ -1,5 +1,6 @@
 #include "capture/lifetimes.h"
 
+#include "capture/evaluator.h"
 #include "capture/numpy_api.h"
 
 namespace weft::capture {
@@ -41,6 +42,12 @@ bool ends_quietly(PyObject* object, int& looked_at) {
 }
 
 }  // namespace
+
+void let_go(const V& value) {
+  if (value && value->source && value->object && !is_identity_type(value->object.get()) &&
+      !ends_quietly(value->object.get()))
+    graph_break("the end of an object");
+}
 
 bool ends_quietly(PyObject* object) {
   int looked_at = 0;

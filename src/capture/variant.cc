@@ -256,10 +256,10 @@ class Builder {
       return checked(PyComplex_FromDoubles(z.real(), z.imag()));
     }
     if (s.flavor == Flavor::NumpyScalar) return make_numpy_scalar(tensor);
-    if (!s.order.empty())
-      return with_base(
-          to_order(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), inverse(s.order)), s,
-          true);
+    if (!s.order.empty()) {
+      const Tensor whole = shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous();
+      return with_base(permuted(whole, inverse(s.order)), s, true, whole);
+    }
     if (s.input >= 0) {
       const auto index = static_cast<size_t>(s.input);
       return make_array(take_views(inputs_[index], s), slot(variant_.inputs[index].reg));
@@ -272,14 +272,27 @@ class Builder {
     return with_base(shares_memory(tensor, s.root) ? tensor.clone() : tensor, s, !s.shares_root);
   }
 
+  static Tensor permuted(const Tensor& tensor, const AxisOrder& axes) {
+    Shape shape;
+    Strides strides;
+    for (const int64_t axis : axes) {
+      shape.push_back(tensor.shape()[static_cast<size_t>(axis)]);
+      strides.push_back(tensor.strides()[static_cast<size_t>(axis)]);
+    }
+    return {tensor.storage(), tensor.dtype(), shape, strides, tensor.impl()->offset};
+  }
+
   // The array, over memory of its own or, where NumPy has another array that owns it, over that one's: the
   // result that does, or an array that only its views know.
-  Ref with_base(const Tensor& tensor, const BuildStep& s, bool may_copy) {
+  Ref with_base(const Tensor& tensor, const BuildStep& s, bool may_copy, const Tensor& whole = {}) {
     if (!s.has_base) return make_array(tensor, nullptr, may_copy);
     Ref owner = owner_of(s, tensor);
     if (!owner) {
       const auto root = roots_.find(s.root);
-      owner = make_array(s.is_of_root && root != roots_.end() ? root->second : tensor, nullptr, false);
+      owner = make_array(s.is_of_root && root != roots_.end() ? root->second
+                         : whole.defined()                    ? whole
+                                                              : tensor,
+                         nullptr, false);
       if (s.shares_root) owners_[s.root] = owner;
     }
     return make_array(tensor, owner.get(), false);

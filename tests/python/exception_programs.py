@@ -947,6 +947,476 @@ def conditional_handler(x, events):
     return x + 1
 
 
+def in_loop_over_numbers(x, events):
+    for i in range(60):
+        try:
+            1 // (i - 25)
+        except ZeroDivisionError as error:
+            events.append((i, places(error.__traceback__)))
+    return x + 1
+
+
+def in_loop_over_array(x, events):
+    total = 0.0
+    for i in range(6):
+        try:
+            total += x[i]
+        except IndexError as error:
+            events.append((i, places(error.__traceback__), str(error)))
+    return total
+
+
+def index_of_array(x, events):
+    at = np.array([0, 7])
+    try:
+        return x[at] + 1
+    except IndexError as error:
+        return places(error.__traceback__), str(error)
+
+
+def index_in_helper(x, events):
+    def take(a, at):
+        b = a * 2
+        return b[at]
+
+    try:
+        return take(x, np.array([0, 7]))
+    except IndexError as error:
+        return places(error.__traceback__), str(error)
+
+
+def floating_point_error(x, events):
+    def divide(a):
+        return 1 / (a - a)
+
+    with np.errstate(all="raise"):
+        try:
+            return divide(x)
+        except FloatingPointError as error:
+            return places(error.__traceback__), str(error)
+
+
+def matrix_error(x, events):
+    try:
+        np.linalg.cholesky(-np.eye(2) * x[0])
+    except np.linalg.LinAlgError as error:
+        return [place[0] for place in places(error.__traceback__)], str(error)
+
+
+def shapes_in_helper(x, events):
+    def add(a, b):
+        return a + b
+
+    def outer(a):
+        return add(a, np.ones((3, 3)))
+
+    try:
+        outer(x)
+    except ValueError as error:
+        return places(error.__traceback__), str(error)
+
+
+def assert_in_helper(x, events):
+    def check(a):
+        assert a.ndim == 2, f"ndim {a.ndim}"
+        return a
+
+    try:
+        check(x)
+    except AssertionError as error:
+        return places(error.__traceback__), str(error)
+
+
+def finally_replaces(x, events):
+    def inner():
+        try:
+            fail(x)
+        finally:
+            raise KeyError("replaced")
+
+    try:
+        inner()
+    except KeyError as error:
+        return chain(error), x + 1
+
+
+def finally_swallows(x, events):
+    def inner():
+        try:
+            fail(x)
+        finally:
+            events.append(sys.exc_info()[0].__name__)
+            return 7  # noqa: B012
+
+    return inner(), sys.exc_info()[0] is None, x + 1
+
+
+def left_by_break(x, events):
+    for i in range(3):
+        try:
+            fail(x)
+        except ValueError as error:
+            events.append(places(error.__traceback__))
+            break
+    return i, sys.exc_info()[0] is None, x + 1
+
+
+def left_by_continue(x, events):
+    for i in range(3):
+        try:
+            if i == 1:
+                continue
+            fail(x)
+        except ValueError:
+            events.append(sys.exc_info()[2].tb_lineno)
+            continue
+    return sys.exc_info()[0] is None, x + 1
+
+
+def left_by_return(x, events):
+    def inner():
+        try:
+            fail(x)
+        except ValueError:
+            return sys.exc_info()[1].args
+
+    return inner(), sys.exc_info()[0] is None, x + 1
+
+
+def from_class(x, events):
+    try:
+        raise RuntimeError from KeyError
+    except RuntimeError as error:
+        return chain(error), x + 1
+
+
+def several_classes(x, events):
+    for kind in (KeyError, IndexError, ValueError):
+        try:
+            raise kind("text")
+        except (KeyError, IndexError) as error:
+            events.append((type(error).__name__, places(error.__traceback__)))
+        except Exception as error:
+            events.append(("other", places(error.__traceback__)))
+    return x + 1
+
+
+def handled_after_break(x, events):
+    def report():
+        print("reporting")
+        return sys.exc_info()[1].args, places(sys.exc_info()[2])
+
+    try:
+        fail_deeper(x)
+    except ValueError:
+        y = x + 1
+        print("handling")
+        return report(), y
+
+
+def context_after_break(x, events):
+    try:
+        try:
+            fail(x)
+        except ValueError:
+            print("handling")
+            raise KeyError("second")
+    except KeyError as error:
+        return chain(error), x + 1
+
+
+def handled_in_generator(x, events):
+    def numbers():
+        try:
+            fail(x)
+        except ValueError:
+            yield sys.exc_info()[0].__name__
+            yield sys.exc_info()[0].__name__
+        yield sys.exc_info()[0]
+
+    return list(numbers()), sys.exc_info()[0] is None, x + 1
+
+
+def generator_sees_handled(x, events):
+    def numbers():
+        yield sys.exc_info()[0]
+
+    try:
+        fail(x)
+    except ValueError:
+        return [one.__name__ for one in numbers()], x + 1
+
+
+def from_callback(x, events):
+    def key(value):
+        if value == 2:
+            fail(x)
+        return value
+
+    try:
+        sorted([1, 2, 3], key=key)
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_map(x, events):
+    try:
+        list(map(fail, [x]))
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_reduce(x, events):
+    import functools
+
+    def add(a, b):
+        return fail(a)
+
+    try:
+        functools.reduce(add, [x, x])
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_max_key(x, events):
+    try:
+        max([1, 2], key=lambda one: fail(x))
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_comprehension(x, events):
+    try:
+        return [fail(x) for _ in range(2)]
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_class_body(x, events):
+    try:
+
+        class Local:
+            value = fail(x)
+
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_default(x, events):
+    try:
+
+        def local(a=fail(x)):
+            return a
+
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_decorator(x, events):
+    def decorate(function):
+        raise TypeError("not decorated")
+
+    try:
+
+        @decorate
+        def local():
+            return 1
+
+    except TypeError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_missing_import(x, events):
+    try:
+        from math import nothing_there  # noqa: F401
+    except ImportError as error:
+        return places(error.__traceback__), str(error), error.name, x + 1
+
+
+def from_set_item(x, events):
+    try:
+        x[0] = "text"
+    except ValueError as error:
+        return places(error.__traceback__), str(error), x + 1
+
+
+def from_set_attribute(x, events):
+    try:
+        x.shape = (3, 3)
+    except ValueError as error:
+        return places(error.__traceback__), str(error), x + 1
+
+
+def from_tuple_item(x, events):
+    pair = (1, 2)
+    try:
+        pair[0] = 3
+    except TypeError as error:
+        return places(error.__traceback__), str(error), x + 1
+
+
+def from_delete(x, events):
+    try:
+        del x.nothing
+    except AttributeError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_iteration_of_number(x, events):
+    try:
+        for _ in 3:
+            pass
+    except TypeError as error:
+        return places(error.__traceback__), str(error), x + 1
+
+
+def from_calling_number(x, events):
+    try:
+        x.size()
+    except TypeError as error:
+        return places(error.__traceback__), str(error), x + 1
+
+
+def from_star_arguments(x, events):
+    def two(a, b):
+        return a
+
+    try:
+        two(*[1, 2, 3])
+    except TypeError as error:
+        return places(error.__traceback__), str(error), x + 1
+
+
+def from_match(x, events):
+    try:
+        match {"a": 1}:
+            case {"a": 2}:
+                pass
+            case _:
+                fail(x)
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def from_format(x, events):
+    try:
+        f"{x:nonsense}"
+    except (TypeError, ValueError) as error:
+        return places(error.__traceback__), str(error), x + 1
+
+
+def from_walrus_condition(x, events):
+    try:
+        if (y := x + np.ones(3)) is not None:
+            return y
+    except ValueError as error:
+        return places(error.__traceback__), x + 1
+
+
+def group_of_groups(x, events):
+    try:
+        raise ExceptionGroup("outer", [ValueError(1), ExceptionGroup("inner", [KeyError(2), ValueError(3)])])
+    except* ValueError as found:
+        events.append((len(found.exceptions), places(found.__traceback__)))
+    except* KeyError as found:
+        events.append((len(found.exceptions), places(found.__traceback__)))
+    return x + 1
+
+
+def group_that_escapes(x, events):
+    try:
+        raise ExceptionGroup("many", [ValueError(1), KeyError(2)])
+    except* ValueError:
+        events.append("value")
+
+
+def warning_as_exception(x, events):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return 1 / (x - x)
+        except RuntimeWarning as error:
+            return places(error.__traceback__), str(error)
+
+
+def exception_hook_text(x, events):
+    try:
+        fail_deeper(x)
+    except ValueError:
+        sys.excepthook(*sys.exc_info())
+    return x + 1
+
+
+def stack_of_traceback(x, events):
+    try:
+        fail_deeper(x)
+    except ValueError as error:
+        names, frame = [], error.__traceback__.tb_frame
+        while frame and frame.f_code.co_name != "observed":
+            names.append((frame.f_code.co_name, frame.f_lineno))
+            frame = frame.f_back
+        return names, x + 1
+
+
+def innermost_back(x, events):
+    try:
+        fail_deeper(x)
+    except ValueError as error:
+        trace = error.__traceback__
+        while trace.tb_next:
+            trace = trace.tb_next
+        names, frame = [], trace.tb_frame
+        while frame and frame.f_code.co_name != "observed":
+            names.append(frame.f_code.co_name)
+            frame = frame.f_back
+        return names, x + 1
+
+
+def new_traceback(x, events):
+    import types
+
+    try:
+        fail(x)
+    except ValueError as error:
+        trace = error.__traceback__
+        made = types.TracebackType(None, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+        return made.tb_lineno, error.with_traceback(made).__traceback__ is made, x + 1
+
+
+def copied_exception(x, events):
+    import copy
+    import pickle
+
+    try:
+        fail(x)
+    except ValueError as error:
+        return copy.copy(error).__traceback__ is None, pickle.loads(pickle.dumps(error)).args, x + 1
+
+
+def comparing_tracebacks(x, events):
+    kept = []
+    for _ in range(2):
+        try:
+            fail(x)
+        except ValueError as error:
+            kept.append(error)
+    first, second = kept
+    return first.__traceback__ is second.__traceback__, first is second, places(second.__traceback__), x + 1
+
+
+def long_loop_after(x, events):
+    try:
+        fail(x)
+    except ValueError as error:
+        kept = error
+    total = 0.0
+    for i in range(200):
+        total += i * x[i % 4]
+    return total, places(kept.__traceback__)
+
+
 PROGRAMS = [
     one
     for name, one in list(globals().items())

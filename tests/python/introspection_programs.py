@@ -439,6 +439,144 @@ def astype(x, events):
     return flags_of(y), z is x
 
 
+def from_loop(x, events):
+    total = np.zeros(2000)
+    for i in range(2000):
+        total[i] = i * 2.0
+    return flags_of(total), total.base is None
+
+
+def array_made_in_loop(x, events):
+    kept = []
+    for i in range(200):
+        kept.append(np.ones(300) * i)
+    return flags_of(kept[7]), kept[7].base is None, sum(one.flags.owndata for one in kept)
+
+
+def result_of_loop(x, events):
+    y = np.arange(3000.0)
+    for i in range(100):
+        y = y + i
+    return flags_of(y), y.base is None
+
+
+def view_result(x, events):
+    return (np.arange(3000.0) + x[0])[10:]
+
+
+def view_result_flags(x, events):
+    y = view_result(x, events)
+    return flags_of(y), y.base is None
+
+
+def shared_results(x, events):
+    y = np.arange(3000.0) + x[0]
+    return y, y[5:], y.reshape(30, 100)
+
+
+def shared_results_flags(x, events):
+    y, z, w = shared_results(x, events)
+    z[0] = 100
+    return flags_of(y), flags_of(z), z.base is y, w.base is y, y[5], w[0, 5]
+
+
+def shared_results_reversed(x, events):
+    y = np.arange(3000.0) + x[0]
+    return y[5:], y.reshape(30, 100).T, y
+
+
+def shared_results_reversed_flags(x, events):
+    z, w, y = shared_results_reversed(x, events)
+    z[0] = 100
+    return flags_of(y), flags_of(z), flags_of(w), z.base is y, w.base is y, y[5], w[5, 0]
+
+
+def two_views_alone(x, events):
+    y = np.arange(3000.0) + x[0]
+    return y[:1500], y[1500:]
+
+
+def two_views_alone_flags(x, events):
+    a, b = two_views_alone(x, events)
+    return flags_of(a), flags_of(b), a.base is b.base, np.shares_memory(a, b), a.base is None
+
+
+def results_resize(x, events):
+    y = result_large(x, events)
+    y.resize((200, 100), refcheck=False)
+    return y.shape, y.sum()
+
+
+def results_sorted_in_place(x, events):
+    y = (np.arange(3000.0) + x[0])[::-1]
+    y.sort()
+    return y[:3], flags_of(y)
+
+
+def handler_of_memory(x, events):
+    y = np.arange(3000.0) + x[0]
+    z = y.copy()
+    y = None
+    w = z.astype(np.float32)
+    return flags_of(z), flags_of(w), w.sum(), y
+
+
+def subclass_of_result(x, events):
+    y = (np.arange(3000.0) + x[0]).view(np.recarray)
+    return type(y).__name__, y.flags.owndata, y.base is not None
+
+
+def masked(x, events):
+    y = np.ma.masked_array(x + 1, mask=[0, 1, 0, 1])
+    return y.sum(), y.data.flags.owndata
+
+
+def deleted_base(x, events):
+    y = np.arange(3000.0) + x[0]
+    z = y[10:]
+    del y
+    return z.base.shape, z.flags.owndata
+
+
+def reshaped_in_place(x, events):
+    y = np.arange(3000.0) + x[0]
+    y.shape = (30, 100)
+    return flags_of(y), y.base is None
+
+
+def transposed_result(x, events):
+    y = np.arange(3000.0).reshape(30, 100) + x[0]
+    return y.T
+
+
+def transposed_result_flags(x, events):
+    y = transposed_result(x, events)
+    return flags_of(y), y.base is None, y.base.shape, y.strides
+
+
+def complex_parts(x, events):
+    z = np.exp(1j * np.arange(2000.0)) + x[0]
+    return flags_of(z), flags_of(z.real), z.imag.base is z, flags_of(np.abs(z))
+
+
+def stacked_large(x, events):
+    y = np.vstack([np.ones(500), np.ones(500)]) + x[0]
+    return flags_of(y), flags_of(y[0]), y[0].base is y
+
+
+def buffer_address(x, events):
+    y = np.arange(3000.0) + x[0]
+    first = y.ctypes.data
+    y += 1
+    y[0] = 3
+    return y.ctypes.data == first, y.__array_interface__["data"][0] == first, y.data.nbytes
+
+
+def wrapped_by_struct(x, events):
+    y = np.arange(3000.0) + x[0]
+    return y.__array_struct__ is not None, bytes(y.data[:2]) == y[:2].tobytes()
+
+
 PROGRAMS = [
     one
     for name, one in list(globals().items())

@@ -5,6 +5,7 @@ import gc
 import inspect
 import sys
 import tempfile
+import warnings
 import weakref
 
 import numpy as np
@@ -1007,6 +1008,327 @@ def lambda_default(x, events):
     f = None
     events.append("gone")
     return y, f
+
+
+def made_by_map(x, events):
+    one = next(map(lambda name: Thing(events, name), "a"))
+    y = x + 1
+    events.append("computed")
+    del one
+    events.append("deleted")
+    return y
+
+
+def made_by_list_of_map(x, events):
+    things = list(map(lambda name: Thing(events, name), "ab"))
+    y = x + 1
+    print("printed")
+    events.append("computed")
+    things.pop()
+    events.append("popped")
+    return y
+
+
+def made_by_type(x, events):
+    first = Thing(events, "first")
+    second = type(first)(events, "second")
+    first = None
+    events.append("one")
+    return x + 1, second.name, first
+
+
+def made_by_class_method(x, events):
+    class Local(Thing):
+        @classmethod
+        def make(cls, name):
+            return cls(events, name)
+
+    Local.make("temporary")
+    events.append("after")
+    return x + 1
+
+
+def made_by_copy(x, events):
+    import copy
+
+    one = copy.copy(Thing(events, "copied"))
+    events.append("made")
+    del one
+    events.append("gone")
+    return x + 1
+
+
+def made_by_new(x, events):
+    class Local:
+        def __new__(cls):
+            events.append("new")
+            return object.__new__(cls)
+
+        def __del__(self):
+            events.append("end")
+
+    Local()
+    events.append("after")
+    return x + 1
+
+
+def made_by_object_new(x, events):
+    one = object.__new__(Thing)
+    one.events, one.name = events, "bare"
+    del one
+    events.append("after")
+    return x + 1
+
+
+def made_by_dataclass(x, events):
+    from dataclasses import dataclass
+
+    @dataclass
+    class Local:
+        name: str
+
+        def __del__(self):
+            events.append("end of " + self.name)
+
+    one = Local("a")
+    one = Local("b")
+    events.append("after")
+    return x + 1, one.name
+
+
+STORE = []
+
+
+def popped_from_global(x, events):
+    STORE.extend(map(lambda name: Thing(events, name), "ab"))
+    y = x + 1
+    print("printed")
+    STORE.pop()
+    events.append("popped")
+    STORE.clear()
+    events.append("cleared")
+    return y
+
+
+def named_temporary_file(x, events):
+    import os
+
+    file = tempfile.NamedTemporaryFile()
+    name = file.name
+    y = x + 1
+    print("printed")
+    first = os.path.exists(name)
+    print("again")
+    return first, os.path.exists(name), y
+
+
+def file_closed_when_dropped(x, events):
+    import os
+
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "a")
+    warnings.simplefilter("ignore")  # of files that are not closed: they name the path
+    file = open(path, "w")
+    file.write("text")
+    y = x + 1
+    size = os.path.getsize(path)
+    del file
+    events.append((size, os.path.getsize(path)))
+    os.remove(path)
+    os.rmdir(folder)
+    return y
+
+
+def file_alive_until_return(x, events):
+    import os
+
+    read, write = os.pipe()
+    file = os.fdopen(write, "w")
+    number = file.fileno()
+    y = x + 1
+    print("printed")
+    os.fstat(number)
+    os.close(read)
+    return y
+
+
+def executor(x, events):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool:
+        parts = list(pool.map(lambda one: float(one) + 1, [1, 2, 3]))
+    return parts, x + 1
+
+
+def memory_view_released(x, events):
+    buffer = bytearray(8)
+    view = memoryview(buffer)
+    y = x + 1
+    try:
+        buffer.append(1)
+    except BufferError as error:
+        events.append(str(error))
+    del view
+    buffer.append(1)
+    return len(buffer), y
+
+
+def export_of_array(x, events):
+    y = np.arange(4.0)
+    view = memoryview(y)
+    try:
+        y.resize(8)
+    except ValueError:
+        events.append("refused")
+    del view
+    return y.shape, x + 1
+
+
+def lock_of_thread(x, events):
+    import threading
+
+    lock = threading.Lock()
+    with lock:
+        y = x + 1
+        events.append(lock.locked())
+    events.append(lock.locked())
+    return y
+
+
+def generator_closed_by_hand(x, events):
+    def numbers():
+        try:
+            yield 1
+            yield 2
+        finally:
+            events.append("closed")
+
+    generator = numbers()
+    first = next(generator)
+    generator.close()
+    events.append("after")
+    return x + first
+
+
+def generator_in_list(x, events):
+    def numbers():
+        try:
+            yield 1
+        finally:
+            events.append("closed")
+
+    held = [numbers()]
+    first = next(held[0])
+    events.append("started")
+    held.clear()
+    events.append("cleared")
+    return x + first
+
+
+def generator_of_helper(x, events):
+    def numbers():
+        with contextlib.ExitStack() as stack:
+            stack.callback(events.append, "closed")
+            yield 1
+            yield 2
+
+    def first_of(generator):
+        return next(generator)
+
+    value = first_of(numbers())
+    events.append("after")
+    return x + value
+
+
+def generators_interleaved(x, events):
+    def numbers(name):
+        try:
+            for i in range(3):
+                yield i
+        finally:
+            events.append("closed " + name)
+
+    a, b = numbers("a"), numbers("b")
+    total = 0
+    for one, two in zip(a, b):
+        total += one + two
+    events.append("summed")
+    return x + total
+
+
+def generator_exception(x, events):
+    def numbers():
+        try:
+            yield 1
+            yield 2
+        except GeneratorExit:
+            events.append("exit")
+            raise
+        finally:
+            events.append("closed")
+
+    for one in numbers():
+        events.append(one)
+        break
+    events.append("after")
+    return x + 1
+
+
+def result_cache(x, events):
+    cache = weakref.WeakValueDictionary()
+
+    def get(key):
+        if key not in cache:
+            one = Plain(x + key)
+            cache[key] = one
+            events.append(("made", key))
+            return one
+        return cache[key]
+
+    first = get(1)
+    again = get(1)
+    same = first is again
+    del first, again
+    events.append(len(cache))
+    get(1)
+    return same
+
+
+def observer(x, events):
+    class Subject:
+        def __init__(self):
+            self.observers = weakref.WeakSet()
+
+        def notify(self, value):
+            events.append(sorted(one.name for one in self.observers))
+
+    class Observer:
+        def __init__(self, name):
+            self.name = name
+
+    subject = Subject()
+    one, two = Observer("one"), Observer("two")
+    subject.observers.add(one)
+    subject.observers.add(two)
+    subject.notify(x.sum())
+    del one
+    subject.notify(x.sum())
+    return x + 1
+
+
+def parent_links(x, events):
+    class Tree:
+        def __init__(self, parent=None):
+            self.parent = weakref.ref(parent) if parent is not None else None
+            self.children = []
+            if parent is not None:
+                parent.children.append(self)
+
+    root = Tree()
+    child = Tree(root)
+    alive = child.parent() is root
+    del root
+    return alive, child.parent() is None, x + 1
 
 
 PROGRAMS = [
