@@ -362,6 +362,7 @@ class Reached {
 
 }  // namespace
 
+// One that the program has let go of is closed there.
 void Evaluator::check_generators() {
   std::erase_if(under_way_, [](const V& generator) { return !generator->suspended; });
   if (under_way_.empty()) return;
@@ -370,9 +371,18 @@ void Evaluator::check_generators() {
   for (const auto& [key, store] : global_stores_) reached.add(store.second);
   for (const V& value : dirty_) reached.add(value);
   reached.add(handled_);
-  for (const V& generator : under_way_)
-    if (!reached.contains(generator))
-      leave_to_python(generator->place, "a generator ends where it is let go of");
+  for (const V& generator : std::vector<V>(under_way_)) {
+    if (reached.contains(generator)) continue;
+    bool is_closed = false;
+    try {
+      close(generator);
+      is_closed = true;
+    } catch (const GraphBreak&) {
+    } catch (const AbstractRaise&) {
+    } catch (const CaptureAborted&) {
+    }
+    if (!is_closed) leave_to_python(generator->place, "a generator ends where it is let go of");
+  }
 }
 
 // Nothing comes from it any more.
