@@ -113,6 +113,10 @@ V builtin_setattr(Evaluator& ev, CallArgs& args) {
 
 V builtin_object_new(Evaluator& ev, CallArgs& args) {
   const V type = args.args.empty() ? nullptr : ev.realize(args.args[0]);
+  if (type && type->is_const() && PyType_Check(type->object.get()) &&
+      reinterpret_cast<PyTypeObject*>(type->object.get())->tp_finalize)
+    throw GraphBreak{.reason = "a call of object.__new__ of a class whose objects do something when they end",
+                     .is_last = true};
   if (!type || !type->is_const() || !PyType_Check(type->object.get()) ||
       !is_instantiable(reinterpret_cast<PyTypeObject*>(type->object.get())))
     graph_break("a call of object.__new__ of this class");

@@ -1,7 +1,6 @@
 // Calls, functions and structural matching, performed for real.
 #include "capture/classes.h"
 #include "capture/concrete.h"
-#include "capture/made_once.h"
 #include "interpreter_lock.h"
 
 namespace weft::capture {
@@ -21,38 +20,13 @@ CallSlots call_slots(const Frame& frame, size_t count) {
   return {a, b ? base + 1 : base + 2};
 }
 
-// Functions that depend on the frame that calls them.
-Ref call_special(Frame& frame, PyObject* callable, size_t num_args, bool* special) {
-  *special = true;
-  static constinit MadeOnce<Ref> globals;
-  if (callable == globals.get([] { return builtin_function("globals"); }).get() && num_args == 0)
-    return frame.globals;
-  if (callable == reinterpret_cast<PyObject*>(&PySuper_Type) && num_args == 0) {
-    const Code& code = *frame.code;
-    for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {
-      if (PyUnicode_CompareWithASCIIString(code.local_names[static_cast<size_t>(i)].get(), "__class__") != 0)
-        continue;
-      PyObject* self = frame.locals[0].get();
-      if (self && PyCell_Check(self)) self = PyCell_GET(self);
-      PyObject* args[] = {PyCell_GET(frame.locals[static_cast<size_t>(i)].get()), self};
-      if (args[0] && args[1]) return checked(PyObject_Vectorcall(callable, args, 2, nullptr));
-    }
-  }
-  *special = false;
-  return Ref();
-}
-
 void call(Frame& frame, size_t count, PyObject* kwnames) {
   const CallSlots slots = call_slots(frame, count);
   std::vector<PyObject*> args;
   for (size_t i = slots.first; i < frame.stack.size(); ++i) args.push_back(frame.stack[i].get());
-  bool special = false;
-  Ref result = call_special(frame, slots.callable, args.size(), &special);
-  if (!special) {
-    const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
-    result = checked(python::calling_python(
-        [&] { return PyObject_Vectorcall(slots.callable, args.data(), args.size() - named, kwnames); }));
-  }
+  const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
+  Ref result = checked(python::calling_python(
+      [&] { return PyObject_Vectorcall(slots.callable, args.data(), args.size() - named, kwnames); }));
   frame.stack.resize(frame.stack.size() - count - 2);
   push(frame, result);
 }

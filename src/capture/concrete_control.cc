@@ -1,6 +1,10 @@
 // Names, attributes, jumps, exceptions and calls, performed for real.
+#include <algorithm>
+#include <utility>
+
 #include "capture/classes.h"
 #include "capture/concrete.h"
+#include "capture/lifetimes.h"
 #include "capture/program_frame.h"
 #include "interpreter_lock.h"
 
@@ -22,14 +26,13 @@ void set_name_error(const char* text, PyObject* name) {
 
 [[noreturn]] void raise_unbound(const Frame& frame, int slot) {
   const bool free = slot >= frame.code->num_locals - frame.code->num_free;
+  PyObject* const name = frame.code->local_names[static_cast<size_t>(slot)].get();
   if (free)
     set_name_error(
-        "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
-        frame.code->local_names[static_cast<size_t>(slot)].get());
+        "cannot access free variable '%U' where it is not associated with a value in enclosing scope", name);
   else
     PyErr_Format(PyExc_UnboundLocalError,
-                 "cannot access local variable '%U' where it is not associated with a value",
-                 frame.code->local_names[static_cast<size_t>(slot)].get());
+                 "cannot access local variable '%U' where it is not associated with a value", name);
   throw PythonError{};
 }
 
@@ -71,11 +74,6 @@ bool step_cells(Frame& frame, const Instruction& in) {
       push(frame, Ref::borrow(value));
       return true;
     }
-    case Op::StoreDeref: check(PyCell_Set(frame.locals[slot].get(), pop(frame).get())); return true;
-    case Op::DeleteDeref:
-      if (!PyCell_GET(frame.locals[slot].get())) raise_unbound(frame, in.arg);
-      check(PyCell_Set(frame.locals[slot].get(), nullptr));
-      return true;
     default: return false;
   }
 }
@@ -91,11 +89,6 @@ bool step_names(Frame& frame, const Instruction& in) {
       push(frame, frame.locals[slot]);
       return true;
     case Op::LoadFastAndClear: push(frame, std::exchange(frame.locals[slot], Ref())); return true;
-    case Op::StoreFast: frame.locals[slot] = pop(frame); return true;
-    case Op::DeleteFast:
-      if (!frame.locals[slot]) raise_unbound(frame, in.arg);
-      frame.locals[slot] = Ref();
-      return true;
     case Op::LoadGlobal: push(frame, load_global(frame, name_of(frame, in))); return true;
     case Op::StoreGlobal:
       check(PyDict_SetItem(frame.globals.get(), name_of(frame, in), pop(frame).get()));
@@ -175,7 +168,7 @@ bool truth(PyObject* value) {
     if (!current || current.get() == Py_None)
       PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
     else
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(current.get())), current.get());
+      set_exception(std::move(current));
     throw PythonError{};
   }
   Ref cause = count == 2 ? pop(frame) : Ref(), exception = pop(frame);
@@ -225,12 +218,7 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
     case Op::Raise: raise_exception(frame, in.arg);
     case Op::Reraise: {
       Ref exception = pop(frame);
-#if PY_VERSION_HEX >= 0x030C0000
-      PyErr_SetRaisedException(exception.release());
-#else
-      PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get()))),
-                    Py_NewRef(exception.get()), PyException_GetTraceback(exception.get()));
-#endif
+      set_exception(std::move(exception));
       throw PythonError{};
     }
     case Op::PushExcInfo: {
@@ -284,7 +272,6 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
 bool step_control(Frame& frame, const Instruction& in) {
   switch (in.op) {
     case Op::Nop: return true;
-    case Op::PopTop: frame.stack.pop_back(); return true;
     case Op::PushNull: push(frame, Ref()); return true;
     case Op::Copy: push(frame, peek(frame, in.arg)); return true;
     case Op::Swap: std::swap(peek(frame, 1), peek(frame, in.arg)); return true;
@@ -327,28 +314,82 @@ bool step_control(Frame& frame, const Instruction& in) {
 
 namespace {
 
+// Nothing runs where it is let go.
+bool is_quiet(const Ref& value) { return !value || Py_REFCNT(value.get()) > 1 || ends_quietly(value.get()); }
+
 bool is_plain(const Ref& value) {
   return value && (PyLong_CheckExact(value.get()) || PyFloat_CheckExact(value.get()) ||
                    PyUnicode_CheckExact(value.get()));
 }
 
-// May the instruction run code that asks for the frame it is called from, as NumPy's does to warn?
-bool may_warn(Frame& frame, const Instruction& in) {
+// Does the instruction work on the frame's own variables or values, so that no code runs that could look at
+// the frame?
+bool is_frames_own(Frame& frame, const Instruction& in) {
   switch (in.op) {
-    case Op::Call:
-    case Op::CallKw:
-    case Op::CallEx: return true;
+    case Op::Nop:
+    case Op::PushNull:
+    case Op::Copy:
+    case Op::Swap:
+    case Op::LoadConst:
+    case Op::LoadFast:
+    case Op::LoadFastAndClear:
+    case Op::LoadGlobal:
+    case Op::LoadAssertionError:
+    case Op::LoadBuildClass:
+    case Op::MakeCell:
+    case Op::LoadDeref:
+    case Op::MakeFunction:
+    case Op::SetFunctionAttribute:
+    case Op::Is:
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildSlice:
+    case Op::ListAppend:
+    case Op::Jump:
+    case Op::JumpBack:
+    case Op::PushExcInfo: return true;
     case Op::Binary:
-    case Op::Compare: return !is_plain(peek(frame, 1)) || !is_plain(peek(frame, 2));
+    case Op::Compare: return is_plain(peek(frame, 1)) && is_plain(peek(frame, 2));
     case Op::Negative:
-    case Op::Invert: return !is_plain(peek(frame, 1));
-    case Op::StoreSubscript: {
-      PyObject* container = peek(frame, 2).get();
-      return !PyList_CheckExact(container) && !PyDict_CheckExact(container);
-    }
-    case Op::StoreSlice: return true;
+    case Op::Invert: return is_plain(peek(frame, 1));
+    case Op::PopJumpIfTrue:
+    case Op::PopJumpIfFalse:
+    case Op::PopJumpIfNone:
+    case Op::PopJumpIfNotNone: return PyBool_Check(peek(frame, 1).get());
     default: return false;
   }
+}
+
+// What the frame holds no longer where the instruction changes a variable or drops a value.
+Ref take_out(Frame& frame, const Instruction& in) {
+  const auto slot = static_cast<size_t>(in.arg);
+  switch (in.op) {
+    case Op::PopTop: return pop(frame);
+    case Op::StoreFast: {
+      Ref value = pop(frame);
+      std::swap(frame.locals[slot], value);
+      return value;
+    }
+    case Op::DeleteFast:
+      if (!frame.locals[slot]) raise_unbound(frame, in.arg);
+      return std::exchange(frame.locals[slot], Ref());
+    case Op::StoreDeref: {
+      Ref old = Ref::borrow(PyCell_GET(frame.locals[slot].get()));
+      check(PyCell_Set(frame.locals[slot].get(), pop(frame).get()));
+      return old;
+    }
+    default: {
+      Ref old = Ref::borrow(PyCell_GET(frame.locals[slot].get()));
+      if (!old) raise_unbound(frame, in.arg);
+      check(PyCell_Set(frame.locals[slot].get(), nullptr));
+      return old;
+    }
+  }
+}
+
+bool takes_out(Op op) {
+  return op == Op::PopTop || op == Op::StoreFast || op == Op::DeleteFast || op == Op::StoreDeref ||
+         op == Op::DeleteDeref;
 }
 
 void perform(Frame& frame, const Instruction& in) {
@@ -358,14 +399,17 @@ void perform(Frame& frame, const Instruction& in) {
   throw PythonError{};
 }
 
-}  // namespace
-
-namespace {
+// The innermost frame, which has returned.
+Frame take_frame(State& state) {
+  end_frame(state, state.frames.size() - 1, state.frames.back().ip);
+  Frame ended = std::move(state.frames.back());
+  state.frames.pop_back();
+  return ended;
+}
 
 // The method of an operator has answered NotImplemented.
 void ask_others(State& state) {
-  const Ref others = state.frames.back().extra;
-  state.frames.pop_back();
+  const Ref others = take_frame(state).extra;
   std::vector<PyObject*> args;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others.get()); ++i)
     args.push_back(PyTuple_GET_ITEM(others.get(), i));
@@ -375,8 +419,8 @@ void ask_others(State& state) {
 
 // __init__ has returned a value: its caller raises.
 void refuse_value_of_init(State& state, const Ref& value) {
+  take_frame(state);
   PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", Py_TYPE(value.get())->tp_name);
-  state.frames.pop_back();
   --state.frames.back().ip;  // which stands behind its call
   unwind(state);
 }
@@ -389,18 +433,19 @@ StepResult leave_frame(State& state, Ref value, Ref& result) {
     ask_others(state);
     return StepResult::Next;
   }
-  if (frame.on_return == OnReturn::Instance) {
-    if (value.get() != Py_None) {
-      refuse_value_of_init(state, value);
-      return StepResult::Next;
-    }
-    value = frame.extra;
+  if (frame.on_return == OnReturn::Instance && value.get() != Py_None) {
+    refuse_value_of_init(state, value);
+    return StepResult::Next;
   }
-  const bool is_discarded = frame.on_return == OnReturn::Discard;
-  state.frames.pop_back();
+  Frame ended = take_frame(state);
+  if (ended.on_return == OnReturn::Instance) value = std::move(ended.extra);
+  const bool is_discarded = ended.on_return == OnReturn::Discard;
   if (state.frames.empty()) {
     result = std::move(value);
     return StepResult::Returned;
+  }
+  if (!std::all_of(ended.locals.begin(), ended.locals.end(), is_quiet)) {
+    in_program_frames(state, state.frames.back().ip - 1, [&] { ended.locals.clear(); });
   }
   if (!is_discarded) push(state.frames.back(), std::move(value));
   return StepResult::Next;
@@ -415,10 +460,15 @@ StepResult step(State& state, Ref& result) {
   const int instruction = frame.ip;
   try {
     ++frame.ip;
-    if (may_warn(frame, in))
-      in_program_frame(state, instruction, [&] { perform(frame, in); });
-    else
+    if (takes_out(in.op)) {
+      Ref old = take_out(frame, in);
+      if (is_quiet(old) && !is_observed(state)) return StepResult::Next;
+      in_program_frames(state, instruction, [&] { old = Ref(); });
+    } else if (is_frames_own(frame, in)) {
       perform(frame, in);
+    } else {
+      in_program_frames(state, instruction, [&] { perform(frame, in); });
+    }
   } catch (const PythonError&) {
     frame.ip = instruction;
     unwind(state);

@@ -5,11 +5,13 @@
 #include <opcode.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "capture/loop_builder.h"
 #include "capture/made_once.h"
+#include "capture/program_frame.h"
 #include "capture/value.h"
 #include "interpreter_lock.h"
 
@@ -271,6 +273,22 @@ Ref call_continuation(Frame& frame, const Exits& exits) {
       [&] { return PyObject_Vectorcall(function.get(), pointers.data(), pointers.size(), nullptr); }));
 }
 
+// The innermost frame's, called by the frame around it.
+Ref call_innermost(State& state, const Exits& exits) {
+  Frame innermost = std::move(state.frames.back());
+  state.frames.pop_back();
+  Ref value;
+  try {
+    std::optional<ProgramFrames> around;
+    if (!state.frames.empty()) around.emplace(state, state.frames.back().ip - 1);
+    value = call_continuation(innermost, exits);
+  } catch (const PythonError&) {
+  }
+  state.frames.push_back(std::move(innermost));
+  if (!value) throw PythonError{};
+  return value;
+}
+
 Exits exits_of(const Code& code, int head) {
   const int end = loop_end(code, head), count = static_cast<int>(code.instructions.size());
   std::set<int> targets;
@@ -312,6 +330,7 @@ void leave_by_exception(State& state) {
 }  // namespace
 
 bool can_continue_in_python(const State& state) {
+  if (is_observed(state)) return false;
   for (size_t i = 0; i < state.frames.size(); ++i)
     if (!can_continue(state.frames[i], i + 1 == state.frames.size())) return false;
   return true;
@@ -321,7 +340,7 @@ StepResult continue_in_python(State& state, Ref& result) {
   while (true) {
     Ref value;
     try {
-      value = call_continuation(state.frames.back(), {});
+      value = call_innermost(state, {});
     } catch (const PythonError&) {
       leave_by_exception(state);
       return StepResult::Next;
@@ -333,7 +352,7 @@ StepResult continue_in_python(State& state, Ref& result) {
 bool can_continue_loop(const State& state) {
   const Frame& frame = state.frames.back();
   const int head = outermost_loop(*frame.code, frame.ip);
-  if (head < 0 || !can_continue(frame, true)) return false;
+  if (head < 0 || is_observed(state) || !can_continue(frame, true)) return false;
   // Functions that the loop makes would hold another cell than the one the frame goes on with.
   for (size_t i = 0; i < frame.locals.size(); ++i)
     if ((kind_of(*frame.code, i) & kLocal) != 0 && (kind_of(*frame.code, i) & kCell) != 0) return false;
@@ -347,12 +366,11 @@ bool can_continue_loop(const State& state) {
 }
 
 StepResult continue_loop_in_python(State& state, Ref& result) {
-  Frame& frame = state.frames.back();
-  const Code& code = *frame.code;
-  const Exits exits = exits_of(code, outermost_loop(code, frame.ip));
+  const Code& code = *state.frames.back().code;
+  const Exits exits = exits_of(code, outermost_loop(code, state.frames.back().ip));
   Ref value;
   try {
-    value = call_continuation(frame, exits);
+    value = call_innermost(state, exits);
   } catch (const PythonError&) {
     leave_by_exception(state);
     return StepResult::Next;
@@ -360,6 +378,7 @@ StepResult continue_loop_in_python(State& state, Ref& result) {
   PyObject* o = value.get();
   if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != 3 || PyTuple_GET_ITEM(o, 0) != exit_marker())
     return leave_frame(state, std::move(value), result);
+  Frame& frame = state.frames.back();
   PyObject* locals = PyTuple_GET_ITEM(o, 2);
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     if ((kind_of(code, i) & kLocal) != 0)

@@ -4,6 +4,7 @@
 #include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/lifetimes.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -332,6 +333,8 @@ V Evaluator::exception_attribute(const V& owner, PyObject* name) {
                                                 .object = {},
                                                 .object2 = {}}));
   }
+  if (text == "__traceback__" && owner->place.code)
+    leave_to_python(owner->place, "the program looks at the traceback of an exception");
   if (text == "__cause__") return owner->cause ? owner->cause : none_value();
   if (text == "__context__")
     return owner->context && owner->context->kind != Kind::Handled ? owner->context : nullptr;
@@ -418,6 +421,14 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
   graph_break(fmt::format("attribute '{}' of an object that weft does not know", utf8(name)));
 }
 
+// What a real object has in its dict by this name, which nobody has asked for yet; or null.
+static V attribute_of_dict(const V& owner, PyObject* name) {
+  if (!owner->source || !owner->object) return nullptr;
+  PyObject** const dict = _PyObject_GetDictPtr(owner->object.get());
+  PyObject* const value = dict && *dict ? PyDict_GetItemWithError(*dict, name) : nullptr;
+  return value ? lazy_value(value, pinned_source(value)) : nullptr;
+}
+
 void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, bool as_object) {
   realize(owner);
   if (owner->kind == Kind::Exception && !owner->source && !_PyType_Lookup(owner->object_type, name)) {
@@ -460,6 +471,7 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
   }
   size_t at = 0;
   while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
+  let_go(at < owner->keys.size() ? owner->items[at] : attribute_of_dict(owner, name));
   if (at == owner->keys.size()) {
     owner->keys.push_back(const_value(Ref::borrow(name)));
     owner->items.push_back(value);

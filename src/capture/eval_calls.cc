@@ -5,6 +5,7 @@
 #include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
+#include "capture/frame_readers.h"
 #include "capture/made_once.h"
 #include "capture/measured_call.h"
 #include "capture/memory_order.h"
@@ -200,7 +201,8 @@ void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V ext
   auto* function = reinterpret_cast<PyFunctionObject*>(object);
   const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
   if (!code.unsupported.empty() && !code.is_generator)
-    graph_break(fmt::format("call of {}(): {}", code.name(), code.unsupported));
+    throw GraphBreak{.reason = fmt::format("call of {}(): {}", code.name(), code.unsupported),
+                     .keeps_variables = true};
   if (frames_.size() >= kMaxDepth) graph_break("calls are nested deeply");
   Guards& guards = variant_->guards;
   const int reg = guards.load(pinned_source(object));
@@ -288,6 +290,10 @@ bool is_of_pure_module(PyObject* function) {
 
 V Evaluator::construct(const V& type_value, CallArgs args) {
   auto* type = reinterpret_cast<PyTypeObject*>(type_value->object.get());
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && (type->tp_finalize || type->tp_del))
+    throw GraphBreak{
+        .reason = fmt::format("a call of {}, whose objects do something when they end", type->tp_name),
+        .is_last = true};
   if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
     return construct_exception(type, std::move(args));
   if (is_named_tuple(type)) return make_named_tuple(type, args);
@@ -318,6 +324,13 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
 
 V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
+  if (watches_ends(object))
+    throw GraphBreak{
+        .reason = fmt::format("a call of {}, which tells when objects end", callable_name(object)),
+        .is_last = true};
+  if (reads_its_callers_variables(object))
+    throw GraphBreak{.reason = fmt::format("a call of {}, which looks at its caller", callable_name(object)),
+                     .keeps_variables = true};
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty())
     return zero_argument_super();
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.size() == 2 && args.keywords.empty())

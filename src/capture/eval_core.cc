@@ -7,6 +7,7 @@
 
 #include "capture/concrete.h"
 #include "capture/evaluator.h"
+#include "capture/lifetimes.h"
 #include "capture/loop_builder.h"
 #include "capture/numpy_api.h"
 #include "ops/tracer.h"
@@ -80,7 +81,7 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
 std::shared_ptr<Variant> Evaluator::evaluate() {
   ops::TracerScope scope(&tracer_);
   std::string reason;
-  bool is_planned = false;
+  bool is_planned = false, keeps_variables = false, is_last = false;
   while (true) {
     const size_t depth = frames_.size() - 1;
     const int at = frame().ip;
@@ -89,7 +90,9 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     const Instruction& in = code->instructions[static_cast<size_t>(at)];
     advances_.clear();
     const Mark before = mark();
+    place_ = {frame().code, at};
     try {
+      if (history_.performed.contains(place_)) graph_break("the program looks at objects that it makes");
       if (in.op == Op::Return && frames_.size() == 1) {
         finish_return(realize(top()));
         return variant_;
@@ -113,10 +116,13 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       } catch (const PythonError&) {
         raise_pending();
       }
+      check_generators();
       continue;
     } catch (const GraphBreak& signal) {
       reason = signal.reason;
       is_planned = signal.is_planned;
+      is_last = signal.is_last;
+      keeps_variables = signal.keeps_variables || is_last;
     } catch (const Error& error) {
       // A user error becomes NumPy's own when the operation is performed for real.
       reason = error.what();
@@ -138,8 +144,9 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     if (!go_back(before)) leave_to_python(*code, at, reason);
     frames_.resize(depth + 1);
     frame().ip = at;
-    finish_break(reason);
+    finish_break(reason, keeps_variables);
     variant_->ends_planned = is_planned;
+    variant_->is_last = is_last;
     return variant_;
   }
 }
@@ -149,6 +156,30 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
 void Evaluator::leave_to_python(const Code& code, int at, const std::string& reason) {
   const bool is_new = history_.pythons_instructions.insert({&code, at}).second;
   throw CaptureAborted{.reason = reason, .captures_again = is_new};
+}
+
+void Evaluator::leave_to_python(const Place& place, const char* reason) {
+  throw CaptureAborted{.reason = reason,
+                       .captures_again = place.code && history_.performed.insert(place).second};
+}
+
+void Evaluator::release(const V& value) {
+  if (!value || !value->source || !value->object) return;
+  const auto step = value->source->step;
+  if (step != Source::Step::Local && step != Source::Step::Stack) return;
+  if (value->kind != Kind::Lazy && value->kind != Kind::Opaque && value->kind != Kind::Instance &&
+      value->kind != Kind::List && value->kind != Kind::Tuple && value->kind != Kind::Dict)
+    return;
+  PyObject* const object = value->object.get();
+  if (is_identity_type(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) return;
+  if (!ends_quietly(object)) graph_break("the end of an object");
+  Guards& guards = variant_->guards;
+  guards.add({.op = GuardOp::EndsQuietly, .a = guards.load(value->source)},
+             fmt::format("the end of {} is not seen", value->source->str()));
+}
+
+void Evaluator::release_all(const AbstractFrame& frame) {
+  for (const V& value : frame.locals) release(value);
 }
 
 bool Evaluator::is_at_plain_loop() {
@@ -197,10 +228,12 @@ V Evaluator::returned_value() {
 void Evaluator::execute_return() {
   if (is_undecided()) {
     const V others = frame().extra;
+    release_all(frame());
     frames_.pop_back();
     return ask_others(others);
   }
   V value = returned_value();
+  release_all(frame());
   const bool is_discarded = frame().on_return == OnReturn::Discard;
   frames_.pop_back();
   if (!is_discarded) push(std::move(value));
@@ -232,7 +265,10 @@ void Evaluator::note_backward_jump(int target) {
 bool Evaluator::execute_control(const Instruction& in) {
   switch (in.op) {
     case Op::Nop: return true;
-    case Op::PopTop: drop(1); return true;
+    case Op::PopTop:
+      release(top());
+      drop(1);
+      return true;
     case Op::PushNull: push(nullptr); return true;
     case Op::Copy: push(top(in.arg)); return true;
     case Op::Swap: std::swap(top(1), top(in.arg)); return true;
@@ -359,11 +395,13 @@ bool Evaluator::execute_names(const Instruction& in) {
       return true;
     case Op::LoadFastAndClear: push(std::exchange(frame().locals[slot], nullptr)); return true;
     case Op::StoreFast:
+      release(frame().locals[slot]);
       frame().locals[slot] = top();
       drop(1);
       return true;
     case Op::DeleteFast:
       if (!frame().locals[slot]) graph_break("an unbound local variable");
+      release(frame().locals[slot]);
       frame().locals[slot] = nullptr;
       return true;
     case Op::LoadGlobal: push(load_global(name(in))); return true;

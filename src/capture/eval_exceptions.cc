@@ -1,6 +1,8 @@
 // Exceptions raised and caught inside a segment, context managers, and generators that are used up at once.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "capture/evaluator.h"
@@ -109,6 +111,7 @@ bool Evaluator::unwind_to_handler(const V& exception, size_t lowest) {
       static constinit MadeOnce<V> before;
       exception->context = handled_ ? handled_ : before.get([] { return make_value(Kind::Handled); });
     }
+    if (exception->kind == Kind::Exception && !exception->place.code) exception->place = place_;
     frames_.resize(f + 1);
     AbstractFrame& target = frames_.back();
     target.stack.resize(static_cast<size_t>(handler->depth));
@@ -215,8 +218,10 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       if (exception->kind != Kind::Exception)
         graph_break("a context manager left by an exception that was raised for real");
       CallArgs args;
+      const V traceback = make_value(Kind::Opaque);
+      traceback->items = {exception};
       args.args = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(exception->object_type))), exception,
-                   make_value(Kind::Opaque)};
+                   traceback};
       push(call_now(top(4), std::move(args)));
       return true;
     }
@@ -317,12 +322,73 @@ V Evaluator::resume(const V& generator, const V& sent, const V& thrown) {
   }
   generator_depth_ = outer;
   remember(generator);
+  if (!generator->suspended) generator->place = place_;
   if (!element) generator->returned = realize(top());
   generator->suspended = element ? std::make_shared<AbstractFrame>(std::move(frames_.back())) : nullptr;
+  if (element) note_under_way(generator);
   frames_.resize(depth);
   generator->index = element ? generator->index + 1 : -1;
   ++num_effects_;
   return element;
+}
+
+// Is its `yield` inside a `try` or `with`? Since 3.12, one handler is around the body of each.
+void Evaluator::note_under_way(const V& generator) {
+  const AbstractFrame& suspended = *generator->suspended;
+  const Code& code = *suspended.code;
+  const Handler* handler = code.find_handler(code.instructions[static_cast<size_t>(suspended.ip - 1)].offset);
+  if (!handler || code.instructions[static_cast<size_t>(handler->target)].op == Op::StopIterationError)
+    return;
+  if (std::find(under_way_.begin(), under_way_.end(), generator) == under_way_.end())
+    under_way_.push_back(generator);
+}
+
+namespace {
+
+class Reached {
+ public:
+  void add(const V& value) {
+    if (!value || !values_.insert(value.get()).second) return;
+    for (const V& item : value->items) add(item);
+    for (const V& key : value->keys) add(key);
+    for (const V& attribute : value->attributes) add(attribute);
+    for (const V& other : {value->context, value->cause, value->returned, value->view_of}) add(other);
+    if (value->suspended) add(*value->suspended);
+  }
+  void add(const AbstractFrame& frame) {
+    for (const V& value : frame.locals) add(value);
+    for (const V& value : frame.stack) add(value);
+    add(frame.extra);
+  }
+  bool contains(const V& value) const { return values_.contains(value.get()); }
+
+ private:
+  std::unordered_set<const Value*> values_;
+};
+
+}  // namespace
+
+// One that the program has let go of is closed there.
+void Evaluator::check_generators() {
+  std::erase_if(under_way_, [](const V& generator) { return !generator->suspended; });
+  if (under_way_.empty()) return;
+  Reached reached;
+  for (const AbstractFrame& frame : frames_) reached.add(frame);
+  for (const auto& [key, store] : global_stores_) reached.add(store.second);
+  for (const V& value : dirty_) reached.add(value);
+  reached.add(handled_);
+  for (const V& generator : std::vector<V>(under_way_)) {
+    if (reached.contains(generator)) continue;
+    bool is_closed = false;
+    try {
+      close(generator);
+      is_closed = true;
+    } catch (const GraphBreak&) {
+    } catch (const AbstractRaise&) {
+    } catch (const CaptureAborted&) {
+    }
+    if (!is_closed) leave_to_python(generator->place, "a generator ends where it is let go of");
+  }
 }
 
 // Nothing comes from it any more.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "capture/evaluator.h"
+#include "capture/lifetimes.h"
 #include "capture/made_once.h"
 #include "capture/memory_order.h"
 #include "capture/numpy_api.h"
@@ -101,7 +102,8 @@ int Evaluator::slot_of(const V& value) {
     case Kind::Const:
     case Kind::Lazy:
     case Kind::Opaque:
-      if (!value->object) throw CaptureAborted{"a traceback is kept"};
+      if (!value->object)
+        leave_to_python(value->items.at(0)->place, "the program looks at the traceback of an exception");
       step.op = BuildOp::Const;
       step.object = value->object;
       break;
@@ -112,7 +114,7 @@ int Evaluator::slot_of(const V& value) {
       step.is_scalar = value->kind == Kind::Scalar;
       step.weak = value->weak;
       step.flavor = value->flavor;
-      step.is_view = value->view_of != nullptr;
+      step.is_view = step.has_base = value->view_of != nullptr;
       for (V viewed = value; viewed; viewed = viewed->view_of) step.is_read_only |= viewed->read_only;
       if (value->kind == Kind::Array && !value->view_of && value->input < 0) step.order = value->order;
       {
@@ -198,6 +200,7 @@ int Evaluator::slot_of(const V& value) {
       operands = value->items;
       break;
     case Kind::Exception:
+      if (value->place.code) leave_to_python(value->place, "the program holds an exception that was raised");
       step.op = BuildOp::Exception;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
       step.imm = static_cast<int64_t>(value->items.size());
@@ -370,30 +373,62 @@ void Evaluator::write_effects() {
 }
 
 void Evaluator::finish_return(const V& value) {
+  if (frames_.size() == 1) frame().locals.clear();
+  check_generators();
   variant_->returns = true;
   variant_->result = slot_of(value);
   write_effects();
   finish_graph();
 }
 
-void Evaluator::finish_break(const std::string& reason) {
+namespace {
+
+// Is the value a real object, or one made of such ones, whose end the program may see?
+bool holds_real_object(const V& value, int depth = 0) {
+  constexpr int kDeepest = 4;
+  if (!value || depth > kDeepest) return false;
+  if (value->source)
+    return value->object && !is_identity_type(value->object.get()) && value->kind != Kind::Const &&
+           !(depth > 0 && ends_quietly(value->object.get()));
+  if (value->kind != Kind::Tuple && value->kind != Kind::List && value->kind != Kind::Dict &&
+      value->kind != Kind::Instance && value->kind != Kind::Cell)
+    return false;
+  return std::any_of(value->items.begin(), value->items.end(),
+                     [&](const V& item) { return holds_real_object(item, depth + 1); });
+}
+
+}  // namespace
+
+FrameRecipe Evaluator::recipe_of(const AbstractFrame& from, bool is_innermost, bool keeps_variables) {
+  FrameRecipe recipe{from.code, from.globals, from.builtins, from.ip, from.on_return, -1, {}, {}, {}};
+  if (from.extra) recipe.extra = slot_of(from.extra);
+  for (size_t i = 0; i < from.locals.size(); ++i) {
+    // An outer frame resumes behind its call, whose handler it still needs.
+    const auto slot = static_cast<int>(i);
+    const bool live = keeps_variables || from.code->is_live(from.ip, slot) ||
+                      (from.ip > 0 && from.code->is_live(from.ip - 1, slot) && !is_innermost);
+    const bool is_kept = from.locals[i] && (live || holds_real_object(from.locals[i]));
+    recipe.locals.push_back(is_kept ? slot_of(from.locals[i]) : -1);
+    recipe.fading.push_back(!live);
+  }
+  for (const V& value : from.stack) recipe.stack.push_back(value ? slot_of(value) : -1);
+  return recipe;
+}
+
+void Evaluator::finish_break(const std::string& reason, bool keeps_variables) {
+  check_generators();
+  if (!under_way_.empty())
+    leave_to_python(under_way_.front()->place, "the graph ends while a generator is under way");
   variant_->break_reason = reason;
   variant_->break_file = frame().code->file();
   variant_->break_line = frame().code->line(frame().ip);
-  for (size_t f = 0; f < frames_.size(); ++f) {
-    AbstractFrame& from = frames_[f];
-    FrameRecipe recipe{from.code, from.globals, from.builtins, from.ip, from.on_return, -1, {}, {}};
-    if (from.extra) recipe.extra = slot_of(from.extra);
-    // An outer frame resumes behind its call, whose handler it still needs.
-    for (size_t i = 0; i < from.locals.size(); ++i) {
-      const bool live =
-          from.code->is_live(from.ip, static_cast<int>(i)) ||
-          (from.ip > 0 && from.code->is_live(from.ip - 1, static_cast<int>(i)) && f + 1 < frames_.size());
-      recipe.locals.push_back(from.locals[i] && live ? slot_of(from.locals[i]) : -1);
-    }
-    for (const V& value : from.stack) recipe.stack.push_back(value ? slot_of(value) : -1);
-    variant_->frames.push_back(std::move(recipe));
-  }
+  for (size_t f = 0; f < frames_.size(); ++f)
+    variant_->frames.push_back(recipe_of(frames_[f], f + 1 == frames_.size(), keeps_variables));
+  // What becomes an object is one for variables, too, that nothing reads any more.
+  for (size_t f = 0; f < frames_.size(); ++f)
+    for (size_t i = 0; i < frames_[f].locals.size(); ++i)
+      if (const V& local = frames_[f].locals[i]; local && slots_.contains(local.get()))
+        variant_->frames[f].locals[i] = slots_.at(local.get());
   write_effects();
   finish_graph();
 }

@@ -9,6 +9,7 @@
 #include "capture/enums.h"
 #include "capture/evaluator.h"
 #include "capture/made_once.h"
+#include "capture/lifetimes.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -134,6 +135,12 @@ static bool has_identity(PyObject* object) {
   return object && (PyList_CheckExact(object) || PyDict_CheckExact(object) || PyArray_CheckExact(object));
 }
 
+// Or of a class; methods of other objects are made anew as well, and hold these objects.
+static bool is_function_of_module(PyObject* function) {
+  PyObject* self = PyCFunction_GET_SELF(function);
+  return !self || PyModule_Check(self) || PyType_Check(self);
+}
+
 // `list.append` of a list, looked up by an earlier segment.
 void Evaluator::realize_builtin_method(const V& value) {
   const auto attribute = [&](const char* name) {
@@ -183,8 +190,8 @@ void Evaluator::realize_object(const V& value) {
   Guards& guards = variant_->guards;
   if (type == &PyCFunction_Type && has_identity(PyCFunction_GET_SELF(object)))
     return realize_builtin_method(value);
-  if (is_identity_type(object) || type == &PyCFunction_Type || type == &PyMethodDescr_Type ||
-      PyFrozenSet_CheckExact(object) ||
+  if (is_identity_type(object) || (type == &PyCFunction_Type && is_function_of_module(object)) ||
+      type == &PyMethodDescr_Type || PyFrozenSet_CheckExact(object) ||
       (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
       is_cached_function(object) || find_lowering(object) || find_replacement(object) ||
       compiled_function(object) || is_weft_operator(object)) {
@@ -423,6 +430,7 @@ void Evaluator::record_update(const Tensor& view, const Tensor& value) {
 }
 
 void Evaluator::mark_dirty(const V& value) {
+  if (value->kind != Kind::Instance) std::for_each(value->items.begin(), value->items.end(), let_go);
   ++num_effects_;
   if (!value->source || value->dirty) return;
   value->dirty = true;

@@ -39,6 +39,9 @@ struct History {
   std::set<std::pair<const Code*, int>> numpys_calls;
   // Instructions (code, number) that had effects when the graph ended within them: Python performs them.
   std::set<std::pair<const Code*, int>> pythons_instructions;
+  // Instructions that Python performs, because the program looks at what evaluation makes no objects of: the
+  // traceback of an exception that is raised there, the end of a generator that begins there.
+  std::set<Place> performed;
   // Loop heads (code, instruction) whose iterations are segments of their own.
   std::set<std::pair<const Code*, int>> loop_heads;
   // Loop heads of loops that compute with Python's objects: they are Python's.
@@ -98,6 +101,12 @@ class Evaluator {
   // Attribute found in a class, for an instance of it or the class itself.
   void mark_dirty(const V& value);
   void pin_type(PyTypeObject* type);
+  // Captures the segment again, with the instruction as Python's.
+  [[noreturn]] void leave_to_python(const Place& place, const char* reason);
+  // The program lets go of a value: where that may be the end of an object and the end is seen, Python does
+  // it.
+  void release(const V& value);
+  void release_all(const AbstractFrame& frame);
 
   // ---- operations ----
   V binary(int op, const V& a, const V& b);
@@ -244,6 +253,9 @@ class Evaluator {
   // Throws CaptureAborted there.
   void undo(const Mark& mark, const char* what);
   void end(const V& generator);
+  // What a generator that is under way would do at its end happens where the program lets go of it.
+  void note_under_way(const V& generator);
+  void check_generators();
   V resume(const V& generator, const V& sent = nullptr, const V& thrown = nullptr);
   std::vector<V> all_of_generator(const V& generator);
   void run_instruction();
@@ -284,7 +296,8 @@ class Evaluator {
 
   // ---- end of the segment (eval_finish.cc) ----
   void finish_return(const V& value);
-  void finish_break(const std::string& reason);
+  void finish_break(const std::string& reason, bool keeps_variables = false);
+  FrameRecipe recipe_of(const AbstractFrame& frame, bool is_innermost, bool keeps_variables);
   void finish_graph();
   void keep_shared_roots();
   void take_views_of_inputs();
@@ -324,8 +337,10 @@ class Evaluator {
   std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input
   std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
   std::map<std::pair<const Code*, int>, std::string>
-      native_verdicts_;  // loop heads that were looked at: why not native
-  V handled_;            // the exception being handled, when that changed inside the segment
+      native_verdicts_;       // loop heads that were looked at: why not native
+  Place place_;               // what is being evaluated, in the outermost sense
+  std::vector<V> under_way_;  // generators that have something to do when they end
+  V handled_;                 // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;
   struct Advance {
     V iterator;

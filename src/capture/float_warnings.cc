@@ -112,6 +112,7 @@ void perform_for_warnings(State& state, const Variant& variant, const std::vecto
   for (const ir::WriteBack& write : variant.graph->write_backs)
     contents.push_back(inputs[write.input].clone());
   State performed = state;
+  for (Frame& frame : performed.frames) frame.python_frame = Ref();
   performed.was_warning_raised = false;
   bool has_warned = false, is_done = false;
   Ref returned;

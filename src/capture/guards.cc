@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "capture/lifetimes.h"
 #include "capture/numpy_api.h"
 #include "capture/weft_tensors.h"
 
@@ -222,6 +223,7 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
       return lacks;
     }
     case GuardOp::EmptyCell: return PyCell_GET(a) == nullptr;
+    case GuardOp::EndsQuietly: return Py_REFCNT(a) > 1 || ends_quietly(a);
     default: return false;
   }
 }

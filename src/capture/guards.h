@@ -63,6 +63,7 @@ enum class GuardOp : uint8_t {
   FunctionKwDefaults,
   GlobalLacks,
   EmptyCell,
+  EndsQuietly,  // or does not end where the state lets go of it
 };
 
 struct GuardStep {

@@ -1,6 +1,9 @@
 #include "capture/numpy_api.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "weft/error.h"
 
@@ -105,8 +108,43 @@ namespace {
 
 constexpr int64_t kCopyLimit = 1024;  // bytes: below, NumPy's own small-block cache is faster than a capsule
 
-void release_storage(PyObject* capsule) {
-  delete static_cast<std::shared_ptr<Storage>*>(PyCapsule_GetPointer(capsule, nullptr));
+// What NumPy asks to free and to enlarge the memory of an array that owns a storage's (NumPy's NEP 49).
+struct OwnedStorage {
+  PyDataMem_Handler handler{};
+  std::shared_ptr<Storage> storage;
+};
+constexpr const char* kHandler = "mem_handler";  // the name that NumPy gives such capsules
+
+void* enlarge_owned(void* owned, void* data, size_t nbytes) {
+  auto& storage = static_cast<OwnedStorage*>(owned)->storage;
+  try {
+    std::shared_ptr<Storage> larger = Storage::allocate(nbytes);
+    const size_t begin = static_cast<size_t>(static_cast<char*>(data) - static_cast<char*>(storage->data()));
+    std::memcpy(larger->data(), data, std::min(nbytes, storage->nbytes() - begin));
+    storage = std::move(larger);
+    return storage->data();
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+void let_array_own(PyArrayObject* array, const std::shared_ptr<Storage>& storage) {
+  auto owned = std::make_unique<OwnedStorage>();
+  owned->storage = storage;
+  std::strcpy(owned->handler.name, "weft");
+  owned->handler.version = 1;
+  PyDataMemAllocator& allocator = owned->handler.allocator;
+  allocator.ctx = owned.get();
+  allocator.malloc = [](void*, size_t size) { return std::malloc(size); };
+  allocator.calloc = [](void*, size_t count, size_t size) { return std::calloc(count, size); };
+  allocator.realloc = enlarge_owned;
+  allocator.free = [](void* own, void*, size_t) { static_cast<OwnedStorage*>(own)->storage.reset(); };
+  const Ref capsule = checked(PyCapsule_New(owned.get(), kHandler, [](PyObject* self) {
+    delete static_cast<OwnedStorage*>(PyCapsule_GetPointer(self, kHandler));
+  }));
+  owned.release();
+  reinterpret_cast<PyArrayObject_fields*>(array)->mem_handler = capsule.new_reference();
+  PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
 }
 
 }  // namespace
@@ -133,10 +171,10 @@ Ref make_array(const Tensor& tensor, PyObject* base, bool may_copy) {
                                    tensor.storage()->read_only() ? 0 : NPY_ARRAY_WRITEABLE, nullptr));
   auto* array = reinterpret_cast<PyArrayObject*>(result.get());
   PyArray_UpdateFlags(array, NPY_ARRAY_UPDATE_ALL);
-  PyObject* owner =
-      base ? Py_NewRef(base)
-           : PyCapsule_New(new std::shared_ptr<Storage>(tensor.storage()), nullptr, release_storage);
-  if (!owner || PyArray_SetBaseObject(array, owner) < 0) throw PythonError{};
+  if (!base)
+    let_array_own(array, tensor.storage());
+  else if (PyArray_SetBaseObject(array, Py_NewRef(base)) < 0)
+    throw PythonError{};
   return result;
 }
 

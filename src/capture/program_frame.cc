@@ -1,114 +1,151 @@
 #include "capture/program_frame.h"
 
+#include <frameobject.h>
+
+#define Py_BUILD_CORE 1
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+
 #include <algorithm>
-#include <exception>
-#include <map>
+#include <utility>
 
 #include "capture/made_once.h"
-#include "interpreter_lock.h"
 
 namespace weft::capture {
 
 namespace {
 
-struct Action {
-  void (*perform)(void*);
-  void* context;
-  std::exception_ptr error;  // other than Python's
-};
+using InterpreterFrame = ::_PyInterpreterFrame;
 
-PyObject* perform(PyObject* capsule, PyObject*) {
-  auto* action = static_cast<Action*>(PyCapsule_GetPointer(capsule, nullptr));
-  try {
-    action->perform(action->context);
-    Py_RETURN_NONE;
-  } catch (const PythonError&) {
-  } catch (abi::__forced_unwind&) {
-    runtime::sleep_until_exit();
-  } catch (...) {
-    action->error = std::current_exception();
-    PyErr_SetString(PyExc_SystemError, "an action failed");
-  }
-  return nullptr;
-}
-
-// A function `lambda action: action()` in whose frame the line is always `line`.
-Ref make_function(const Frame& frame, int line) {
-  static constinit MadeOnce<Ref> code;
-  const Ref& own_code = code.get([] {
-    const Ref globals = checked(PyDict_New());
-    const Ref function =
-        checked(PyRun_String("lambda action: action()", Py_eval_input, globals.get(), globals.get()));
-    return Ref::borrow(PyFunction_GetCode(function.get()));
-  });
-  const Ref replace = checked(PyObject_GetAttrString(own_code.get(), "replace")),
-            none = checked(PyTuple_New(0));
-  const PyCodeObject* own = frame.code->code();
-  const Ref changes = checked(Py_BuildValue("{s:O,s:O,s:i}", "co_filename", own->co_filename, "co_name",
-                                            own->co_name, "co_firstlineno", line));
-  const Ref changed = checked(PyObject_Call(replace.get(), none.get(), changes.get()));
-  return checked(PyFunction_New(changed.get(), frame.globals.get()));
-}
-
-// The same one for all instructions of a line.
-Ref function_of(const Frame& frame, int instruction) {
-  static auto& functions =
-      *new std::map<std::pair<const Code*, int>, Ref>;  // as long as the process, as Code is
-  Ref& function = functions[{frame.code, std::max(1, frame.code->line(instruction))}];
-  if (!function || PyFunction_GetGlobals(function.get()) != frame.globals.get())
-    function = make_function(frame, std::max(1, frame.code->line(instruction)));
-  return function;
-}
-
-// The exception that is set came through the frame made here, which is none of the program's.
-void forget_frame() {
-#if PY_VERSION_HEX >= 0x030C0000
-  const Ref exception = Ref::steal(PyErr_GetRaisedException());
-  const Ref traceback = Ref::steal(PyException_GetTraceback(exception.get()));
-  if (traceback) {
-    PyObject* next =
-        reinterpret_cast<PyObject*>(reinterpret_cast<PyTracebackObject*>(traceback.get())->tb_next);
-    PyException_SetTraceback(exception.get(), next ? next : Py_None);
-  }
-  PyErr_SetRaisedException(exception.new_reference());
+InterpreterFrame*& current_frame() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_Get()->current_frame;
 #else
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  const Ref held = Ref::steal(traceback);
-  PyObject* next =
-      held ? reinterpret_cast<PyObject*>(reinterpret_cast<PyTracebackObject*>(held.get())->tb_next) : nullptr;
-  PyErr_Restore(type, value, Py_XNewRef(next));
+  return PyThreadState_Get()->cframe->current_frame;
 #endif
+}
+
+// Of a module of weft's, which stands for code that has no frames in Python.
+bool is_hidden(const State& state, size_t f) {
+  if (f == 0) return false;
+  static constinit InternedName name("__name__");
+  PyObject* module = PyDict_GetItemWithError(state.frames[f].globals.get(), name);
+  return module && PyUnicode_Check(module) && utf8(module).starts_with("weft.");
+}
+
+PyFrameObject* object_of(const Frame& frame) {
+  return reinterpret_cast<PyFrameObject*>(frame.python_frame.get());
+}
+
+bool is_held(const Frame& frame) { return frame.python_frame && Py_REFCNT(frame.python_frame.get()) > 1; }
+
+PyFrameObject* make_object(Frame& frame) {
+  if (!frame.python_frame)
+    frame.python_frame = checked(reinterpret_cast<PyObject*>(
+        PyFrame_New(PyThreadState_Get(), frame.code->code(), frame.globals.get(), nullptr)));
+  return object_of(frame);
+}
+
+void set_position(const Frame& frame, int instruction) {
+  _Py_CODEUNIT* const at = _PyCode_CODE(frame.code->code()) +
+                           frame.code->instructions[static_cast<size_t>(instruction)].offset / 2;
+#if PY_VERSION_HEX >= 0x030D0000
+  object_of(frame)->f_frame->instr_ptr = at;
+#else
+  object_of(frame)->f_frame->prev_instr = at;
+#endif
+}
+
+// An outer frame's position is already behind its call.
+int position(const State& state, size_t f, int at) {
+  return f + 1 == state.frames.size() ? at : std::max(0, state.frames[f].ip - 1);
+}
+
+// What the frame object held before ends when it has what the frame holds.
+void give_locals(Frame& frame) {
+  PyObject** const slots = object_of(frame)->f_frame->localsplus;
+  for (size_t i = 0; i < frame.locals.size(); ++i)
+    Ref::steal(std::exchange(slots[i], frame.locals[i].release()));
+}
+
+void take_locals(Frame& frame) {
+  PyObject** const slots = object_of(frame)->f_frame->localsplus;
+  const bool stay = is_held(frame);
+  for (size_t i = 0; i < frame.locals.size(); ++i)
+    frame.locals[i] = stay ? Ref::borrow(slots[i]) : Ref::steal(std::exchange(slots[i], nullptr));
+}
+
+// The frame object of the caller of frame f, as long as it is not linked in.
+PyObject* caller_object(State& state, size_t f) {
+  while (f-- > 0)
+    if (!is_hidden(state, f)) return Py_NewRef(reinterpret_cast<PyObject*>(make_object(state.frames[f])));
+  return reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get()));
+}
+
+void keep_caller(State& state, size_t f) {
+  PyFrameObject* const object = object_of(state.frames[f]);
+  if (!object->f_back) object->f_back = reinterpret_cast<PyFrameObject*>(caller_object(state, f));
 }
 
 }  // namespace
 
 const Frame& program_frame(const State& state) {
-  for (size_t f = state.frames.size(); f-- > 1;) {
-    PyObject* module = PyDict_GetItemString(state.frames[f].globals.get(), "__name__");
-    if (!module || !PyUnicode_Check(module) || utf8(module).rfind("weft.", 0) != 0) return state.frames[f];
-  }
+  for (size_t f = state.frames.size(); f-- > 1;)
+    if (!is_hidden(state, f)) return state.frames[f];
   return state.frames.front();
 }
 
-void in_program_frame(const State& state, int at, void (*act)(void*), void* context) {
-  static constinit PyMethodDef method = {"action", perform, METH_NOARGS, nullptr};
-  const Frame& frame = program_frame(state);
-  // An outer frame's position is already behind its call.
-  const int instruction = &frame == &state.frames.back() ? at : frame.ip - 1;
-  Action action{.perform = act, .context = context, .error = {}};
-  const Ref capsule = checked(PyCapsule_New(&action, nullptr, nullptr)),
-            callable = checked(PyCFunction_New(&method, capsule.get())),
-            function = function_of(frame, instruction);
-  const Ref done =
-      Ref::steal(python::calling_python([&] { return PyObject_CallOneArg(function.get(), callable.get()); }));
-  if (done) return;
-  if (action.error) {
-    PyErr_Clear();
-    std::rethrow_exception(action.error);
+ProgramFrames::ProgramFrames(State& state, int at) : state_(state), caller_(current_frame()) {
+  for (size_t f = 0; f < state.frames.size(); ++f)
+    if (!is_hidden(state, f)) make_object(state.frames[f]);
+  auto* previous = static_cast<InterpreterFrame*>(caller_);
+  for (size_t f = 0; f < state.frames.size(); ++f) {
+    Frame& frame = state.frames[f];
+    if (is_hidden(state, f)) continue;
+    set_position(frame, position(state, f, at));
+    give_locals(frame);
+    InterpreterFrame* const linked = object_of(frame)->f_frame;
+    linked->frame_obj = object_of(frame);
+    linked->owner = FRAME_OWNED_BY_THREAD;
+    linked->previous = std::exchange(previous, linked);
   }
-  forget_frame();
-  throw PythonError{};
+  current_frame() = previous;
+}
+
+ProgramFrames::~ProgramFrames() {
+  current_frame() = static_cast<InterpreterFrame*>(caller_);
+  for (size_t f = state_.frames.size(); f-- > 0;) {
+    Frame& frame = state_.frames[f];
+    if (is_hidden(state_, f)) continue;
+    InterpreterFrame* const linked = object_of(frame)->f_frame;
+    linked->previous = nullptr;
+    linked->frame_obj = nullptr;
+    linked->owner = FRAME_OWNED_BY_FRAME_OBJECT;
+    take_locals(frame);
+    if (is_held(frame)) keep_caller(state_, f);
+  }
+}
+
+bool is_observed(const State& state) {
+  return std::any_of(state.frames.begin(), state.frames.end(), is_held);
+}
+
+void add_traceback(State& state, size_t f, int instruction) {
+  if (is_hidden(state, f)) return;
+  Ref exception = take_exception();
+  make_object(state.frames[f]);
+  set_position(state.frames[f], instruction);
+  keep_caller(state, f);
+  set_exception(std::move(exception));
+  PyTraceBack_Here(object_of(state.frames[f]));
+}
+
+void end_frame(State& state, size_t f, int instruction) {
+  Frame& frame = state.frames[f];
+  if (!is_held(frame)) return;
+  set_position(frame, instruction);
+  keep_caller(state, f);
+  give_locals(frame);
 }
 
 }  // namespace weft::capture

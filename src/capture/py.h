@@ -61,6 +61,8 @@ inline std::string utf8(PyObject* text) {
 
 // The exception that is set, which is set no longer.
 Ref take_exception();
+// Sets it again, with its traceback as it is.
+void set_exception(Ref exception);
 // Forgets the error that is set. What is no error is raised later, where the interpreter performs its pending
 // calls: KeyboardInterrupt, which a signal raises wherever Python code runs, also in a call of capture's own.
 void clear_error();

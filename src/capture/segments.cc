@@ -10,7 +10,9 @@
 #include "capture/advice.h"
 #include "capture/continuation.h"
 #include "capture/float_warnings.h"
+#include "capture/frame_readers.h"
 #include "capture/made_once.h"
+#include "capture/program_frame.h"
 #include "errors.h"
 #include "interpreter_lock.h"
 #include "runtime/log.h"
@@ -227,6 +229,12 @@ Ref CompiledFunction::run(State state) {
         chosen.are_usual() ? loops->run(state, returned, report_loop) : LoopOutcome::NotEntered;
     if (outcome == LoopOutcome::Returned) return returned;
     if (outcome == LoopOutcome::Advanced) continue;
+    if (is_observed(state)) {
+      if (chosen.on_meta()) refuse_on_meta(state, "the program holds its frame");
+      if (step(state, returned) == StepResult::Returned) return returned;
+      if (!serve_interpreter()) unwind(state);
+      continue;
+    }
     // Held: guards and graphs may run Python code that resets or captures again.
     const std::shared_ptr<Segment> held =
         state.frames.size() == 1 && state.frames[0].ip == 0 && captures_.root && chosen.are_usual()
@@ -327,6 +335,11 @@ Ref CompiledFunction::run(State state) {
       unwind(state);
       continue;
     }
+    if (variant->is_last) {
+      captures_.calls->suspect();
+      fall_back(state.frames.back(), variant->break_reason);
+      return chosen.are_usual() ? loops->finish(state, report_loop) : run_concretely(state);
+    }
     if (variant->enters_loop) continue;
     if (variant->is_broken()) ++counters().breaks;
     if (variant->enters_plain_loop) {
@@ -408,9 +421,15 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
   const Code* code = PyFunction_Check(function_.get())
                          ? &decode(reinterpret_cast<PyCodeObject*>(function->func_code))
                          : nullptr;
-  if (!code || !code->unsupported.empty()) {
+  if (root_code_ != code || !code) {
+    why_python_ = code ? code->unsupported : "it has no Python code";
+    const std::string reader = why_python_.empty() ? reader_of_frames(function_.get()) : "";
+    if (!reader.empty())
+      why_python_ = fmt::format("{}, which it reaches, reads variables of other frames", reader);
+  }
+  if (!why_python_.empty()) {
     if (root_code_ != code || captures_.fallbacks.empty()) {
-      const std::string why = code ? code->unsupported : "it has no Python code";
+      const std::string& why = why_python_;
       if (settings_.fullgraph) {
         python::set_error(PyExc_RuntimeError,
                           fmt::format("weft.compile(fullgraph=True): {} cannot be captured: {}; {}",

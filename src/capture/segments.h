@@ -88,6 +88,7 @@ class CompiledFunction {
   Settings settings_;
   Captures captures_;
   const Code* root_code_ = nullptr;
+  std::string why_python_;  // the function is performed as it is; empty: it is not
 };
 
 std::string source_line(const std::string& file, int line);

@@ -1,11 +1,10 @@
 #include "capture/state.h"
 
-#include <frameobject.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "capture/made_once.h"
+#include "capture/program_frame.h"
 #include "interpreter_lock.h"
 
 namespace weft::capture {
@@ -111,27 +110,11 @@ Frame make_frame(PyObject* callable, PyObject* const* args, size_t num_args, PyO
 
 namespace {
 
-// The exception that is set gets a traceback entry for the frame's current line.
-void add_traceback(const Frame& frame, int instruction) {
-#if PY_VERSION_HEX >= 0x030C0000
-  Ref exception = Ref::steal(PyErr_GetRaisedException());
-#else
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-#endif
-  PyCodeObject* code = PyCode_NewEmpty(frame.code->file().c_str(), utf8(frame.code->code()->co_name).c_str(),
-                                       frame.code->line(instruction));
-  PyFrameObject* python_frame =
-      code ? PyFrame_New(PyThreadState_Get(), code, frame.globals.get(), nullptr) : nullptr;
-  PyErr_Clear();
-#if PY_VERSION_HEX >= 0x030C0000
-  PyErr_SetRaisedException(exception.release());
-#else
-  PyErr_Restore(type, value, traceback);
-#endif
-  if (python_frame) PyTraceBack_Here(python_frame);
-  Py_XDECREF(python_frame);
-  Py_XDECREF(code);
+// `raise` alone and the end of a handler: the exception has been here before.
+bool raises_again(const Instruction& in) {
+  if (in.op != Op::Raise || in.arg != 0) return in.op == Op::Reraise;
+  const Ref handled = Ref::steal(PyErr_GetHandledException());
+  return handled && handled.get() != Py_None;
 }
 
 }  // namespace
@@ -145,7 +128,7 @@ void unwind(State& state) {
     const int instruction = innermost ? frame.ip : frame.ip - 1;
     innermost = false;
     const Instruction& in = frame.code->instructions[static_cast<size_t>(instruction)];
-    if (in.op != Op::Reraise) add_traceback(frame, instruction);
+    if (!raises_again(in)) add_traceback(state, state.frames.size() - 1, instruction);
     if (const Handler* handler = frame.code->find_handler(in.offset)) {
       frame.stack.resize(static_cast<size_t>(handler->depth));
       if (handler->push_lasti) frame.stack.push_back(checked(PyLong_FromLong(in.offset)));
@@ -153,6 +136,7 @@ void unwind(State& state) {
       frame.ip = handler->target;
       return;
     }
+    end_frame(state, state.frames.size() - 1, instruction);
     state.frames.pop_back();
   }
   throw PythonError{};

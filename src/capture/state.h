@@ -25,6 +25,7 @@ struct Frame {
   int ip = 0;
   OnReturn on_return = OnReturn::Push;
   Ref extra;
+  Ref python_frame;  // CPython's frame object, once there is one (program_frame.h)
 };
 
 struct State {
@@ -42,7 +43,7 @@ enum class StepResult { Next, Returned };
 // Performs the current instruction for real and moves on. Exceptions unwind to the handlers of the state's
 // frames; one that no frame handles is thrown as PythonError. On Returned, `result` is the outermost frame's.
 StepResult step(State& state, Ref& result);
-// The innermost frame returns the value.
+// The innermost frame returns the value at its current instruction.
 StepResult leave_frame(State& state, Ref value, Ref& result);
 // step until the outermost frame returns.
 Ref run_concretely(State& state);

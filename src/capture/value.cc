@@ -38,6 +38,16 @@ Ref take_exception() {
 #endif
 }
 
+void set_exception(Ref exception) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(exception.release());
+#else
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(exception.get()));
+  PyObject* traceback = PyException_GetTraceback(exception.get());
+  PyErr_Restore(Py_NewRef(type), exception.release(), traceback);
+#endif
+}
+
 void clear_error() {
   if (!PyErr_Occurred()) return;
   const bool is_error = PyErr_ExceptionMatches(PyExc_Exception);

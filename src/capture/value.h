@@ -74,7 +74,14 @@ enum class Flavor : uint8_t { NdArray, NumpyScalar, Tensor };
 enum class IterKind : uint8_t { Sequence, Reversed, Dict, Set, Range, Rows, Enumerate, Zip, Generator };
 
 struct AbstractFrame;
+struct Code;
 struct Value;
+// An instruction of the program.
+struct Place {
+  const Code* code = nullptr;
+  int instruction = -1;
+  auto operator<=>(const Place&) const = default;
+};
 using V = std::shared_ptr<Value>;
 
 struct Value {
@@ -90,6 +97,7 @@ struct Value {
   V view_of;                  // the array whose memory this one is a view of
   V context;                  // Exception: what was being handled when it was raised
   V cause;                    // Exception: what it was raised from
+  Place place;                // Exception: where it was raised; Iter of a generator: where it was begun
   std::vector<V> attributes;  // Exception: values of `keys`, assigned by the program
   V returned;                 // Iter of a generator that has ended: its value
   bool strided = false;       // an argument that is neither in C nor in Fortran order
@@ -133,6 +141,8 @@ struct GraphBreak {
   std::string reason;
   bool is_planned =
       false;  // what follows is no array work of Python's: an operator of weft's, a step of a loop
+  bool keeps_variables = false;  // what Python performs may look at variables that nothing reads any more
+  bool is_last = false;          // so may all that follows: the rest of the call is Python's
 };
 [[noreturn]] void graph_break(std::string reason);
 

@@ -5,6 +5,7 @@
 #include "capture/classes.h"
 #include "capture/evaluator.h"
 #include "capture/float_warnings.h"
+#include "capture/lifetimes.h"
 #include "capture/memory_order.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
@@ -40,7 +41,8 @@ class Builder {
 
   void perform(const BuildStep& s) {
     if (s.op >= Op::SetList) return perform_effect(s);
-    built_[static_cast<size_t>(s.dst) - num_registers_] = build(s);
+    Ref& built = built_[static_cast<size_t>(s.dst) - num_registers_];
+    if (!built) built = build(s);  // or a view of it was built before
   }
 
  private:
@@ -285,22 +287,57 @@ class Builder {
     }
     if (s.flavor == Flavor::NumpyScalar) return make_numpy_scalar(tensor);
     if (!s.order.empty()) {
-      const Ref array =
-          make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), nullptr);
-      AxisOrder axes = inverse(s.order);
-      PyArray_Dims dims{axes.data(), static_cast<int>(axes.size())};
-      return checked(PyArray_Transpose(reinterpret_cast<PyArrayObject*>(array.get()), &dims));
+      const Tensor whole = shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous();
+      return with_base(permuted(whole, inverse(s.order)), s, true, whole);
     }
     if (s.input >= 0) {
       const auto index = static_cast<size_t>(s.input);
       return make_array(take_views(inputs_[index], s), slot(variant_.inputs[index].reg));
     }
     if (s.root < 0) return make_array(tensor, base_of(tensor));
-    if (s.is_of_root) return make_array(view_of_root(tensor, s), nullptr, false);
+    if (s.is_of_root) return with_base(view_of_root(tensor, s), s, false);
     const bool in_one_piece = !s.is_view && !s.shares_root;
     if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor))
-      return make_array(tensor.contiguous(), nullptr);
-    return make_array(shares_memory(tensor, s.root) ? tensor.clone() : tensor, nullptr, !s.shares_root);
+      return with_base(tensor.contiguous(), s, true);
+    return with_base(shares_memory(tensor, s.root) ? tensor.clone() : tensor, s, !s.shares_root);
+  }
+
+  static Tensor permuted(const Tensor& tensor, const AxisOrder& axes) {
+    Shape shape;
+    Strides strides;
+    for (const int64_t axis : axes) {
+      shape.push_back(tensor.shape()[static_cast<size_t>(axis)]);
+      strides.push_back(tensor.strides()[static_cast<size_t>(axis)]);
+    }
+    return {tensor.storage(), tensor.dtype(), shape, strides, tensor.impl()->offset};
+  }
+
+  // The array, over memory of its own or, where NumPy has another array that owns it, over that one's: the
+  // result that does, or an array that only its views know.
+  Ref with_base(const Tensor& tensor, const BuildStep& s, bool may_copy, const Tensor& whole = {}) {
+    if (!s.has_base) return make_array(tensor, nullptr, may_copy);
+    Ref owner = owner_of(s, tensor);
+    if (!owner) {
+      const auto root = roots_.find(s.root);
+      owner = make_array(s.is_of_root && root != roots_.end() ? root->second
+                         : whole.defined()                    ? whole
+                                                              : tensor,
+                         nullptr, false);
+      if (s.shares_root) owners_[s.root] = owner;
+    }
+    return make_array(tensor, owner.get(), false);
+  }
+
+  Ref owner_of(const BuildStep& view, const Tensor& tensor) {
+    if (const auto found = owners_.find(view.root); found != owners_.end()) return found->second;
+    if (!view.shares_root) return Ref();
+    for (const BuildStep& s : variant_.steps) {
+      if (s.op != Op::Output || s.root != view.root || s.has_base || s.flavor != Flavor::NdArray) continue;
+      if (outputs_[static_cast<size_t>(s.imm)].storage() != tensor.storage() && !s.is_of_root) return Ref();
+      perform(s);
+      return owners_[view.root] = Ref::borrow(slot(s.dst));
+    }
+    return Ref();
   }
 
   const Variant& variant_;
@@ -310,6 +347,7 @@ class Builder {
   size_t num_registers_;
   std::vector<Ref> built_;
   std::map<int, Tensor> roots_;                        // what several results look at
+  std::map<int, Ref> owners_;                          // arrays that own it, where results are views of them
   std::vector<std::pair<const Storage*, int>> given_;  // memory of results, and their roots
 };
 
@@ -390,7 +428,11 @@ Ref Variant::run(Registers& registers, State& state) const {
     frame.ip = recipe.ip;
     frame.on_return = recipe.on_return;
     frame.extra = Ref::borrow(builder.slot(recipe.extra));
-    for (int slot : recipe.locals) frame.locals.push_back(Ref::borrow(builder.slot(slot)));
+    for (size_t i = 0; i < recipe.locals.size(); ++i) {
+      PyObject* const local = builder.slot(recipe.locals[i]);
+      const bool is_kept = local && (!recipe.fading[i] || !ends_quietly(local));
+      frame.locals.push_back(is_kept ? Ref::borrow(local) : Ref());
+    }
     for (int slot : recipe.stack) frame.stack.push_back(Ref::borrow(builder.slot(slot)));
   }
   state = std::move(next);

@@ -66,6 +66,7 @@ struct BuildStep {
   std::vector<int64_t> root_order;  // the order of the root's memory; empty: C order
   ir::ViewSteps views;
   bool is_view = false;       // Output: of another array's memory; others are in one piece
+  bool has_base = false;      // Output: NumPy has another array that owns the memory
   bool is_read_only = false;  // Output: NumPy lets nobody write through it
   bool shares_root = false;   // Output: another result looks at the same memory, so this one cannot be copied
 };
@@ -84,6 +85,8 @@ struct FrameRecipe {
   OnReturn on_return;
   int extra = -1;
   std::vector<int> locals, stack;  // slots
+  // Of the locals, those that nothing reads any more: they stay where the program would see their end.
+  std::vector<bool> fading;
 };
 
 // Something that runs a graph: compiled, or the reference interpreter where nothing can compile.
@@ -129,6 +132,7 @@ class Variant {
   bool enters_plain_loop = false;   // ends at the head of a loop that Python performs
   bool enters_loop = false;         // ends at the head of a loop that is native code
   bool ends_planned = false;        // ends before what is no array work of Python's (GraphBreak::is_planned)
+  bool is_last = false;             // Python performs all that follows (GraphBreak::is_last)
   int result = -1;                  // slot, when it returns
   std::vector<FrameRecipe> frames;  // the state at the break otherwise
 
