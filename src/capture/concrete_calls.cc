@@ -20,10 +20,34 @@ CallSlots call_slots(const Frame& frame, size_t count) {
   return {a, b ? base + 1 : base + 2};
 }
 
+// What super() takes from the frame that calls it: the class whose method that is, and its first argument.
+std::vector<PyObject*> arguments_of_super(const Frame& frame) {
+  const auto refuse = [](const char* text) {
+    PyErr_SetString(PyExc_RuntimeError, text);
+    throw PythonError{};
+  };
+  const Code& code = *frame.code;
+  if (code.code()->co_argcount == 0) refuse("super(): no arguments");
+  PyObject* self = frame.locals[0].get();
+  if (self && PyCell_Check(self)) self = PyCell_GET(self);
+  if (!self) refuse("super(): arg[0] deleted");
+  for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {
+    const auto slot = static_cast<size_t>(i);
+    if (PyUnicode_CompareWithASCIIString(code.local_names[slot].get(), "__class__") != 0) continue;
+    PyObject* type = PyCell_GET(frame.locals[slot].get());
+    if (!type) refuse("super(): empty __class__ cell");
+    return {type, self};
+  }
+  refuse("super(): __class__ cell not found");
+  return {};
+}
+
 void call(Frame& frame, size_t count, PyObject* kwnames) {
   const CallSlots slots = call_slots(frame, count);
   std::vector<PyObject*> args;
   for (size_t i = slots.first; i < frame.stack.size(); ++i) args.push_back(frame.stack[i].get());
+  if (args.empty() && slots.callable == reinterpret_cast<PyObject*>(&PySuper_Type))
+    args = arguments_of_super(frame);
   const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
   Ref result = checked(python::calling_python(
       [&] { return PyObject_Vectorcall(slots.callable, args.data(), args.size() - named, kwnames); }));

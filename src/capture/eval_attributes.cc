@@ -311,7 +311,7 @@ V Evaluator::zero_argument_super() {
     if (self && realize(self)->kind == Kind::Cell) self = self->items[0];
     if (cell->kind == Kind::Cell && cell->items[0] && self) return super_value(cell->items[0], self);
   }
-  graph_break("super()");
+  throw GraphBreak{.reason = "super()", .keeps_variables = true};
 }
 
 // Null where nothing is known of the attribute.
