@@ -326,9 +326,12 @@ class Decoder {
 void find_liveness(Code& code) {
   const size_t n = code.instructions.size();
   code.live.assign(n + 1, 0);
-  uint64_t cells = 0;
+  uint64_t cells = 0;  // and what else instructions read that do not name it
   for (int i = 0; i < std::min(code.num_locals, 64); ++i)
     if (i >= code.num_locals - code.num_free) cells |= uint64_t{1} << i;
+  // super() reads the first argument of the frame that calls it.
+  for (const Ref& name : code.names)
+    if (PyUnicode_CompareWithASCIIString(name.get(), "super") == 0) cells |= 1;
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t k = n; k-- > 0;) {

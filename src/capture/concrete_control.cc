@@ -132,7 +132,8 @@ bool step_names(Frame& frame, const Instruction& in) {
         throw PythonError{};
       }
       PyObject* args[] = {name, frame.globals.get(), Py_None, from_list.get(), level.get()};
-      push(frame, checked(PyObject_Vectorcall(importer, args, 5, nullptr)));
+      push(frame,
+           checked(python::calling_python([&] { return PyObject_Vectorcall(importer, args, 5, nullptr); })));
       return true;
     }
     case Op::ImportFrom: {
@@ -257,7 +258,7 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
       Ref manager = pop(frame);
       const Ref enter = special_of(manager.get(), "__enter__", "");
       const Ref exit = special_of(manager.get(), "__exit__", " (missed __exit__ method)");
-      Ref entered = checked(PyObject_CallNoArgs(enter.get()));
+      Ref entered = checked(python::calling_python([&] { return PyObject_CallNoArgs(enter.get()); }));
       push(frame, exit);
       push(frame, entered);
       return true;

@@ -311,7 +311,10 @@ V Evaluator::zero_argument_super() {
     if (self && realize(self)->kind == Kind::Cell) self = self->items[0];
     if (cell->kind == Kind::Cell && cell->items[0] && self) return super_value(cell->items[0], self);
   }
-  throw GraphBreak{.reason = "super()", .keeps_variables = true};
+  const std::string reason = "super() outside of a class";
+  if (code.code()->co_argcount > 0 && frame().locals[0])
+    raise(PyExc_RuntimeError, {str_value("super(): __class__ cell not found")}, reason);
+  throw GraphBreak{.reason = reason, .keeps_variables = true};
 }
 
 // Null where nothing is known of the attribute.

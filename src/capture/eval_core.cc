@@ -131,6 +131,7 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       frame().ip = at;
       if (unwind_to_handler(raised.exception)) continue;
       is_planned = false;
+      keeps_variables = true;
       reason = "an exception that the function does not catch";
     } catch (const CaptureAborted& aborted) {
       if (aborted.captures_again || aborted.by_stand_in) throw;

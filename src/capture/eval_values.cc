@@ -8,8 +8,8 @@
 #include "capture/classes.h"
 #include "capture/enums.h"
 #include "capture/evaluator.h"
-#include "capture/made_once.h"
 #include "capture/lifetimes.h"
+#include "capture/made_once.h"
 #include "capture/named_tuples.h"
 #include "capture/numpy_api.h"
 #include "capture/numpy_names.h"
@@ -36,8 +36,8 @@ void Evaluator::pin_type(PyTypeObject* type) {
   if ((type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0) return;
   if ((type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) == 0 || type->tp_version_tag == 0) {
     // A lookup assigns the tag.
-    Ref looked_up = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__name__"));
-    PyErr_Clear();
+    static constinit InternedName any_name("__init__");
+    _PyType_Lookup(type, any_name);
     if (type->tp_version_tag == 0)
       graph_break("a class that has changed too often to be told from what it was");
   }

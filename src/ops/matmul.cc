@@ -336,8 +336,8 @@ int64_t cross_dim(const OpDef& op, const OpArgs& args, const Tensor& x, const Te
   if (!args.attrs.is_none("dim")) return normalize_dim(op.name, int_arg(args.attrs, "dim"), ndim);
   if (args.rules == Promotion::NumPy) return normalize_dim(op.name, -1, ndim);
   const SymShape shape = sym_shape(x);
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (sym_eq(shape[d], Sym(3))) return static_cast<int64_t>(d);
+  for (int64_t d = 0; d < ndim; ++d)
+    if (sym_eq(shape[static_cast<size_t>(d)], Sym(3))) return d;
   throw_error(ErrorKind::Value, fmt::format("{}: expected a dimension of size 3\n  x: {}  y: {}", op.name,
                                             type_of(x).str(), type_of(y).str()));
 }
