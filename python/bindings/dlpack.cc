@@ -101,8 +101,7 @@ Tensor import_tensor(M* managed, bool read_only, bool may_copy) {
   char* start = static_cast<char*>(source.data) + source.byte_offset + low * itemsize(dtype);
   const size_t nbytes =
       empty ? 0 : static_cast<size_t>(high - low + 1) * static_cast<size_t>(itemsize(dtype));
-  auto storage = shared_storage(
-      "from_dlpack", start, nbytes, dtype, [owner] {}, read_only, may_copy);
+  auto storage = shared_storage("from_dlpack", start, nbytes, dtype, [owner] {}, read_only, may_copy);
   return Tensor(std::move(storage), dtype, shape, strides, -low);
 }
 

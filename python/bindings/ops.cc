@@ -1,8 +1,7 @@
 // The operator table as Python: every operator is one object, the function weft.<name> and the Tensor method.
 #include <Python.h>
-#include <structmember.h>
-
 #include <fmt/format.h>
+#include <structmember.h>
 
 #include <algorithm>
 #include <cstring>

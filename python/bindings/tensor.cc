@@ -260,13 +260,9 @@ void bind_conversions(Class& c) {
           },
           nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
           "The tensor on another device; itself where it is there. source: the array API.")
-      .def("cuda",
-           [](const T& t) {
-             return T(to_device(t, {DeviceType::CUDA, 0}));
-           })
+      .def("cuda", [](const T& t) { return T(to_device(t, {DeviceType::CUDA, 0})); })
       .def("contiguous", [](const T& t) { return T(t.contiguous()); })
-      .def(
-          "clone", [](const T& t) { return T(t.clone()); }, "A C-contiguous copy.");
+      .def("clone", [](const T& t) { return T(t.clone()); }, "A C-contiguous copy.");
   static constexpr std::pair<const char*, DType> kConversions[] = {
       {"half", DType::F16},   {"bfloat16", DType::BF16}, {"float", DType::F32}, {"double", DType::F64},
       {"short", DType::I16},  {"int", DType::I32},       {"long", DType::I64},  {"bool", DType::Bool},

@@ -67,9 +67,9 @@ std::optional<LoopValue> item_type(LoopValue value) {
 }
 
 bool may_be_in_one_list(const std::vector<LoopValue>& types) {
-  return types.size() <= kMaxItemTypes &&
-         std::all_of(types.begin(), types.end(),
-                     [&](const LoopValue& type) { return num_leaves(type) == num_leaves(types[0]); });
+  return types.size() <= kMaxItemTypes && std::all_of(types.begin(), types.end(), [&](const LoopValue& type) {
+           return num_leaves(type) == num_leaves(types[0]);
+         });
 }
 
 // ---- in generated code ----

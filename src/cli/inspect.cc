@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "io/archive.h"
 #include "io/arguments.h"
-#include "io/archive.h"
 #include "io/pickle.h"
 #include "weft/error.h"
 #include "weft/jit.h"

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "nest/passes.h"
 #include "codegen/prelude.h"
 #include "codegen/print_expr.h"
 #include "codegen/print_fold.h"
+#include "nest/passes.h"
 #include "weft/error.h"
 
 namespace weft::codegen {

@@ -6,7 +6,6 @@
 
 #include "core/printable.h"
 #include "io/npy.h"
-#include "core/printable.h"
 #include "weft/error.h"
 
 namespace weft::io {

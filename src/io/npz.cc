@@ -8,10 +8,8 @@
 #include "core/printable.h"
 #include "io/archive.h"
 #include "io/npy.h"
-#include "core/printable.h"
 #include "runtime/files.h"
 #include "runtime/mapped_file.h"
-#include "io/archive.h"
 #include "weft/error.h"
 
 namespace weft {

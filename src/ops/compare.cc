@@ -5,9 +5,8 @@ namespace weft::ops {
 namespace {
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &binary<kAllDTypes>(
-        "eq", DTypeRule::Bool, [](auto x, auto y) { return x == y; },
-        {.doc = "x == y; false for NaN.", .numpy = "numpy.equal(x, y)"}),
+    &binary<kAllDTypes>("eq", DTypeRule::Bool, [](auto x, auto y) { return x == y; },
+                        {.doc = "x == y; false for NaN.", .numpy = "numpy.equal(x, y)"}),
     &binary<kAllDTypes>(
         "ne", DTypeRule::Bool, [](auto x, auto y) { return x != y; },
         {.doc = "x != y; true for NaN.", .numpy = "numpy.not_equal(x, y)", .aliases = {"not_equal"}}),

@@ -26,12 +26,14 @@ std::vector<Tensor> eager(const OpDef&, std::span<const Tensor> operands, const 
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &register_op({.name = "require",
-                  .schema = "(Tensor x, Tensor condition, *, str error='') -> Tensor",
-                  .doc = "A copy of `x`, provided that all elements of the boolean `condition` are true.\n"
-                         "raises: ValueError where they are not; RuntimeError with the text `error` where it is given.",
-                  .infer = infer,
-                  .eager = eager}),
+    &register_op(
+        {.name = "require",
+         .schema = "(Tensor x, Tensor condition, *, str error='') -> Tensor",
+         .doc =
+             "A copy of `x`, provided that all elements of the boolean `condition` are true.\n"
+             "raises: ValueError where they are not; RuntimeError with the text `error` where it is given.",
+         .infer = infer,
+         .eager = eager}),
 };
 
 }  // namespace

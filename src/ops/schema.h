@@ -16,8 +16,8 @@ struct Schema {
 // Internal error naming what is malformed. Types: Tensor, Tensor[], Tensor[2] (exactly two), bool, int,
 // float, Scalar, str, dtype, device, int[] (default: a list or one number), int|int[] (a single integer stays
 // one), int[]|str (or a word, in composites only); "?" after a type makes it optional; parameters after "*"
-// are keyword-only. Results: Tensor, (Tensor, Tensor), Tensor[] or, where Python gets one tensor alone as it is,
-// Tensor[]|Tensor; "bool" is a 0-d tensor of it, a bool in Python.
+// are keyword-only. Results: Tensor, (Tensor, Tensor), Tensor[] or, where Python gets one tensor alone as it
+// is, Tensor[]|Tensor; "bool" is a 0-d tensor of it, a bool in Python.
 Schema parse_schema(std::string_view text);
 
 }  // namespace weft::ops

@@ -149,9 +149,8 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
                [](const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
                  return call(op<"index_fill">(), {x, index}, {{"dim", axis(dim)}, {"value", value.item()}});
                });
-  define("take(Tensor self, Tensor index) -> Tensor", [](const Tensor& x, const Tensor& index) {
-    return call(op<"take">(), {x, index});
-  });
+  define("take(Tensor self, Tensor index) -> Tensor",
+         [](const Tensor& x, const Tensor& index) { return call(op<"take">(), {x, index}); });
   same<"take_along_dim">("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor");
   return true;
 }();

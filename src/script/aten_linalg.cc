@@ -225,9 +225,8 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const Opti
       [](const Tensor& x, const std::string& ord, const Ints& dim, bool keepdim, OptionalDType dtype) {
         return named_matrix_norm(cast(x, dtype), ord, dim, keepdim);
       });
-  define("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", [](const Tensor& x, bool keepdim) {
-    return named_matrix_norm(x, "nuc", {-2, -1}, keepdim);
-  });
+  define("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+         [](const Tensor& x, bool keepdim) { return named_matrix_norm(x, "nuc", {-2, -1}, keepdim); });
   define("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
          [](const Tensor& x, const Ints& dim, bool keepdim) {
            return named_matrix_norm(x, "nuc", dim, keepdim);

@@ -38,11 +38,8 @@ TEST(TorchRules, IntegersAreNotDividedByZero) {
 TEST(TorchRules, NoNegativePowersOfIntegers) {
   const auto power = [](Tensor x) { return pow(x, -1); };
   EXPECT_THAT([&] { power(integers({1, 2})); }, ThrowsMessage<Error>(HasSubstr("negative integer powers")));
-  EXPECT_THAT(
-      [&] {
-        compile(power)(integers({1, 2}));
-      },
-      ThrowsMessage<Error>(HasSubstr("negative integer powers")));
+  EXPECT_THAT([&] { compile(power)(integers({1, 2})); },
+              ThrowsMessage<Error>(HasSubstr("negative integer powers")));
 }
 
 TEST(TorchRules, TruthOfUint8IsUint8) {

@@ -25,7 +25,9 @@ def use():
     expected = np.asarray(layer(t))
     script = weft.jit.script(layer)
     for call in (weft.compile(layer), script, script):
-        assert np.allclose(np.asarray(call(t)), expected, atol=1e-6)  # of random weights, which may nearly cancel
+        assert np.allclose(
+            np.asarray(call(t)), expected, atol=1e-6
+        )  # of random weights, which may nearly cancel
     assert float(weft.ones((1 << 20,)).sum()) == 1 << 20  # of the allocator
     assert "get_num_threads" in weft.__config__.parallel_info()
     assert weft.__config__.show()

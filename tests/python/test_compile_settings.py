@@ -90,7 +90,7 @@ def test_config_refuses_what_it_does_not_know():
     ):
         weft.config.numpy_default_flaot = "float32"
     with pytest.raises(AttributeError, match="there are: numpy_default_float"):
-        weft.config.other  # noqa: B018
+        weft.config.other
     with pytest.raises(ValueError, match="expected one of 'float64', 'float32', got 'float16'"):
         weft.config.numpy_default_float = "float16"
     with pytest.raises(TypeError, match="expected a str, got type"):

@@ -179,7 +179,7 @@ def test_attributes_are_checked(mobilenet):
     with pytest.raises(TypeError, match="training"):
         mobilenet.training = "yes"
     with pytest.raises(AttributeError, match="missing"):
-        mobilenet.missing  # noqa: B018
+        mobilenet.missing
     with pytest.raises(TypeError, match="deleted"):
         del mobilenet.features
 

@@ -106,7 +106,7 @@ def test_assignment_rules():
     assert "kept" in dict(net.named_buffers()) and "kept" not in net.state_dict()
     del net.extra, net.scale
     with pytest.raises(AttributeError, match="'Net' object has no attribute 'scale'"):
-        net.scale  # noqa: B018
+        net.scale
 
     class Early(nn.Module):
         def __init__(self):

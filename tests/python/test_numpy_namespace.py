@@ -174,7 +174,7 @@ def test_the_namespace_tells_about_itself():
     with pytest.raises(ValueError, match="expected device to be 'cpu'"):
         np.zeros(3, device="cuda")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        np.nothing  # noqa: B018
+        np.nothing
 
 
 def test_arrays_have_what_the_standard_asks_for():

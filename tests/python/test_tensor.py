@@ -176,7 +176,7 @@ class TestAttributes:
         with pytest.raises(IndexError, match="dimension -3 is out of range"):
             x.stride(-3)
         with pytest.raises(ValueError, match="mT: expected at least 2 dimensions"):
-            weft.tensor([1]).mT  # noqa: B018
+            weft.tensor([1]).mT
 
 
 class TestConversions:
@@ -277,7 +277,7 @@ def test_import_is_light():
 
 def test_unknown_attribute():
     with pytest.raises(AttributeError, match="module 'weft' has no attribute 'no_such_thing'"):
-        weft.no_such_thing  # noqa: B018
+        weft.no_such_thing
 
 
 def test_threads():

@@ -722,7 +722,7 @@ def module_hook_removed(x):
     hook = hooked.__getattr__
     del hooked.__getattr__
     try:
-        hooked.four  # noqa: B018
+        hooked.four
     except AttributeError as error:
         text = str(error)
     hooked.__getattr__ = hook

@@ -1222,7 +1222,7 @@ def unbound_deleted_twice(x):
 
 def name_error_attributes(x):
     try:
-        nope_name  # noqa: B018
+        nope_name
     except NameError as error:
         return x, str(error), error.name
 
@@ -1230,7 +1230,7 @@ def name_error_attributes(x):
 def attribute_error_attributes(x):
     m = Methods()
     try:
-        m.nope  # noqa: B018
+        m.nope
     except AttributeError as error:
         return x, str(error), error.name, error.obj is m
 
@@ -1238,7 +1238,7 @@ def attribute_error_attributes(x):
 def attribute_error_of_list(x):
     v = [1]
     try:
-        v.nope  # noqa: B018
+        v.nope
     except AttributeError as error:
         return x, str(error), error.name, error.obj is v
 
