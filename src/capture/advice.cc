@@ -24,7 +24,7 @@ const Advice kAdvice[] = {
     {{"call of print", "call of builtins.print", "call of logging", "logging."},
      "print after the computation, or outside of the function"},
     {{"call of open", "call of input", "call of time", "perf_counter", "call of os.", "call of sys.",
-      "call of io."},
+      "call of io.", "call of _io."},
      "do it before or after the function's array work, in its caller"},
     {{"random"}, "draw the numbers before, as an array, and pass it"},
     {{"has a cache"},

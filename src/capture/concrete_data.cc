@@ -152,9 +152,9 @@ bool step_containers(Frame& frame, const Instruction& in) {
     case Op::DictMerge: {
       Ref value = pop(frame);
       PyObject* dict = peek(frame, in.arg).get();
-      // Below the dict lie the arguments, and the function with its NULL or first argument.
+      // Below the dict lie the arguments, and the function and its NULL, in the order of the Python version.
       PyObject* function = peek(frame, in.arg + 2).get();
-      if (!function) function = peek(frame, in.arg + 1).get();
+      if (!function) function = peek(frame, in.arg + 3).get();
       if (!PyMapping_Check(value.get()) || !PyObject_HasAttrString(value.get(), "keys")) {
         PyErr_Format(PyExc_TypeError, "%U argument after ** must be a mapping, not %.200s",
                      called_name(function).get(), Py_TYPE(value.get())->tp_name);

@@ -1,6 +1,7 @@
 """`weft compile --report` on programs of several modules, with work in all places: what runs, and what it says."""
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -75,7 +76,10 @@ def test_a_function_within_another_is_reported_as_a_part_of_it(tmp_path):
     assert functions["getAcc"]["calls"] == 0 and functions["getAcc"]["inside"] == ["nbody"]
     assert "getAcc (nbody.py:5): compiled as a part of nbody" in text
     assert "not called: unused" in text and functions["main"]["other_calls"] == 1
-    assert "called without arrays: main" in text or "main (nbody.py:23): called once without arrays" in text
+    # Python 3.13 counts a function's lines from another one; what takes long is named with its time.
+    assert re.search(
+        r"called without arrays: main|main \(nbody\.py:2[34]\): called once without arrays", text
+    )
     assert "weft does not know" not in text
 
 

@@ -524,7 +524,7 @@ def test_what_cannot_be_scripted():
     with pytest.raises(TypeError, match="is a method"):
         weft.jit.script(Counter(1).add)
     namespace = {}
-    exec("def made(x):\n    return x", namespace)
+    exec(compile("def made(x):\n    return x", "<made>", "exec"), namespace)
     with pytest.raises(weft.jit.Error, match="source of function 'made' is not there"):
         weft.jit.script(namespace["made"])
 

@@ -92,5 +92,6 @@ def test_floating_point_errors_are_raised_where_the_state_says_so():
 
 
 @needs_numpy_2_4
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the page names what happens in Python 3.11")
 def test_the_page_is_current(survey):
     assert PAGE.read_text() == survey["page"], "run `make docs`"

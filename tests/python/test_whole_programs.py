@@ -6,6 +6,7 @@ import copy
 import functools
 import io
 import random
+import sys
 import traceback
 
 import numpy as np
@@ -22,6 +23,9 @@ BREAKING = set(
     copy_own copy_cycle copy_set
     cmp_key compare_key""".split()
 )
+# One of two generators is under way when the other has ended; in Python 3.13 that is an end like any other's.
+if sys.version_info >= (3, 13):
+    BREAKING.add("gen_zip")
 
 
 def same(a, b):
