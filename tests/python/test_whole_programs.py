@@ -23,8 +23,8 @@ BREAKING = set(
     copy_own copy_cycle copy_set
     cmp_key compare_key""".split()
 )
-# One of two generators is under way when the other has ended; in Python 3.13 that is an end like any other's.
-if sys.version_info >= (3, 13):
+# One of two generators is under way when the other has ended; from Python 3.12 on that is an end like any other's.
+if sys.version_info >= (3, 12):
     BREAKING.add("gen_zip")
 
 
