@@ -9,6 +9,7 @@ import traceback
 
 import numpy as np
 from frame_checks import chain, places
+from program_list import programs_of
 
 
 def fail(a):
@@ -1417,10 +1418,4 @@ def long_loop_after(x, events):
     return total, places(kept.__traceback__)
 
 
-PROGRAMS = [
-    one
-    for name, one in list(globals().items())
-    if inspect.isfunction(one)
-    and one.__module__ == __name__
-    and one.__code__.co_varnames[:2] == ("x", "events")
-]
+PROGRAMS = programs_of(globals())

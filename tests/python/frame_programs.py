@@ -12,6 +12,7 @@ from collections import namedtuple
 from dataclasses import dataclass
 
 import numpy as np
+from program_list import programs_of
 
 SCALE = 2.0
 logger = logging.getLogger("frames")
@@ -943,10 +944,4 @@ def timing_decorator(x, events):
     return work(x)
 
 
-PROGRAMS = [
-    one
-    for name, one in list(globals().items())
-    if inspect.isfunction(one)
-    and one.__module__ == __name__
-    and one.__code__.co_varnames[:2] == ("x", "events")
-]
+PROGRAMS = programs_of(globals())

@@ -2,11 +2,11 @@
 
 import copy
 import ctypes
-import inspect
 import pickle
 import sys
 
 import numpy as np
+from program_list import programs_of
 
 
 def flags_of(a):
@@ -577,10 +577,4 @@ def wrapped_by_struct(x, events):
     return y.__array_struct__ is not None, bytes(y.data[:2]) == y[:2].tobytes()
 
 
-PROGRAMS = [
-    one
-    for name, one in list(globals().items())
-    if inspect.isfunction(one)
-    and one.__module__ == __name__
-    and one.__code__.co_varnames[:2] == ("x", "events")
-]
+PROGRAMS = programs_of(globals())

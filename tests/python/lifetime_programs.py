@@ -2,13 +2,13 @@
 
 import contextlib
 import gc
-import inspect
 import sys
 import tempfile
 import warnings
 import weakref
 
 import numpy as np
+from program_list import programs_of
 
 
 class Thing:
@@ -1331,10 +1331,4 @@ def parent_links(x, events):
     return alive, child.parent() is None, x + 1
 
 
-PROGRAMS = [
-    one
-    for name, one in list(globals().items())
-    if inspect.isfunction(one)
-    and one.__module__ == __name__
-    and one.__code__.co_varnames[:2] == ("x", "events")
-]
+PROGRAMS = programs_of(globals())
