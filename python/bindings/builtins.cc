@@ -3,7 +3,7 @@
 
 #include "bindings.h"
 #include "errors.h"
-#include "script/builtin.h"
+#include "script/builtins/builtin.h"
 #include "weft/error.h"
 
 namespace weft::python {

@@ -1,4 +1,4 @@
-// weft._C._trace: the recorder of weft.jit.trace (script/trace.h) over Python's objects.
+// weft._C._trace: the recorder of weft.jit.trace (script/trace/trace.h) over Python's objects.
 #include "jit_trace.h"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include "ivalue.h"
 #include "jit.h"
 #include "op_arguments.h"
-#include "script/prim.h"
-#include "script/trace.h"
+#include "script/builtins/prim.h"
+#include "script/trace/trace.h"
 #include "weft/error.h"
 
 namespace weft::python {

@@ -7,10 +7,10 @@
 #include "jit.h"
 #include "op_arguments.h"
 #include "runtime/interop.h"
-#include "script/function.h"
-#include "script/graph_passes.h"
-#include "script/interpreter.h"
-#include "script/python_print.h"
+#include "script/run/function.h"
+#include "script/optimize/graph_passes.h"
+#include "script/run/interpreter.h"
+#include "script/archive/python_print.h"
 #include "weft/error.h"
 
 namespace weft::python {

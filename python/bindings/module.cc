@@ -8,12 +8,12 @@
 #include "jit_trace.h"
 #include "op_arguments.h"
 #include "runtime/log.h"
-#include "script/interpreter.h"
+#include "script/run/interpreter.h"
 #include "weft/allocator.h"
 #include "weft/env.h"
 #include "weft/error.h"
 
-// Sources in src/capture are compiled into this module; they add what they have to it here, last, when Tensor
+// Sources in python/capture are compiled into this module; they add what they have to it here, last, when Tensor
 // and the operators are bound.
 namespace weft::capture {
 __attribute__((weak)) void register_bindings(PyObject* module);

@@ -4,10 +4,10 @@
 
 #include "fuzz/support.h"
 #include "ir/graph.h"
-#include "script/compilation_unit.h"
-#include "script/emit.h"
-#include "script/parser.h"
-#include "script/python_print.h"
+#include "script/emit/compilation_unit.h"
+#include "script/emit/emit.h"
+#include "script/syntax/parser.h"
+#include "script/archive/python_print.h"
 
 namespace weft::fuzz {
 namespace {

@@ -9,7 +9,7 @@
 #include "fuzz/seeds.h"
 #include "fuzz/support.h"
 #include "io/pickle.h"
-#include "script/compilation_unit.h"
+#include "script/emit/compilation_unit.h"
 #include "weft/error.h"
 
 namespace weft::fuzz {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "fuzz/support.h"
-#include "script/parser.h"
+#include "script/syntax/parser.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

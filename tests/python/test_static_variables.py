@@ -13,7 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 FILES = sorted(
     path
-    for folder in ("src/capture", "python/bindings")
+    for folder in ("python/capture", "python/bindings")
     for path in (ROOT / folder).rglob("*")
     if path.suffix in (".cc", ".h", ".inc")
 )
@@ -130,7 +130,7 @@ def test_what_is_allowed(declaration):
 # ---- locks ---------------------------------------------------------------------------------------------------------
 # Where a lock of C++'s is held by these sources, and why nobody waits for the interpreter's meanwhile.
 LOCKS = {
-    "src/capture/loop_team.cc": "the states of pieces: no Python below it",
+    "python/capture/loops/team.cc": "the states of pieces: no Python below it",
     "python/bindings/models/models.cc": "taken and waited for without the interpreter's lock",
 }
 

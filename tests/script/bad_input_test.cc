@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "script/emit.h"
+#include "script/emit/emit.h"
 #include "script/make_archive.h"
-#include "script/parser.h"
+#include "script/syntax/parser.h"
 #include "weft/error.h"
 #include "weft/jit.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "script/builtin.h"
-#include "script/parser.h"
+#include "script/builtins/builtin.h"
+#include "script/syntax/parser.h"
 #include "weft/error.h"
 #include "weft/jit.h"
 

@@ -1,5 +1,5 @@
 // What a program lets go of when it goes.
-#include "script/compilation_unit.h"
+#include "script/emit/compilation_unit.h"
 
 #include <gtest/gtest.h>
 

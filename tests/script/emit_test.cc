@@ -1,11 +1,11 @@
 // The type checker: graphs it makes, programs run, and what it says of wrong ones.
-#include "script/emit.h"
+#include "script/emit/emit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "script/compilation_unit.h"
-#include "script/parser.h"
+#include "script/emit/compilation_unit.h"
+#include "script/syntax/parser.h"
 #include "weft/error.h"
 
 namespace weft::jit {

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <thread>
 
-#include "script/code.h"
-#include "script/compilation_unit.h"
-#include "script/emit.h"
-#include "script/function.h"
-#include "script/parser.h"
-#include "script/stretch.h"
+#include "script/run/code.h"
+#include "script/emit/compilation_unit.h"
+#include "script/emit/emit.h"
+#include "script/run/function.h"
+#include "script/syntax/parser.h"
+#include "script/run/stretch.h"
 #include "weft/error.h"
 #include "weft/jit.h"
 

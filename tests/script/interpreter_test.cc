@@ -1,5 +1,5 @@
 // Graphs made by hand, run by the interpreter.
-#include "script/interpreter.h"
+#include "script/run/interpreter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 
-#include "script/builtin.h"
-#include "script/prim.h"
+#include "script/builtins/builtin.h"
+#include "script/builtins/prim.h"
 #include "weft/jit.h"
 
 namespace weft::jit {

@@ -11,7 +11,7 @@
 
 #include "io/archive.h"
 #include "io/pickle.h"
-#include "script/compilation_unit.h"
+#include "script/emit/compilation_unit.h"
 
 namespace weft::jit {
 

@@ -1,4 +1,4 @@
-#include "script/parser.h"
+#include "script/syntax/parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ class Function {
   // then.
   const ir::Graph& graph() const;
   IValue operator()(std::vector<IValue> arguments, const Keywords& keywords = {}) const;
-  FunctionImpl& impl() const { return *impl_; }  // src/script/function.h
+  FunctionImpl& impl() const { return *impl_; }  // src/script/run/function.h
 
  private:
   std::unique_ptr<FunctionImpl> impl_;

@@ -1,4 +1,4 @@
-"""What a thread does while it traces: operations of tensors are recorded (script/trace.h) and carried out.
+"""What a thread does while it traces: operations of tensors are recorded (script/trace/trace.h) and carried out.
 
 Operators of the table reach `Tracer.operator` through the thread's handler. The methods of Tensor that are no operators,
 the functions that make tensors of data, and calls of modules reach it by `_Hooks`, which stand in their classes while

@@ -1,0 +1,530 @@
+// Attributes of modules, classes, instances and builtin values.
+#include <fmt/format.h>
+
+#include "capture/values/classes.h"
+#include "capture/values/enums.h"
+#include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/lifetimes.h"
+#include "capture/values/named_tuples.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/numpy/names.h"
+#include "capture/values/weft_tensors.h"
+
+namespace weft::capture {
+
+namespace {
+
+V bound(const V& self, const std::string& name) {
+  V value = make_value(Kind::Bound);
+  value->items = {self};
+  value->name = name;
+  return value;
+}
+
+V method(const V& self, const V& function) {
+  V value = make_value(Kind::Method);
+  value->items = {self, function};
+  return value;
+}
+
+Ref docstring_of(PyCodeObject* code) {
+  PyObject* constants = code->co_consts;
+#ifdef CO_HAS_DOCSTRING
+  const bool has_one = (code->co_flags & CO_HAS_DOCSTRING) != 0;
+#else
+  const bool has_one = PyTuple_GET_SIZE(constants) > 0 && PyUnicode_Check(PyTuple_GET_ITEM(constants, 0));
+#endif
+  return Ref::borrow(has_one ? PyTuple_GET_ITEM(constants, 0) : Py_None);
+}
+
+V partial(const V& function, std::vector<V> args, const V& keywords) {
+  V value = make_value(Kind::Partial);
+  value->items = {function, tuple_value(std::move(args)), keywords};
+  return value;
+}
+
+// functools.partialmethod over a function, seen through an instance.
+V partial_method(Evaluator& ev, const V& owner, PyObject* found) {
+  const Ref function = checked(PyObject_GetAttrString(found, "func")),
+            args = checked(PyObject_GetAttrString(found, "args")),
+            keywords = checked(PyObject_GetAttrString(found, "keywords"));
+  if (!PyFunction_Check(function.get())) graph_break("a partialmethod of another callable");
+  return partial(method(owner, ev.pinned(function.get())), ev.elements(ev.pinned(args.get())),
+                 ev.pinned(keywords.get()));
+}
+
+std::string_view type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
+
+bool is_data_descriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
+
+bool has_python_get(PyObject* found) { return python_function_of(Py_TYPE(found), "__get__") != nullptr; }
+
+// Does reading this entry of a class run a function that may raise AttributeError?
+bool is_computed(PyObject* found) {
+  return Py_TYPE(found) == &PyProperty_Type || has_python_get(found) || type_name(found) == "cached_property";
+}
+
+// Does reading the attribute of an object that is known by identity run no code of the program's?
+bool is_read_by_python(PyObject* object, PyObject* name) {
+  PyTypeObject* type = Py_TYPE(object);
+  const auto is_plain_entry = [](PyObject* found) {
+    return (Py_TYPE(found)->tp_flags & (Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_IMMUTABLETYPE)) !=
+               Py_TPFLAGS_HEAPTYPE &&
+           Py_TYPE(found) != &PyProperty_Type;
+  };
+  if (PyType_Check(object)) {
+    auto* self = reinterpret_cast<PyTypeObject*>(object);
+    if (!has_plain_metaclass(self)) return false;
+    PyObject *found = _PyType_Lookup(self, name), *of_metaclass = _PyType_Lookup(type, name);
+    return !(found && has_python_get(found)) && !(of_metaclass && has_python_get(of_metaclass));
+  }
+  if (PyModule_Check(object)) {
+    PyObject* dict = PyModule_GetDict(object);
+    if (!PyModule_CheckExact(object)) return false;
+    return PyDict_GetItemWithError(dict, name) || !PyDict_GetItemString(dict, "__getattr__") ||
+           _PyType_Lookup(type, name);
+  }
+  if ((type->tp_flags & (Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_IMMUTABLETYPE)) != Py_TPFLAGS_HEAPTYPE) return true;
+  if (type->tp_getattro != PyObject_GenericGetAttr) return false;
+  PyObject* found = _PyType_Lookup(type, name);
+  return !found || is_plain_entry(found);
+}
+
+}  // namespace
+
+// An entry of the instance's dict, as far as segments may know it; null when it is not there.
+V Evaluator::find_instance_item(const V& owner, PyObject* name) {
+  const Ref dict = owner->source ? Ref::steal(PyObject_GenericGetDict(owner->object.get(), nullptr)) : Ref();
+  PyErr_Clear();  // a class with slots only has none
+  if (dict) use_attributes(owner, dict.get(), false);
+  for (size_t i = 0; i < owner->keys.size(); ++i)
+    if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->items[i];
+  if (!dict) return nullptr;
+  SourceRef dict_source = make_source(
+      {.step = Source::Step::InstanceDict, .base = owner->source, .key = {}, .object = {}, .object2 = {}});
+  PyObject* found = PyDict_GetItemWithError(dict.get(), name);
+  if (!found) {
+    variant_->guards.add({.op = GuardOp::DictLacks, .a = variant_->guards.load(dict_source), .object = name},
+                         fmt::format("{} has no '{}' of its own", owner->source->str(), utf8(name)));
+    return nullptr;
+  }
+  V item = lazy_value(found, make_source({.step = Source::Step::DictItem,
+                                          .base = dict_source,
+                                          .key = Ref::borrow(name),
+                                          .object = {},
+                                          .object2 = {}}));
+  owner->keys.push_back(const_value(Ref::borrow(name)));
+  owner->items.push_back(item);
+  owner->changed.push_back(false);
+  return item;
+}
+
+// `found` in the class's MRO, seen through an instance.
+V Evaluator::class_attribute(const V& owner, PyObject* name, PyObject* found) {
+  if (PyFunction_Check(found)) return method(owner, pinned(found));
+  if (Py_TYPE(found) == &PyWrapperDescr_Type && PyDescr_TYPE(found) == &PyBaseObject_Type) {
+    // object.__init__ does nothing, as None's does.
+    if (PyUnicode_CompareWithASCIIString(name, "__init__") == 0) return bound(none_value(), "__init__");
+    if (PyUnicode_CompareWithASCIIString(name, "__setattr__") == 0)
+      return partial(pinned(found), {owner}, make_value(Kind::Dict));
+  }
+  if (type_name(found) == "partialmethod") return partial_method(*this, owner, found);
+  if (owner->kind == Kind::Exception && Py_TYPE(found) == &PyWrapperDescr_Type)
+    return bound(owner, utf8(name));
+  if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
+    Ref function = checked(PyObject_GetAttrString(found, "__func__"));
+    if (Py_TYPE(found) == &PyStaticMethod_Type) return pinned(function.get());
+    return method(pinned(reinterpret_cast<PyObject*>(owner->object_type)), pinned(function.get()));
+  }
+  if (Py_TYPE(found)->tp_descr_get == nullptr) return pinned(found);
+  if (type_name(found) == "cached_property") return cached_property(owner, name, found);
+  if (V value = descriptor_value(owner, found)) return value;
+  graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
+}
+
+// functools.cached_property: computed once, and an attribute from then on.
+V Evaluator::cached_property(const V& owner, PyObject* name, PyObject* found) {
+  const Ref function = checked(PyObject_GetAttrString(found, "func"));
+  if (!PyFunction_Check(function.get())) graph_break("a cached_property without a Python function");
+  V value = call_method_now(owner, function.get(), {});
+  store_attribute(owner, name, value, true);
+  return value;
+}
+
+V Evaluator::instance_attribute(const V& owner, PyObject* name) {
+  PyTypeObject* type = owner->object_type;
+  if (!owner->source) pin_type(type);
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0 &&
+      Py_TYPE(_PyType_Lookup(type, name)) == &PyGetSetDescr_Type)
+    return pinned(reinterpret_cast<PyObject*>(type));
+  if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) graph_break("__dict__ of an object");
+  PyObject* found = _PyType_Lookup(type, name);
+  if (found && is_computed(found) && python_function_of(type, "__getattr__"))
+    graph_break(fmt::format("attribute '{}', which is computed or left to __getattr__", utf8(name)));
+  if (found && is_data_descriptor(found)) {
+    if (Py_TYPE(found) == &PyProperty_Type) {
+      Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+      if (!PyFunction_Check(getter.get())) graph_break("a property without a Python getter");
+      pinned(getter.get());
+      CallArgs args;
+      args.args = {owner};
+      enter(getter.get(), std::move(args));
+      return nullptr;
+    }
+    if (Py_TYPE(found) == &PyMemberDescr_Type) {
+      for (size_t i = 0; i < owner->keys.size(); ++i)
+        if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->items[i];
+      if (owner->source) {
+        Ref value = checked(PyObject_GetAttr(owner->object.get(), name));
+        return lazy_value(value.get(), make_source({.step = Source::Step::Attribute,
+                                                    .base = owner->source,
+                                                    .key = Ref::borrow(name),
+                                                    .object = {},
+                                                    .object2 = {}}));
+      }
+    }
+    if (V value = descriptor_value(owner, found)) return value;
+    graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));
+  }
+  if (V item = find_instance_item(owner, name)) return item;
+  if (found) return class_attribute(owner, name, found);
+  if (PyObject* hook = python_function_of(type, "__getattr__"))
+    return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
+  const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
+  if (stood_for(owner)) throw CaptureAborted{.reason = message, .by_stand_in = true};
+  if (!has_handler()) graph_break(message);
+  const V error = make_exception(reinterpret_cast<PyTypeObject*>(PyExc_AttributeError), {str_value(message)});
+  error->keys = {str_value("name"), str_value("obj")};
+  error->attributes = {const_value(Ref::borrow(name)), owner};
+  throw AbstractRaise{error};
+}
+
+V Evaluator::const_attribute(const V& owner, PyObject* name) {
+  PyObject* object = owner->object.get();
+  if (is_enum_member(object)) return enum_attribute(*this, owner, name);
+  if (PyModule_Check(object) && Py_TYPE(object)->tp_getattro == PyModule_Type.tp_getattro &&
+      !_PyType_Lookup(Py_TYPE(object), name)) {
+    PyObject* dict = PyModule_GetDict(object);
+    if (PyObject* value = PyDict_GetItemWithError(dict, name))
+      return lazy_value(value, make_source({.step = Source::Step::ModuleAttr,
+                                            .base = {},
+                                            .key = Ref::borrow(name),
+                                            .object = Ref::borrow(dict),
+                                            .object2 = {}}));
+  }
+  if (PyType_Check(object) && has_plain_metaclass(reinterpret_cast<PyTypeObject*>(object))) {
+    auto* self = reinterpret_cast<PyTypeObject*>(object);
+    PyObject *found = _PyType_Lookup(self, name), *of_metaclass = _PyType_Lookup(Py_TYPE(object), name);
+    if (found && has_python_get(found) && !(of_metaclass && is_data_descriptor(of_metaclass))) {
+      pin_type(self);
+      return call_method_now(pinned(found), python_function_of(Py_TYPE(found), "__get__"),
+                             {none_value(), owner});
+    }
+  }
+  if (!is_read_by_python(object, name))
+    graph_break(fmt::format("attribute '{}' of an object with hooks of its own", utf8(name)));
+  Ref value = checked(PyObject_GetAttr(object, name));
+  PyTypeObject* type = Py_TYPE(object);
+  const bool fixed = (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
+  if (PyType_Check(object)) {
+    auto* self = reinterpret_cast<PyTypeObject*>(object);
+    PyObject* found = _PyType_Lookup(self, name);
+    if ((self->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0) return const_value(value);
+    if (is_enum_member(value.get()) && Py_TYPE(value.get()) == self)
+      return const_value(value);  // nobody can assign to it
+    // A plain class attribute or function: fixed as long as the class is unchanged.
+    if (found && type == &PyType_Type && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_get)) {
+      pin_type(self);
+      return pinned(found);
+    }
+    if (found && Py_TYPE(found) == &PyStaticMethod_Type) {
+      pin_type(self);
+      return pinned(value.get());
+    }
+    if (found && Py_TYPE(found) == &PyClassMethod_Type) {
+      pin_type(self);
+      return method(owner, pinned(checked(PyObject_GetAttrString(found, "__func__")).get()));
+    }
+  } else if (fixed && !PyFunction_Check(object) && !PyModule_Check(object)) {
+    // Attributes of immutable builtin objects (ufuncs, dtypes, strings, numbers) are fixed; methods are new
+    // objects each time.
+    if (PyCallable_Check(value.get()) && !PyType_Check(value.get())) return bound(owner, utf8(name));
+    return const_value(value);
+  }
+  SourceRef base = owner->source ? owner->source : pinned_source(object);
+  return lazy_value(value.get(), make_source({.step = Source::Step::Attribute,
+                                              .base = base,
+                                              .key = Ref::borrow(name),
+                                              .object = {},
+                                              .object2 = {}}));
+}
+
+static V attribute_of_super_class(Evaluator& ev, const V& type, PyObject* found) {
+  if (PyFunction_Check(found) || PyCFunction_Check(found)) return ev.pinned(found);
+  const bool is_class_method = Py_TYPE(found) == &PyClassMethod_Type;
+  if (!is_class_method && Py_TYPE(found) != &PyStaticMethod_Type)
+    graph_break("an attribute of super() in a class");
+  const Ref function = checked(PyObject_GetAttrString(found, "__func__"));
+  return is_class_method ? method(type, ev.pinned(function.get())) : ev.pinned(function.get());
+}
+
+// The attribute of the first class behind `type` in the MRO of self's class that has it.
+V Evaluator::super_attribute(const V& self, PyTypeObject* type, PyObject* name) {
+  const bool of_class = self->is_const();  // in a classmethod or __new__
+  auto* self_type = of_class ? reinterpret_cast<PyTypeObject*>(self->object.get()) : self->object_type;
+  if (!self->source || of_class) pin_type(self_type);
+  PyObject* mro = self_type->tp_mro;
+  bool after = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    if (after) {
+      Ref dict = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__dict__"));
+      if (Ref found = Ref::steal(PyObject_GetItem(dict.get(), name)))
+        return of_class ? attribute_of_super_class(*this, self, found.get())
+                        : class_attribute(self, name, found.get());
+      PyErr_Clear();
+    }
+    if (base == type) after = true;
+  }
+  graph_break("an attribute that super() does not have");
+}
+
+V Evaluator::super_value(const V& type, const V& self) {
+  realize(self);
+  const bool is_class = self->is_const() && PyType_Check(self->object.get());
+  const bool is_instance = self->kind == Kind::Instance || self->kind == Kind::Exception;
+  if (!realize(type)->is_const() || !PyType_Check(type->object.get()) || !(is_class || is_instance))
+    graph_break("super()");
+  V super = make_value(Kind::Super);
+  super->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
+  super->items = {self};
+  return super;
+}
+
+V Evaluator::zero_argument_super() {
+  const Code& code = *frame().code;
+  for (int i = code.num_locals - code.num_free; i < code.num_locals; ++i) {
+    if (PyUnicode_CompareWithASCIIString(code.local_names[static_cast<size_t>(i)].get(), "__class__") != 0)
+      continue;
+    const V cell = realize(frame().locals[static_cast<size_t>(i)]);
+    V self = frame().locals[0];
+    if (self && realize(self)->kind == Kind::Cell) self = self->items[0];
+    if (cell->kind == Kind::Cell && cell->items[0] && self) return super_value(cell->items[0], self);
+  }
+  const std::string reason = "super() outside of a class";
+  if (code.code()->co_argcount > 0 && frame().locals[0])
+    raise(PyExc_RuntimeError, {str_value("super(): __class__ cell not found")}, reason);
+  throw GraphBreak{.reason = reason, .keeps_variables = true};
+}
+
+// Null where nothing is known of the attribute.
+V Evaluator::exception_attribute(const V& owner, PyObject* name) {
+  const std::string text = utf8(name);
+  if (text == "args") return tuple_value(owner->items);
+  if (text == "value" && owner->object_type == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
+    return owner->items.empty() ? none_value() : owner->items[0];
+  for (size_t i = 0; i < owner->keys.size(); ++i)
+    if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->attributes[i];
+  if (owner->source) {
+    if (!is_read_by_python(owner->object.get(), name)) return nullptr;
+    const Ref value = Ref::steal(PyObject_GetAttr(owner->object.get(), name));
+    PyErr_Clear();
+    if (!value || PyCallable_Check(value.get())) return nullptr;
+    return lazy_value(value.get(), make_source({.step = Source::Step::Attribute,
+                                                .base = owner->source,
+                                                .key = Ref::borrow(name),
+                                                .object = {},
+                                                .object2 = {}}));
+  }
+  if (text == "__traceback__" && owner->place.code)
+    leave_to_python(owner->place, "the program looks at the traceback of an exception");
+  if (text == "__cause__") return owner->cause ? owner->cause : none_value();
+  if (text == "__context__")
+    return owner->context && owner->context->kind != Kind::Handled ? owner->context : nullptr;
+  PyObject* found = _PyType_Lookup(owner->object_type, name);
+  if (!found) {
+    const std::string message =
+        fmt::format("'{}' object has no attribute '{}'", owner->object_type->tp_name, text);
+    raise(PyExc_AttributeError, {str_value(message)}, message);
+  }
+  if (Py_TYPE(found) == &PyProperty_Type) {
+    const Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+    return PyFunction_Check(getter.get()) ? call_method_now(owner, getter.get(), {}) : nullptr;
+  }
+  if (is_data_descriptor(found)) return nullptr;
+  pin_type(owner->object_type);
+  return class_attribute(owner, name, found);
+}
+
+V Evaluator::attribute(const V& owner, PyObject* name) {
+  realize(owner);
+  switch (owner->kind) {
+    case Kind::Super: return super_attribute(owner->items[0], owner->object_type, name);
+    case Kind::Const: return const_attribute(owner, name);
+    case Kind::Instance: return instance_attribute(owner, name);
+    case Kind::Array: {
+      const std::string text = utf8(name);
+      if (V value = numpy_attribute(*this, owner, text)) return value;
+      if (find_array_method(text) || find_method_replacement(text)) return bound(owner, text);
+      graph_break(fmt::format("attribute '{}' of an array", text));
+    }
+    case Kind::Tensor: return tensor_attribute(*this, owner, utf8(name));
+    case Kind::Opaque:
+      if (V flag = flags_attribute(*this, owner, utf8(name))) return flag;
+      break;
+    case Kind::Tuple:
+      if (owner->object_type) {
+        if (V field = named_tuple_field(owner, name)) return field;
+        if (is_named_tuple_method(utf8(name))) return bound(owner, utf8(name));
+        PyObject* found = _PyType_Lookup(owner->object_type, name);
+        if (found && (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type)) {
+          pin_type(owner->object_type);
+          const Ref getter = PyFunction_Check(found) ? Ref() : checked(PyObject_GetAttrString(found, "fget"));
+          return getter ? call_method_now(owner, getter.get(), {}) : method(owner, pinned(found));
+        }
+        if (!_PyType_Lookup(&PyTuple_Type, name)) break;
+      }
+      [[fallthrough]];
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Set:
+    case Kind::Scalar:
+    case Kind::SymInt: {
+      PyTypeObject* type = python_type(owner);
+      if (type && _PyType_Lookup(type, name)) return bound(owner, utf8(name));
+      break;
+    }
+    case Kind::Slice: {
+      const std::string text = utf8(name);
+      if (text == "start") return owner->items[0];
+      if (text == "stop") return owner->items[1];
+      if (text == "step") return owner->items[2];
+      break;
+    }
+    case Kind::Exception:
+      if (V value = exception_attribute(owner, name)) return value;
+      break;
+    case Kind::Generator:
+    case Kind::Iter:
+      for (const char* method : {"send", "throw", "close", "__next__", "__iter__"})
+        if (utf8(name) == method) return bound(owner, method);
+      break;
+    case Kind::Function:
+      if (utf8(name) == "__name__")
+        return const_value(Ref::borrow(reinterpret_cast<PyCodeObject*>(owner->object.get())->co_name));
+      if (utf8(name) == "__doc__")
+        return const_value(docstring_of(reinterpret_cast<PyCodeObject*>(owner->object.get())));
+      break;
+    case Kind::Method:
+      if (utf8(name) == "__self__") return owner->items[0];
+      if (utf8(name) == "__func__") return owner->items[1];
+      break;
+    default: break;
+  }
+  graph_break(fmt::format("attribute '{}' of an object that weft does not know", utf8(name)));
+}
+
+// What a real object has in its dict by this name, which nobody has asked for yet; or null.
+static V attribute_of_dict(const V& owner, PyObject* name) {
+  if (!owner->source || !owner->object) return nullptr;
+  PyObject** const dict = _PyObject_GetDictPtr(owner->object.get());
+  PyObject* const value = dict && *dict ? PyDict_GetItemWithError(*dict, name) : nullptr;
+  return value ? lazy_value(value, pinned_source(value)) : nullptr;
+}
+
+void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, bool as_object) {
+  realize(owner);
+  if (owner->kind == Kind::Exception && !owner->source && !_PyType_Lookup(owner->object_type, name)) {
+    size_t at = 0;
+    while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
+    ++num_effects_;
+    owner->keys.resize(std::max(owner->keys.size(), at + 1), const_value(Ref::borrow(name)));
+    owner->attributes.resize(owner->keys.size());
+    owner->attributes[at] = value;
+    return;
+  }
+  if (const std::string part = utf8(name);
+      owner->kind == Kind::Array &&
+      (part == "real" || (part == "imag" && is_complex(owner->tensor.dtype())))) {
+    const V target = numpy_attribute(*this, owner, part);
+    return assign(*this, target, target->tensor, value);
+  }
+  refuse_new_layout(owner, utf8(name));
+  if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
+  if (PyObject* method = as_object ? nullptr : python_method(owner, "__setattr__")) {
+    call_method_now(owner, method, {const_value(Ref::borrow(name)), value});
+    return;
+  }
+  if (!as_object && owner->object_type->tp_setattro != PyObject_GenericSetAttr)
+    graph_break(fmt::format("assignment to attribute '{}', which the class handles", utf8(name)));
+  if (!owner->source) pin_type(owner->object_type);
+  PyObject* found = _PyType_Lookup(owner->object_type, name);
+  if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type &&
+      set_through_descriptor(owner, found, value))
+    return;
+  if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type)
+    graph_break(fmt::format("assignment to attribute '{}', which a descriptor handles", utf8(name)));
+  if (!found && owner->object_type->tp_dictoffset == 0 &&
+      (owner->object_type->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0)
+    graph_break(fmt::format("assignment to attribute '{}', for which there is no slot", utf8(name)));
+  if (owner->source) {
+    const Ref dict = Ref::steal(PyObject_GenericGetDict(owner->object.get(), nullptr));
+    PyErr_Clear();
+    if (dict) use_attributes(owner, dict.get(), true);
+  }
+  size_t at = 0;
+  while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
+  let_go(at < owner->keys.size() ? owner->items[at] : attribute_of_dict(owner, name));
+  if (at == owner->keys.size()) {
+    owner->keys.push_back(const_value(Ref::borrow(name)));
+    owner->items.push_back(value);
+    owner->changed.push_back(true);
+  }
+  if (stood_for(owner) && PyUnicode_CompareWithASCIIString(name, "_items") == 0) value->within = true;
+  owner->items[at] = value;
+  owner->changed[at] = true;
+  mark_dirty(owner);
+}
+
+void Evaluator::delete_attribute(const V& owner, PyObject* name) {
+  if (owner->kind != Kind::Instance || owner->source ||
+      owner->object_type->tp_setattro != PyObject_GenericSetAttr)
+    graph_break(fmt::format("deletion of attribute '{}'", utf8(name)));
+  size_t at = 0;
+  while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
+  if (at == owner->keys.size())
+    graph_break(fmt::format("deletion of attribute '{}', which is not there", utf8(name)));
+  ++num_effects_;
+  owner->keys.erase(owner->keys.begin() + static_cast<std::ptrdiff_t>(at));
+  owner->items.erase(owner->items.begin() + static_cast<std::ptrdiff_t>(at));
+  owner->changed.erase(owner->changed.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+bool Evaluator::has_attribute(const V& owner, PyObject* name) {
+  realize(owner);
+  if (owner->kind == Kind::Instance) {
+    if (!owner->source) pin_type(owner->object_type);
+    if (PyObject* found = _PyType_Lookup(owner->object_type, name))
+      return !is_computed(found) || attribute_or_null(owner, name);
+    if (find_instance_item(owner, name)) return true;
+    return python_function_of(owner->object_type, "__getattr__") && attribute_or_null(owner, name);
+  }
+  if (PyTypeObject* type = python_type(owner);
+      type && owner->kind != Kind::Const && owner->kind != Kind::Opaque)
+    return _PyType_Lookup(type, name) != nullptr;
+  if (owner->is_const()) {
+    PyObject* object = owner->object.get();
+    if (!is_read_by_python(object, name)) graph_break("hasattr of an object with hooks of its own");
+    if (PyObject_HasAttr(object, name)) return true;
+    if (PyType_Check(object) && Py_TYPE(object) == &PyType_Type) {
+      pin_type(reinterpret_cast<PyTypeObject*>(object));
+      return false;
+    }
+    if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0 && !PyModule_Check(object) &&
+        !PyType_Check(object) && !PyFunction_Check(object))
+      return false;
+  }
+  graph_break("hasattr of an object that weft does not know");
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,598 @@
+// Calls: functions that are entered, classes that are instantiated, and callables known by their lowering.
+#include <fmt/format.h>
+
+#include "capture/values/builtins.h"
+#include "capture/values/classes.h"
+#include "capture/values/enums.h"
+#include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/frame_readers.h"
+#include "capture/objects/made_once.h"
+#include "capture/running/measured_call.h"
+#include "capture/numpy/memory_order.h"
+#include "capture/values/named_tuples.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/numpy/names.h"
+#include "capture/values/weft_tensors.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr size_t kMaxDepth = 100;
+
+// A new array in NumPy is another value than the arguments, also where it has the same elements.
+V distinct(V result, const CallArgs& args) {
+  if (!result || result->kind != Kind::Array || result->view_of || result->flavor != Flavor::NdArray)
+    return result;
+  bool same_tensor = false;
+  const auto look = [&](const V& argument) {
+    if (!argument || argument->kind != Kind::Array || argument == result) return argument == result;
+    same_tensor |= argument->tensor.impl() == result->tensor.impl();
+    return false;
+  };
+  const auto look_inside = [&](const V& argument) {
+    if (look(argument)) return true;
+    if (argument && (argument->kind == Kind::List || argument->kind == Kind::Tuple))
+      for (const V& item : argument->items)
+        if (look(item)) return true;
+    return false;
+  };
+  for (const V& argument : args.args)
+    if (look_inside(argument)) return result;
+  for (const auto& [key, argument] : args.keywords)
+    if (look_inside(argument)) return result;
+  if (!same_tensor) return result;
+  V copied = array_value(ops::call1("cast", {result->tensor}, {{"dtype", result->tensor.dtype()}}));
+  return laid_out(copied, result->order);
+}
+
+// What a generator function gives: keywords are named in `keys`, their values come last.
+V generator_value(const V& function, const CallArgs& args) {
+  V generator = make_value(Kind::Generator);
+  generator->items = args.args;
+  generator->items.insert(generator->items.begin(), function);
+  for (const auto& [key, value] : args.keywords) {
+    generator->keys.push_back(str_value(key));
+    generator->items.push_back(value);
+  }
+  return generator;
+}
+
+bool is_computed(Evaluator& ev, const V& value) {
+  ev.realize(value);
+  if (value->kind == Kind::Array || value->kind == Kind::Scalar || value->kind == Kind::Opaque) return true;
+  if (value->kind != Kind::List && value->kind != Kind::Tuple) return false;
+  return std::any_of(value->items.begin(), value->items.end(),
+                     [&](const V& item) { return is_computed(ev, item); });
+}
+
+// A function that compares elements stands in where these are known: otherwise the original is one break.
+bool stands_in_for(Evaluator& ev, PyObject* replacement, const CallArgs& args) {
+  static constinit InternedName mark("of_known_values");
+  if (!PyObject_HasAttr(replacement, mark)) return true;
+  return std::none_of(args.args.begin(), args.args.end(),
+                      [&](const V& argument) { return is_computed(ev, argument); });
+}
+
+bool is_plain_value(PyObject* object) {
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!is_plain_value(PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+         PyFloat_CheckExact(object) || PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+         PyBytes_CheckExact(object);
+}
+
+}  // namespace
+
+bool is_cached_function(PyObject* object) {
+  return std::string_view(Py_TYPE(object)->tp_name) == "functools._lru_cache_wrapper";
+}
+
+// A function behind functools.lru_cache, called for known arguments: what it gave is a constant, as the cache
+// has it.
+V Evaluator::call_with_cache(PyObject* function, const CallArgs& args) {
+  Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
+      keywords = checked(PyDict_New());
+  const auto known = [&](const V& value) {
+    Ref object = constant(value);
+    if (!object && value->kind == Kind::SymInt) object = int_value(sym_specialize(value->sym))->object;
+    if (!object) graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
+    return object;
+  };
+  for (size_t i = 0; i < args.args.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
+  for (const auto& [key, value] : args.keywords)
+    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
+  const Ref result = checked(PyObject_Call(function, positional.get(), keywords.get()));
+  if (!is_plain_value(result.get()))
+    graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
+  return const_value(result);
+}
+
+PyTypeObject* stood_for(const V& value) {
+  static constinit InternedName name("__stands_for__");
+  PyObject* found =
+      value->kind == Kind::Instance && !value->source ? _PyType_Lookup(value->object_type, name) : nullptr;
+  return found && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : nullptr;
+}
+
+std::vector<V> bind_arguments(const CallArgs& args, const char* signature) {
+  std::vector<std::string> names;
+  size_t num_positional = 0;
+  bool keyword_only = false, extra = false;
+  std::string text = signature;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(", ", at), text.size());
+    const std::string name = text.substr(at, end - at);
+    at = end + 2;
+    if (name == "*")
+      keyword_only = true;
+    else if (name == "**")
+      extra = true;
+    else if (!name.empty()) {
+      names.push_back(name);
+      if (!keyword_only) ++num_positional;
+    }
+  }
+  if (args.args.size() > num_positional) graph_break("a call with arguments that weft does not know");
+  std::vector<V> result(names.size());
+  std::copy(args.args.begin(), args.args.end(), result.begin());
+  for (const auto& [key, value] : args.keywords) {
+    const auto found = std::find(names.begin(), names.end(), key);
+    if (found == names.end()) {
+      if (extra) continue;
+      graph_break(fmt::format("a call with the keyword argument '{}', which weft does not know", key));
+    }
+    V& slot = result[static_cast<size_t>(found - names.begin())];
+    if (slot) graph_break("an argument is given twice");
+    slot = value;
+  }
+  return result;
+}
+
+void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
+                     const std::vector<std::pair<std::string, V>>& kwdefaults, CallArgs args) {
+  const Code& code = *frame.code;
+  frame.locals.resize(static_cast<size_t>(code.num_locals));
+  const auto positional = static_cast<size_t>(code.positional);
+  const size_t num_named = positional + static_cast<size_t>(code.keyword_only);
+  for (size_t i = 0; i < std::min(args.args.size(), positional); ++i) frame.locals[i] = args.args[i];
+  if (code.var_args) {
+    std::vector<V> rest;
+    if (args.args.size() > positional)
+      rest.assign(args.args.begin() + static_cast<std::ptrdiff_t>(positional), args.args.end());
+    frame.locals[num_named] = tuple_value(std::move(rest));
+  } else if (args.args.size() > positional) {
+    graph_break(fmt::format("{}() is called with too many arguments", code.name()));
+  }
+  V keywords;
+  if (code.var_keywords)
+    frame.locals[num_named + (code.var_args ? 1 : 0)] = keywords = make_value(Kind::Dict);
+  for (const auto& [name, value] : args.keywords) {
+    size_t slot = static_cast<size_t>(code.positional_only);
+    while (slot < num_named && utf8(code.local_names[slot].get()) != name) ++slot;
+    if (slot < num_named) {
+      if (frame.locals[slot]) graph_break("an argument is given twice");
+      frame.locals[slot] = value;
+    } else if (keywords) {
+      keywords->keys.push_back(str_value(name));
+      keywords->items.push_back(value);
+    } else {
+      graph_break(fmt::format("{}() has no parameter '{}'", code.name(), name));
+    }
+  }
+  for (size_t i = 0; i < num_named; ++i) {
+    if (frame.locals[i]) continue;
+    if (i < positional && i + defaults.size() >= positional) {
+      frame.locals[i] = defaults[i + defaults.size() - positional];
+      continue;
+    }
+    if (i >= positional)
+      for (const auto& [name, value] : kwdefaults)
+        if (name == utf8(code.local_names[i].get())) frame.locals[i] = value;
+    if (!frame.locals[i]) graph_break(fmt::format("{}() is called without an argument", code.name()));
+  }
+}
+
+void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V extra) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
+  if (!code.unsupported.empty() && !code.is_generator)
+    throw GraphBreak{.reason = fmt::format("call of {}(): {}", code.name(), code.unsupported),
+                     .keeps_variables = true};
+  if (frames_.size() >= kMaxDepth) graph_break("calls are nested deeply");
+  Guards& guards = variant_->guards;
+  const int reg = guards.load(pinned_source(object));
+  guards.add({.op = GuardOp::FunctionCode, .a = reg, .object = function->func_code},
+             fmt::format("code of {} is unchanged", code.name()));
+  guards.add({.op = GuardOp::FunctionDefaults, .a = reg, .object = function->func_defaults},
+             fmt::format("defaults of {} are unchanged", code.name()));
+  guards.add({.op = GuardOp::FunctionKwDefaults, .a = reg, .object = function->func_kwdefaults},
+             fmt::format("keyword defaults of {} are unchanged", code.name()));
+  std::vector<V> defaults;
+  for (Py_ssize_t i = 0; function->func_defaults && i < PyTuple_GET_SIZE(function->func_defaults); ++i)
+    defaults.push_back(pinned(PyTuple_GET_ITEM(function->func_defaults, i)));
+  std::vector<std::pair<std::string, V>> kwdefaults;
+  if (function->func_kwdefaults) {
+    PyObject *key, *value;
+    SourceRef base = pinned_source(function->func_kwdefaults);
+    for (Py_ssize_t position = 0; PyDict_Next(function->func_kwdefaults, &position, &key, &value);)
+      kwdefaults.emplace_back(utf8(key), lazy_value(value, make_source({.step = Source::Step::DictItem,
+                                                                        .base = base,
+                                                                        .key = Ref::borrow(key),
+                                                                        .object = {},
+                                                                        .object2 = {}})));
+  }
+  AbstractFrame frame{&code,
+                      Ref::borrow(function->func_globals),
+                      Ref::borrow(function->func_builtins),
+                      {},
+                      {},
+                      0,
+                      on_return,
+                      std::move(extra)};
+  bind(frame, defaults, kwdefaults, std::move(args));
+  for (int i = 0; i < code.num_free; ++i) {
+    PyObject* cell = PyTuple_GET_ITEM(function->func_closure, i);
+    V value = pinned(cell);
+    frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] = unify(value);
+  }
+  if (measuring && !frames_.empty()) note_entered(*frames_.front().code, code);
+  frames_.push_back(std::move(frame));
+}
+
+void Evaluator::enter_made(const V& function, CallArgs args) {
+  const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->object.get()));
+  if (!code.unsupported.empty() && !code.is_generator)
+    graph_break(fmt::format("call of {}(): {}", code.name(), code.unsupported));
+  if (frames_.size() >= kMaxDepth) graph_break("calls are nested deeply");
+  std::vector<V> defaults;
+  if (function->items[0]) defaults = elements(function->items[0]);
+  std::vector<std::pair<std::string, V>> kwdefaults;
+  if (const V& dict = function->items[1])
+    for (size_t i = 0; i < realize(dict)->keys.size(); ++i)
+      kwdefaults.emplace_back(utf8(dict->keys[i]->object.get()), dict->items[i]);
+  AbstractFrame frame{
+      &code, function->globals, builtins_of(function->globals.get()), {}, {}, 0, OnReturn::Push, nullptr};
+  bind(frame, defaults, kwdefaults, std::move(args));
+  if (code.num_free) {
+    std::vector<V> cells = elements(function->items[3]);
+    for (int i = 0; i < code.num_free; ++i)
+      frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] = cells[static_cast<size_t>(i)];
+  }
+  frames_.push_back(std::move(frame));
+}
+
+namespace {
+
+V make_namespace(PyTypeObject* type, const CallArgs& args) {
+  if (!args.args.empty()) graph_break("a call of types.SimpleNamespace with a mapping");
+  V instance = make_value(Kind::Instance);
+  instance->object_type = type;
+  for (const auto& [key, value] : args.keywords) {
+    instance->keys.push_back(str_value(key));
+    instance->items.push_back(value);
+    instance->changed.push_back(true);
+  }
+  return instance;
+}
+
+// Of known arguments, a function of this module gives a known value.
+bool is_of_pure_module(PyObject* function) {
+  PyObject* module = PyDict_GetItemString(PyFunction_GetGlobals(function), "__name__");
+  return module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "statistics") == 0;
+}
+
+}  // namespace
+
+V Evaluator::construct(const V& type_value, CallArgs args) {
+  auto* type = reinterpret_cast<PyTypeObject*>(type_value->object.get());
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && (type->tp_finalize || type->tp_del))
+    throw GraphBreak{
+        .reason = fmt::format("a call of {}, whose objects do something when they end", type->tp_name),
+        .is_last = true};
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
+    return construct_exception(type, std::move(args));
+  if (is_named_tuple(type)) return make_named_tuple(type, args);
+  if (is_enum_class(type)) return enum_call(*this, type, args);
+  static constinit InternedName init_name("__init__");
+  if (is_namespace_class(type)) return make_namespace(type, args);
+  if (!is_instantiable(type))
+    graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
+  if (type->tp_new != PyBaseObject_Type.tp_new) {
+    static constinit MadeOnce<Ref> construct;
+    args.args.insert(args.args.begin(), type_value);
+    enter(construct.get([] { return entered_function("construct"); }).get(), std::move(args));
+    return nullptr;
+  }
+  pin_type(type);
+  V instance = make_value(Kind::Instance);
+  instance->object_type = type;
+  PyObject* init = _PyType_Lookup(type, init_name);
+  if (init && PyFunction_Check(init)) {
+    args.args.insert(args.args.begin(), instance);
+    enter(init, std::move(args), OnReturn::Instance, instance);
+    return nullptr;
+  }
+  if (type->tp_init != PyBaseObject_Type.tp_init || !args.args.empty() || !args.keywords.empty())
+    graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
+  return instance;
+}
+
+V Evaluator::call_const(const V& callable, CallArgs args) {
+  PyObject* object = callable->object.get();
+  if (watches_ends(object))
+    throw GraphBreak{
+        .reason = fmt::format("a call of {}, which tells when objects end", callable_name(object)),
+        .is_last = true};
+  if (reads_its_callers_variables(object))
+    throw GraphBreak{.reason = fmt::format("a call of {}, which looks at its caller", callable_name(object)),
+                     .keeps_variables = true};
+  if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty())
+    return zero_argument_super();
+  if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.size() == 2 && args.keywords.empty())
+    return super_value(args.args[0], args.args[1]);
+  if (is_weft_operator(object) && has_tensor_value(*this, args)) return call_on_tensors(*this, object, args);
+  if (joins_long_list(object, args))
+    throw GraphBreak{.reason = "an array of a long list", .is_planned = true};
+  // A Python source stands in for what the lowering cannot do.
+  PyObject* replacement = find_replacement(object);
+  if (Lowering lowering = find_lowering(object)) {
+    CallArgs given = args;
+    if (is_ufunc(object))
+      std::transform(args.args.begin(), args.args.end(), given.args.begin(),
+                     [&](const V& arg) { return number_of_member(realize(arg), true); });
+    const auto lower = [&] {
+      V result = distinct(lowering(*this, given), args);
+      return PyType_Check(object) ? result : with_default_float(std::move(result), args);
+    };
+    if (!replacement) return lower();
+    const Mark before = mark();
+    try {
+      return lower();
+    } catch (const GraphBreak&) {
+      undo(before, "a call that cannot be evaluated to its end");
+    }
+  }
+  if (replacement && !stands_in_for(*this, replacement, args))
+    graph_break(fmt::format("a call of {} with computed values", callable_name(object)));
+  if (replacement && history_.without_stand_ins)
+    graph_break(fmt::format("a call of {}", callable_name(object)));
+  if (replacement && PyType_Check(replacement)) return construct(pinned(replacement), std::move(args));
+  if (replacement) {
+    enter_for(callable_name(object), replacement, std::move(args));
+    return nullptr;
+  }
+  if (Py_TYPE(object) == &PyWrapperDescr_Type && !args.args.empty() &&
+      realize(args.args[0])->kind == Kind::Exception && callable_name(object).ends_with("__init__")) {
+    const V exception = args.args[0];
+    args.args.erase(args.args.begin());
+    return initialize_exception(exception, args);
+  }
+  if (is_cached_function(object)) return call_with_cache(object, args);
+  // Methods of builtin classes: itertools.chain.from_iterable, dict.fromkeys.
+  if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) &&
+      PyType_Check(PyCFunction_GET_SELF(object))) {
+    auto* owner = reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(object));
+    if (PyObject* method = find_method_replacement(fmt::format(
+            "{}.{}", owner->tp_name, reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name))) {
+      enter(method, std::move(args));
+      return nullptr;
+    }
+  }
+  if (PyFunction_Check(object) && is_of_pure_module(object)) return fold_call(*this, object, args);
+  if (PyFunction_Check(object)) {
+    if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {
+      enter(object, args);  // where the arguments fit
+      frames_.pop_back();
+      return generator_value(callable, args);
+    }
+    enter(object, std::move(args));
+    return nullptr;
+  }
+  // A compiled function is a part of the graph around it.
+  if (PyObject* function = compiled_function(object); function && PyFunction_Check(function)) {
+    enter(function, std::move(args));
+    return nullptr;
+  }
+  if (PyType_Check(object)) return construct(callable, std::move(args));
+  // Functions behind NumPy's dispatcher are Python functions over others: entered when nothing is known of
+  // them.
+  if (std::string_view(Py_TYPE(object)->tp_name) == "numpy._ArrayFunctionDispatcher") {
+    Ref implementation = Ref::steal(PyObject_GetAttrString(object, "_implementation"));
+    if (implementation && PyFunction_Check(implementation.get())) {
+      enter_for(callable_name(object), implementation.get(), std::move(args));
+      return nullptr;
+    }
+    PyErr_Clear();
+  }
+  graph_break(fmt::format("a call of {}", callable_name(object)));
+}
+
+V Evaluator::call_bound(const V& bound, CallArgs args) {
+  const V& self = bound->items[0];
+  if (realize(self)->kind == Kind::Array) {
+    Lowering lowering = find_array_method(bound->name);
+    PyObject* replacement = find_method_replacement(bound->name);
+    if (!lowering && !replacement) graph_break(fmt::format("a call of the array method '{}'", bound->name));
+    args.args.insert(args.args.begin(), self);
+    CallArgs given = args;
+    const auto lower = [&] { return with_default_float(distinct(lowering(*this, given), args), args); };
+    if (!replacement) return lower();
+    if (lowering) {
+      const Mark before = mark();
+      try {
+        return lower();
+      } catch (const GraphBreak&) {
+        undo(before, "a call that cannot be evaluated to its end");
+      }
+    }
+    enter_for(fmt::format("the array method '{}'", bound->name), replacement, std::move(args));
+    return nullptr;
+  }
+  if (self->kind == Kind::Tensor) return call_tensor_method(*this, self, bound->name, args);
+  return call_builtin_method(*this, self, bound->name, args);
+}
+
+V Evaluator::call(const V& callable, CallArgs args) {
+  realize(callable);
+  switch (callable->kind) {
+    case Kind::Const:
+      if (PyObject* method = python_method(callable, "__call__")) {
+        args.args.insert(args.args.begin(), callable);
+        enter(method, std::move(args));
+        return nullptr;
+      }
+      return call_const(callable, std::move(args));
+    case Kind::Method:
+      args.args.insert(args.args.begin(), callable->items[0]);
+      return call(callable->items[1], std::move(args));
+    case Kind::Bound: return call_bound(callable, std::move(args));
+    case Kind::Function:
+      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator) {
+        enter_made(callable, args);  // where the arguments fit
+        frames_.pop_back();
+        return generator_value(callable, args);
+      }
+      enter_made(callable, std::move(args));
+      return nullptr;
+    case Kind::Partial: {
+      CallArgs all;
+      all.args = elements(callable->items[1]);
+      all.args.insert(all.args.end(), args.args.begin(), args.args.end());
+      const V& keywords = realize(callable->items[2]);
+      for (size_t i = 0; i < keywords->keys.size(); ++i) {
+        const std::string key = utf8(keywords->keys[i]->object.get());
+        if (!args.keyword(key)) all.keywords.emplace_back(key, keywords->items[i]);
+      }
+      all.keywords.insert(all.keywords.end(), args.keywords.begin(), args.keywords.end());
+      return call(callable->items[0], std::move(all));
+    }
+    case Kind::Instance: {
+      static constinit InternedName call_name("__call__");
+      if (!callable->source) pin_type(callable->object_type);
+      PyObject* method = _PyType_Lookup(callable->object_type, call_name);
+      if (method && PyFunction_Check(method)) {
+        args.args.insert(args.args.begin(), callable);
+        PyObject* replacement = find_replacement(method);
+        enter(replacement ? replacement : method, std::move(args));
+        return nullptr;
+      }
+      break;
+    }
+    case Kind::Opaque: graph_break(fmt::format("a call of {}", callable_name(callable->object.get())));
+    default: break;
+  }
+  graph_break("a call of an object that weft does not know");
+}
+
+bool Evaluator::execute_calls(const Instruction& in) {
+  const size_t depth = frames_.size();
+  // A frame that was entered yields its value on the caller's stack when it returns: the operands are dropped
+  // there now.
+  const auto finish = [&](V result, int operands) {
+    if (result) {
+      drop(operands);
+      push(std::move(result));
+    } else {
+      auto& stack = frames_[depth - 1].stack;
+      stack.resize(stack.size() - static_cast<size_t>(operands));
+    }
+    return true;
+  };
+  switch (in.op) {
+    case Op::Call:
+    case Op::CallKw: {
+      const int names_on_stack = in.op == Op::CallKw ? 1 : 0;
+      Ref names;
+      if (names_on_stack)
+        names = constant(top());
+      else if (in.arg2 >= 0)
+        names = frame().code->constants[static_cast<size_t>(in.arg2)];
+      const int count = in.arg + names_on_stack;
+      V a = top(count + 2), b = top(count + 1);
+      V callable = a ? a : b;
+      CallArgs args;
+      if (a && b) args.args.push_back(b);
+      const int named = names ? static_cast<int>(PyTuple_GET_SIZE(names.get())) : 0;
+      for (int i = 0; i < in.arg; ++i) {
+        V argument = top(count - i);
+        if (i < in.arg - named)
+          args.args.push_back(argument);
+        else
+          args.keywords.emplace_back(utf8(PyTuple_GET_ITEM(names.get(), i - (in.arg - named))), argument);
+      }
+      return finish(call(callable, std::move(args)), count + 2);
+    }
+    case Op::CallEx: {
+      const int keywords = in.arg & 1;
+      V a = top(keywords + 3), b = top(keywords + 2);
+      CallArgs args;
+      if (a && b) args.args.push_back(b);
+      for (const V& argument : all_elements(top(keywords + 1))) args.args.push_back(argument);
+      if (keywords) {
+        const V dict = realize(top());
+        if (dict->kind != Kind::Dict) graph_break("keyword arguments from an unknown mapping");
+        for (size_t i = 0; i < dict->keys.size(); ++i)
+          args.keywords.emplace_back(to_string(dict->keys[i], "a keyword"), dict->items[i]);
+      }
+      return finish(call(a ? a : b, std::move(args)), keywords + 3);
+    }
+    case Op::LoadAttr: return finish(read_attribute(*this, attribute(top(), name(in))), 1);
+    case Op::LoadMethod: {
+      V value = attribute(top(), name(in));
+      auto& stack = frames_[depth - 1].stack;
+      stack.back() = nullptr;  // the slot of a null below the attribute
+      if (value) push(value);
+      return true;
+    }
+    case Op::DeleteAttr:
+      delete_attribute(realize(top()), name(in));
+      drop(1);
+      return true;
+    case Op::StoreAttr:
+      if (enter_store_attribute(top(1), utf8(name(in)), top(2))) {
+        auto& stack = frames_[depth - 1].stack;
+        stack.resize(stack.size() - 2);
+        return true;
+      }
+      store_attribute(top(1), name(in), top(2));
+      drop(2);
+      return true;
+    case Op::LoadSuperAttr:
+    case Op::LoadSuperMethod: {
+      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type))) graph_break("super()");
+      const V value = attribute(super_value(top(2), top(1)), name(in));
+      drop(3);
+      if (in.op == Op::LoadSuperMethod) push(nullptr);
+      push(value);
+      return true;
+    }
+    case Op::MakeFunction: {
+      V function = make_value(Kind::Function);
+      function->object = constant(top());
+      function->globals = frame().globals;
+      function->items.assign(4, nullptr);
+      int at = 2;
+      for (int flag : {3, 2, 1, 0})
+        if (in.arg & 1 << flag) function->items[static_cast<size_t>(flag)] = top(at++);
+      drop(at - 1);
+      push(function);
+      return true;
+    }
+    case Op::SetFunctionAttribute: {
+      const V function = top(1);
+      const int at = in.arg == 1 ? 0 : in.arg == 2 ? 1 : in.arg == 4 ? 2 : 3;
+      function->items[static_cast<size_t>(at)] = top(2);
+      drop(2);
+      push(function);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,569 @@
+// The end of a segment: the graph's outputs, recipes for what Python sees, and deferred side effects.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <unordered_set>
+
+#include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/lifetimes.h"
+#include "capture/objects/made_once.h"
+#include "capture/numpy/memory_order.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/values/sets.h"
+#include "ops/effects.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+using BuildOp = BuildStep::Op;
+
+int Evaluator::add_step(BuildStep step, std::vector<V> operands) {
+  for (const V& operand : operands) step.args.push_back(operand ? slot_of(operand) : -1);
+  variant_->steps.push_back(std::move(step));
+  return static_cast<int>(variant_->steps.size()) - 1;
+}
+
+// Are these the globals of a module of functions that stand for the standard library's own?
+bool is_stand_in(PyObject* globals) {
+  PyObject* const package = PyDict_GetItemString(globals, "__package__");
+  return package && PyUnicode_Check(package) &&
+         PyUnicode_CompareWithASCIIString(package, "weft._entered_library") == 0;
+}
+
+// Is this one of those functions?
+static bool is_stand_in(const V& function) {
+  if (function->kind == Kind::Function) return is_stand_in(function->globals.get());
+  return function->is_const() && PyFunction_Check(function->object.get()) &&
+         is_stand_in(PyFunction_GetGlobals(function->object.get()));
+}
+
+// Is this a class of theirs?
+bool is_of_stand_ins(PyTypeObject* type) {
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return false;
+  PyObject* const module = PyDict_GetItemString(type->tp_dict, "__module__");
+  return module && PyUnicode_Check(module) && utf8(module).starts_with("weft._entered_library.");
+}
+
+// The keywords that a generator function was called with, or null.
+static Ref keyword_names(const V& generator) {
+  if (generator->keys.empty()) return Ref();
+  Ref names = checked(PyTuple_New(static_cast<Py_ssize_t>(generator->keys.size())));
+  for (size_t i = 0; i < generator->keys.size(); ++i)
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), generator->keys[i]->object.new_reference());
+  return names;
+}
+
+// What the real object is made of: its class, and the attributes that are the arguments.
+static std::vector<V> parts_of_stand_in(Evaluator& ev, const V& value, PyTypeObject* real) {
+  static constinit InternedName made_of("__made_of__");
+  std::vector<V> parts = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(real)))};
+  PyObject* names = _PyType_Lookup(value->object_type, made_of);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
+    parts.push_back(ev.attribute(value, PyTuple_GET_ITEM(names, i)));
+  return parts;
+}
+
+// Is a method of a stand-in under way?
+bool Evaluator::is_in_stand_in() const {
+  return std::any_of(frames_.begin(), frames_.end(),
+                     [](const AbstractFrame& frame) { return is_stand_in(frame.globals.get()); });
+}
+
+// Slots of built values are numbered from 1'000'000 until the number of registers is final.
+constexpr int kBuilt = 1'000'000;
+
+int Evaluator::slot_of(const V& value) {
+  if (auto found = slots_.find(value.get()); found != slots_.end()) {
+    if (found->second < 0) throw_error(ErrorKind::NotImplemented, "an object that contains itself");
+    return found->second;
+  }
+  kept_values_.push_back(value);
+  // Outside objects are themselves, changed or not.
+  if (value->source) {
+    const int reg = variant_->guards.load(value->source);
+    variant_->held_registers.push_back(reg);
+    return slots_[value.get()] = reg;
+  }
+  slots_[value.get()] = -1;
+  // A break among its parts leaves it unbuilt: the segment ends before it.
+  struct Unfinished {
+    std::unordered_map<const Value*, int>& slots;
+    const Value* value;
+    ~Unfinished() {
+      const auto found = slots.find(value);
+      if (found != slots.end() && found->second < 0) slots.erase(found);
+    }
+  } unfinished{slots_, value.get()};
+  BuildStep step{};
+  std::vector<V> operands;
+  switch (value->kind) {
+    case Kind::Const:
+    case Kind::Lazy:
+    case Kind::Opaque:
+      if (!value->object)
+        leave_to_python(value->items.at(0)->place, "the program looks at the traceback of an exception");
+      step.op = BuildOp::Const;
+      step.object = value->object;
+      break;
+    case Kind::Array:
+    case Kind::Scalar:
+      step.op = BuildOp::Output;
+      step.imm = static_cast<int64_t>(outputs_.size());
+      step.is_scalar = value->kind == Kind::Scalar;
+      step.weak = value->weak;
+      step.flavor = value->flavor;
+      step.is_view = step.has_base = value->view_of != nullptr;
+      for (V viewed = value; viewed; viewed = viewed->view_of) step.is_read_only |= viewed->read_only;
+      if (value->kind == Kind::Array && !value->view_of && value->input < 0) step.order = value->order;
+      {
+        V root = value;
+        while (root->view_of) root = root->view_of;
+        step.root =
+            root->input >= 0
+                ? -1
+                : root_numbers_.emplace(root.get(), static_cast<int>(root_numbers_.size())).first->second;
+        kept_values_.push_back(root);
+        if (step.root >= 0 && root->kind == Kind::Array && !root->order.empty()) {
+          const std::optional<ir::BaseView> of_root = tracer_.base_view(root->tensor);
+          if (of_root && of_root->steps.empty()) step.root_order = root->order;
+        }
+        if (value->flavor == Flavor::NdArray) step.input = root->input;
+      }
+      if (!step.order.empty()) {
+        unordered_.emplace(outputs_.size(), value->tensor);
+        outputs_.push_back(to_order(value->tensor, step.order));
+      } else {
+        outputs_.push_back(value->tensor);
+      }
+      break;
+    case Kind::SymInt:
+      step.op = BuildOp::SymInt;
+      step.sym = value->sym;
+      break;
+    case Kind::Tuple:
+      step.op = BuildOp::Tuple;
+      if (value->object_type) step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
+      operands = value->items;
+      break;
+    case Kind::List:
+      step.op = BuildOp::List;
+      operands = value->items;
+      break;
+    case Kind::Dict:
+    case Kind::Instance:
+      if (PyTypeObject* real = stood_for(value)) {
+        if (is_in_stand_in())
+          throw CaptureAborted{"the graph ends within a method of the standard library", true};
+        step.op = BuildOp::Generator;
+        operands = parts_of_stand_in(*this, value, real);
+        break;
+      }
+      if (value->kind == Kind::Instance && is_of_stand_ins(value->object_type))
+        throw CaptureAborted{"an object of the standard library leaves the function", true};
+      step.op = value->kind == Kind::Dict ? BuildOp::Dict : BuildOp::Instance;
+      step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
+      for (size_t i = 0; i < value->keys.size(); ++i) {
+        operands.push_back(value->keys[i]);
+        operands.push_back(value->items[i]);
+      }
+      break;
+    case Kind::Slice:
+      step.op = BuildOp::Slice;
+      operands = value->items;
+      break;
+    case Kind::Function:
+      if (is_stand_in(value))
+        throw CaptureAborted{"a callable of the standard library leaves the function", true};
+      step.op = BuildOp::Function;
+      step.object = value->object;
+      step.object2 = value->globals;
+      operands = value->items;
+      break;
+    case Kind::Method:
+      if (stood_for(realize(value->items[0])))
+        graph_break("a method of the standard library leaves the function");
+      step.op = BuildOp::Method;
+      operands = value->items;
+      break;
+    case Kind::Bound:
+    case Kind::DictView:
+      if (realize(value->items[0])->within)
+        throw CaptureAborted{"a view of a dict of the standard library leaves the function", true};
+      step.op = value->kind == Kind::Bound ? BuildOp::Bound : BuildOp::DictView;
+      step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
+      operands = value->items;
+      break;
+    case Kind::Cell:
+      step.op = BuildOp::Cell;
+      operands = value->items;
+      break;
+    case Kind::Exception:
+      if (value->place.code) leave_to_python(value->place, "the program holds an exception that was raised");
+      step.op = BuildOp::Exception;
+      step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
+      step.imm = static_cast<int64_t>(value->items.size());
+      operands = value->items;
+      operands.insert(operands.begin(), {value->context, value->cause});
+      for (size_t i = 0; i < value->keys.size(); ++i) {
+        operands.push_back(value->keys[i]);
+        operands.push_back(value->attributes[i]);
+      }
+      break;
+    case Kind::Super:
+      step.op = BuildOp::Generator;
+      operands = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(&PySuper_Type))),
+                  const_value(Ref::borrow(reinterpret_cast<PyObject*>(value->object_type))), value->items[0]};
+      break;
+    case Kind::Handled: step.op = BuildOp::Handled; break;
+    case Kind::Generator:
+      if (is_stand_in(value->items[0]))
+        throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+      step.op = BuildOp::Generator;
+      step.object = keyword_names(value);
+      operands = value->items;
+      break;
+    case Kind::Set:
+      step.op = BuildOp::Set;
+      step.object = ordered_as(value->object);
+      break;
+    case Kind::Range:
+      step.op = BuildOp::Generator;
+      operands = value->items;
+      operands.insert(operands.begin(), const_value(Ref::borrow(reinterpret_cast<PyObject*>(&PyRange_Type))));
+      break;
+    case Kind::Tensor:
+      step.op = BuildOp::Tensor;
+      operands = value->items;
+      break;
+    case Kind::Partial: graph_break("a functools.partial made inside");
+    case Kind::Iter:
+      step.imm = value->index;
+      switch (value->iter) {
+        case IterKind::Sequence:
+        case IterKind::Rows:
+          step.op = BuildOp::IterSequence;
+          operands = value->index < 0 ? std::vector<V>{list_value({})} : value->items;
+          break;
+        case IterKind::Reversed:
+          step.op = BuildOp::IterReversed;
+          operands = value->index < 0 ? std::vector<V>{list_value({})} : value->items;
+          break;
+        case IterKind::Dict:
+        case IterKind::Set: {
+          const V& container = value->items[0];
+          if (container->within)
+            throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+          if (value->index >= 0 && (value->length < 0 || value->version != container->version ||
+                                    (container->source && container->version > 0)))
+            throw CaptureAborted{"an iterator over a container whose keys have changed"};
+          step.op = value->index < 0 ? BuildOp::IterSequence : BuildOp::IterAdvanced;
+          if (value->iter == IterKind::Dict && value->index >= 0)
+            step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
+          operands = value->index < 0 ? std::vector<V>{list_value({})} : value->items;
+          step.imm = std::max<int64_t>(value->index, 0);
+          break;
+        }
+        case IterKind::Range:
+          if (!value->object) {
+            step.op = BuildOp::Generator;
+            operands = {const_value(Ref::borrow(PyDict_GetItemString(PyEval_GetBuiltins(), "iter"))),
+                        value->items[0]};
+            break;
+          }
+          step.op = BuildOp::IterRange;
+          step.object = value->object;
+          break;
+        case IterKind::Enumerate:
+          step.op = BuildOp::IterEnumerate;
+          operands = value->items;
+          break;
+        case IterKind::Zip:
+          step.op = BuildOp::IterZip;
+          operands = value->items;
+          break;
+        case IterKind::Generator:
+          if (is_stand_in(value->items[0]))
+            throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+          if (value->suspended) throw CaptureAborted{"the graph ends while a generator is under way"};
+          step.object = value->index == 0 ? keyword_names(value) : Ref();
+          step.op = value->index == 0 ? BuildOp::Generator : BuildOp::IterSequence;
+          operands = value->index == 0 ? value->items : std::vector<V>{tuple_value({})};
+          step.imm = 0;
+          break;
+      }
+      break;
+  }
+  for (const V& operand : operands) step.args.push_back(operand ? slot_of(operand) : -1);
+  step.dst = kBuilt + num_built_++;
+  const int slot = step.dst;
+  variant_->steps.push_back(std::move(step));
+  return slots_[value.get()] = slot;
+}
+
+// Lists, dicts, cells and instances that were changed must not be the same object as another one met here.
+void Evaluator::guard_distinct() {
+  Guards& guards = variant_->guards;
+  const auto distinct = [&](const V& a, const V& b, GuardOp op, const char* relation) {
+    if (a == b || !a->source || !b->source ||
+        (op == GuardOp::NotSame && Py_TYPE(a->object.get()) != Py_TYPE(b->object.get())))
+      return;
+    guards.add({.op = op, .a = guards.load(a->source), .b = guards.load(b->source)},
+               fmt::format("{} {} {}", a->source->str(), relation, b->source->str()));
+  };
+  constexpr size_t kMostPairs = 256;
+  if (dirty_.size() * tracked_.size() > kMostPairs) {
+    std::set<PyTypeObject*> types;
+    for (const V& changed : dirty_)
+      if (changed->source) types.insert(Py_TYPE(changed->object.get()));
+    std::vector<SourceRef> sources;
+    for (const V& one : tracked_)
+      if (one->source && types.count(Py_TYPE(one->object.get()))) sources.push_back(one->source);
+    guards.all_distinct(sources);
+  } else {
+    for (const V& changed : dirty_)
+      for (const V& other : tracked_) distinct(changed, other, GuardOp::NotSame, "is not");
+  }
+  for (int index : mutated_)
+    for (const V& other : inputs_)
+      distinct(inputs_[static_cast<size_t>(index)], other, GuardOp::NoOverlap, "does not share memory with");
+}
+
+void Evaluator::write_effects() {
+  for (size_t k = 0; k < dirty_.size(); ++k) {
+    const V value = dirty_[k];
+    if (value->kind == Kind::Instance) {
+      for (size_t i = 0; i < value->keys.size(); ++i) {
+        if (!value->changed[i]) continue;
+        BuildStep step{};
+        step.op = BuildOp::SetAttribute;
+        step.object = value->keys[i]->object;
+        step.args = {slot_of(value), slot_of(value->items[i])};
+        variant_->steps.push_back(std::move(step));
+      }
+      continue;
+    }
+    BuildStep step{};
+    step.op = value->kind == Kind::List   ? BuildOp::SetList
+              : value->kind == Kind::Dict ? BuildOp::SetDict
+                                          : BuildOp::SetCell;
+    step.args.push_back(slot_of(value));
+    for (size_t i = 0; i < value->items.size(); ++i) {
+      if (value->kind == Kind::Dict) step.args.push_back(slot_of(value->keys[i]));
+      step.args.push_back(value->items[i] ? slot_of(value->items[i]) : -1);
+    }
+    variant_->steps.push_back(std::move(step));
+  }
+  if (handled_) {
+    BuildStep step{};
+    step.op = BuildOp::SetHandled;
+    step.args = {slot_of(handled_)};
+    variant_->steps.push_back(std::move(step));
+  }
+  for (const std::string& key : global_order_) {
+    const auto& [place, value] = global_stores_.at(key);
+    BuildStep step{};
+    step.op = BuildOp::SetGlobal;
+    step.object = Ref::borrow(PyTuple_GET_ITEM(place.get(), 0));
+    step.object2 = Ref::borrow(PyTuple_GET_ITEM(place.get(), 1));
+    step.args = {slot_of(value)};
+    variant_->steps.push_back(std::move(step));
+  }
+}
+
+void Evaluator::finish_return(const V& value) {
+  if (frames_.size() == 1) frame().locals.clear();
+  check_generators();
+  variant_->returns = true;
+  variant_->result = slot_of(value);
+  write_effects();
+  finish_graph();
+}
+
+namespace {
+
+// Is the value a real object, or one made of such ones, whose end the program may see?
+bool holds_real_object(const V& value, int depth = 0) {
+  constexpr int kDeepest = 4;
+  if (!value || depth > kDeepest) return false;
+  if (value->source)
+    return value->object && !is_identity_type(value->object.get()) && value->kind != Kind::Const &&
+           !(depth > 0 && ends_quietly(value->object.get()));
+  if (value->kind != Kind::Tuple && value->kind != Kind::List && value->kind != Kind::Dict &&
+      value->kind != Kind::Instance && value->kind != Kind::Cell)
+    return false;
+  return std::any_of(value->items.begin(), value->items.end(),
+                     [&](const V& item) { return holds_real_object(item, depth + 1); });
+}
+
+}  // namespace
+
+FrameRecipe Evaluator::recipe_of(const AbstractFrame& from, bool is_innermost, bool keeps_variables) {
+  FrameRecipe recipe{from.code, from.globals, from.builtins, from.ip, from.on_return, -1, {}, {}, {}};
+  if (from.extra) recipe.extra = slot_of(from.extra);
+  for (size_t i = 0; i < from.locals.size(); ++i) {
+    // An outer frame resumes behind its call, whose handler it still needs.
+    const auto slot = static_cast<int>(i);
+    const bool live = keeps_variables || from.code->is_live(from.ip, slot) ||
+                      (from.ip > 0 && from.code->is_live(from.ip - 1, slot) && !is_innermost);
+    const bool is_kept = from.locals[i] && (live || holds_real_object(from.locals[i]));
+    recipe.locals.push_back(is_kept ? slot_of(from.locals[i]) : -1);
+    recipe.fading.push_back(!live);
+  }
+  for (const V& value : from.stack) recipe.stack.push_back(value ? slot_of(value) : -1);
+  return recipe;
+}
+
+void Evaluator::finish_break(const std::string& reason, bool keeps_variables) {
+  check_generators();
+  if (!under_way_.empty())
+    leave_to_python(under_way_.front()->place, "the graph ends while a generator is under way");
+  variant_->break_reason = reason;
+  variant_->break_file = frame().code->file();
+  variant_->break_line = frame().code->line(frame().ip);
+  for (size_t f = 0; f < frames_.size(); ++f)
+    variant_->frames.push_back(recipe_of(frames_[f], f + 1 == frames_.size(), keeps_variables));
+  // What becomes an object is one for variables, too, that nothing reads any more.
+  for (size_t f = 0; f < frames_.size(); ++f)
+    for (size_t i = 0; i < frames_[f].locals.size(); ++i)
+      if (const V& local = frames_[f].locals[i]; local && slots_.contains(local.get()))
+        variant_->frames[f].locals[i] = slots_.at(local.get());
+  write_effects();
+  finish_graph();
+}
+
+// Is one of the views computed by the graph as an array of its own?
+static bool is_computed(const ir::ViewSteps& views) {
+  return std::any_of(views.begin(), views.end(), [](const auto& view) {
+    return view.first->kind != ops::OpKind::View || view.first->name == "expand";
+  });
+}
+
+// A single view that is in one piece in NumPy, in C or Fortran order, stays so whatever the graph makes it
+// of.
+static void keep_in_one_piece(BuildStep& step, Tensor& output) {
+  if (step.flavor != Flavor::NdArray || !output.is_traced()) return;
+  const bool is_c = is_contiguous(output, false);
+  if (!is_c && !is_contiguous(output, true)) return;
+  step.is_view = false;
+  if (is_c) return;
+  step.order = fortran_order(output.dim());
+  output = to_order(output, step.order);
+}
+
+// Arrays that look at one memory in NumPy must do so in the results too.
+void Evaluator::keep_shared_roots() {
+  std::unordered_map<int, int> count;
+  std::unordered_set<int> by_memory;  // roots of views that the graph would compute as copies
+  std::unordered_set<int> whole;      // roots that are no view of another value of the graph
+  for (const auto& [root, number] : root_numbers_)
+    if (const auto view = tracer_.base_view(root->tensor); view && view->steps.empty()) whole.insert(number);
+  for (const BuildStep& step : variant_->steps) {
+    if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
+    ++count[step.root];
+    const std::optional<ir::BaseView> view = tracer_.base_view(outputs_[static_cast<size_t>(step.imm)]);
+    if (step.is_view && view && is_computed(view->steps) && whole.contains(step.root))
+      by_memory.insert(step.root);
+  }
+  for (BuildStep& step : variant_->steps) {
+    if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
+    const bool is_by_memory = by_memory.contains(step.root);
+    const auto output = static_cast<size_t>(step.imm);
+    // A single view of an array in another order than C's has that array's strides.
+    if (count[step.root] == 1 && !(step.is_view && (is_by_memory || !step.root_order.empty()))) {
+      if (step.is_view) keep_in_one_piece(step, outputs_[output]);
+      continue;
+    }
+    step.shares_root = true;
+    if (!step.order.empty()) outputs_[output] = unordered_.at(output);
+    step.order.clear();
+    if (step.flavor != Flavor::NdArray) continue;
+    // After an update the graph may compute each from its own values.
+    std::optional<ir::BaseView> view = tracer_.base_view(outputs_[output]);
+    if (view && (view->is_updated || is_by_memory || !step.root_order.empty())) {
+      outputs_[output] = view->base;
+      step.is_of_root = true;
+      step.views = std::move(view->steps);
+    }
+  }
+}
+
+// Views of an argument that is updated are taken of the argument itself, after the updates are written back,
+// and so are those that the graph would compute as copies.
+void Evaluator::take_views_of_inputs() {
+  std::vector<size_t> array_inputs;  // graph inputs of the array arguments, in order
+  for (size_t i = 0; i < variant_->inputs.size(); ++i)
+    if (variant_->inputs[i].type == GraphInput::Type::Array) array_inputs.push_back(i);
+  for (BuildStep& step : variant_->steps) {
+    if (step.op != BuildOp::Output || step.input < 0) continue;
+    Tensor& output = outputs_[static_cast<size_t>(step.imm)];
+    const size_t input = array_inputs.at(static_cast<size_t>(step.input));
+    step.input = -1;
+    std::optional<ir::InputView> view = tracer_.input_view(output);
+    if (!view || view->input != input || !(view->is_updated || is_computed(view->steps))) continue;
+    step.input = static_cast<int>(input);
+    step.views = std::move(view->steps);
+    output = view->base;
+  }
+}
+
+// Strides of the graph's inputs at this call; none of those in C order.
+std::vector<Strides> Evaluator::input_strides() const {
+  std::vector<Strides> strides(variant_->inputs.size());
+  size_t array = 0;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (variant_->inputs[i].type != GraphInput::Type::Array) continue;
+    const Tensor input = borrow_array(reinterpret_cast<PyArrayObject*>(inputs_[array++]->object.get()));
+    if (!input.is_contiguous()) strides[i] = input.strides();
+  }
+  return strides;
+}
+
+void Evaluator::finish_graph() {
+  note_unrolled_loops();
+  guard_distinct();
+  keep_shared_roots();
+  take_views_of_inputs();
+  Guards& guards = variant_->guards;
+  variant_->graph = tracer_.finish(outputs_);
+  guards.sym_guards(variant_->graph->env());
+  // Built slots follow the registers.
+  std::unordered_map<int, int> number;
+  int next = guards.num_registers();
+  for (BuildStep& step : variant_->steps)
+    if (step.dst >= kBuilt) step.dst = number.emplace(step.dst, next++).first->second;
+  const auto renumber = [&](int& slot) {
+    if (slot >= kBuilt) slot = number.at(slot);
+  };
+  for (BuildStep& step : variant_->steps)
+    for (int& slot : step.args) renumber(slot);
+  renumber(variant_->result);
+  for (FrameRecipe& frame : variant_->frames) {
+    renumber(frame.extra);
+    for (int& slot : frame.locals) renumber(slot);
+    for (int& slot : frame.stack) renumber(slot);
+  }
+  variant_->num_slots = next;
+  for (const GraphInput& input : variant_->inputs)
+    if (input.reg >= 0) variant_->held_registers.push_back(input.reg);
+  bool may_raise = false;
+  for (const auto& node : variant_->graph->body().nodes) {
+    if (node->op) ++variant_->num_nodes;
+    may_raise |= node->op && ops::refuses_by_value(*node->op);
+  }
+  if (may_raise || !outputs_.empty() || !variant_->graph->write_backs.empty()) {
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      if (!settings_.on_meta)
+        variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
+    } catch (const Error& error) {
+      // No instruction's: the graph is the tracer's no longer, so that there is no earlier end to try.
+      throw CaptureAborted{.reason = error.what()};
+    }
+    variant_->compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,42 @@
+// Python sources that are entered in place of NumPy's functions: where a graph would end within one, the
+// whole call is NumPy's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "capture/evaluate/evaluator.h"
+
+namespace weft::capture {
+
+namespace {
+
+// A frame of weft's sources for NumPy's functions, or of NumPy's own; no function of the program's that these
+// call.
+bool is_of_numpy(const AbstractFrame& frame) {
+  PyObject* name = PyDict_GetItemString(frame.globals.get(), "__name__");
+  if (!name || !PyUnicode_Check(name)) return false;
+  const std::string module = utf8(name);
+  return module.starts_with("weft._entered.") || module == "numpy" || module.starts_with("numpy.");
+}
+
+}  // namespace
+
+void Evaluator::enter_for(const std::string& callable, PyObject* source, CallArgs args) {
+  if (history_.numpys_calls.count({frame().code, frame().ip - 1}))
+    graph_break(fmt::format("a call of {} with these arguments", callable));
+  enter(source, std::move(args));
+  frames_.back().stands_for_call = true;
+}
+
+void Evaluator::leave_to_numpy(size_t depth) {
+  const auto first = std::find_if(frames_.begin() + static_cast<std::ptrdiff_t>(num_given_frames_),
+                                  frames_.end(), [](const AbstractFrame& at) { return at.stands_for_call; });
+  if (first == frames_.end() || first > frames_.begin() + static_cast<std::ptrdiff_t>(depth)) return;
+  if (!std::all_of(first, frames_.end(), is_of_numpy)) return;
+  const AbstractFrame& caller = *(first - 1);
+  if (!history_.numpys_calls.insert({caller.code, caller.ip - 1}).second) return;
+  throw CaptureAborted{.reason = "the graph ends within a function of NumPy's", .captures_again = true};
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,440 @@
+// Finding out what outside objects are, and guarding it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "capture/values/builtins.h"
+#include "capture/values/classes.h"
+#include "capture/values/enums.h"
+#include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/lifetimes.h"
+#include "capture/objects/made_once.h"
+#include "capture/values/named_tuples.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/numpy/names.h"
+#include "capture/values/weft_tensors.h"
+
+namespace weft::capture {
+
+bool History::symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic) {
+  if (dynamic != Settings::Dynamic::Auto) return dynamic == Settings::Dynamic::Always;
+  if (changing.count(what)) return true;
+  auto [entry, is_new] = seen.emplace(what, value);
+  if (is_new || entry->second == value) return false;
+  changing.insert(what);
+  return true;
+}
+
+const V& Evaluator::realize(const V& value) {
+  if (!value) graph_break("a call without an argument that it needs");
+  if (value->kind == Kind::Lazy) realize_object(value);
+  return value;
+}
+
+void Evaluator::pin_type(PyTypeObject* type) {
+  if ((type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0) return;
+  if ((type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) == 0 || type->tp_version_tag == 0) {
+    // A lookup assigns the tag.
+    static constinit InternedName any_name("__init__");
+    _PyType_Lookup(type, any_name);
+    if (type->tp_version_tag == 0)
+      graph_break("a class that has changed too often to be told from what it was");
+  }
+  variant_->guards.add({.op = GuardOp::TypeVersion,
+                        .imm = static_cast<int64_t>(type->tp_version_tag),
+                        .object = reinterpret_cast<PyObject*>(type)},
+                       fmt::format("class {} is unchanged", type->tp_name));
+}
+
+bool is_identity_type(PyObject* o) {
+  return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
+         PyModule_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyContextVar_CheckExact(o) ||
+         is_enum_member(o) || PyObject_TypeCheck(o, &PyArrayDescr_Type);
+}
+
+// Immutable values that are compared, not identified.
+static bool is_value_type(PyObject* o) {
+  return PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) ||
+         Py_TYPE(o) == &PyRange_Type;
+}
+
+bool is_frozen_dataclass(PyTypeObject* type) {
+  static constinit InternedName parameters("__dataclass_params__");
+  PyObject* found = type->tp_setattro == PyObject_GenericSetAttr ? nullptr : _PyType_Lookup(type, parameters);
+  const Ref frozen = found ? Ref::steal(PyObject_GetAttrString(found, "frozen")) : Ref();
+  PyErr_Clear();
+  return frozen.get() == Py_True;
+}
+
+namespace {
+
+SourceRef item_source(Source::Step step, const SourceRef& base, int index) {
+  return make_source({.step = step, .base = base, .index = index, .key = {}, .object = {}, .object2 = {}});
+}
+
+}  // namespace
+
+void Evaluator::realize_int(const V& value) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value->object.get(), &overflow);
+  const bool pinned = value->source->step == Source::Step::Pinned;
+  const std::string text = value->source->str();
+  if (overflow == 0 && !pinned && number > -(1LL << 40) && number < 1LL << 40 &&
+      history_.symbolic(text, number, settings_.dynamic)) {
+    Sym symbol = tracer_.graph().env().new_any_symbol(number);
+    const int index = symbol.node()->symbol;
+    variant_->guards.type(value->source, &PyLong_Type);
+    const int reg = variant_->guards.load(value->source);
+    variant_->guards.set_num_symbols(index + 1);
+    variant_->guards.add({.op = GuardOp::SymInt, .a = reg, .imm = index},
+                         fmt::format("{} is an int, s{}", text, index));
+    value->kind = Kind::SymInt;
+    value->sym = symbol;
+    V input = make_value(Kind::Scalar);
+    input->weak = WeakKind::Int;
+    input->tensor = tracer_.input({DType::I64, {}, {}});
+    tracer_.value_of(input->tensor)->symbol = index;
+    variant_->inputs.push_back({GraphInput::Type::Int, reg, DType::I64});
+    symbol_inputs_[symbol.str()] = input;
+    return;
+  }
+  if (!pinned) {
+    const int reg = variant_->guards.load(value->source);
+    if (overflow)
+      variant_->guards.add({.op = GuardOp::Equal, .a = reg, .object = value->object.get()},
+                           text + " is the same int");
+    else
+      variant_->guards.add({.op = GuardOp::Int, .a = reg, .imm = number},
+                           fmt::format("{} == {}", text, number));
+  }
+  value->kind = Kind::Const;
+}
+
+void Evaluator::realize_float(const V& value) {
+  const double number = PyFloat_AS_DOUBLE(value->object.get());
+  const auto bits = std::bit_cast<int64_t>(number);
+  value->kind = Kind::Const;
+  if (value->source->step == Source::Step::Pinned) return;
+  const std::string text = value->source->str();
+  const int reg = variant_->guards.load(value->source);
+  if (!history_.symbolic(text, bits, settings_.dynamic)) {
+    variant_->guards.add({.op = GuardOp::Float, .a = reg, .imm = bits},
+                         fmt::format("{} == {}", text, number));
+    return;
+  }
+  variant_->guards.type(value->source, &PyFloat_Type);
+  value->kind = Kind::Scalar;
+  value->weak = WeakKind::Float;
+  value->tensor = tracer_.input({DType::F64, {}, {}});
+  variant_->inputs.push_back({GraphInput::Type::Float, reg, DType::F64});
+}
+
+// A list, a dict or an array: a method bound to it is made anew each time it is looked up.
+static bool has_identity(PyObject* object) {
+  return object && (PyList_CheckExact(object) || PyDict_CheckExact(object) || PyArray_CheckExact(object));
+}
+
+// Or of a class; methods of other objects are made anew as well, and hold these objects.
+static bool is_function_of_module(PyObject* function) {
+  PyObject* self = PyCFunction_GET_SELF(function);
+  return !self || PyModule_Check(self) || PyType_Check(self);
+}
+
+// `list.append` of a list, looked up by an earlier segment.
+void Evaluator::realize_builtin_method(const V& value) {
+  const auto attribute = [&](const char* name) {
+    const Ref key = checked(PyUnicode_InternFromString(name)),
+              object = checked(PyObject_GetAttr(value->object.get(), key.get()));
+    return lazy_value(object.get(), make_source({.step = Source::Step::Attribute,
+                                                 .base = value->source,
+                                                 .key = key,
+                                                 .object = {},
+                                                 .object2 = {}}));
+  };
+  variant_->guards.type(value->source, &PyCFunction_Type);
+  const V name = realize(attribute("__name__")), self = attribute("__self__");
+  value->name = utf8(name->object.get());
+  value->items = {unify(self)};
+  value->kind = Kind::Bound;
+}
+
+// A module's dict, the globals of a function, or the modules.
+bool Evaluator::is_namespace(PyObject* object) const {
+  if (!PyDict_CheckExact(object)) return false;
+  const auto has = [&](const char* name) { return PyDict_GetItemString(object, name) != nullptr; };
+  if (object == PyImport_GetModuleDict() || has("__builtins__") || (has("__spec__") && has("__name__")))
+    return true;
+  return std::any_of(frames_.begin(), frames_.end(),
+                     [&](const AbstractFrame& frame) { return frame.globals.get() == object; });
+}
+
+// Is it the dict that a copy of the object has been made of (copying.cc)? The program does not have it.
+static bool is_copied(const V& owner, const V& dict) {
+  return !owner->attributes.empty() && owner->attributes[0] == dict && !dict->dirty;
+}
+
+// The attributes of an object are about to be read or changed: they are not known by its dict as well.
+void Evaluator::use_attributes(const V& owner, PyObject* dict, bool changes) {
+  const auto found = known_.find(dict);
+  if (found != known_.end() && found->second->kind == Kind::Dict && (changes || found->second->dirty) &&
+      !is_copied(owner, found->second))
+    graph_break("the attributes of an object whose __dict__ is used");
+  if (namespaces_.emplace(dict, owner).first->second != owner)
+    graph_break("the attributes of an object that shares its __dict__ with another one");
+}
+
+void Evaluator::realize_object(const V& value) {
+  PyObject* object = value->object.get();
+  PyTypeObject* type = Py_TYPE(object);
+  Guards& guards = variant_->guards;
+  if (type == &PyCFunction_Type && has_identity(PyCFunction_GET_SELF(object)))
+    return realize_builtin_method(value);
+  if (is_identity_type(object) || (type == &PyCFunction_Type && is_function_of_module(object)) ||
+      type == &PyMethodDescr_Type || PyFrozenSet_CheckExact(object) ||
+      (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
+      is_cached_function(object) || find_lowering(object) || find_replacement(object) ||
+      compiled_function(object) || is_weft_operator(object)) {
+    guards.is(value->source, object);
+    value->kind = Kind::Const;
+    return;
+  }
+  if (PyLong_CheckExact(object)) return realize_int(value);
+  if (PyFloat_CheckExact(object)) return realize_float(value);
+  if (is_value_type(object)) {
+    if (value->source->step != Source::Step::Pinned)
+      guards.add({.op = GuardOp::Equal, .a = guards.load(value->source), .object = object},
+                 fmt::format("{} == {}", value->source->str(), short_repr(object)));
+    value->kind = Kind::Const;
+    return;
+  }
+  // From here on: objects with identity. One object met by two ways is one value.
+  if (auto found = known_.find(object); found != known_.end() && found->second != value) {
+    graph_break("the same object is reached in two ways");
+  }
+  guards.type(value->source, type);
+  const auto length_guard = [&](Py_ssize_t length) {
+    guards.add({.op = GuardOp::Length, .a = guards.load(value->source), .imm = length},
+               fmt::format("len({}) == {}", value->source->str(), length));
+  };
+  if (PyTuple_CheckExact(object) || is_named_tuple(type)) {
+    length_guard(PyTuple_GET_SIZE(object));
+    if (!PyTuple_CheckExact(object)) value->object_type = type;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      value->items.push_back(
+          lazy_value(PyTuple_GET_ITEM(object, i),
+                     item_source(Source::Step::TupleItem, value->source, static_cast<int>(i))));
+    value->kind = Kind::Tuple;
+    return;
+  }
+  if (PyArray_CheckExact(object)) {
+    add_array_input(value);
+  } else if (PyObject_TypeCheck(object, &PyGenericArrType_Type)) {
+    Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
+    const auto dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get()));
+    if (!dtype) graph_break(fmt::format("a NumPy scalar of type {}", type->tp_name));
+    value->kind = Kind::Array;
+    value->flavor = Flavor::NumpyScalar;
+    value->tensor = tracer_.input({*dtype, {}, {}});
+    variant_->inputs.push_back({GraphInput::Type::NumpyScalar, guards.load(value->source), *dtype});
+  } else if (PyList_CheckExact(object)) {
+    length_guard(PyList_GET_SIZE(object));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i)
+      value->items.push_back(
+          lazy_value(PyList_GET_ITEM(object, i),
+                     item_source(Source::Step::ListItem, value->source, static_cast<int>(i))));
+    value->kind = Kind::List;
+  } else if (is_namespace(object)) {
+    value->kind = Kind::Opaque;  // what is done to it is done to names and modules
+  } else if (PyDict_CheckExact(object)) {
+    if (const auto found = namespaces_.find(object);
+        found != namespaces_.end() && found->second->dirty && !is_copied(found->second, value))
+      graph_break("the __dict__ of an object whose attributes are changed");
+    Ref keys = checked(PyTuple_New(PyDict_GET_SIZE(object)));
+    PyObject *key, *item;
+    Py_ssize_t i = 0;
+    for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &item); ++i) {
+      if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) &&
+          !PyFloat_CheckExact(key))
+        graph_break("a dict with keys that are not plain values");
+      PyTuple_SET_ITEM(keys.get(), i, Py_NewRef(key));
+      value->keys.push_back(const_value(Ref::borrow(key)));
+      value->items.push_back(lazy_value(item, make_source({.step = Source::Step::DictItem,
+                                                           .base = value->source,
+                                                           .key = Ref::borrow(key),
+                                                           .object = {},
+                                                           .object2 = {}})));
+    }
+    guards.add({.op = GuardOp::DictKeys, .a = guards.load(value->source), .object = keys.get()},
+               fmt::format("keys of {} are {}", value->source->str(), short_repr(keys.get())));
+    value->kind = Kind::Dict;
+  } else if (PySlice_Check(object)) {
+    for (const char* part : {"start", "stop", "step"}) {
+      Ref item = checked(PyObject_GetAttrString(object, part)),
+          key = checked(PyUnicode_InternFromString(part));
+      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute,
+                                                                 .base = value->source,
+                                                                 .key = key,
+                                                                 .object = {},
+                                                                 .object2 = {}})));
+    }
+    value->kind = Kind::Slice;
+    return;
+  } else if (PyMethod_Check(object)) {
+    value->items = {
+        lazy_value(PyMethod_GET_SELF(object), item_source(Source::Step::MethodSelf, value->source, 0)),
+        lazy_value(PyMethod_GET_FUNCTION(object),
+                   make_source({.step = Source::Step::Attribute,
+                                .base = value->source,
+                                .key = checked(PyUnicode_InternFromString("__func__")),
+                                .object = {},
+                                .object2 = {}}))};
+    value->kind = Kind::Method;
+    return;
+  } else if (PyCell_Check(object)) {
+    PyObject* contents = PyCell_GET(object);
+    if (contents) {
+      value->items = {lazy_value(contents, item_source(Source::Step::CellContents, value->source, 0))};
+    } else {
+      guards.add({.op = GuardOp::EmptyCell, .a = guards.load(value->source)},
+                 value->source->str() + " is empty");
+      value->items = {nullptr};
+    }
+    value->kind = Kind::Cell;
+  } else if (std::string_view(type->tp_name) == "functools.partial") {
+    for (const char* part : {"func", "args", "keywords"}) {
+      Ref item = checked(PyObject_GetAttrString(object, part)),
+          key = checked(PyUnicode_InternFromString(part));
+      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute,
+                                                                 .base = value->source,
+                                                                 .key = key,
+                                                                 .object = {},
+                                                                 .object2 = {}})));
+    }
+    value->kind = Kind::Partial;
+  } else if (is_host_tensor(object)) {
+    value->items = {
+        lazy_value(array_of_tensor(object).get(), item_source(Source::Step::TensorArray, value->source, 0))};
+    value->kind = Kind::Tensor;
+  } else if (PyExceptionInstance_Check(object)) {
+    pin_type(type);
+    const Ref args = checked(PyObject_GetAttrString(object, "args"));
+    const SourceRef source = make_source({.step = Source::Step::Attribute,
+                                          .base = value->source,
+                                          .key = checked(PyUnicode_InternFromString("args")),
+                                          .object = {},
+                                          .object2 = {}});
+    guards.add({.op = GuardOp::Length, .a = guards.load(source), .imm = PyTuple_GET_SIZE(args.get())},
+               fmt::format("len({}) == {}", source->str(), PyTuple_GET_SIZE(args.get())));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
+      value->items.push_back(lazy_value(PyTuple_GET_ITEM(args.get(), i),
+                                        item_source(Source::Step::TupleItem, source, static_cast<int>(i))));
+    value->object_type = type;
+    value->kind = Kind::Exception;
+  } else if (is_plain_class(type)) {
+    pin_type(type);
+    value->object_type = type;
+    value->kind = Kind::Instance;
+  } else {
+    value->kind = Kind::Opaque;
+  }
+  known_.emplace(object, value);
+  tracked_.push_back(value);
+}
+
+V Evaluator::unify(const V& value) {
+  PyObject* object = value->object.get();
+  if (is_identity_type(object) || is_value_type(object) || PyLong_CheckExact(object) ||
+      PyFloat_CheckExact(object) || PyTuple_CheckExact(object))
+    return value;
+  auto [entry, is_new] = known_.emplace(object, value);
+  if (is_new || entry->second == value) return value;
+  const V& other = entry->second;
+  variant_->guards.add({.op = GuardOp::Same,
+                        .a = variant_->guards.load(value->source),
+                        .b = variant_->guards.load(other->source)},
+                       fmt::format("{} is {}", value->source->str(), other->source->str()));
+  return other;
+}
+
+void Evaluator::add_array_input(const V& value) {
+  auto* array = reinterpret_cast<PyArrayObject*>(value->object.get());
+  const auto dtype = dtype_of_descr(PyArray_DESCR(array));
+  if (!dtype)
+    graph_break(
+        fmt::format("an array of dtype {}", short_repr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))));
+  if (!PyArray_ISALIGNED(array)) graph_break("an array whose elements are not aligned");
+  ArrayGuard guard{.dtype = *dtype, .layout = layout_of(value->object.get()), .writable = false, .dims = {}};
+  const std::string text = value->source->str();
+  for (int d = 0; d < PyArray_NDIM(array); ++d)
+    if (PyArray_STRIDE(array, d) % PyArray_ITEMSIZE(array) != 0) graph_break("an array with odd strides");
+  for (int index : mutated_)
+    if (arrays_overlap(value->object.get(), inputs_[static_cast<size_t>(index)]->object.get()))
+      graph_break("an array that shares memory with one that was assigned to");
+  ops::TensorType type{*dtype, {}, {}};
+  for (int d = 0; d < PyArray_NDIM(array); ++d) {
+    const auto size = static_cast<int64_t>(PyArray_DIM(array, d));
+    if (size >= 2 && history_.symbolic(fmt::format("{}.shape[{}]", text, d), size, settings_.dynamic)) {
+      Sym symbol = tracer_.graph().env().new_symbol(size);
+      type.shape.push_back(symbol);
+      guard.dims.push_back(~static_cast<int64_t>(symbol.node()->symbol));
+    } else {
+      type.shape.push_back(Sym(size));
+      guard.dims.push_back(size);
+    }
+  }
+  if (guard.layout == ArrayGuard::Layout::Other) guard.strides = relations_of_strides(value->object.get());
+  value->strided = guard.layout == ArrayGuard::Layout::Other;
+  Strides strides;
+  for (int d = 0; d < PyArray_NDIM(array); ++d)
+    strides.push_back(PyArray_STRIDE(array, d) / PyArray_ITEMSIZE(array));
+  value->kind = Kind::Array;
+  value->flavor = Flavor::NdArray;
+  variant_->guards.set_num_symbols(tracer_.graph().env().num_symbols());
+  variant_->guards.array(value->source, std::move(guard));
+  value->tensor = tracer_.input(
+      std::move(type),
+      value->source->step == Source::Step::Local && value->source->key ? utf8(value->source->key.get()) : "",
+      std::move(strides));
+  value->input = static_cast<int>(inputs_.size());
+  value->index = static_cast<int64_t>(variant_->guards.arrays().size()) - 1;
+  inputs_.push_back(value);
+  variant_->inputs.push_back({GraphInput::Type::Array, variant_->guards.load(value->source), *dtype});
+}
+
+void Evaluator::refuse_read_only(const V& array, const char* what) {
+  bool read_only = false;
+  for (V viewed = array; viewed; viewed = viewed->view_of) read_only |= viewed->read_only;
+  if (!read_only) return;
+  const std::string message = std::string(what) + " is read-only";
+  raise(PyExc_ValueError, {str_value(message)}, message);
+}
+
+void Evaluator::prepare_mutation(const V& array) {
+  refuse_read_only(array, "assignment destination");
+  V owner = array;
+  while (owner->view_of) owner = owner->view_of;
+  if (owner->input < 0) return;
+  auto* object = reinterpret_cast<PyArrayObject*>(owner->object.get());
+  if (!PyArray_ISWRITEABLE(object)) graph_break("assignment to a read-only array");
+  for (const V& other : inputs_)
+    if (other != owner && arrays_overlap(other->object.get(), owner->object.get()))
+      graph_break("assignment to an array that shares memory with another argument");
+  variant_->guards.arrays()[static_cast<size_t>(owner->index)].writable = true;
+  mutated_.insert(owner->input);
+}
+
+void Evaluator::record_update(const Tensor& view, const Tensor& value) {
+  tracer_.record_copy(view, value);
+  ++num_effects_;
+}
+
+void Evaluator::mark_dirty(const V& value) {
+  if (value->kind != Kind::Instance) std::for_each(value->items.begin(), value->items.end(), let_go);
+  ++num_effects_;
+  if (!value->source || value->dirty) return;
+  value->dirty = true;
+  dirty_.push_back(value);
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,380 @@
+#include "capture/guards/guards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "capture/evaluate/lifetimes.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/values/weft_tensors.h"
+
+namespace weft::capture {
+
+ArrayGuard::Layout layout_of(PyObject* object) {
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (PyArray_IS_C_CONTIGUOUS(array)) return ArrayGuard::Layout::C;
+  if (PyArray_IS_F_CONTIGUOUS(array)) return ArrayGuard::Layout::Fortran;
+  return ArrayGuard::Layout::Other;
+}
+
+namespace {
+
+// Of one dimension, or of two.
+uint8_t relation_of_strides(PyArrayObject* array, int a, int b) {
+  if (PyArray_DIM(array, a) == 1 || PyArray_DIM(array, b) == 1) return 0;
+  const npy_intp x = PyArray_STRIDE(array, a), y = PyArray_STRIDE(array, b);
+  if (a == b) return static_cast<uint8_t>((x == 0) | (x == PyArray_ITEMSIZE(array)) << 1 | (x < 0) << 2);
+  return static_cast<uint8_t>((std::abs(x) < std::abs(y)) | (std::abs(x) == std::abs(y)) << 1 |
+                              (x == y * PyArray_DIM(array, b)) << 2);
+}
+
+template <class Visit>  // Visit(relation) -> whether to go on
+bool visit_relations(PyArrayObject* array, const Visit& visit) {
+  for (int a = 0; a < PyArray_NDIM(array); ++a)
+    for (int b = 0; b < PyArray_NDIM(array); ++b)
+      if (!visit(relation_of_strides(array, a, b))) return false;
+  return true;
+}
+
+bool has_relations(PyArrayObject* array, const std::vector<uint8_t>& wanted) {
+  size_t i = 0;
+  return visit_relations(array, [&](uint8_t relation) { return relation == wanted[i++]; });
+}
+
+// Bytes the array's elements lie in.
+std::pair<const char*, const char*> extent(PyArrayObject* array) {
+  const char *low = PyArray_BYTES(array), *high = low + PyArray_ITEMSIZE(array);
+  for (int d = 0; d < PyArray_NDIM(array); ++d) {
+    const npy_intp size = PyArray_DIM(array, d), stride = PyArray_STRIDE(array, d);
+    if (size == 0) return {low, low};
+    (stride < 0 ? low : high) += (size - 1) * stride;
+  }
+  return {low, high};
+}
+
+bool check_array(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>& symbols) {
+  if (!PyArray_CheckExact(object)) return false;
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (PyArray_NDIM(array) != static_cast<int>(guard.dims.size())) return false;
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  if (descr->type_num != type_number(guard.dtype) && dtype_of_descr(descr) != guard.dtype) return false;
+  if (!PyArray_ISNBO(descr->byteorder) || !PyArray_ISALIGNED(array)) return false;
+  for (size_t d = 0; d < guard.dims.size(); ++d) {
+    const int64_t size = PyArray_DIM(array, static_cast<int>(d)), wanted = guard.dims[d];
+    if (wanted >= 0) {
+      if (size != wanted) return false;
+    } else {
+      if (size < 2) return false;
+      symbols[static_cast<size_t>(~wanted)] = size;
+    }
+  }
+  if (layout_of(object) != guard.layout) return false;
+  if (guard.layout == ArrayGuard::Layout::Other)
+    for (int d = 0; d < PyArray_NDIM(array); ++d)
+      if (PyArray_STRIDE(array, d) % PyArray_ITEMSIZE(array) != 0) return false;
+  if (!guard.strides.empty() && !has_relations(array, guard.strides)) return false;
+  return !guard.writable || PyArray_ISWRITEABLE(array);
+}
+
+bool check_keys(PyObject* dict, PyObject* keys) {
+  if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
+  PyObject *key, *value;
+  Py_ssize_t i = 0;
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &value); ++i) {
+    PyObject* wanted = PyTuple_GET_ITEM(keys, i);
+    if (key == wanted) continue;
+    if (Py_TYPE(key) != Py_TYPE(wanted) || PyObject_RichCompareBool(key, wanted, Py_EQ) != 1) return false;
+  }
+  return true;
+}
+
+PyObject* lookup(PyObject* dict, PyObject* key) {
+  return PyDict_Check(dict) ? PyDict_GetItemWithError(dict, key) : nullptr;
+}
+
+}  // namespace
+
+std::vector<uint8_t> relations_of_strides(PyObject* object) {
+  std::vector<uint8_t> relations;
+  visit_relations(reinterpret_cast<PyArrayObject*>(object),
+                  [&](uint8_t relation) { return relations.push_back(relation), true; });
+  return relations;
+}
+
+bool arrays_overlap(PyObject* a, PyObject* b) {
+  const auto [low_a, high_a] = extent(reinterpret_cast<PyArrayObject*>(a));
+  const auto [low_b, high_b] = extent(reinterpret_cast<PyArrayObject*>(b));
+  return low_a < high_b && low_b < high_a;
+}
+
+std::string ArrayGuard::str() const {
+  std::string shape;
+  for (size_t d = 0; d < dims.size(); ++d)
+    shape += (d ? ", " : "") + (dims[d] >= 0 ? std::to_string(dims[d]) : "s" + std::to_string(~dims[d]));
+  const char* layouts[] = {"", " in Fortran order", " strided"};
+  return fmt::format("is an ndarray {}[{}]{}{}", short_name(dtype), shape, layouts[static_cast<int>(layout)],
+                     writable ? ", writable" : "");
+}
+
+bool Guards::run_load(const GuardStep& s, std::span<const Frame> frames, Registers& r) const {
+  PyObject*& dst = r.values[static_cast<size_t>(s.dst)];
+  PyObject* base = s.a >= 0 ? r.values[static_cast<size_t>(s.a)] : nullptr;
+  switch (s.op) {
+    case GuardOp::Local:
+      dst = frames[static_cast<size_t>(s.b)].locals[static_cast<size_t>(s.imm)].get();
+      break;
+    case GuardOp::Stack:
+      dst = frames[static_cast<size_t>(s.b)].stack[static_cast<size_t>(s.imm)].get();
+      break;
+    case GuardOp::Extra: dst = frames[static_cast<size_t>(s.b)].extra.get(); break;
+    case GuardOp::Pinned: dst = s.object; break;
+    case GuardOp::Global:
+      dst = PyDict_GetItemWithError(s.object, reinterpret_cast<PyObject*>(s.imm));
+      if (!dst) dst = PyDict_GetItemWithError(s.object2, reinterpret_cast<PyObject*>(s.imm));
+      break;
+    case GuardOp::ModuleAttr: dst = PyDict_GetItemWithError(s.object, s.object2); break;
+    case GuardOp::Attribute:
+      dst = PyObject_GetAttr(base, s.object);
+      if (dst) r.owned.push_back(Ref::steal(dst));
+      break;
+    case GuardOp::InstanceDict:
+      dst = PyObject_GenericGetDict(base, nullptr);
+      if (dst) r.owned.push_back(Ref::steal(dst));
+      break;
+    case GuardOp::DictItem: dst = lookup(base, s.object); break;
+    case GuardOp::TupleItem:
+      dst = s.imm < PyTuple_GET_SIZE(base) ? PyTuple_GET_ITEM(base, s.imm) : nullptr;
+      break;
+    case GuardOp::ListItem:
+      dst = s.imm < PyList_GET_SIZE(base) ? PyList_GET_ITEM(base, s.imm) : nullptr;
+      break;
+    case GuardOp::CellContents: dst = PyCell_GET(base); break;
+    case GuardOp::TensorArray:
+      dst = array_of_tensor(base).release();
+      if (dst) r.owned.push_back(Ref::steal(dst));
+      break;
+    case GuardOp::MethodSelf: dst = PyMethod_GET_SELF(base); break;
+    default: return run_check(s, frames, r);
+  }
+  if (dst) return true;
+  PyErr_Clear();
+  return false;
+}
+
+bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Registers& r) const {
+  PyObject* a = s.a >= 0 ? r.values[static_cast<size_t>(s.a)] : nullptr;
+  switch (s.op) {
+    case GuardOp::Is: return a == s.object;
+    case GuardOp::Type: return Py_TYPE(a) == reinterpret_cast<PyTypeObject*>(s.object);
+    case GuardOp::TypeVersion:
+      return reinterpret_cast<PyTypeObject*>(s.object)->tp_version_tag == static_cast<unsigned>(s.imm) &&
+             (PY_VERSION_HEX >= 0x030D0000 ||
+              (reinterpret_cast<PyTypeObject*>(s.object)->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0);
+    case GuardOp::Equal: {
+      if (a == s.object) return true;
+      if (Py_TYPE(a) != Py_TYPE(s.object)) return false;
+      const int equal = PyObject_RichCompareBool(a, s.object, Py_EQ);
+      if (equal < 0) PyErr_Clear();
+      return equal == 1;
+    }
+    case GuardOp::Int: {
+      if (!PyLong_CheckExact(a)) return false;
+      int overflow = 0;
+      return PyLong_AsLongLongAndOverflow(a, &overflow) == s.imm && overflow == 0;
+    }
+    case GuardOp::Float:
+      return PyFloat_CheckExact(a) && std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(a)) == s.imm;
+    case GuardOp::Length: return (PyDict_Check(a) ? PyDict_GET_SIZE(a) : Py_SIZE(a)) == s.imm;
+    case GuardOp::DictKeys: return check_keys(a, s.object);
+    case GuardOp::DictLacks: {
+      const bool lacks = !lookup(a, s.object);
+      PyErr_Clear();
+      return lacks;
+    }
+    case GuardOp::Array: return check_array(arrays_[static_cast<size_t>(s.imm)], a, r.symbols);
+    case GuardOp::Same: return a == r.values[static_cast<size_t>(s.b)];
+    case GuardOp::NotSame: return a != r.values[static_cast<size_t>(s.b)];
+    case GuardOp::AllDistinct: {
+      std::vector<PyObject*> objects;
+      for (int index : sets_[static_cast<size_t>(s.imm)])
+        objects.push_back(r.values[static_cast<size_t>(index)]);
+      std::sort(objects.begin(), objects.end());
+      return std::adjacent_find(objects.begin(), objects.end()) == objects.end();
+    }
+    case GuardOp::NoOverlap: return !arrays_overlap(a, r.values[static_cast<size_t>(s.b)]);
+    case GuardOp::SymInt: {
+      if (!PyLong_CheckExact(a)) return false;
+      int overflow = 0;
+      const long long value = PyLong_AsLongLongAndOverflow(a, &overflow);
+      r.symbols[static_cast<size_t>(s.imm)] = value;
+      // Leaves room for sums and products of sizes.
+      return overflow == 0 && value > -(1LL << 40) && value < 1LL << 40;
+    }
+    case GuardOp::Unbound: return !frames[static_cast<size_t>(s.b)].locals[static_cast<size_t>(s.imm)];
+    case GuardOp::FunctionCode: return reinterpret_cast<PyFunctionObject*>(a)->func_code == s.object;
+    case GuardOp::FunctionDefaults: return reinterpret_cast<PyFunctionObject*>(a)->func_defaults == s.object;
+    case GuardOp::FunctionKwDefaults:
+      return reinterpret_cast<PyFunctionObject*>(a)->func_kwdefaults == s.object;
+    case GuardOp::GlobalLacks: {
+      const bool lacks = !PyDict_GetItemWithError(s.object, s.object2);
+      PyErr_Clear();
+      return lacks;
+    }
+    case GuardOp::EmptyCell: return PyCell_GET(a) == nullptr;
+    case GuardOp::EndsQuietly: return Py_REFCNT(a) > 1 || ends_quietly(a);
+    default: return false;
+  }
+}
+
+int Guards::failing_step(std::span<const Frame> frames, Registers& registers) const {
+  registers.values.resize(static_cast<size_t>(num_registers_));
+  registers.symbols.resize(static_cast<size_t>(num_symbols_));
+  registers.owned.clear();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const GuardStep& step = steps_[i];
+    if (!(step.op <= GuardOp::MethodSelf ? run_load(step, frames, registers)
+                                         : run_check(step, frames, registers)))
+      return static_cast<int>(i);
+  }
+  for (size_t i = 0; i < sym_guards_.size(); ++i)
+    if (!sym_guards_[i].holds(registers.symbols)) return static_cast<int>(steps_.size() + i);
+  return -1;
+}
+
+bool Guards::check(std::span<const Frame> frames, Registers& registers) const {
+  return failing_step(frames, registers) < 0;
+}
+
+std::string Guards::explain_failure(std::span<const Frame> frames) const {
+  Registers registers;
+  const int failed = failing_step(frames, registers);
+  if (failed < 0) return "";
+  const auto index = static_cast<size_t>(failed);
+  return index < steps_.size() ? texts_[index] : sym_guards_[index - steps_.size()].str();
+}
+
+std::vector<std::string> Guards::describe() const {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < steps_.size(); ++i)
+    if (steps_[i].op > GuardOp::MethodSelf) result.push_back(texts_[i]);
+  for (const SymGuard& guard : sym_guards_) result.push_back(guard.str());
+  return result;
+}
+
+PyObject* Guards::keep(PyObject* object) {
+  if (object) kept_.push_back(Ref::borrow(object));
+  return object;
+}
+
+int Guards::load(const SourceRef& source) {
+  const std::string text = source->str();
+  if (auto found = register_of_.find(text); found != register_of_.end()) return found->second;
+  GuardStep step{};
+  if (source->base) step.a = load(source->base);
+  using Step = Source::Step;
+  switch (source->step) {
+    case Step::Local:
+      step.op = GuardOp::Local;
+      step.b = source->frame;
+      step.imm = source->index;
+      break;
+    case Step::Stack:
+      step.op = GuardOp::Stack;
+      step.b = source->frame;
+      step.imm = source->index;
+      break;
+    case Step::Extra:
+      step.op = GuardOp::Extra;
+      step.b = source->frame;
+      break;
+    case Step::Pinned:
+      step.op = GuardOp::Pinned;
+      step.object = keep(source->object.get());
+      break;
+    case Step::Global:
+      step.op = GuardOp::Global;
+      step.object = keep(source->object.get());
+      step.object2 = keep(source->object2.get());
+      step.imm = reinterpret_cast<int64_t>(keep(source->key.get()));
+      break;
+    case Step::ModuleAttr:
+      step.op = GuardOp::ModuleAttr;
+      step.object = keep(source->object.get());
+      step.object2 = keep(source->key.get());
+      break;
+    case Step::Attribute:
+      step.op = GuardOp::Attribute;
+      step.object = keep(source->key.get());
+      break;
+    case Step::InstanceDict: step.op = GuardOp::InstanceDict; break;
+    case Step::DictItem:
+      step.op = GuardOp::DictItem;
+      step.object = keep(source->key.get());
+      break;
+    case Step::TupleItem:
+      step.op = GuardOp::TupleItem;
+      step.imm = source->index;
+      break;
+    case Step::ListItem:
+      step.op = GuardOp::ListItem;
+      step.imm = source->index;
+      break;
+    case Step::CellContents: step.op = GuardOp::CellContents; break;
+    case Step::TensorArray: step.op = GuardOp::TensorArray; break;
+    case Step::MethodSelf: step.op = GuardOp::MethodSelf; break;
+  }
+  step.dst = num_registers_++;
+  steps_.push_back(step);
+  texts_.push_back(text + " is there");
+  register_of_[text] = step.dst;
+  return step.dst;
+}
+
+void Guards::add(GuardStep step, std::string text) {
+  const std::string key =
+      fmt::format("{} {} {} {} {} {}", static_cast<int>(step.op), step.a, step.b, step.imm,
+                  static_cast<const void*>(step.object), static_cast<const void*>(step.object2));
+  if (!seen_.emplace(key, true).second) return;
+  keep(step.object);
+  keep(step.object2);
+  steps_.push_back(step);
+  texts_.push_back(std::move(text));
+}
+
+void Guards::all_distinct(const std::vector<SourceRef>& sources) {
+  std::vector<int> registers;
+  for (const SourceRef& source : sources) registers.push_back(load(source));
+  if (registers.empty()) return;
+  add({.op = GuardOp::AllDistinct, .a = registers[0], .imm = static_cast<int64_t>(sets_.size())},
+      fmt::format("{} and {} others are different objects", sources[0]->str(), sources.size() - 1));
+  sets_.push_back(std::move(registers));
+}
+
+void Guards::is(const SourceRef& source, PyObject* object) {
+  if (source->step == Source::Step::Pinned) return;
+  add({.op = GuardOp::Is, .a = load(source), .object = object},
+      fmt::format("{} is {}", source->str(), short_repr(object)));
+}
+
+void Guards::type(const SourceRef& source, PyTypeObject* type) {
+  if (source->step == Source::Step::Pinned) return;
+  add({.op = GuardOp::Type, .a = load(source), .object = reinterpret_cast<PyObject*>(type)},
+      fmt::format("type({}) is {}", source->str(), type->tp_name));
+}
+
+int Guards::array(const SourceRef& source, ArrayGuard guard) {
+  const int index = static_cast<int>(arrays_.size());
+  std::string text = fmt::format("{} {}", source->str(), guard.str());
+  arrays_.push_back(std::move(guard));
+  add({.op = GuardOp::Array, .a = load(source), .imm = index}, std::move(text));
+  return index;
+}
+
+void Guards::sym_guards(const SymEnv& env) {
+  sym_guards_ = env.guards();
+  num_symbols_ = env.num_symbols();
+}
+
+}  // namespace weft::capture

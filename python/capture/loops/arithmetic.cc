@@ -1,0 +1,343 @@
+// Numbers in native loops: Python's ints (64 bits, or Python goes on), floats and bools, and NumPy's scalars.
+#include <fmt/format.h>
+#include <opcode.h>
+
+#include <cstdlib>
+
+#include "capture/loops/builder.h"
+
+namespace weft::capture {
+
+namespace {
+
+[[noreturn]] void unsupported(std::string reason) { throw LoopUnsupported{std::move(reason)}; }
+
+const char* comparison(int op) {
+  constexpr const char* kNames[] = {"<", "<=", "==", "!=", ">", ">="};
+  return kNames[op];
+}
+
+int plain(int op) { return op >= NB_INPLACE_ADD ? op - NB_INPLACE_ADD : op; }
+
+std::string min_of(DType dtype) {
+  return dtype == DType::I64 ? "(-9223372036854775807L - 1)"
+                             : fmt::format("({})({}L << {})", c_type(dtype), -1, itemsize(dtype) * 8 - 1);
+}
+
+}  // namespace
+
+std::string LoopBuilder::as_float(const LoopValue& value) {
+  if (value.kind == LoopKind::Float) return value.expr;
+  if (value.known) return float_literal(static_cast<double>(*value.known));
+  return fmt::format("(f64){}", value.expr);
+}
+
+std::string LoopBuilder::as_dtype(const LoopValue& value, DType dtype) {
+  if (value.kind == LoopKind::Numpy && value.dtype == dtype) return value.expr;
+  if (value.kind == LoopKind::Float && dtype == DType::F64) return value.expr;
+  // A Python int must fit.
+  if (value.kind == LoopKind::Int && is_integral(dtype) && dtype != DType::I64) {
+    if (dtype == DType::U64)
+      require(fmt::format("{} >= 0", value.expr));
+    else
+      require(fmt::format("(i64)({}){} == {}", c_type(dtype), value.expr, value.expr));
+  }
+  if (dtype == DType::Bool) return fmt::format("({} != 0)", value.expr);
+  return fmt::format("({}){}", c_type(dtype), value.expr);
+}
+
+// NEP 50: a Python number is as wide as what it meets, but not of a lesser kind.
+DType LoopBuilder::common_dtype(const LoopValue& a, const LoopValue& b) {
+  if (a.kind == LoopKind::Numpy && b.kind == LoopKind::Numpy)
+    return promote_types(a.dtype, b.dtype, Promotion::NumPy);
+  const LoopValue& scalar = a.kind == LoopKind::Numpy ? b : a;
+  const DType dtype = a.kind == LoopKind::Numpy ? a.dtype : b.dtype;
+  const WeakKind weak = scalar.kind == LoopKind::Float ? WeakKind::Float
+                        : scalar.kind == LoopKind::Int ? WeakKind::Int
+                                                       : WeakKind::Bool;
+  return promote_weak(dtype, weak, Promotion::NumPy);
+}
+
+LoopValue LoopBuilder::binary(int op, const LoopValue& a, const LoopValue& b) {
+  op = plain(op);
+  if (a.kind == LoopKind::Either || b.kind == LoopKind::Either) return either_binary(op, a, b);
+  if (a.is_complex() || b.is_complex()) return complex_binary(op, a, b);
+  if (!a.is_number() || !b.is_number()) unsupported("an operation on what is not a number");
+  if (a.kind == LoopKind::Numpy || b.kind == LoopKind::Numpy) return numpy_binary(op, a, b);
+  return python_binary(op, a, b);
+}
+
+LoopValue LoopBuilder::python_binary(int op, const LoopValue& a, const LoopValue& b) {
+  const bool logical = op == NB_AND || op == NB_OR || op == NB_XOR;
+  if (a.kind == LoopKind::Bool && b.kind == LoopKind::Bool && logical)
+    return loop_bool(temporary("bool", fmt::format("{} {} {}", a.expr,
+                                                   op == NB_AND  ? "&"
+                                                   : op == NB_OR ? "|"
+                                                                 : "^",
+                                                   b.expr)));
+  if (a.kind == LoopKind::Float || b.kind == LoopKind::Float) return float_binary(op, a, b);
+  if (op == NB_TRUE_DIVIDE) {
+    if (!b.known || *b.known == 0) require(fmt::format("{} != 0", b.expr));
+    for (const LoopValue* part : {&a, &b})
+      if (part->kind == LoopKind::Int && !part->known &&
+          !check_before(part->affine, "-(1L << 53)", "(1L << 53)"))
+        require(fmt::format("is_exact({})", part->expr));
+    for (const LoopValue* part : {&a, &b})
+      if (part->known && std::abs(*part->known) > 1L << 53) unsupported("a quotient of very large ints");
+    return loop_float(temporary("f64", fmt::format("{} / {}", as_float(a), as_float(b))));
+  }
+  return int_binary(op, a, b);
+}
+
+// In a checked version: sums and products that cannot overflow, because their parts are checked to be small.
+LoopValue LoopBuilder::affine_binary(int op, const LoopValue& a, const LoopValue& b) {
+  LoopValue result;
+  if (op != NB_ADD && op != NB_SUBTRACT && op != NB_MULTIPLY) return result;
+  const LoopAffineRef affine = op == NB_MULTIPLY ? affine_product(a.affine, b.affine)
+                                                 : affine_sum(a.affine, b.affine, op == NB_SUBTRACT);
+  if (parallel_ ? !affine : !check_before(affine, "", "")) return result;
+  result = loop_int(temporary("i64", fmt::format("{} {} {}", a.expr,
+                                                 op == NB_ADD        ? "+"
+                                                 : op == NB_SUBTRACT ? "-"
+                                                                     : "*",
+                                                 b.expr)),
+                    op != NB_SUBTRACT && a.nonnegative && b.nonnegative);
+  result.affine = affine;
+  return result;
+}
+
+LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b) {
+  const bool nonnegative =
+      (a.nonnegative || a.kind == LoopKind::Bool) && (b.nonnegative || b.kind == LoopKind::Bool);
+  const std::string x = a.kind == LoopKind::Bool ? "(i64)" + a.expr : a.expr;
+  const std::string y = b.kind == LoopKind::Bool ? "(i64)" + b.expr : b.expr;
+  const auto checked_by = [&](const std::string& call) {
+    const std::string name = fmt::format("t{}", num_temporaries_++);
+    emit(fmt::format("i64 {};", name));
+    require(fmt::format("{}({}, {}, &{})", call, x, y, name));
+    if (op == NB_ADD || op == NB_SUBTRACT) note_update(op == NB_ADD ? '+' : '-', name, x, y, 2);
+    return name;
+  };
+  const auto plain_result = [&](const char* symbol) {
+    return loop_int(temporary("i64", fmt::format("{} {} {}", x, symbol, y)), nonnegative);
+  };
+  if (checked_ || parallel_) {
+    LoopValue result = affine_binary(op, a, b);
+    if (result.affine) return result;
+  }
+  switch (op) {
+    case NB_ADD: return loop_int(checked_by("!__builtin_add_overflow"), nonnegative);
+    case NB_SUBTRACT: return loop_int(checked_by("!__builtin_sub_overflow"));
+    case NB_MULTIPLY: return loop_int(checked_by("!__builtin_mul_overflow"), nonnegative);
+    case NB_FLOOR_DIVIDE:
+    case NB_REMAINDER: {
+      if (!b.known || *b.known == 0 || *b.known == -1)
+        require(fmt::format("{0} != 0 && !({0} == -1 && {1} == {2})", y, x, min_of(DType::I64)));
+      const bool quotient = op == NB_FLOOR_DIVIDE;
+      if (nonnegative) return plain_result(quotient ? "/" : "%");
+      return loop_int(
+          temporary("i64", fmt::format("{}({}, {})", quotient ? "floor_quotient" : "floor_remainder", x, y)),
+          !quotient && b.nonnegative);
+    }
+    case NB_AND: return plain_result("&");
+    case NB_OR: return plain_result("|");
+    case NB_XOR: return plain_result("^");
+    case NB_LSHIFT: return loop_int(checked_by("shift_left_into"), nonnegative);
+    case NB_RSHIFT:
+      require(fmt::format("{} >= 0", y));
+      return loop_int(temporary("i64", fmt::format("{} >> ({} > 63 ? 63 : {})", x, y, y)), a.nonnegative);
+    case NB_POWER:
+      require(fmt::format("{} >= 0", y));
+      return loop_int(checked_by("int_power_into"), nonnegative);
+    default: unsupported("an operation that has no native form");
+  }
+}
+
+std::string LoopBuilder::float_operation(int op, DType dtype, const LoopValue& a, const LoopValue& b,
+                                         const LoopValue& power) {
+  const std::string type = c_type(dtype);
+  const std::string x = dtype == DType::F64 ? as_float(a) : as_dtype(a, dtype),
+                    y = dtype == DType::F64 ? as_float(b) : as_dtype(b, dtype);
+  switch (op) {
+    case NB_ADD: return temporary(type, fmt::format("{} + {}", x, y));
+    case NB_SUBTRACT: return temporary(type, fmt::format("{} - {}", x, y));
+    case NB_MULTIPLY: return temporary(type, fmt::format("{} * {}", x, y));
+    case NB_TRUE_DIVIDE:
+      require(fmt::format("{} != 0", y));
+      return temporary(type, fmt::format("{} / {}", x, y));
+    case NB_FLOOR_DIVIDE:
+    case NB_REMAINDER:
+      require(fmt::format("{} != 0 && is_finite({})", y, x));
+      return temporary(
+          type, fmt::format("{}<{}>({}, {}, {})", op == NB_REMAINDER ? "float_remainder" : "float_quotient",
+                            type, x, y, function("fmod")));
+    case NB_POWER: {
+      std::string result;
+      if (dtype == DType::F32) {
+        result = temporary(type, fmt::format("{}({}, {})", function("powf"), x, y));
+      } else if (power.known == 2) {
+        result = temporary(type, fmt::format("square_as_power({}, {})", x, function("pow")));
+      } else {
+        result = temporary(type, fmt::format("{}({}, {})", function("pow"), x, y));
+      }
+      require(fmt::format("is_finite({})", result));
+      return result;
+    }
+    default: unsupported("an operation that has no native form for floats");
+  }
+}
+
+LoopValue LoopBuilder::float_binary(int op, const LoopValue& a, const LoopValue& b) {
+  return loop_float(float_operation(op, DType::F64, a, b, b));
+}
+
+LoopValue LoopBuilder::numpy_binary(int op, const LoopValue& a, const LoopValue& b) {
+  DType dtype = common_dtype(a, b);
+  if (!is_loop_dtype(dtype)) unsupported(fmt::format("a NumPy scalar of {}", name(dtype)));
+  if (is_floating(dtype)) return loop_numpy(dtype, float_operation(op, dtype, a, b, b));
+  if (op == NB_TRUE_DIVIDE) {
+    const std::string x = as_dtype(a, dtype), y = as_dtype(b, dtype);
+    require(fmt::format("{} != 0", y));
+    return loop_numpy(DType::F64, temporary("f64", fmt::format("(f64){} / (f64){}", x, y)));
+  }
+  const std::string x = as_dtype(a, dtype), y = as_dtype(b, dtype);
+  if (dtype == DType::Bool) {
+    const char* symbol = op == NB_AND || op == NB_MULTIPLY ? "&"
+                         : op == NB_OR || op == NB_ADD     ? "|"
+                         : op == NB_XOR                    ? "^"
+                                                           : nullptr;
+    if (!symbol) unsupported("an operation on NumPy bools");
+    return loop_numpy(dtype, temporary("bool", fmt::format("{} {} {}", x, symbol, y)));
+  }
+  return numpy_int_binary(op, dtype, x, y);
+}
+
+LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& x, const std::string& y) {
+  const std::string type = c_type(dtype);
+  const auto simple = [&](const std::string& expr) { return loop_numpy(dtype, temporary(type, expr)); };
+  const auto checked_by = [&](const char* call) {
+    const std::string name = fmt::format("t{}", num_temporaries_++);
+    emit(fmt::format("{} {};", type, name));
+    require(fmt::format("!{}({}, {}, &{})", call, x, y, name));
+    if ((op == NB_ADD || op == NB_SUBTRACT) && dtype == DType::I64)
+      note_update(op == NB_ADD ? '+' : '-', name, x, y, 2);
+    return loop_numpy(dtype, name);
+  };
+  switch (op) {
+    // Where it wraps, NumPy warns.
+    case NB_ADD: return checked_by("__builtin_add_overflow");
+    case NB_SUBTRACT: return checked_by("__builtin_sub_overflow");
+    case NB_MULTIPLY: return checked_by("__builtin_mul_overflow");
+    case NB_FLOOR_DIVIDE:
+    case NB_REMAINDER:
+      if (is_signed(dtype))
+        require(fmt::format("{0} != 0 && !({0} == -1 && {1} == {2})", y, x, min_of(dtype)));
+      else
+        require(fmt::format("{} != 0", y));
+      return simple(fmt::format("{}<{}>({}, {})", op == NB_REMAINDER ? "floor_remainder" : "floor_quotient",
+                                type, x, y));
+    case NB_AND: return simple(fmt::format("{} & {}", x, y));
+    case NB_OR: return simple(fmt::format("{} | {}", x, y));
+    case NB_XOR: return simple(fmt::format("{} ^ {}", x, y));
+    case NB_LSHIFT:
+    case NB_RSHIFT:
+      require(fmt::format("(u64){} < {}", y, itemsize(dtype) * 8));
+      if (op == NB_RSHIFT) return simple(fmt::format("{} >> {}", x, y));
+      return simple(fmt::format("({})((u64){} << {})", type, x, y));
+    case NB_POWER: {
+      const std::string result = fmt::format("t{}", num_temporaries_++);
+      if (dtype != DType::I64) unsupported("a power of NumPy ints");
+      emit(fmt::format("i64 {};", result));
+      require(fmt::format("{} >= 0 && int_power_into({}, {}, &{})", y, x, y, result));
+      return loop_numpy(dtype, result);
+    }
+    default: unsupported("an operation on NumPy ints");
+  }
+}
+
+LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
+  if (a.kind == LoopKind::Either || b.kind == LoopKind::Either) return either_compare(op, a, b);
+  if (a.is_complex() || b.is_complex()) return complex_compare(op, a, b);
+  if (!a.is_number() || !b.is_number()) unsupported("a comparison of what are not numbers");
+  const char* symbol = comparison(op);
+  if (a.is_python() && b.is_python()) {
+    const bool a_float = a.kind == LoopKind::Float, b_float = b.kind == LoopKind::Float;
+    if (a_float == b_float) {
+      const char* cast = !a_float ? "(i64)" : "";
+      return loop_bool(temporary("bool", fmt::format("{}{} {} {}{}", cast, a.expr, symbol, cast, b.expr)));
+    }
+    const LoopValue& integer = a_float ? b : a;
+    if (integer.known && std::abs(*integer.known) > 1L << 53)
+      unsupported("a comparison with a very large int");
+    if (integer.kind == LoopKind::Int && !integer.known &&
+        !check_before(integer.affine, "-(1L << 53)", "(1L << 53)"))
+      require(fmt::format("is_exact({})", integer.expr));
+    return loop_bool(temporary("bool", fmt::format("{} {} {}", as_float(a), symbol, as_float(b))));
+  }
+  const DType dtype = common_dtype(a, b);
+  if (!is_loop_dtype(dtype)) unsupported(fmt::format("a comparison in {}", name(dtype)));
+  const bool has_python_int = a.kind == LoopKind::Int || b.kind == LoopKind::Int;
+  // NumPy compares ints exactly, whatever their types.
+  if (!is_floating(dtype) && dtype != DType::U64)
+    return loop_numpy(DType::Bool,
+                      temporary("bool", fmt::format("(i64){} {} (i64){}", a.expr, symbol, b.expr)));
+  if (is_floating(dtype) && a.kind != LoopKind::Float && b.kind != LoopKind::Float && !has_python_int &&
+      !(a.kind == LoopKind::Numpy && is_floating(a.dtype)) &&
+      !(b.kind == LoopKind::Numpy && is_floating(b.dtype)))
+    unsupported("a comparison of signed and unsigned NumPy ints");
+  const std::string x = as_dtype(a, dtype), y = as_dtype(b, dtype);
+  return loop_numpy(DType::Bool, temporary("bool", fmt::format("{} {} {}", x, symbol, y)));
+}
+
+LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
+  if (op == Op::Not) return loop_bool(temporary("bool", "!" + truth(a)));
+  if (a.is_complex()) return complex_unary(op, a);
+  if (is_arraylike(a) && op == Op::Invert && !is_floating(a.dtype)) return pending("invert", {a});
+  if (is_arraylike(a) && op == Op::Negative && a.dtype != DType::Bool) return pending("negative", {a});
+  if (a.kind == LoopKind::Either) return loop_either(unary(op, a.items[0]).expr, a.items[1].expr);
+  if (!a.is_number()) unsupported("an operation on what is not a number");
+  const bool is_float = a.kind == LoopKind::Float || (a.kind == LoopKind::Numpy && is_floating(a.dtype));
+  const std::string type = a.kind == LoopKind::Bool ? "i64" : c_type(a);
+  LoopValue result = a.kind == LoopKind::Bool ? loop_int("") : a;
+  result.nonnegative = false;
+  result.known.reset();
+  result.affine.reset();
+  if (op == Op::Positive && a.kind != LoopKind::Bool &&
+      !(a.kind == LoopKind::Numpy && a.dtype == DType::Bool))
+    return a;
+  if (op == Op::Negative) {
+    if (a.known && *a.known != INT64_MIN) return loop_known_int(-*a.known);
+    if (a.kind == LoopKind::Numpy && !is_signed(a.dtype)) unsupported("the negative of an unsigned scalar");
+    if (!is_float && a.kind != LoopKind::Bool)
+      require(fmt::format("{} != {}", a.expr, min_of(a.kind == LoopKind::Int ? DType::I64 : a.dtype)));
+    result.expr = temporary(type, fmt::format("-({}){}", type, a.expr));
+    result.affine = affine_sum(affine_literal(0), a.affine, true);
+    return result;
+  }
+  if (op == Op::Invert && !is_float && a.kind != LoopKind::Bool) {
+    result.expr = temporary(type, (type == "bool" ? "!" : "~") + a.expr);
+    return result;
+  }
+  unsupported("an operation that has no native form");
+}
+
+std::string LoopBuilder::truth(const LoopValue& value) {
+  if (value.kind == LoopKind::Const && value.object == Py_None) return "false";
+  if (value.is_complex())
+    return fmt::format("({} != 0 || {} != 0)", value.items[0].expr, value.items[1].expr);
+  if (value.kind == LoopKind::Either) return truth(value.items[0]);
+  if (value.kind == LoopKind::Resized) return temporary("bool", list_text(value) + "->size != 0");
+  if (value.kind == LoopKind::Vector) return fmt::format("({} != 0)", size_text(value, 0));
+  if (!value.is_number()) unsupported("the truth of what is not a number");
+  if (c_type(value) == "bool") return value.expr;
+  return fmt::format("({} != 0)", value.expr);
+}
+
+std::string LoopBuilder::as_index(const LoopValue& value) {
+  if (value.kind == LoopKind::Int) return value.expr;
+  if (value.kind != LoopKind::Numpy || !is_integral(value.dtype)) unsupported("an index that is not an int");
+  if (value.dtype == DType::U64) require(fmt::format("(i64){} >= 0", value.expr));
+  return value.dtype == DType::I64 ? value.expr : fmt::format("(i64){}", value.expr);
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,175 @@
+// Elements of arrays in native loops.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capture/loops/builder.h"
+
+namespace weft::capture {
+
+namespace {
+
+bool has_only_ints(const std::vector<LoopValue>& parts) {
+  return std::all_of(parts.begin(), parts.end(), [](const LoopValue& part) {
+    return part.kind == LoopKind::Int || (part.kind == LoopKind::Numpy && is_integral(part.dtype));
+  });
+}
+
+std::vector<LoopValue> parts_of(const LoopValue& key) {
+  return key.kind == LoopKind::Tuple ? key.items : std::vector<LoopValue>{key};
+}
+
+}  // namespace
+
+// The element or row that `key` names. An index that is out of range is Python's to report.
+LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValue& key, bool stores) {
+  const int first = container.kind == LoopKind::Row ? container.dims : 0;
+  const std::vector<LoopValue> indices = parts_of(key);
+  if (indices.empty() || static_cast<int>(indices.size()) > num_dims(container))
+    throw LoopUnsupported{"an index with more dimensions than the array"};
+  std::string offset;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const int d = static_cast<int>(i);
+    const std::string size = size_text(container, d), stride = stride_text(container, d);
+    std::string index;
+    if (is_fixed(size) && check_before(indices[i].affine, "0L", size)) {
+      index = as_index(indices[i]);
+    } else if (indices[i].known) {
+      const int64_t k = *indices[i].known;
+      require(k >= 0 ? fmt::format("{} < {}", k, size) : fmt::format("{} <= {}", -k, size));
+      index = k >= 0 ? fmt::format("{}L", k) : fmt::format("({} - {})", size, -k);
+    } else {
+      const std::string given = as_index(indices[i]);
+      index = given;
+      if (!indices[i].nonnegative)
+        index = temporary("i64", fmt::format("{0} < 0 ? {0} + {1} : {0}", given, size));
+      require(fmt::format("(u64){} < (u64){}", index, size));
+    }
+    if (!offset.empty()) offset += " + ";
+    offset += stride == "1L" ? index : fmt::format("{} * {}", index, stride);
+  }
+  const std::string base = data_text(container);
+  Place result;
+  result.array = container.index;
+  result.dims = first + static_cast<int>(indices.size());
+  if (static_cast<int>(indices.size()) == num_dims(container))
+    result.element = fmt::format("{}[{}]", base, offset);
+  else
+    result.pointer = fmt::format("{} + ({})", base, offset);
+  if (parallel_) note_access(container, indices, stores, result);
+  if (checked_ && !result.element.empty()) note_element(container, indices, stores, result);
+  return result;
+}
+
+// Does the key give an array, not an element? Rows of the entry's arrays have a form of their own.
+bool LoopBuilder::takes_view(const LoopValue& container, const LoopValue& key) const {
+  const std::vector<LoopValue> parts = parts_of(key);
+  return !has_only_ints(parts) || static_cast<int>(parts.size()) < num_dims(container);
+}
+
+std::string LoopBuilder::origin_of(const LoopValue& container, const LoopValue& key) const {
+  std::string text;
+  const std::function<void(const LoopValue&)> visit = [&](const LoopValue& value) {
+    append_key(value, text);
+    text += value.expr + ",";
+    for (const LoopValue& item : value.items) visit(item);
+  };
+  visit(container);
+  visit(key);
+  return text;
+}
+
+LoopValue LoopBuilder::number_of_list(const LoopValue& list, const LoopValue& key) {
+  if (!has_only_ints({key})) throw LoopUnsupported{"a slice of a list"};
+  LoopValue array = list;
+  array.kind = LoopKind::Array;
+  const std::string element = place(array, key).element;
+  if (list.dtype == DType::Bool) return loop_bool(temporary("bool", element + " != 0"));
+  return list.dtype == DType::F64 ? loop_float(temporary("f64", element))
+                                  : loop_int(temporary("i64", element));
+}
+
+LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& key) {
+  if (container.kind == LoopKind::Tuple && key.known) {
+    const auto size = static_cast<int64_t>(container.items.size());
+    const int64_t index = *key.known < 0 ? *key.known + size : *key.known;
+    if (index < 0 || index >= size) throw LoopUnsupported{"a tuple index out of range"};
+    return container.items[static_cast<size_t>(index)];
+  }
+  if (container.kind == LoopKind::Pending) return subscript(materialized(container), key);
+  if (container.kind == LoopKind::Vector) return number_of_list(container, key);
+  if (!is_array(container)) throw LoopUnsupported{"an element of what is not an array"};
+  if (has_arrays(key)) return gather(container, key);
+  const bool is_row = container.kind != LoopKind::View && has_only_ints(parts_of(key));
+  if (takes_view(container, key) && !is_row) {
+    LoopValue view = view_subscript(container, taken_apart(key, num_dims(container)));
+    view.origin = origin_of(container, key);
+    return view;
+  }
+  const Place found = place(container, key);
+  const DType dtype = container.dtype;
+  if (!found.element.empty() && dtype == DType::C128) return complex_element(found.element);
+  if (!found.element.empty())
+    return loop_numpy(dtype, temporary(c_type(dtype), found.element + (dtype == DType::Bool ? " != 0" : "")));
+  LoopValue row;
+  row.kind = LoopKind::Row;
+  row.dtype = dtype;
+  row.index = found.array;
+  row.dims = found.dims;
+  row.expr = temporary(c_type(row), found.pointer);
+  row.origin = origin_of(container, key);
+  note_row(row.expr);
+  return row;
+}
+
+// The number as the array's elements hold it.
+std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
+  if (dtype == DType::C128 && (value.is_number() || value.is_complex())) return element_of_complex(value);
+  if (value.kind == LoopKind::Either) return stored(value.items[0], dtype);
+  if (!value.is_number()) throw LoopUnsupported{"assignment of what is not a number"};
+  const bool is_float =
+      value.kind == LoopKind::Float || (value.kind == LoopKind::Numpy && is_floating(value.dtype));
+  if (is_float && is_integral(dtype)) {
+    // Truncated; where it does not fit NumPy warns or raises.
+    const int bits = itemsize(dtype) * 8 - (is_signed(dtype) ? 1 : 0);
+    require(fmt::format("{0} > {1} && {0} < {2}", value.expr,
+                        is_signed(dtype) ? fmt::format("-0x1p{}", std::min(bits, 62)) : "-1.0",
+                        fmt::format("0x1p{}", std::min(bits, 62))));
+    return fmt::format("({})(i64){}", c_type(dtype), value.expr);
+  }
+  if (is_float && dtype == DType::F32 && c_type(value) == "f64") {
+    const std::string narrow = temporary("f32", fmt::format("(f32){}", value.expr));
+    require(fmt::format("is_finite({}) || !is_finite({})", narrow, value.expr));
+    return narrow;
+  }
+  // What does not fit is NumPy's to wrap or to refuse.
+  if (value.kind == LoopKind::Numpy && is_integral(value.dtype) && is_integral(dtype) &&
+      value.dtype != dtype) {
+    const std::string narrow = temporary(c_type(dtype), fmt::format("({}){}", c_type(dtype), value.expr));
+    require(
+        fmt::format("({1}){0} == {2} && ({0} < 0) == ({2} < 0)", narrow, c_type(value.dtype), value.expr));
+    return narrow;
+  }
+  return as_dtype(value, dtype);
+}
+
+void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value) {
+  if (container.kind == LoopKind::Vector) return store_in_list(container, key, value);
+  if (container.kind == LoopKind::Resized) return store_item(container, key, value);
+  if (!is_array(container)) throw LoopUnsupported{"assignment to an element of what is not an array"};
+  if (!is_writable(container)) throw LoopUnsupported{"assignment to a read-only array"};
+  if (has_arrays(key)) return scatter(container, key, value);
+  if (takes_view(container, key)) {
+    // An update in place assigns the view to itself.
+    if (!value.origin.empty() && value.origin == origin_of(container, key)) return;
+    materialize_all();
+    const LoopValue view = view_subscript(container, taken_apart(key, num_dims(container)));
+    return store_view(view, value, false);
+  }
+  const Place found = place(container, key, true);
+  const std::string element = stored(value, container.dtype);
+  materialize_all();
+  emit(fmt::format("{} = {};", found.element, element));
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,449 @@
+#include "capture/loops/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capture/loops/memory.h"
+#include "codegen/prelude.h"
+#include "scalar/elementary.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr int kMaxVersions = 24;  // of one position
+constexpr size_t kMaxBlocks = 400;
+
+std::string identifier(PyObject* name) {
+  std::string result = name ? utf8(name) : "v";
+  for (char& c : result)
+    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+  return result;
+}
+
+std::string suffix(const LoopValue& leaf) {
+  switch (leaf.kind) {
+    case LoopKind::Int: return "i";
+    case LoopKind::Float: return "f";
+    case LoopKind::Bool: return "b";
+    case LoopKind::ListAddress: return "list";
+    case LoopKind::Row: return fmt::format("row{}_{}", leaf.index, leaf.dims);
+    case LoopKind::Pointer: return element_type(leaf.dtype) + "p";
+    default: return c_type(leaf.dtype);
+  }
+}
+
+std::string from_word(const LoopValue& leaf, size_t k) {
+  const std::string type = c_type(leaf);
+  if (leaf.kind == LoopKind::Row || leaf.kind == LoopKind::Pointer) return fmt::format("({})io[{}]", type, k);
+  if (leaf.kind == LoopKind::Float || (leaf.kind == LoopKind::Numpy && is_floating(leaf.dtype)))
+    return fmt::format("({})float_of(io[{}])", type, k);
+  return fmt::format("({})io[{}]", type, k);
+}
+
+// Null: none.
+PyObject* name_of_local(const LoopFrame& frame, size_t slot, const std::vector<LoopAttribute>& attributes) {
+  const auto& names = frame.code->local_names;
+  if (slot < names.size()) return names[slot].get();
+  return slot - names.size() < attributes.size() ? attributes[slot - names.size()].name.get() : nullptr;
+}
+
+}  // namespace
+
+std::string as_word(const LoopValue& leaf) {
+  switch (leaf.kind) {
+    case LoopKind::Float: return fmt::format("word_of({})", leaf.expr);
+    case LoopKind::Row:
+    case LoopKind::Pointer: return fmt::format("(i64)({})", leaf.expr);
+    case LoopKind::Numpy:
+      if (is_floating(leaf.dtype)) return fmt::format("word_of((f64){})", leaf.expr);
+      return fmt::format("(i64){}", leaf.expr);
+    default: return leaf.kind == LoopKind::Int ? leaf.expr : fmt::format("(i64){}", leaf.expr);
+  }
+}
+
+const std::set<int>& jump_targets(const Code& code) {
+  static auto& all = *new std::unordered_map<const Code*, std::set<int>>;
+  auto [found, is_new] = all.try_emplace(&code);
+  if (!is_new) return found->second;
+  for (const Instruction& in : code.instructions)
+    if (is_jump(in.op)) found->second.insert(in.arg);
+  return found->second;
+}
+
+int loop_end(const Code& code, int head) {
+  static auto& all = *new std::unordered_map<const Code*, std::vector<int>>;
+  auto [found, is_new] = all.try_emplace(&code);
+  std::vector<int>& ends = found->second;
+  if (is_new) {
+    ends.assign(code.instructions.size() + 1, -1);
+    for (int i = 0; i < static_cast<int>(code.instructions.size()); ++i) {
+      const Instruction& in = code.instructions[static_cast<size_t>(i)];
+      const bool may_go_back = in.op == Op::JumpBack || in.op == Op::PopJumpIfTrue ||
+                               in.op == Op::PopJumpIfFalse || in.op == Op::PopJumpIfNone ||
+                               in.op == Op::PopJumpIfNotNone;
+      if (may_go_back && in.arg <= i) ends[static_cast<size_t>(in.arg)] = i + 1;
+    }
+  }
+  return ends[static_cast<size_t>(head)];
+}
+
+int outermost_loop(const Code& code, int at) {
+  for (const int head : jump_targets(code))
+    if (head <= at && loop_end(code, head) > at) return head;
+  return -1;
+}
+
+LoopBuilder::LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects)
+    : entry_(std::move(entry)), arrays_(std::move(arrays)) {
+  result_.objects = std::move(objects);
+  std::set<std::string> taken;
+  for (LoopArray& array : arrays_) array.name.clear();
+  const auto give_name = [&](const LoopValue& value, PyObject* name) {
+    if (value.kind != LoopKind::Array) return;
+    LoopArray& array = arrays_[static_cast<size_t>(value.index)];
+    if (!array.name.empty()) return;
+    array.name = identifier(name);
+    while (!taken.insert(array.name).second) array.name += "_";
+  };
+  for (LoopFrame& frame : entry_)
+    for (size_t i = 0; i < frame.locals.size(); ++i)
+      give_name(frame.locals[i], name_of_local(frame, i, result_.objects.attributes));
+  for (size_t i = 0; i < arrays_.size(); ++i)
+    if (arrays_[i].name.empty()) arrays_[i].name = fmt::format("array{}", i);
+}
+
+std::string LoopBuilder::variable(size_t depth, bool is_stack, size_t slot, const std::string& path,
+                                  const LoopValue& leaf) {
+  const std::string type = c_type(leaf);
+  const std::string key = fmt::format("{} {} {} {} {}", depth, is_stack, slot, path, suffix(leaf));
+  auto [found, is_new] = variables_.try_emplace(key);
+  if (!is_new) return found->second;
+  std::string name = is_stack ? fmt::format("stack{}", slot) : std::string("local");
+  if (!is_stack && depth < frames_.size())
+    name = identifier(name_of_local(frames_[depth], slot, result_.objects.attributes));
+  if (depth > 0) name += fmt::format("_in{}", depth);
+  name += path + "_" + suffix(leaf);
+  while (variable_types_.count(name)) name += "_";
+  variable_types_[name] = type;
+  return found->second = name;
+}
+
+int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
+  std::string key;
+  append_key(frames, key);
+  auto found = block_of_.find(key);
+  if (found != block_of_.end()) return found->second;
+  if (blocks_.size() >= kMaxBlocks) return -1;
+  std::string position;
+  for (const LoopFrame& frame : frames)
+    position += fmt::format("{} {} ", static_cast<const void*>(frame.code), frame.ip);
+  if (++versions_[position] > kMaxVersions) return -1;
+  std::swap(frames, frames_);  // names of variables come from frames_
+  for (size_t depth = 0; depth < frames_.size(); ++depth) {
+    const auto assign = [&](LoopValue& value, bool is_stack, size_t slot) {
+      for_each_leaf(value, [&](LoopValue& leaf, const std::string& path) {
+        leaf.expr = variable(depth, is_stack, slot, path, leaf);
+      });
+    };
+    LoopFrame& frame = frames_[depth];
+    for (size_t i = 0; i < frame.locals.size(); ++i) assign(frame.locals[i], false, i);
+    for (size_t i = 0; i < frame.stack.size(); ++i) assign(frame.stack[i], true, i);
+    assign(frame.extra, true, 999);
+  }
+  std::swap(frames, frames_);
+  const int id = static_cast<int>(blocks_.size());
+  Block block;
+  block.frames = std::move(frames);
+  blocks_.push_back(std::move(block));
+  block_of_.emplace(std::move(key), id);
+  return id;
+}
+
+std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
+  std::vector<LoopFrame> frames = from;
+  drop_dead(frames);
+  for (const LoopFrame& frame : frames)
+    for (const std::vector<LoopValue>* values : {&frame.locals, &frame.stack})
+      for (const LoopValue& value : *values)
+        if (value.kind == LoopKind::Pending) throw LoopUnsupported{"an array expression at a branch"};
+  std::vector<LoopValue> leaves;
+  for_each_leaf(frames, [&](LoopValue& leaf) { leaves.push_back(leaf); });
+  for (LoopFrame& frame : frames) {
+    for (LoopValue& value : frame.locals) value = generalized(std::move(value));
+    for (LoopValue& value : frame.stack) value = generalized(std::move(value));
+    frame.extra = generalized(std::move(frame.extra));
+  }
+  const int target = block_of(frames);
+  if (target < 0) return exit_to(LoopExit::Kind::Perform, frames);
+  Edge edge{target, {}};
+  std::vector<std::pair<std::string, std::string>> moves;  // variable, value
+  std::vector<std::string> values, types;
+  for_each_leaf(frames, [&](LoopValue& leaf) {
+    values.push_back(leaf.expr);
+    types.push_back(c_type(leaf));
+  });
+  size_t k = 0;
+  std::set<std::string> read;
+  std::vector<std::string> move_types;
+  for_each_leaf(blocks_[static_cast<size_t>(target)].frames, [&](LoopValue& leaf) {
+    if (leaf.expr != values[k]) {
+      moves.emplace_back(leaf.expr, values[k]);
+      move_types.push_back(types[k]);
+      edge.moves.emplace_back(leaf.expr, leaves[k]);
+      read.insert(values[k]);
+    }
+    ++k;
+  });
+  std::string code = "{ ";
+  // All values are read before a variable that one of them needs changes.
+  for (size_t i = 0; i < moves.size(); ++i) {
+    if (!variable_types_.count(moves[i].second)) continue;
+    bool overwritten = false;
+    for (size_t j = 0; j < moves.size(); ++j) overwritten |= moves[j].first == moves[i].second;
+    if (!overwritten) continue;
+    code += fmt::format("{} const old{} = {}; ", move_types[i], i, moves[i].second);
+    moves[i].second = fmt::format("old{}", i);
+  }
+  for (const auto& [name, value] : moves) code += fmt::format("{} = {}; ", name, value);
+  block_edges_.push_back(std::move(edge));
+  if (parallel_) return "{ }";
+  if (checked_ && checked_->blocks.count(target))
+    return code + fmt::format("goto checked{}_{}; }}", checked_->head, target);
+  return code + fmt::format("goto block{}; }}", target);
+}
+
+std::string LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames) {
+  if (parallel_) return "{ }";
+  drop_dead(frames);
+  std::string code = "{ ";
+  size_t k = 0;
+  for_each_leaf(frames, [&](LoopValue& leaf) { code += fmt::format("io[{}] = {}; ", k++, as_word(leaf)); });
+  result_.num_words = std::max(result_.num_words, k);
+  std::string key = fmt::format("{} ", static_cast<int>(kind));
+  append_key(frames, key);
+  auto [found, is_new] = exit_of_.try_emplace(key, static_cast<int>(result_.exits.size()));
+  if (is_new) {
+    for_each_leaf(frames, [](LoopValue& leaf) { leaf.expr.clear(); });
+    result_.exits.push_back({kind, std::move(frames)});
+  }
+  return code + fmt::format("return {}; }}", found->second);
+}
+
+void LoopBuilder::require(const std::string& condition) {
+  if (condition == "true") return;
+  emit(fmt::format("if (__builtin_expect(!({}), 0)) {}", condition,
+                   exit_to(LoopExit::Kind::Perform, before_)));
+}
+
+std::string LoopBuilder::temporary(const std::string& type, const std::string& expr) {
+  const std::string name = fmt::format("t{}", num_temporaries_++);
+  emit(fmt::format("{} const {} = {};", type, name, expr));
+  return name;
+}
+
+// Long loops look for signals: each round of a loop around loops, and every so many rounds of a `while`.
+void LoopBuilder::poll(int target) {
+  const Code& code = *frame().code;
+  const Instruction& head = code.instructions[static_cast<size_t>(target)];
+  int weight = 1;
+  if (head.op == Op::ForIter) {
+    bool encloses = false;
+    for (int i = target + 1; i < before_.back().ip; ++i) {
+      const Instruction& in = code.instructions[static_cast<size_t>(i)];
+      encloses |= in.op == Op::ForIter || in.op == Op::Call || (in.op == Op::JumpBack && in.arg > target);
+    }
+    if (encloses) weight = 256;
+  }
+  if (checked_ && target == blocks_[static_cast<size_t>(checked_->head)].frames.back().ip) return;
+  emit(fmt::format("if ((fuel -= {}) < 0) {{ fuel = kFuel; if (poll()) {} }}", weight,
+                   exit_to(LoopExit::Kind::Interrupted, before_)));
+}
+
+void LoopBuilder::branch(const std::string& condition, std::vector<LoopFrame> taken,
+                         std::vector<LoopFrame> otherwise) {
+  emit(fmt::format("if ({}) {}", condition, jump_to(taken)));
+  emit(jump_to(otherwise));
+  block_done_ = true;
+}
+
+void LoopBuilder::build_block(int id) {
+  execute_block(id);
+  blocks_[static_cast<size_t>(id)].code = std::move(block_code_);
+  blocks_[static_cast<size_t>(id)].edges = std::move(block_edges_);
+  blocks_[static_cast<size_t>(id)].has_arrays = block_has_arrays_;
+}
+
+void LoopBuilder::execute_block(int id) {
+  frames_ = blocks_[static_cast<size_t>(id)].frames;
+  block_id_ = id;
+  block_code_.clear();
+  block_edges_.clear();
+  block_done_ = false;
+  block_has_arrays_ = false;
+  block_stores_arrays_ = false;
+  size_names_.clear();
+  if (marks_) mark_affine(id, *marks_);
+  bool first = true;
+  while (!block_done_) {
+    before_ = frames_;
+    parts_.clear();
+    const int at = frame().ip;
+    const Code& code = *frame().code;
+    if (!first && jump_targets(code).count(at)) {
+      materialize_all();
+      emit(jump_to(frames_));
+      break;
+    }
+    first = false;
+    const Instruction& in = code.instructions[static_cast<size_t>(at)];
+    const size_t code_size = block_code_.size(), num_edges = block_edges_.size();
+    try {
+      frame().ip = at + 1;
+      execute(in);
+    } catch (const LoopUnsupported& unsupported) {
+      block_code_.resize(code_size);
+      block_edges_.resize(num_edges);
+      if (split_either()) break;
+      const bool inside = before_.size() > 1 || (at >= result_.head && at < result_.end);
+      if (inside && !checked_ && !parallel_) {
+        result_.notes.push_back(fmt::format("{}:{}: {}", code.file(), code.line(at), unsupported.reason));
+        if (first_reason_.empty()) {
+          first_reason_ = unsupported.reason;
+          first_line_ = code.line(at);
+        }
+      }
+      emit(exit_to(inside ? LoopExit::Kind::Perform : LoopExit::Kind::Leave, before_));
+      break;
+    }
+  }
+}
+
+// Can the blocks go round at all?
+bool LoopBuilder::cycles() const {
+  for (size_t start = 0; start < blocks_.size(); ++start) {
+    const LoopFrame& outermost = blocks_[start].frames.front();
+    if (blocks_[start].frames.size() > 1 || outermost.ip != result_.head) continue;
+    std::set<int> seen;
+    std::vector<int> waiting;
+    for (const Edge& edge : blocks_[start].edges) waiting.push_back(edge.target);
+    while (!waiting.empty()) {
+      const int id = waiting.back();
+      waiting.pop_back();
+      const Block& block = blocks_[static_cast<size_t>(id)];
+      if (block.frames.size() == 1 && block.frames.front().ip == result_.head) return true;
+      if (!seen.insert(id).second) continue;
+      for (const Edge& edge : block.edges) waiting.push_back(edge.target);
+    }
+  }
+  return false;
+}
+
+LoopCode LoopBuilder::build() {
+  const LoopFrame& outermost = entry_.front();
+  result_.head = outermost.ip;
+  result_.end = loop_end(*outermost.code, outermost.ip);
+  frames_ = entry_;
+  // The first block holds the entry's values as variables; the prologue sets them.
+  std::vector<LoopFrame> entry = entry_;
+  for (LoopFrame& f : entry) {
+    for (LoopValue& value : f.locals) value = generalized(std::move(value));
+    for (LoopValue& value : f.stack) value = generalized(std::move(value));
+  }
+  block_of(entry);
+  for (size_t id = 0; id < blocks_.size(); ++id) build_block(static_cast<int>(id));
+  if (!cycles())
+    throw LoopRejected{first_reason_.empty() ? "it never goes round" : first_reason_, first_line_};
+  for (size_t id = 0, count = blocks_.size(); id < count; ++id) add_checked_loop(static_cast<int>(id));
+  for (size_t id = 0; id < blocks_.size(); ++id)
+    if (blocks_[id].code.empty()) build_block(static_cast<int>(id));
+  size_t words = 0;
+  for_each_leaf(entry_, [&](LoopValue&) { ++words; });
+  result_.num_words = std::max(result_.num_words, words);
+  add_parallel_loops();
+  result_.name = fmt::format("loop_{}_{}", identifier(outermost.code->code()->co_name),
+                             outermost.code->line(outermost.ip));
+  result_.body = parallel_text_ + print(result_.name);
+  result_.source = codegen::with_prelude(codegen::PreludeKind::Loop, elementary_, result_.body);
+  return std::move(result_);
+}
+
+std::string LoopBuilder::prologue() const {
+  std::string text;
+  for (const auto& [name, k] : function_of_) {
+    const bool binary =
+        name == "pow" || name == "powf" || name == "fmod" || name == "atan2" || name == "hypot";
+    const std::string own = math_function_type(name);
+    const std::string type = !own.empty()                  ? own
+                             : loop_library_function(name) ? name + "_function"
+                             : name.starts_with("ufunc_")  ? "UfuncLoop"
+                             : name == "powf"              ? "Function2f"
+                             : binary                      ? "Function2"
+                                                           : "Function1";
+    text += fmt::format("  const {} c_{} = ({})functions[{}];\n", type, name, type, k);
+  }
+  size_t k = 0;
+  for (const LoopArray& array : arrays_) {
+    text += fmt::format("  {0}* const {1}_data = ({0}*)arrays[{2}];\n", element_type(array.dtype), array.name,
+                        k++);
+    for (int d = 0; d < array.dim; ++d) {
+      text += fmt::format("  const i64 {}_n{} = arrays[{}];\n", array.name, d, k++);
+      text += fmt::format("  __builtin_assume({0}_n{1} >= 0 && {0}_n{1} < (1L << 56));\n", array.name, d);
+    }
+    for (int d = 0; d < array.dim; ++d) {
+      if (array.unit >> d & 1)
+        ++k;
+      else
+        text += fmt::format("  const i64 {}_s{} = arrays[{}];\n", array.name, d, k++);
+    }
+  }
+  for (size_t i = 0; i < result_.objects.num_entry_lists(); ++i)
+    text += fmt::format("  ResizedList* const list{} = (ResizedList*)arrays[{}];\n", i, k++);
+  return text;
+}
+
+std::string LoopBuilder::print(const std::string& name) const {
+  std::string text = fmt::format(
+      "extern \"C\" i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
+  text += prologue();
+  for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
+  text += "  i64 fuel = kFuel, piece_end = 0;\n";
+  for (size_t id = 0; id < blocks_.size(); ++id)
+    if (blocks_[id].is_parallel) text += fmt::format("  bool in_turn{} = false;\n", id);
+  size_t k = 0;
+  std::vector<LoopFrame> entry = blocks_.front().frames;
+  for_each_leaf(entry, [&](LoopValue& leaf) {
+    text += fmt::format("  {} = {};\n", leaf.expr, from_word(leaf, k++));
+    if (leaf.kind == LoopKind::Int && leaf.nonnegative)
+      text += fmt::format("  __builtin_assume({} >= 0);\n", leaf.expr);
+  });
+  std::set<int> targets;
+  for (const Block& block : blocks_)
+    for (const Edge& edge : block.edges) targets.insert(edge.target);
+  for (size_t id = 0; id < blocks_.size(); ++id) {
+    const LoopFrame& frame = blocks_[id].frames.back();
+    if (targets.count(static_cast<int>(id))) text += fmt::format("block{}:", id);
+    text += blocks_[id].parallel;
+    if (!blocks_[id].preheader.empty()) text += fmt::format("{}unchecked{}:", blocks_[id].preheader, id);
+    text += fmt::format("  {{  // line {}\n{}  }}\n", frame.code->line(frame.ip), blocks_[id].code);
+    text += blocks_[id].checked;
+  }
+  return text + "}\n";
+}
+
+LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,
+                    LoopObjects objects) {
+  while (true) {
+    try {
+      return LoopBuilder(entry, arrays, objects).build();
+    } catch (const LoopItemType& found) {
+      const size_t num_entry_lists = objects.num_entry_lists();
+      objects.made_lists = found.made_lists;
+      objects.item_types.resize(num_entry_lists + objects.made_lists.size());
+      objects.item_types[static_cast<size_t>(found.list)].push_back(found.type);
+    }
+  }
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,564 @@
+// Builds a native loop: bytecode and types to C++.
+//
+// The code is versioned by types: every (position, types of the live values) is one basic block, so a local
+// that starts as an int and goes on as a NumPy scalar gets a first round of its own, and each value has
+// exactly the type that Python would give it. What native code cannot do (an index out of range, an overflow,
+// an instruction that is not known) leaves through an exit that holds the complete state before the
+// instruction; Python goes on from there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/loops/team.h"
+#include "capture/loops/value.h"
+#include "scalar/expr.h"
+
+namespace weft::capture {
+
+// An array of the entry, as far as the code depends on it.
+struct LoopArray {
+  DType dtype = DType::F64;
+  int dim = 0;
+  uint64_t unit = 0;  // bit d: the stride of dimension d is one element
+  bool writable = false;
+  std::string name = {};
+  bool may_mix = false;  // a list that may become one of items of several types
+};
+
+// An attribute of an object of the entry, which the loop holds in a local of the outermost frame behind the
+// code's own.
+struct LoopAttribute {
+  int object = 0;  // of the entry
+  Ref name;
+  bool is_of_class = false;  // not the object's own
+  bool is_stored = false;    // the loop sets it
+};
+
+struct LoopObjects {
+  std::map<int, Ref> classes;  // by object
+  std::vector<LoopAttribute> attributes;
+  // Of each list that the loop resizes: the types of its items, at the entry and in the loop. All have
+  // equally many leaves.
+  std::vector<std::vector<LoopValue>> item_types;
+  // Lists that the loop makes, by the instruction that makes them: places in item_types, behind those of the
+  // entry.
+  using MadeLists = std::map<std::pair<const Code*, int>, int>;
+  MadeLists made_lists;
+  size_t num_entry_lists() const { return item_types.size() - made_lists.size(); }
+};
+
+struct LoopExit {
+  enum class Kind : uint8_t {
+    Leave,        // the loop is done
+    Perform,      // Python performs the instruction
+    Interrupted,  // a signal handler raised (the exception is set), or another thread may have changed
+                  // something
+  };
+  Kind kind;
+  std::vector<LoopFrame> frames;  // the types of what the exit's words hold
+};
+
+// A name that must still give the object it gave when the loop was built.
+struct LoopName {
+  Ref dict, builtins, name;
+  PyObject* object;
+};
+
+// The functions of math.cc, which generated code calls by these names: on one or two numbers, or on the
+// lanes of a register. Null and empty for other names. The one primitive that the operator computes of an
+// operand; Arg where it is more, or another.
+scalar::Prim own_primitive(const std::string& operation, DType dtype, size_t num_operands);
+bool has_number_function(scalar::Prim prim, DType dtype);
+bool has_vector_function(scalar::Prim prim, DType dtype);
+std::string number_function_name(scalar::Prim prim, DType dtype, size_t num_args);
+const void* math_function_address(const std::string& name);
+std::string math_function_type(const std::string& name);
+
+struct LoopCode {
+  std::string name, source, body;
+  std::vector<LoopExit> exits;
+  std::vector<const void*> functions;
+  // What the loop appends to lists, objects of the entry.
+  struct Append {
+    int list;
+    LoopValue value;
+    size_t num_words;
+  };
+  std::vector<Append> appended;
+  std::set<int> stored_cells;                    // objects of the entry, whose contents it sets
+  std::set<int> stored_lists;                    // lists of numbers whose elements it sets
+  std::vector<std::shared_ptr<LoopSite>> sites;  // of loops whose rounds threads share
+  std::vector<LoopName> names;
+  std::vector<Ref> kept;
+  std::vector<std::string> notes;  // what Python performs: "file:line: reason"
+  LoopObjects objects;
+  size_t num_words = 0;   // of the largest exit
+  int head = 0, end = 0;  // the loop's instructions in the outermost frame
+};
+
+// Thrown by build_loop: why the loop cannot be native.
+struct LoopRejected {
+  std::string reason;
+  int line = 0;
+};
+
+// Thrown inside: Python has to perform the instruction.
+struct LoopUnsupported {
+  std::string reason;
+};
+
+// Thrown inside: items of another type get into list `list` that the loop resizes. The loop is built again.
+struct LoopItemType {
+  int list;
+  LoopValue type;
+  LoopObjects::MadeLists made_lists;
+};
+
+// Thrown inside: list of numbers `array` gets items of another type.
+struct LoopListMixed {
+  int array;
+};
+
+// The instruction behind the loop's last jump back to `head`; -1 when it is no loop head.
+int loop_end(const Code& code, int head);
+// The head of the outermost loop around the instruction; -1 where there is none.
+int outermost_loop(const Code& code, int at);
+
+// From the state at a loop's head.
+LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,
+                    LoopObjects objects);
+
+class LoopBuilder {
+ public:
+  LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects);
+  LoopCode build();
+
+ private:
+  struct Edge {
+    int target;
+    std::vector<std::pair<std::string, LoopValue>> moves;  // variables that change
+  };
+  struct Block {
+    std::vector<LoopFrame> frames;  // leaves are variables
+    std::string code;
+    std::vector<Edge> edges;
+    bool has_arrays = false;  // statements on whole arrays
+    std::string preheader;    // of an innermost loop's head: goes to the checked version if it can
+    std::string
+        checked;  // the block in the checked version of the loop it heads, and that loop's other blocks
+    std::string parallel;  // of a loop's head: hands its rounds to threads if it can
+    bool is_parallel = false;
+  };
+  struct Place {
+    std::string element;  // an lvalue
+    std::string pointer;  // of the row, when dimensions are left
+    int array = -1, dims = 0;
+  };
+  // What one version of a loop knows of its variables.
+  struct LoopMarks {
+    int head = 0;
+    std::set<int> blocks;
+    std::set<std::string> changed;                // variables
+    std::map<std::string, LoopAffineRef> affine;  // variables, behind the head
+  };
+  // The checked version of an innermost loop: all indices that follow from its counter are checked before it
+  // begins.
+  struct CheckedLoop : LoopMarks {
+    std::set<std::string> checks, atoms;
+    int bits = 60;  // what the numbers in the checks must fit in
+    bool polls = false;
+    // An element of an array that a round reads or sets.
+    struct Element {
+      LoopValue array;
+      std::vector<LoopAffineRef> index;
+      int block;
+      bool stores;
+    };
+    std::vector<Element> elements;
+    bool has_other_stores = false;
+    int64_t step = 1;
+    int64_t carried = 0;  // rounds that an element is kept for
+  };
+
+  // ---- blocks and exits (builder.cc) ----
+  void build_block(int id);
+  void execute_block(int id);
+  int block_of(std::vector<LoopFrame> frames);
+  std::string variable(size_t depth, bool is_stack, size_t slot, const std::string& path,
+                       const LoopValue& leaf);
+  std::string jump_to(const std::vector<LoopFrame>& frames);
+  std::string exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames);
+  void require(const std::string& condition);
+  std::string temporary(const std::string& type, const std::string& expr);
+  void poll(int target);
+  bool cycles() const;
+
+  // ---- checked versions of innermost loops (checked.cc) ----
+  std::set<int> loop_blocks(int head) const;
+  void add_checked_loop(int head);
+  std::string checked_blocks();
+  void mark_affine(int id, const LoopMarks& loop);
+  std::string preheader(const CheckedLoop& loop, const LoopValue& range) const;
+  // In a checked version: true when the condition is checked before the loop.
+  bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
+  std::string print(const std::string& name) const;
+  std::string prologue() const;
+
+  // ---- elements that go from round to round in variables (carried.cc) ----
+  void note_element(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
+                    Place& place);
+  std::optional<int64_t> distance_to_stored(const CheckedLoop::Element& element) const;
+  bool is_passed_always(const std::set<int>& blocks) const;
+  void find_carried_elements();
+  std::string carried_at_first(std::string* checks) const;
+  const CheckedLoop::Element* stored_element() const;
+  std::string carried_on() const;
+
+  // ---- loops whose rounds threads share (parallel.cc; how they are run: team.h) ----
+  // The analysis executes the blocks of the loop once more: no code is made, exits lead nowhere.
+  struct ParallelLoop;
+  void add_parallel_loops();
+  bool add_parallel_loop(int head, std::string* why);
+  std::set<int> all_loop_blocks(int head) const;
+  void analyse(ParallelLoop& loop);
+  void note_access(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
+                   const Place& place);
+  void note_row(const std::string& pointer);
+  // The view at `pointer` has these indices of the container, null for all of a dimension.
+  void note_view(const LoopValue& container, const std::vector<LoopAffineRef>& indices,
+                 const std::string& pointer);
+  void note_read(const LoopValue& view);  // of any element
+  void note_update(char op, const std::string& result, const std::string& a, const std::string& b,
+                   int mentions);
+  void find_carried(ParallelLoop& loop, const std::string& counter);
+  void check_sum(const ParallelLoop& loop, const std::string& name) const;
+  void find_own_dimensions(ParallelLoop& loop);
+  std::string stored_slabs(ParallelLoop& loop) const;
+  static std::string with_sum_limits(std::string code, const std::vector<std::string>& carried);
+  std::string print_parallel(const ParallelLoop& loop, const std::string& name) const;
+  std::string parallel_entry(ParallelLoop& loop, const std::string& name);
+
+  // ---- instructions ----
+  void execute(const Instruction& in);
+  bool execute_data(const Instruction& in);
+  bool execute_names(const Instruction& in);
+  bool execute_control(const Instruction& in);
+  void execute_return();
+  void branch(const std::string& condition, std::vector<LoopFrame> taken, std::vector<LoopFrame> otherwise);
+  void branch_on(const LoopValue& value, bool jump_if, int target, bool keeps_value);
+  void iterate(const Instruction& in);
+  LoopValue constant(PyObject* object);
+  LoopValue named(PyObject* dict, PyObject* builtins, PyObject* name);
+  // The name gives the object now; looked at again before every run.
+  void pin(PyObject* dict, PyObject* builtins, PyObject* name, PyObject* object);
+  LoopValue attribute(const LoopValue& owner, PyObject* name);
+
+  // ---- attributes of the program's objects (objects.cc) ----
+  LoopValue* object_attribute(const LoopValue& owner, PyObject* name);  // null: not one that the loop holds
+  // What the object's class has under the name, if it is of that type; null if not. Looked at again before
+  // every run.
+  PyObject* in_class(const LoopValue& owner, PyObject* name, const PyTypeObject& type);
+  bool load_property(const LoopValue& owner, PyObject* name);
+  void store_attribute(const LoopValue& owner, PyObject* name, LoopValue value);
+
+  // ---- numbers (arithmetic.cc) ----
+  LoopValue binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue python_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue int_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue affine_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue float_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue numpy_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue numpy_int_binary(int op, DType dtype, const std::string& a, const std::string& b);
+  std::string float_operation(int op, DType dtype, const LoopValue& a, const LoopValue& b,
+                              const LoopValue& power);
+  DType common_dtype(const LoopValue& a, const LoopValue& b);
+  std::string as_dtype(const LoopValue& value, DType dtype);
+  std::string as_float(const LoopValue& value);
+  LoopValue compare(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue unary(Op op, const LoopValue& a);
+  std::string truth(const LoopValue& value);
+  std::string as_index(const LoopValue& value);
+
+  // ---- floats that may be Python's or NumPy's (either.cc) ----
+  LoopValue extremum_of_doubles(bool largest, const LoopValue& a, const LoopValue& b);
+  bool decides_numpy(const LoopValue& a, const LoopValue& b);
+  LoopValue either_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue either_compare(int op, const LoopValue& a, const LoopValue& b);
+  bool settle_either(PyObject* callable, std::vector<LoopValue>& args) const;
+  bool split_either();
+
+  // ---- complex numbers (complex.cc) ----
+  LoopValue new_complex(bool of_numpy, const std::string& real, const std::string& imaginary);
+  LoopValue complex_element(const std::string& element);
+  static bool gives_numpy(const LoopValue& a, const LoopValue& b);
+  LoopValue complex_product(bool of_numpy, const LoopValue& a, const LoopValue& b);
+  LoopValue complex_power(const LoopValue& a, const LoopValue& b, bool of_numpy);
+  LoopValue complex_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue complex_compare(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue complex_unary(Op op, const LoopValue& a);
+  static LoopValue complex_attribute(const LoopValue& owner, const std::string& name);
+  LoopValue conjugate(const LoopValue& value, bool of_numpy);
+  LoopValue complex_magnitude(const LoopValue& value);
+  LoopValue made_complex(const std::vector<LoopValue>& args);
+  bool call_complex(const std::string& module, const std::string& name, const std::vector<LoopValue>& args);
+
+  // ---- arrays (arrays.cc) ----
+  Place place(const LoopValue& container, const LoopValue& key, bool stores = false);
+  LoopValue subscript(const LoopValue& container, const LoopValue& key);
+  LoopValue number_of_list(const LoopValue& list, const LoopValue& key);
+  void store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value);
+  std::string stored(const LoopValue& value, DType dtype);
+  static bool is_array(const LoopValue& value) {
+    return value.kind == LoopKind::Array || value.kind == LoopKind::Row || value.kind == LoopKind::View;
+  }
+  static bool is_arraylike(const LoopValue& value) {
+    return is_array(value) || value.kind == LoopKind::Pending;
+  }
+  bool takes_view(const LoopValue& container, const LoopValue& key) const;
+  std::string origin_of(const LoopValue& container, const LoopValue& key) const;
+  int num_dims(const LoopValue& value) const;
+  std::string size_text(const LoopValue& array, int d) const;
+  std::string stride_text(const LoopValue& array, int d) const;
+  std::string data_text(const LoopValue& array) const;
+  bool is_writable(const LoopValue& array) const;
+  bool is_fixed(const std::string& expr) const;
+  const LoopArray& array_of(const LoopValue& value) const {
+    return arrays_[static_cast<size_t>(value.index)];
+  }
+
+  // ---- views (views.cc) ----
+  LoopValue as_view(const LoopValue& value);
+  LoopValue stride_value(std::string expr) const;
+  LoopValue view_subscript(const LoopValue& container, const std::vector<LoopValue>& key);
+  LoopValue transposed(const LoopValue& value);
+  void slice_bounds(const LoopValue& slice, const std::string& size, std::string* start, std::string* length,
+                    std::string* step);
+  // False where the value is the view itself.
+  void store_view(const LoopValue& view, const LoopValue& value, bool same_kind);
+  LoopValue in_place(int op, const LoopValue& a, const LoopValue& b);
+  std::string is_conflict(const LoopValue& view, const LoopValue& operand);
+  std::vector<LoopValue> taken_apart(const LoopValue& key, int dims);
+
+  // ---- arrays and masks as indices (gathers.cc) ----
+  struct Gathered {
+    LoopValue source;
+    std::vector<LoopValue> indices;
+  };
+  bool has_arrays(const LoopValue& key) const;
+  bool has_mask_of_row(const LoopValue& key) const;
+  std::pair<LoopValue, LoopValue> without_ints(const LoopValue& container, const LoopValue& key);
+  LoopValue checked_indices(const LoopValue& value, const std::string& size);
+  Gathered gathered(const LoopValue& container, const LoopValue& key);
+  LoopValue gather(const LoopValue& container, const LoopValue& key);
+  LoopValue rows_of(const LoopValue& container, const LoopValue& key);
+  std::string masked(const LoopValue& array, const LoopValue& mask);
+  LoopValue mask_of(const LoopValue& key);
+  std::string count_of(const LoopValue& mask, const std::string& both);
+  LoopValue chosen(const LoopValue& container, const LoopValue& key);
+  LoopValue taken(const LoopValue& chosen);
+  LoopValue with_chosen_taken(const LoopValue& value);
+  LoopValue chosen_rows(const LoopValue& source, const LoopValue& mask);
+  static bool is_all_chosen(const LoopValue& value, const LoopValue& mask);
+  void store_where(const LoopValue& view, const LoopValue& mask, const LoopValue& value);
+  void store_chosen(const LoopValue& container, const LoopValue& key, const LoopValue& value);
+  void scatter(const LoopValue& container, const LoopValue& key, const LoopValue& value);
+
+  // ---- element by element (elements.cc) ----
+  PyObject* kept_function(const char* module, const char* name);
+  // What NumPy's `ufunc` gives for operands of which one is an array; computed where it is used.
+  LoopValue pending(const std::string& ufunc, std::vector<LoopValue> operands);
+  // Of math.cc.
+  LoopValue mapped(scalar::Prim prim, LoopValue value);
+  void check_integers(const std::string& op, const std::vector<LoopValue>& operands);
+  LoopValue power_of_array(const LoopValue& base, const LoopValue& exponent);
+  LoopValue clipped(std::vector<LoopValue> args);
+  LoopValue norm(const LoopValue& array);
+  LoopValue sign(const LoopValue& array);
+  LoopValue array_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue array_compare(int op, const LoopValue& a, const LoopValue& b);
+  // Sizes that are known to be equal in this block have one name.
+  const std::string& size_name(const std::string& size) const;
+  void require_equal_sizes(const std::string& a, const std::string& b);
+  std::vector<std::string> broadcast(const std::vector<std::vector<std::string>>& shapes);
+  std::vector<std::string> shape_of(const LoopValue& value);
+  // Loops over all elements of `value`, stored at `pointer` with these strides. Sizes as the target's.
+  struct Target {
+    std::string pointer, type;
+    std::vector<std::string> sizes, strides;
+    std::string fold;     // sum, max, ...: with what is there; the stride is 0 along what is reduced
+    LoopValue mask = {};  // a view: only where it holds
+  };
+  void emit_elements(const LoopValue& value, DType dtype, const Target& target);
+  // The C++ function `function` (of prelude) of the elements of a value of one dimension, which are in no
+  // array.
+  std::string of_elements(const std::string& function, const LoopValue& value);
+  std::string live_addresses(const std::function<std::string(const LoopValue&)>& address_of);
+  // With a condition: `otherwise` where it does not hold.
+  LoopValue allocated(DType dtype, const std::vector<std::string>& sizes, const std::string& condition = "",
+                      const std::string& otherwise = "", bool is_fortran = false);
+  LoopValue in_new_memory(const LoopValue& value, bool is_fortran);
+  std::string order_vote(const LoopValue& value, int i, int j, const std::vector<std::string>& sizes);
+  bool is_in_fortran_order(const LoopValue& value);
+  LoopValue materialized(const LoopValue& value, bool always = false);
+  void materialize_all();
+  void collect_views(const LoopValue& value, std::vector<LoopValue>& views) const;
+  static bool has_gather(const LoopValue& value);
+  static bool has_roll(const LoopValue& value);
+
+  // ---- reductions along dimensions (reductions.cc) ----
+  static bool is_fold(const std::string& name);
+  LoopValue reduction(std::string name, const std::vector<LoopValue>& args, PyObject* names);
+  LoopValue fold_dimensions(const std::string& name, const LoopValue& value, const std::set<int>& reduced,
+                            bool keeps);
+
+  // ---- reductions and products (folds.cc) ----
+  bool call_array(const std::string& name, std::vector<LoopValue> args);
+  LoopValue fold(const std::string& name, LoopValue value);
+  LoopValue fused_fold(const std::string& name, const LoopValue& value);
+  LoopValue deviation(const std::string& name, const LoopValue& value);
+  LoopValue fold_axis(const std::string& name, const LoopValue& value, int64_t axis);
+  LoopValue product(const LoopValue& a, const LoopValue& b);
+  LoopValue joined(const LoopValue& parts);
+  LoopValue rolled(const LoopValue& array, const LoopValue& shift, int64_t axis);
+
+  LoopValue made_array(const std::string& name, const std::vector<LoopValue>& args);
+  LoopValue array_of_numbers(const LoopValue& list);
+  LoopValue outer(const std::string& ufunc, const LoopValue& a, const LoopValue& b);
+
+  // ---- lists (lists.cc) ----
+  void store_in_list(const LoopValue& list, const LoopValue& key, const LoopValue& value);
+  void append(const LoopValue& list, LoopValue value);
+
+  // ---- lists that the loop resizes (resized.cc) ----
+  const std::vector<LoopValue>& item_types(const LoopValue& list) const {
+    return result_.objects.item_types[static_cast<size_t>(list.index)];
+  }
+  // A `ResizedList*`.
+  static std::string list_text(const LoopValue& list);
+  size_t number_of_type(const LoopValue& list, LoopValue type);
+  std::string item_place(const LoopValue& list, const LoopValue& key);
+  // Pushes an item; the block ends where items are of several types.
+  void push_item(const LoopValue& list, const LoopValue& key, bool removes);
+  void store_item(const LoopValue& list, const LoopValue& key, const LoopValue& value);
+  void append_items(const LoopValue& list, const std::vector<LoopValue>& values);
+  void delete_item(const LoopValue& list, const LoopValue& key);
+  LoopValue contains_item(const LoopValue& list, const LoopValue& value);
+  void set_item(const LoopValue& list, const std::string& at, const LoopValue& value);
+  std::string item_shape(const LoopValue& list);
+  // False: a method that is not known.
+  bool call_list_method(const LoopValue& list, const std::string& name, const std::vector<LoopValue>& args);
+
+  // ---- lists that the loop makes (made_lists.cc) ----
+  LoopValue made_list(const std::vector<LoopValue>& items);
+  bool is_list(const LoopValue& value) const;
+  void add_items(const LoopValue& list, const LoopValue& more);
+  LoopValue joined_lists(const std::vector<LoopValue>& lists);
+  LoopValue repeated_list(const LoopValue& items, const LoopValue& times);
+  // As something other values may refer to: lists on the stack become lists in memory.
+  LoopValue as_object(LoopValue value);
+
+  // ---- iterators (iterators.cc) ----
+  LoopValue iterator(const LoopValue& value);
+  LoopValue given(const LoopValue& gives, const LoopValue& number);
+  // What a new iterator gives, and how often.
+  std::pair<LoopValue, std::string> iteration(const LoopValue& value);
+  LoopValue reversed(const LoopValue& value);
+  void iterate_rest(const Instruction& in);
+  void iterate_resized(const Instruction& in, LoopValue list);
+  bool call_iterator(PyObject* callable, const std::vector<LoopValue>& args);
+
+  // ---- Python functions (functions.cc) ----
+  using Keywords = std::vector<std::pair<PyObject*, LoopValue>>;
+  void call(const Instruction& in);
+  void call_function(PyObject* function, std::vector<LoopValue> args, const Keywords& keywords);
+  void call_nested(const LoopValue& function, std::vector<LoopValue> args, const Keywords& keywords);
+  void enter(LoopFrame entered, PyObject* defaults, const std::vector<LoopValue>& cells,
+             std::vector<LoopValue> args, const Keywords& keywords);
+  LoopValue pinned_cell(PyObject* cell);
+  void store_in_cell(const LoopValue& cell, const LoopValue& value);
+
+  // ---- calls (calls.cc) ----
+  bool call_builtin(PyObject* callable, std::vector<LoopValue> args);
+  void extremum(bool largest, const std::vector<LoopValue>& args);
+  void extremum_of_types(bool largest, const std::vector<LoopValue>& args);
+  LoopValue make_range(const std::vector<LoopValue>& args);
+  bool call_math(const std::string& name, const std::vector<LoopValue>& args);
+  bool call_numpy(const std::string& name, const std::vector<LoopValue>& args);
+  LoopValue to_int(const LoopValue& value);
+  LoopValue absolute(const LoopValue& value);
+  std::string function(const std::string& name);  // of the C library: what to call in the code
+  std::function<std::string(const std::string&)> function_names() {
+    return [this](const std::string& name) { return function(name); };
+  }
+
+  LoopFrame& frame() { return frames_.back(); }
+  LoopValue& top(int depth = 1) { return frame().stack[frame().stack.size() - static_cast<size_t>(depth)]; }
+  void push(LoopValue value) { frame().stack.push_back(std::move(value)); }
+  LoopValue pop() {
+    LoopValue value = std::move(frame().stack.back());
+    frame().stack.pop_back();
+    return value;
+  }
+  std::string fresh_name(const char* prefix) { return prefix + std::to_string(num_temporaries_++); }
+  void emit(const std::string& line) { block_code_ += "    " + line + "\n"; }
+
+  LoopCode result_;
+  std::vector<LoopFrame> entry_;
+  std::vector<LoopArray> arrays_;
+  std::vector<Block> blocks_;
+  std::unordered_map<std::string, int> block_of_;
+  std::map<std::string, int> versions_;  // of one position
+  std::unordered_map<std::string, int> exit_of_;
+  std::map<std::string, std::string> variables_;  // place -> name
+  std::map<std::string, std::string> variable_types_;
+  std::map<std::string, int> function_of_;
+  std::set<const Code*> entered_;
+  std::set<scalar::Prim> elementary_;
+
+  // Of the block being built.
+  std::vector<LoopFrame> frames_, before_;  // before_: at the start of the instruction
+  std::string block_code_;
+  std::vector<Edge> block_edges_;
+  std::vector<LoopValue> parts_;  // views in use by the instruction, which are in no frame
+  bool block_has_arrays_ = false;
+  bool block_stores_arrays_ = false;  // more than single elements
+  int block_id_ = 0;
+  const LoopMarks* marks_ = nullptr;  // of the version being built
+  CheckedLoop* checked_ = nullptr;
+  ParallelLoop* parallel_ = nullptr;
+  std::string parallel_text_;  // functions that run some rounds of a loop
+  std::map<std::string, std::string> size_names_;
+  bool block_done_ = false;
+  int num_temporaries_ = 0;
+  std::string first_reason_;
+  int first_line_ = 0;
+};
+
+// The operation of what a mask chooses: items are the array and the mask.
+constexpr const char* kChosen = "chosen";
+// Elements at indices that are known to be in range.
+constexpr const char* kGather = "gather";
+// numpy.roll: items are a view or another roll, the shift and the axis; `expr` is which element comes first.
+constexpr const char* kRoll = "roll";
+
+// An operation of the operator table on complex numbers, as an expression.
+std::string complex_element(const scalar::ExprNode& node, const std::vector<std::string>& args);
+
+std::string as_word(const LoopValue& leaf);  // in the words of an exit
+
+bool is_ufunc(PyObject* object);
+// The last part of the callable's name.
+std::string plain_name(PyObject* callable);
+// numpy.zeros and the like.
+bool makes_array(const std::string& name);
+
+// The instructions that jumps lead to.
+const std::set<int>& jump_targets(const Code& code);
+
+}  // namespace weft::capture

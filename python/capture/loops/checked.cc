@@ -1,0 +1,179 @@
+// Checked versions of innermost loops: what follows from the counter is checked once, before the loop begins,
+// so that nothing is left in the loop that keeps it from being vectorized. Where a check fails, the other
+// version runs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capture/loops/builder.h"
+
+namespace weft::capture {
+
+namespace {
+
+const LoopValue* range_at_top(const LoopFrame& frame) {
+  if (frame.stack.empty() || frame.stack.back().kind != LoopKind::RangeIter ||
+      resized_under(frame.stack.back()))
+    return nullptr;
+  const LoopValue& it = frame.stack.back();
+  return it.items[2].known ? &it : nullptr;
+}
+
+}  // namespace
+
+// The blocks of the innermost loop with this head; none where it is no such thing.
+std::set<int> LoopBuilder::loop_blocks(int head) const {
+  const LoopFrame& frame = blocks_[static_cast<size_t>(head)].frames.back();
+  const size_t depth = blocks_[static_cast<size_t>(head)].frames.size();
+  const int end = loop_end(*frame.code, frame.ip);
+  const auto inside = [&](int id) {
+    const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(id)].frames;
+    if (frames.size() < depth) return false;
+    const LoopFrame& own = frames[depth - 1];
+    return own.code == frame.code && own.ip > frame.ip && own.ip < end;
+  };
+  // Depth first: `open` blocks are on the path; meeting one again other than the head is an inner loop.
+  std::set<int> reaching, done, open;
+  bool has_inner = false;
+  const std::function<bool(int)> visit = [&](int id) {
+    open.insert(id);
+    bool reaches = false;
+    for (const Edge& edge : blocks_[static_cast<size_t>(id)].edges) {
+      if (edge.target == head) {
+        reaches = true;
+      } else if (open.count(edge.target)) {
+        has_inner = true;
+      } else if (inside(edge.target)) {
+        if (!done.count(edge.target)) visit(edge.target);
+        reaches |= reaching.count(edge.target) > 0;
+      }
+    }
+    open.erase(id);
+    done.insert(id);
+    if (reaches) reaching.insert(id);
+    return reaches;
+  };
+  visit(head);
+  if (has_inner || !reaching.count(head)) return {};
+  return reaching;
+}
+
+// What is known of the block's variables.
+void LoopBuilder::mark_affine(int id, const LoopMarks& loop) {
+  for_each_leaf(frames_, [&](LoopValue& leaf) {
+    if (leaf.kind != LoopKind::Int) return;
+    if (!loop.changed.count(leaf.expr)) {
+      leaf.affine = affine_atom(leaf.expr);
+    } else if (auto found = loop.affine.find(leaf.expr); id != loop.head && found != loop.affine.end()) {
+      leaf.affine = found->second;
+    }
+  });
+  if (id == loop.head)
+    frame().stack.back().items[0].affine = std::make_shared<const LoopAffine>(LoopAffine{"1L", "0L", 1, {}});
+}
+
+// Empty bounds: only that the number is exact.
+bool LoopBuilder::check_before(const LoopAffineRef& value, const std::string& low, const std::string& end) {
+  if (!checked_ || !value) return false;
+  if (value->degree > 1) checked_->bits = 29;
+  for (const std::string& atom : value->atoms) checked_->atoms.insert(atom);
+  if (!low.empty())
+    checked_->checks.insert(fmt::format("stays_in({}, {}, first, last, {}, {})",
+                                        value->factor.empty() ? "0L" : value->factor, value->base, low, end));
+  return true;
+}
+
+// The blocks of the checked version, the head first.
+std::string LoopBuilder::checked_blocks() {
+  CheckedLoop& loop = *checked_;
+  const int head = loop.head;
+  std::vector<int> order(loop.blocks.begin(), loop.blocks.end());
+  std::stable_partition(order.begin(), order.end(), [&](int id) { return id == head; });
+  std::string code;
+  for (int id : order) {
+    execute_block(id);
+    code +=
+        fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, id == head ? carried_on() : "", block_code_);
+    if (id != head) continue;
+    // Variables that only the head sets, to one value, are known behind it.
+    std::set<std::string> elsewhere;
+    for (int other : loop.blocks)
+      for (const Edge& edge : blocks_[static_cast<size_t>(other)].edges)
+        if (other != head && loop.blocks.count(edge.target))
+          for (const auto& [variable, value] : edge.moves) elsewhere.insert(variable);
+    for (const Edge& edge : block_edges_) {
+      if (edge.target == head || !loop.blocks.count(edge.target)) continue;
+      for (const auto& [variable, value] : edge.moves) {
+        if (elsewhere.count(variable) || !value.affine) continue;
+        const auto [found, is_new] = loop.affine.try_emplace(variable, value.affine);
+        if (!is_new && found->second &&
+            (found->second->base != value.affine->base || found->second->factor != value.affine->factor))
+          found->second = nullptr;
+      }
+    }
+  }
+  return code;
+}
+
+void LoopBuilder::add_checked_loop(int head) {
+  const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(head)].frames;
+  const LoopFrame& frame = frames.back();
+  if (frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::ForIter || !range_at_top(frame))
+    return;
+  CheckedLoop loop;
+  loop.head = head;
+  loop.blocks = loop_blocks(head);
+  if (loop.blocks.empty()) return;
+  for (int id : loop.blocks)
+    if (blocks_[static_cast<size_t>(id)].has_arrays) return;
+  for (int id : loop.blocks)
+    for (const Edge& edge : blocks_[static_cast<size_t>(id)].edges)
+      if (loop.blocks.count(edge.target))
+        for (const auto& [variable, value] : edge.moves) loop.changed.insert(variable);
+  const LoopValue range = *range_at_top(frame);
+  if (loop.changed.count(range.items[1].expr)) return;
+  loop.polls = frames.size() == 1 && frame.ip == result_.head;
+  checked_ = &loop;
+  marks_ = &loop;
+  loop.step = *range.items[2].known;
+  std::string code = checked_blocks();
+  find_carried_elements();
+  if (loop.carried > 0) code = checked_blocks();
+  const std::string entered = preheader(loop, range);
+  checked_ = nullptr;
+  marks_ = nullptr;
+  Block& block = blocks_[static_cast<size_t>(head)];
+  block.checked = std::move(code);
+  block.preheader = entered;
+  const std::string from = fmt::format("goto block{};", head), to = fmt::format("goto unchecked{};", head);
+  for (int id : loop.blocks) {
+    std::string& text = blocks_[static_cast<size_t>(id)].code;
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  }
+}
+
+std::string LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& range) const {
+  const std::string &current = range.items[0].expr, &stop = range.items[1].expr;
+  const int64_t step = *range.items[2].known;
+  const char* before = step > 0 ? "<" : ">";
+  const std::string last = step == 1    ? fmt::format("{} - 1", stop)
+                           : step == -1 ? fmt::format("{} + 1", stop)
+                                        : fmt::format("{0} + ({1} - ({2}) - {0}) / {3} * {3}", current, stop,
+                                                      step > 0 ? 1 : -1, integer_literal(step));
+  std::string text = "  {\n";
+  text += fmt::format("    const i64 first = {}, last = {};\n", current, last);
+  std::string checks = fmt::format("{} {} {} && fit<{}>(first, last", current, before, stop, loop.bits);
+  for (const std::string& atom : loop.atoms) checks += ", " + atom;
+  checks += ")";
+  for (const std::string& check : loop.checks) checks += "\n        && " + check;
+  const std::string carried = carried_at_first(&checks);
+  text += fmt::format("    if ({}) {{\n", checks);
+  if (loop.polls)
+    text += fmt::format("      piece_end = ({1} - {0}) / {2} > kPiece ? {0} + kPiece * {2} : {1};\n", current,
+                        stop, integer_literal(step));
+  text += carried;
+  return text + fmt::format("      goto checked{0}_{0};\n    }}\n  }}\n", loop.head);
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,241 @@
+// Complex numbers in native loops: Python's, which are pairs of floats, and NumPy's complex128 scalars.
+#include <fmt/format.h>
+#include <opcode.h>
+
+#include <map>
+
+#include "capture/loops/builder.h"
+#include "capture/loops/memory.h"
+#include "capture/objects/made_once.h"
+#include "capture/objects/numpy_api.h"
+
+// After the array API, which it uses.
+#include <numpy/ufuncobject.h>
+
+namespace weft::capture {
+
+namespace {
+
+constexpr int64_t kMaxPower = 8;
+
+// As an operand of complex arithmetic: real numbers have the imaginary part 0.
+std::pair<std::string, std::string> parts_of(const LoopValue& value) {
+  if (value.is_complex()) return {value.items[0].expr, value.items[1].expr};
+  if (value.kind == LoopKind::Float) return {value.expr, "0.0"};
+  if (value.known) return {float_literal(static_cast<double>(*value.known)), "0.0"};
+  return {fmt::format("(f64){}", value.expr), "0.0"};
+}
+
+bool is_numpy(const LoopValue& value) {
+  return value.kind == LoopKind::Numpy || value.kind == LoopKind::NumpyComplex;
+}
+
+}  // namespace
+
+LoopValue loop_complex(bool of_numpy, std::string real, std::string imaginary) {
+  LoopValue value;
+  value.kind = of_numpy ? LoopKind::NumpyComplex : LoopKind::Complex;
+  value.dtype = DType::C128;
+  value.items = {loop_float(std::move(real)), loop_float(std::move(imaginary))};
+  return value;
+}
+
+std::string element_of_complex(const LoopValue& value) {
+  const auto [real, imaginary] = parts_of(value);
+  return fmt::format("c128({}, {})", real, imaginary);
+}
+
+std::string complex_element(const scalar::ExprNode& node, const std::vector<std::string>& args) {
+  using scalar::Prim;
+  switch (node.prim) {
+    case Prim::Cast:
+      if (node.dtype == DType::C128) return fmt::format("c128({})", args[0]);
+      break;
+    case Prim::Add: return fmt::format("({} + {})", args[0], args[1]);
+    case Prim::Sub: return fmt::format("({} - {})", args[0], args[1]);
+    case Prim::Mul: return fmt::format("({} * {})", args[0], args[1]);
+    case Prim::Div: return fmt::format("({} / {})", args[0], args[1]);
+    case Prim::Eq: return fmt::format("({} == {})", args[0], args[1]);
+    case Prim::Ne: return fmt::format("!({} == {})", args[0], args[1]);
+    case Prim::Neg: return fmt::format("(-{})", args[0]);
+    case Prim::Abs: return fmt::format("absolute({})", args[0]);
+    case Prim::Real: return args[0] + ".re";
+    case Prim::Imag: return args[0] + ".im";
+    case Prim::MakeComplex: return fmt::format("c128({}, {})", args[0], args[1]);
+    default: break;
+  }
+  throw LoopUnsupported{"an operation on complex arrays"};
+}
+
+LoopValue LoopBuilder::new_complex(bool of_numpy, const std::string& real, const std::string& imaginary) {
+  const std::string re = temporary("f64", real);
+  return loop_complex(of_numpy, re, temporary("f64", imaginary));
+}
+
+LoopValue LoopBuilder::complex_element(const std::string& element) {
+  return new_complex(true, element + ".re", element + ".im");
+}
+
+// Is the result NumPy's? complex128 is, and what NumPy's scalar performs: a Python complex on the left takes
+// a float64 as the float that it is.
+bool LoopBuilder::gives_numpy(const LoopValue& a, const LoopValue& b) {
+  if (a.kind == LoopKind::NumpyComplex || b.kind == LoopKind::NumpyComplex) return true;
+  for (const LoopValue* part : {&a, &b})
+    if (part->kind == LoopKind::Numpy && part->dtype != DType::F64 && part->dtype != DType::I64)
+      throw LoopUnsupported{"a complex number and a NumPy scalar of this type"};
+  return a.kind == LoopKind::Numpy || (b.kind == LoopKind::Numpy && b.dtype != DType::F64);
+}
+
+LoopValue LoopBuilder::complex_product(bool of_numpy, const LoopValue& a, const LoopValue& b) {
+  const auto [ar, ai] = parts_of(a);
+  const auto [br, bi] = parts_of(b);
+  return new_complex(of_numpy, fmt::format("{} * {} - {} * {}", ar, br, ai, bi),
+                     fmt::format("{} * {} + {} * {}", ar, bi, ai, br));
+}
+
+// As Python multiplies: from the lowest bit on.
+LoopValue LoopBuilder::complex_power(const LoopValue& a, const LoopValue& b, bool of_numpy) {
+  if (!b.known || *b.known < 2 || *b.known > (of_numpy ? 3 : kMaxPower) || !a.is_complex())
+    throw LoopUnsupported{"this power of a complex number"};
+  if (of_numpy) {
+    const LoopValue square = complex_product(true, a, a);
+    return *b.known == 2 ? square : complex_product(true, a, square);
+  }
+  LoopValue result = loop_complex(false, "1.0", "0.0"), factor = a;
+  for (int64_t bits = *b.known; bits > 0; bits >>= 1) {
+    if (bits & 1) result = complex_product(false, result, factor);
+    if (bits > 1) factor = complex_product(false, factor, factor);
+  }
+  require(fmt::format("is_finite({}) && is_finite({})", result.items[0].expr, result.items[1].expr));
+  return result;
+}
+
+LoopValue LoopBuilder::complex_binary(int op, const LoopValue& a, const LoopValue& b) {
+  for (const LoopValue* part : {&a, &b})
+    if (!part->is_complex() && !part->is_number())
+      throw LoopUnsupported{"an operation on what is not a number"};
+  const bool of_numpy = gives_numpy(a, b);
+  const auto [ar, ai] = parts_of(a);
+  const auto [br, bi] = parts_of(b);
+  switch (op) {
+    case NB_ADD:
+    case NB_SUBTRACT: {
+      const char* sign = op == NB_ADD ? "+" : "-";
+      return new_complex(of_numpy, fmt::format("{} {} {}", ar, sign, br),
+                         fmt::format("{} {} {}", ai, sign, bi));
+    }
+    case NB_MULTIPLY: return complex_product(of_numpy, a, b);
+    case NB_TRUE_DIVIDE: {
+      require(fmt::format("({0} != 0 || {1} != 0) && {0} == {0} && {1} == {1}", br, bi));
+      const std::string quotient = temporary(
+          "c128", fmt::format("complex_quotient<{}>(c128({}, {}), c128({}, {}))", of_numpy, ar, ai, br, bi));
+      return new_complex(of_numpy, quotient + ".re", quotient + ".im");
+    }
+    case NB_POWER: return complex_power(a, b, of_numpy);
+    default: throw LoopUnsupported{"an operation on complex numbers"};
+  }
+}
+
+LoopValue LoopBuilder::complex_compare(int op, const LoopValue& a, const LoopValue& b) {
+  if (op != Py_EQ && op != Py_NE) throw LoopUnsupported{"an order of complex numbers"};
+  for (const LoopValue* part : {&a, &b}) {
+    if (!part->is_complex() && !part->is_number())
+      throw LoopUnsupported{"a comparison of what are not numbers"};
+    if (part->is_number() && c_type(*part) != "f64") require(fmt::format("is_exact((i64){})", part->expr));
+  }
+  const auto [ar, ai] = parts_of(a);
+  const auto [br, bi] = parts_of(b);
+  const std::string equal =
+      temporary("bool", fmt::format("{}({} == {} && {} == {})", op == Py_NE ? "!" : "", ar, br, ai, bi));
+  return is_numpy(a) || is_numpy(b) ? loop_numpy(DType::Bool, equal) : loop_bool(equal);
+}
+
+LoopValue LoopBuilder::complex_unary(Op op, const LoopValue& a) {
+  if (op == Op::Positive) return a;
+  if (op != Op::Negative) throw LoopUnsupported{"an operation that has no native form"};
+  return new_complex(a.kind == LoopKind::NumpyComplex, "-" + a.items[0].expr, "-" + a.items[1].expr);
+}
+
+LoopValue LoopBuilder::complex_attribute(const LoopValue& owner, const std::string& name) {
+  if (name != "real" && name != "imag") throw LoopUnsupported{fmt::format("the attribute '{}'", name)};
+  const LoopValue& part = owner.items[name == "real" ? 0 : 1];
+  return owner.kind == LoopKind::NumpyComplex ? loop_numpy(DType::F64, part.expr) : part;
+}
+
+LoopValue LoopBuilder::conjugate(const LoopValue& value, bool of_numpy) {
+  return new_complex(of_numpy, value.items[0].expr, "-" + value.items[1].expr);
+}
+
+// abs(z)
+LoopValue LoopBuilder::complex_magnitude(const LoopValue& value) {
+  const std::string result = temporary(
+      "f64", fmt::format("{}({}, {})", function("hypot"), value.items[0].expr, value.items[1].expr));
+  require(fmt::format("is_finite({})", result));
+  return value.kind == LoopKind::NumpyComplex ? loop_numpy(DType::F64, result) : loop_float(result);
+}
+
+// complex(...)
+LoopValue LoopBuilder::made_complex(const std::vector<LoopValue>& args) {
+  if (args.size() == 1 && args[0].is_complex())
+    return loop_complex(false, args[0].items[0].expr, args[0].items[1].expr);
+  if (args.empty() || args.size() > 2) throw LoopUnsupported{"complex() of these arguments"};
+  std::string parts[] = {"0.0", "0.0"};
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!args[i].is_number()) throw LoopUnsupported{"complex() of these arguments"};
+    parts[i] = args[i].kind == LoopKind::Numpy ? fmt::format("(f64){}", args[i].expr) : as_float(args[i]);
+  }
+  return new_complex(false, parts[0], parts[1]);
+}
+
+// cmath's functions and NumPy's on one complex number.
+bool LoopBuilder::call_complex(const std::string& module, const std::string& name,
+                               const std::vector<LoopValue>& args) {
+  if (args.size() != 1 || !(args[0].is_complex() || args[0].is_number())) return false;
+  const auto [re, im] = parts_of(args[0]);
+  if (module == "math") return false;
+  if (module == "cmath" && name == "phase")
+    return push(loop_float(temporary("f64", fmt::format("{}({}, {})", function("atan2"), im, re)))), true;
+  if (module == "cmath" && name == "exp") {
+    require(fmt::format("{0} < 700 && {0} > -700 && is_finite({1})", re, im));
+    const std::string scale = temporary("f64", fmt::format("{}({})", function("exp"), re));
+    return push(new_complex(false, fmt::format("{} * {}({})", scale, function("cos"), im),
+                            fmt::format("{} * {}({})", scale, function("sin"), im))),
+           true;
+  }
+  if (module == "cmath" || !args[0].is_complex()) return false;
+  if (name == "conjugate") return push(conjugate(args[0], true)), true;
+  static const std::set<std::string> complex_ufuncs = {"exp", "sqrt", "log", "sin", "cos", "absolute"};
+  if (!complex_ufuncs.count(name)) return false;
+  // NumPy's own loop over one element: its vector code rounds as no function of the C library does.
+  const std::string x = temporary("c128", element_of_complex(args[0])), call = function("ufunc_" + name);
+  const bool is_real = name == "absolute";
+  const std::string r = fresh_name("t");
+  emit(fmt::format("{} {}; (*{})(&{}, &{});", is_real ? "f64" : "c128", r, call, x, r));
+  if (is_real) {
+    require(fmt::format("is_finite({})", r));
+    return push(loop_numpy(DType::F64, r)), true;
+  }
+  require(fmt::format("is_finite({0}.re) && is_finite({0}.im)", r));
+  return push(new_complex(true, r + ".re", r + ".im")), true;
+}
+
+const void* ufunc_loop(const std::string& name) {
+  struct Loop {
+    PyUFuncGenericFunction function;
+    void* data;
+  };
+  static constinit MadeOnce<std::map<std::string, Loop>> made;
+  std::map<std::string, Loop>& loops = made.get([] { return std::map<std::string, Loop>(); });
+  if (auto found = loops.find(name); found != loops.end()) return &found->second;
+  Ref numpy = checked(PyImport_ImportModule("numpy"));
+  Ref object = checked(PyObject_GetAttrString(numpy.get(), name.c_str()));
+  const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(object.get());
+  for (int i = 0; i < ufunc->ntypes; ++i) {
+    if (ufunc->types[i * ufunc->nargs] != NPY_CDOUBLE) continue;
+    // The ufuncs of NumPy's namespace live as long as the process.
+    return &loops.emplace(name, Loop{ufunc->functions[i], const_cast<void*>(ufunc->data[i])}).first->second;
+  }
+  return nullptr;
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,166 @@
+// Elementary functions of arrays in native loops that no instruction computes and no generated code inlines:
+// the library's vector functions, over a copy of the operand.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capture/loops/builder.h"
+#include "ops/registry.h"
+#include "runtime/toolchain.h"
+#include "scalar/elementary.h"
+#include "scalar/vector_math.h"
+
+namespace weft::capture {
+
+using scalar::Prim;
+
+namespace {
+
+// A function of one number ("unary_sin_f64"), of two, or of the lanes of a register ("vector_sin_f64").
+struct FunctionName {
+  std::string kind;
+  Prim prim;
+  DType dtype;
+};
+
+std::string name_of(const char* kind, Prim prim, DType dtype) {
+  return fmt::format("{}_{}_{}", kind, scalar::prim_name(prim), c_type(dtype));
+}
+
+std::optional<FunctionName> parse(const std::string& name) {
+  const size_t first = name.find('_'), last = name.rfind('_');
+  if (first == std::string::npos || last <= first) return {};
+  const std::string kind = name.substr(0, first), prim = name.substr(first + 1, last - first - 1);
+  if (kind != "unary" && kind != "binary" && kind != "vector") return {};
+  for (int k = 0; k <= static_cast<int>(Prim::Hypot); ++k)
+    if (scalar::prim_name(static_cast<Prim>(k)) == prim)
+      return FunctionName{kind, static_cast<Prim>(k),
+                          name.substr(last + 1) == "f32" ? DType::F32 : DType::F64};
+  return {};
+}
+
+std::optional<scalar::MathFunction> function_of(const FunctionName& name) {
+  return scalar::math_function(name.prim, name.dtype,
+                               name.kind == "vector" ? runtime::host_vector_bytes() : 0);
+}
+
+}  // namespace
+
+Prim own_primitive(const std::string& operation, DType dtype, size_t num_operands) {
+  if (num_operands != 1 || !is_floating(dtype)) return Prim::Arg;
+  const std::vector<scalar::Expr> operand = {scalar::Expr::arg(0, dtype)};
+  const scalar::Expr expr = ops::get_op(operation).semantics(operand, {});
+  const scalar::ExprNode& node = expr.node();
+  return node.args.size() == 1 && node.args[0].node().prim == Prim::Arg ? node.prim : Prim::Arg;
+}
+
+bool has_number_function(Prim prim, DType dtype) {
+  return (dtype == DType::F32 || dtype == DType::F64) && !scalar::is_elementary(prim) &&
+         scalar::math_function(prim, dtype, 0);
+}
+
+bool has_vector_function(Prim prim, DType dtype) {
+  return has_number_function(prim, dtype) && scalar::math_function(prim, dtype, runtime::host_vector_bytes());
+}
+
+std::string number_function_name(Prim prim, DType dtype, size_t num_args) {
+  return name_of(num_args == 1 ? "unary" : "binary", prim, dtype);
+}
+
+const void* math_function_address(const std::string& name) {
+  const auto parsed = parse(name);
+  return parsed ? function_of(*parsed)->address : nullptr;
+}
+
+std::string math_function_type(const std::string& name) {
+  const auto parsed = parse(name);
+  if (!parsed) return "";
+  const std::string type = c_type(parsed->dtype);
+  if (parsed->kind == "vector")
+    return fmt::format("VectorFunction<{}, {}>", type, function_of(*parsed)->lanes);
+  return fmt::format("NumberFunction<{}>", parsed->kind == "unary" ? type : type + ", " + type);
+}
+
+// The elements of a pending value of that one function, computed now.
+LoopValue LoopBuilder::mapped(Prim prim, LoopValue value) {
+  value.operation = "positive";
+  LoopValue result = materialized(value);
+  std::string count = "1L";
+  for (const std::string& size : shape_of(result)) count += " * " + size;
+  emit(fmt::format(
+      "{{ {0}* const p = {1}; run_elements({2}, {3}, 1, [=](i64 begin, i64 end) {{ map_elements({4}, p "
+      "+ begin, end - begin); }}); }}",
+      element_type(result.dtype), result.items[0].expr, function("parallel_for"), count,
+      function(name_of("vector", prim, result.dtype))));
+  return result;
+}
+
+// What NumPy looks at in integers before it computes: zero as a divisor, negative exponents.
+void LoopBuilder::check_integers(const std::string& op, const std::vector<LoopValue>& operands) {
+  if (op == "pow") throw LoopUnsupported{"a power of an array of integers"};
+  if (op != "floor_divide" && op != "remainder" && op != "fmod") return;
+  if (!operands[1].is_number()) throw LoopUnsupported{"a division of integers by an array"};
+  require(operands[1].expr + " > 0");
+}
+
+// base ** exponent; NumPy has shorter ways for some numbers.
+LoopValue LoopBuilder::power_of_array(const LoopValue& base, const LoopValue& exponent) {
+  std::optional<double> known;
+  if (exponent.known) known = static_cast<double>(*exponent.known);
+  if (exponent.kind == LoopKind::Float && !exponent.expr.empty()) {
+    char* end = nullptr;
+    const double number = strtod(exponent.expr.c_str(), &end);
+    if (*end == '\0') known = number;
+  }
+  const bool is_array_of_floats = is_arraylike(base) && is_floating(base.dtype);
+  if (is_arraylike(base) && known == 2 && base.dtype != DType::Bool) return pending("square", {base});
+  if (is_array_of_floats && known == 0.5) return pending("sqrt", {base});
+  if (is_array_of_floats && known == -1) return pending("divide", {loop_float("1.0"), base});
+  if (base.dtype == DType::C128 || exponent.dtype == DType::C128)
+    throw LoopUnsupported{"a power of complex arrays"};
+  if (is_array_of_floats && exponent.is_number() && !known) require(exponent.expr + " != 0.5");
+  return pending("power", {base, exponent});
+}
+
+// min(max(values, low), high)
+LoopValue LoopBuilder::clipped(std::vector<LoopValue> args) {
+  const auto is_none = [](const LoopValue& value) {
+    return value.kind == LoopKind::Const && value.object == Py_None;
+  };
+  LoopValue result = args[0];
+  if (!is_none(args[1])) result = pending("maximum", {result, args[1]});
+  return is_none(args[2]) ? result : pending("minimum", {result, args[2]});
+}
+
+// 1, -1 and 0 by the sign; NaN of NaN.
+LoopValue LoopBuilder::sign(const LoopValue& array) {
+  const DType dtype = array.dtype;
+  if (!is_floating(dtype) && !(is_integral(dtype) && is_signed(dtype)))
+    throw LoopUnsupported{fmt::format("numpy.sign of {}", name(dtype))};
+  const LoopValue x = materialized(array);
+  const auto number = [&](int value) {
+    return loop_numpy(dtype, fmt::format("({}){}", c_type(dtype), value));
+  };
+  parts_.push_back(x);
+  const LoopValue at_most_0 = pending("where", {pending("less", {x, number(0)}), number(-1), x});
+  const LoopValue others = pending("where", {pending("equal", {x, number(0)}), number(0), at_most_0});
+  return pending("where", {pending("greater", {x, number(0)}), number(1), others});
+}
+
+// The root of the sum of squares of an array of any shape.
+LoopValue LoopBuilder::norm(const LoopValue& array) {
+  LoopValue line = array;
+  if (num_dims(array) != 1) {
+    line = materialized(array, true);
+    std::string count = "1L";
+    for (const std::string& size : shape_of(line)) count += " * " + size;
+    line = loop_view(line.dtype, line.index, line.items[0].expr, {loop_int(temporary("i64", count), true)},
+                     {loop_known_int(1)});
+    parts_.push_back(line);
+  }
+  const LoopValue squares = product(line, line);
+  return loop_numpy(squares.dtype,
+                    temporary(c_type(squares.dtype), fmt::format("square_root({})", squares.expr)));
+}
+
+}  // namespace weft::capture

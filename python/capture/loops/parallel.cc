@@ -1,0 +1,601 @@
+// Loops whose rounds do not depend on each other: their rounds are handed to threads.
+//
+// Rounds are independent if what they carry on from round to round is the counter and sums, and if every
+// array they store to has a dimension that is always indexed with the same multiple of the counter, plus
+// something that the loop does not change: then each round has a part of the array for itself. Elements of
+// such an array at an index that the loop does not change are of one round; threads get the rounds before and
+// behind it. That arrays do not overlap is looked at when the loop is entered.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "capture/loops/builder.h"
+
+namespace weft::capture {
+
+struct LoopBuilder::ParallelLoop : LoopMarks {
+  using Dims = std::vector<LoopAffineRef>;  // null: not known
+  struct Access {
+    int array;
+    bool stores;
+    Dims dims;
+  };
+  struct Update {
+    char op;
+    std::string a, b;
+    int mentions;  // of the result where it is computed
+  };
+  struct Step {  // one execution of a block
+    std::string code;
+    std::vector<Edge> edges;
+  };
+  std::map<int, Step> steps;
+  std::vector<Access> accesses;
+  bool stores_views = false;         // elements of
+  std::map<std::string, Dims> rows;  // of pointers to rows: their indices
+  std::map<std::string, Update> updates;
+  // What the analysis found.
+  std::vector<std::string> carried;  // sums
+  std::vector<std::string> last;     // what every round sets: the last one's are read where the rounds end
+  std::map<int, size_t> own;         // of a stored array: the dimension that tells rounds apart
+  std::set<std::string> atoms, checks, conflicts;
+  int bits = 60;
+};
+
+namespace {
+
+struct NotParallel {
+  std::string reason;
+};
+
+bool is_identifier(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+int mentions(const std::string& text, const std::string& name) {
+  int count = 0;
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + name.size())) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !is_identifier(text[at - 1])) && (end == text.size() || !is_identifier(text[end])))
+      ++count;
+  }
+  return count;
+}
+
+bool same(const LoopAffineRef& a, const LoopAffineRef& b) {
+  return a && b && a->factor == b->factor && a->base == b->base;
+}
+
+}  // namespace
+
+// The blocks of a loop, with those of the loops in it.
+std::set<int> LoopBuilder::all_loop_blocks(int head) const {
+  const LoopFrame& frame = blocks_[static_cast<size_t>(head)].frames.back();
+  const size_t depth = blocks_[static_cast<size_t>(head)].frames.size();
+  const int end = loop_end(*frame.code, frame.ip);
+  std::map<int, std::vector<int>> from;
+  std::set<int> seen{head};
+  std::vector<int> waiting{head};
+  while (!waiting.empty()) {
+    const int id = waiting.back();
+    waiting.pop_back();
+    for (const Edge& edge : blocks_[static_cast<size_t>(id)].edges) {
+      const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(edge.target)].frames;
+      const bool inside = frames.size() >= depth && frames[depth - 1].code == frame.code &&
+                          frames[depth - 1].ip > frame.ip && frames[depth - 1].ip < end;
+      if (!inside && edge.target != head) continue;
+      from[edge.target].push_back(id);
+      if (seen.insert(edge.target).second) waiting.push_back(edge.target);
+    }
+  }
+  std::set<int> reaching;
+  waiting = from[head];
+  while (!waiting.empty()) {
+    const int id = waiting.back();
+    waiting.pop_back();
+    if (reaching.insert(id).second && id != head)
+      waiting.insert(waiting.end(), from[id].begin(), from[id].end());
+  }
+  return reaching;
+}
+
+void LoopBuilder::note_access(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
+                              const Place& place) {
+  ParallelLoop::Dims dims;
+  if (container.kind == LoopKind::View) {
+    parallel_->stores_views |= stores;
+    if (container.index < 0) return;
+    dims.resize(static_cast<size_t>(array_of(container).dim));
+    return parallel_->accesses.push_back({container.index, stores, std::move(dims)});
+  }
+  if (container.kind == LoopKind::Row) {
+    auto found = parallel_->rows.find(container.expr);
+    dims = found != parallel_->rows.end() ? found->second
+                                          : ParallelLoop::Dims(static_cast<size_t>(container.dims));
+  }
+  for (const LoopValue& index : indices) dims.push_back(index.affine);
+  if (place.element.empty())
+    parallel_->rows[""] = std::move(dims);
+  else
+    parallel_->accesses.push_back({place.array, stores, std::move(dims)});
+}
+
+// The place noted last is the row that `pointer` is.
+void LoopBuilder::note_row(const std::string& pointer) {
+  if (parallel_) parallel_->rows[pointer] = parallel_->rows[""];
+}
+
+void LoopBuilder::note_view(const LoopValue& container, const std::vector<LoopAffineRef>& indices,
+                            const std::string& pointer) {
+  if (!parallel_ || container.index < 0) return;
+  ParallelLoop::Dims dims;
+  if (container.kind == LoopKind::Row) {
+    auto found = parallel_->rows.find(container.expr);
+    if (found == parallel_->rows.end()) return;
+    dims = found->second;
+  } else if (container.kind == LoopKind::View) {
+    return;
+  }
+  dims.insert(dims.end(), indices.begin(), indices.end());
+  parallel_->rows[pointer] = std::move(dims);
+}
+
+void LoopBuilder::note_read(const LoopValue& view) {
+  if (!parallel_ || view.index < 0) return;
+  auto found = parallel_->rows.find(data_text(view));
+  ParallelLoop::Dims dims;
+  if (found != parallel_->rows.end()) dims = found->second;
+  dims.resize(static_cast<size_t>(array_of(view).dim));
+  parallel_->accesses.push_back({view.index, false, std::move(dims)});
+}
+
+void LoopBuilder::note_update(char op, const std::string& result, const std::string& a, const std::string& b,
+                              int mentions) {
+  if (parallel_) parallel_->updates[result] = {op, a, b, mentions};
+}
+
+namespace {
+
+// Which names a loop reads before it sets them, and which it sets in every round.
+class Flow {
+ public:
+  template <class Steps>
+  Flow(const Steps& steps, int head) : head_(head) {
+    for (const auto& [id, step] : steps) {
+      Node& node = nodes_[id];
+      node.code = &step.code;
+      for (const auto& edge : step.edges)
+        if (steps.count(edge.target)) {
+          Way way{edge.target, {}};
+          for (const auto& [name, value] : edge.moves) way.moves.emplace_back(name, value.expr);
+          node.ways.push_back(std::move(way));
+        }
+    }
+  }
+
+  bool reads_first(const std::string& name) const {
+    std::set<int> seen;
+    return reads_first(name, head_, seen);
+  }
+
+  bool always_sets(const std::string& name) const {
+    // A way around that does not set it?
+    std::set<int> seen;
+    return !passes(name, head_, seen);
+  }
+
+ private:
+  struct Way {
+    int target;
+    std::vector<std::pair<std::string, std::string>> moves;
+  };
+  struct Node {
+    const std::string* code;
+    std::vector<Way> ways;
+  };
+
+  static bool sets(const Way& way, const std::string& name) {
+    return std::any_of(way.moves.begin(), way.moves.end(),
+                       [&](const auto& move) { return move.first == name; });
+  }
+
+  bool reads_first(const std::string& name, int id, std::set<int>& seen) const {
+    if (!seen.insert(id).second) return false;
+    const Node& node = nodes_.at(id);
+    if (mentions(*node.code, name) > 0) return true;
+    for (const Way& way : node.ways) {
+      for (const auto& [target, value] : way.moves)
+        if (mentions(value, name) > 0) return true;
+      if (way.target != head_ && !sets(way, name) && reads_first(name, way.target, seen)) return true;
+    }
+    return false;
+  }
+
+  bool passes(const std::string& name, int id, std::set<int>& seen) const {
+    if (!seen.insert(id).second) return false;
+    for (const Way& way : nodes_.at(id).ways)
+      if (!sets(way, name) && (way.target == head_ || passes(name, way.target, seen))) return true;
+    return false;
+  }
+
+  const int head_;
+  std::map<int, Node> nodes_;
+};
+
+}  // namespace
+
+// Executes the loop's blocks until what is known of its variables does not grow any more.
+void LoopBuilder::analyse(ParallelLoop& loop) {
+  const size_t num_blocks = blocks_.size();
+  std::map<std::string, ParallelLoop::Dims> rows;  // of variables
+  for (bool grows = true; grows;) {
+    loop.steps.clear();
+    loop.accesses.clear();
+    loop.updates.clear();
+    loop.rows = rows;
+    for (int id : loop.blocks) {
+      execute_block(id);
+      if (block_stores_arrays_) throw NotParallel{"it has statements that store to arrays"};
+      loop.steps[id] = {std::move(block_code_), std::move(block_edges_)};
+    }
+    if (loop.stores_views) throw NotParallel{"it stores to elements of views"};
+    if (blocks_.size() != num_blocks) throw NotParallel{"its types differ"};
+    const Flow flow(loop.steps, loop.head);
+    std::map<std::string, LoopAffineRef> affine;
+    std::map<std::string, ParallelLoop::Dims> next_rows;
+    std::set<std::string> unclear;
+    for (const auto& [id, step] : loop.steps)
+      for (const Edge& edge : step.edges) {
+        if (!loop.blocks.count(edge.target)) continue;
+        for (const auto& [name, value] : edge.moves) {
+          if (value.kind == LoopKind::Row) {
+            auto found = loop.rows.find(value.expr);
+            if (found == loop.rows.end()) continue;
+            const auto [entry, is_new] = next_rows.try_emplace(name, found->second);
+            for (size_t d = 0; !is_new && d < entry->second.size(); ++d)
+              if (!same(entry->second[d], found->second[d])) entry->second[d] = nullptr;
+            continue;
+          }
+          const auto [entry, is_new] = affine.try_emplace(name, value.affine);
+          if (!value.affine || (!is_new && !same(entry->second, value.affine))) unclear.insert(name);
+        }
+      }
+    grows = false;
+    for (const auto& [name, value] : affine)
+      if (!unclear.count(name) && !loop.affine.count(name) && !flow.reads_first(name)) {
+        loop.affine[name] = value;
+        grows = true;
+      }
+    for (auto& [name, dims] : next_rows)
+      if (!rows.count(name) && !flow.reads_first(name)) {
+        rows[name] = dims;
+        grows = true;
+      }
+  }
+}
+
+namespace {
+
+// The counter of the loop whose head has these frames.
+const LoopValue& iterator_of(const LoopFrame& frame) { return frame.stack.back(); }
+
+}  // namespace
+
+bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
+  const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(head)].frames;
+  const LoopFrame& frame = frames.back();
+  if (frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::ForIter || frame.stack.empty())
+    return false;
+  const LoopValue it = iterator_of(frame);
+  if (it.kind != LoopKind::RangeIter || !it.items[2].known || resized_under(it)) return false;
+  ParallelLoop loop;
+  loop.head = head;
+  loop.blocks = all_loop_blocks(head);
+  if (loop.blocks.empty()) return false;
+  for (int id : loop.blocks)
+    for (const Edge& edge : blocks_[static_cast<size_t>(id)].edges)
+      if (loop.blocks.count(edge.target))
+        for (const auto& [variable, value] : edge.moves) loop.changed.insert(variable);
+  parallel_ = &loop;
+  marks_ = &loop;
+  try {
+    analyse(loop);
+    parallel_ = nullptr;
+    marks_ = nullptr;
+    find_carried(loop, it.items[0].expr);
+    find_own_dimensions(loop);
+  } catch (const NotParallel& reason) {
+    parallel_ = nullptr;
+    marks_ = nullptr;
+    *why = reason.reason;
+    return false;
+  }
+  const std::string name = fmt::format("rounds_{}_{}", frame.code->line(frame.ip), head);
+  Block& block = blocks_[static_cast<size_t>(head)];
+  block.parallel = parallel_entry(loop, name);
+  block.is_parallel = true;
+  parallel_text_ += print_parallel(loop, name);
+  return true;
+}
+
+// What goes from round to round must be the counter or a sum. What every round sets is handed back with the
+// rounds that were done: the next one may lead out of the loop with it.
+void LoopBuilder::find_carried(ParallelLoop& loop, const std::string& counter) {
+  const Flow flow(loop.steps, loop.head);
+  std::set<std::string> at_head;
+  for_each_leaf(blocks_[static_cast<size_t>(loop.head)].frames, [&](LoopValue& leaf) {
+    if (loop.changed.count(leaf.expr) && leaf.expr != counter) at_head.insert(leaf.expr);
+  });
+  for (const std::string& name : at_head) {
+    if (!flow.reads_first(name)) {
+      if (!flow.always_sets(name))
+        throw NotParallel{fmt::format("'{}' may keep an earlier round's value", name)};
+      loop.last.push_back(name);
+      continue;
+    }
+    check_sum(loop, name);
+    loop.carried.push_back(name);
+  }
+}
+
+// Throws unless `name` is only ever added to.
+void LoopBuilder::check_sum(const ParallelLoop& loop, const std::string& name) const {
+  const NotParallel carried{fmt::format("'{}' goes from round to round", name)};
+  int uses = 0, updates = 0;
+  for (const auto& [result, update] : loop.updates) {
+    if (update.a != name && update.b != name) continue;
+    if (update.a == update.b || (update.op == '-' && update.b == name)) throw carried;
+    ++updates;
+    int elsewhere = -update.mentions;
+    for (const auto& [id, step] : loop.steps) {
+      elsewhere += mentions(step.code, result);
+      for (const Edge& edge : step.edges)
+        for (const auto& [variable, value] : edge.moves)
+          if (variable != name && loop.blocks.count(edge.target)) elsewhere += mentions(value.expr, result);
+    }
+    if (elsewhere != 0) throw carried;
+  }
+  for (const auto& [id, step] : loop.steps) {
+    uses += mentions(step.code, name);
+    for (const Edge& edge : step.edges)
+      for (const auto& [variable, value] : edge.moves) {
+        if (!loop.blocks.count(edge.target)) continue;
+        if (mentions(value.expr, name) > 0) throw carried;
+        const auto found = loop.updates.find(value.expr);
+        if (variable == name &&
+            (found == loop.updates.end() || (found->second.a != name && found->second.b != name)))
+          throw carried;
+      }
+  }
+  if (uses != updates) throw carried;
+}
+
+// Each stored array needs a dimension that tells rounds apart.
+void LoopBuilder::find_own_dimensions(ParallelLoop& loop) {
+  const auto need = [&](const LoopAffineRef& affine) {
+    if (affine->degree > 1) loop.bits = 29;
+    loop.atoms.insert(affine->atoms.begin(), affine->atoms.end());
+  };
+  for (const ParallelLoop::Access& store : loop.accesses) {
+    if (!store.stores || loop.own.count(store.array)) continue;
+    const LoopArray& array = arrays_[static_cast<size_t>(store.array)];
+    bool found = false;
+    for (size_t d = 0; d < static_cast<size_t>(array.dim) && !found; ++d) {
+      if (!store.dims[d] || store.dims[d]->factor.empty()) continue;
+      found = std::all_of(loop.accesses.begin(), loop.accesses.end(), [&](const ParallelLoop::Access& other) {
+        if (other.array != store.array) return true;
+        if (!other.dims[d]) return false;
+        return same(other.dims[d], store.dims[d]) || (!other.stores && other.dims[d]->factor.empty());
+      });
+      if (!found) continue;
+      loop.own[store.array] = d;
+      const LoopAffineRef& own = store.dims[d];
+      const std::string size = fmt::format("{}_n{}", array.name, d);
+      need(own);
+      loop.checks.insert(fmt::format("({}) != 0", own->factor));
+      loop.checks.insert(fmt::format("stays_in({}, {}, first, last, 0L, {})", own->factor, own->base, size));
+      for (const ParallelLoop::Access& other : loop.accesses) {
+        if (other.array != store.array || same(other.dims[d], own)) continue;
+        need(other.dims[d]);
+        loop.conflicts.insert(fmt::format("rounds_before({}, {}, {}, {}, first, step, rounds)", own->factor,
+                                          own->base, other.dims[d]->base, size));
+      }
+    }
+    if (!found) throw NotParallel{fmt::format("its rounds may share elements of '{}'", array.name)};
+  }
+}
+
+// For each dimension of each stored array: where one round stores.
+std::string LoopBuilder::stored_slabs(ParallelLoop& loop) const {
+  std::string words;
+  for (const auto& [index, own] : loop.own) {
+    const LoopArray& array = arrays_[static_cast<size_t>(index)];
+    for (size_t d = 0; d < static_cast<size_t>(array.dim); ++d) {
+      std::set<std::string> places;
+      LoopAffineRef affine;
+      for (const ParallelLoop::Access& access : loop.accesses) {
+        if (access.array != index || !access.stores) continue;
+        affine = access.dims[d];
+        places.insert(affine && (d == own || affine->factor.empty()) ? affine->base : "");
+      }
+      if (d == own) {
+        words += fmt::format(", {0}, {1}, {1}", affine->factor, affine->base);
+      } else if (places.size() == 1 && !places.count("")) {
+        loop.atoms.insert(affine->atoms.begin(), affine->atoms.end());
+        if (affine->degree > 1) loop.bits = 29;
+        loop.checks.insert(fmt::format("{} >= 0", affine->base));
+        words += fmt::format(", 0L, {0}, {0}", affine->base);
+      } else {
+        words += fmt::format(", 0L, 0L, {}_n{} - 1", array.name, d);
+      }
+    }
+  }
+  return words;
+}
+
+namespace {
+
+// "io[3]" as the leaf's type, and back.
+std::string as_state_word(const LoopValue& leaf) {
+  if (c_type(leaf) == "f64" || c_type(leaf) == "f32") return fmt::format("word_of((f64){})", leaf.expr);
+  return fmt::format("(i64){}", leaf.expr);
+}
+
+std::string from_state_word(const LoopValue& leaf, const std::string& word) {
+  const std::string type = c_type(leaf);
+  return type == "f64" || type == "f32" ? fmt::format("({})float_of({})", type, word)
+                                        : fmt::format("({}){}", type, word);
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& name) {
+  const int head = loop.head;
+  std::vector<LoopFrame> frames = blocks_[static_cast<size_t>(head)].frames;
+  const LoopValue it = iterator_of(frames.back());
+  auto site = std::make_shared<LoopSite>();
+  std::string state, back;
+  int64_t k = 0;
+  for_each_leaf(frames, [&](LoopValue& leaf) {
+    if (leaf.expr == it.items[0].expr) site->counter = k;
+    if (leaf.expr == it.items[1].expr) site->stop = k;
+    const bool is_sum = contains(loop.carried, leaf.expr);
+    if (is_sum || contains(loop.last, leaf.expr)) {
+      site->carried.push_back({k, is_sum ? LoopSite::Combine::Sum : LoopSite::Combine::Last});
+      back +=
+          fmt::format("        {} = {};\n", leaf.expr, from_state_word(leaf, fmt::format("state[{}]", k)));
+    }
+    state += (k > 0 ? ", " : "") + as_state_word(leaf);
+    ++k;
+  });
+  site->state_words = k;
+  int64_t words = 0;
+  for (size_t i = 0; i < arrays_.size(); ++i) {
+    const LoopArray& array = arrays_[i];
+    const bool used = std::any_of(loop.accesses.begin(), loop.accesses.end(),
+                                  [&](const auto& access) { return access.array == static_cast<int>(i); });
+    if (used)
+      site->arrays.push_back(
+          {words, array.dim, itemsize(array.dtype), loop.own.count(static_cast<int>(i)) > 0});
+    words += 1 + 2 * array.dim;
+  }
+  const std::string slabs = stored_slabs(loop);
+  const size_t at = result_.functions.size();
+  result_.functions.push_back(site.get());
+  result_.functions.push_back(reinterpret_cast<const void*>(&run_rounds));
+  result_.sites.push_back(std::move(site));
+
+  const std::string &current = it.items[0].expr, &stop = it.items[1].expr;
+  const int64_t step = *it.items[2].known;
+  std::string checks = fmt::format("fit<{}>(first, last", loop.bits);
+  for (const std::string& atom : loop.atoms) checks += ", " + atom;
+  checks += ")";
+  for (const std::string& check : loop.checks) checks += "\n        && " + check;
+  std::string text = fmt::format("  if (!in_turn{}) {{  // rounds are independent\n", head);
+  text += fmt::format("    constexpr i64 step = {};\n", integer_literal(step));
+  text += fmt::format("    i64 rounds = ({} - {} + step - {}) / step;\n", stop, current, step > 0 ? 1 : -1);
+  text += fmt::format("    const i64 first = {}, last = first + (rounds - 1) * step;\n", current);
+  text += fmt::format("    if (rounds >= *(const volatile i64*)functions[{}] && {}) {{\n", at, checks);
+  for (const std::string& conflict : loop.conflicts) text += fmt::format("      rounds = {};\n", conflict);
+  text += "      if (rounds > 0) {\n";
+  text += fmt::format("        i64 job[] = {{first, step, rounds{}}}, state[] = {{{}}};\n", slabs, state);
+  text += fmt::format(
+      "        const i64 ending = ((RunRounds)functions[{}])(functions[{}], {}, job, state, arrays, "
+      "functions, poll);\n",
+      at + 1, at, name);
+  text += fmt::format("        {} += job[2] * step;\n{}", current, back);
+  text += fmt::format("        in_turn{} = ending == 2;\n", head);
+  text += fmt::format("        if (ending == 3) {}\n", exit_to(LoopExit::Kind::Interrupted, frames));
+  return text + "      }\n    }\n  }\n";
+}
+
+// A function that runs rounds of the loop: the loop's own blocks, where what leads out of it ends the
+// function.
+std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::string& name) const {
+  std::vector<LoopFrame> frames = blocks_[static_cast<size_t>(loop.head)].frames;
+  const LoopValue it = iterator_of(frames.back());
+  const char* before = *it.items[2].known > 0 ? "<" : ">";
+  const std::string at_end =
+      fmt::format("    if (!({} {} {})) goto done;\n", it.items[0].expr, before, it.items[1].expr);
+  const auto without_end = [&](std::string text, size_t from) {
+    const size_t begin = text.find("    if (!(", from);
+    return text.replace(begin, text.find('\n', begin) + 1 - begin, at_end);
+  };
+  std::string code;
+  for (int id : loop.blocks) {
+    const Block& block = blocks_[static_cast<size_t>(id)];
+    std::string text = block.code, checked = block.checked;
+    if (id == loop.head) {
+      text = without_end(std::move(text), 0);
+      if (!checked.empty()) checked = without_end(std::move(checked), 0);
+    }
+    code += fmt::format("block{}:\n", id);
+    if (!block.preheader.empty()) code += fmt::format("{}unchecked{}:", block.preheader, id);
+    code += fmt::format("  {{  // line {}\n{}  }}\n{}",
+                        block.frames.back().code->line(block.frames.back().ip), text, checked);
+  }
+  code = with_sum_limits(std::move(code), loop.carried);
+  // Labels: those that nothing leads to are dropped, those outside lead away.
+  for (size_t id = 0; id < blocks_.size(); ++id) {
+    const std::string label = fmt::format("block{}", id);
+    const bool inside = loop.blocks.count(static_cast<int>(id)) > 0;
+    if (mentions(code, "goto " + label) > 0) {
+      if (!inside) code += fmt::format("{}: return 0;\n", label);
+    } else if (inside && static_cast<int>(id) != loop.head) {
+      const size_t at = code.find(label + ":\n");
+      code.erase(at, label.size() + 2);
+    }
+  }
+  std::string text = fmt::format(
+      "static i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
+  text += prologue();
+  for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
+  text += "  i64 fuel = kFuel, piece_end = 0;\n";
+  size_t k = 0;
+  std::string results;
+  for_each_leaf(frames, [&](LoopValue& leaf) {
+    text += fmt::format("  {} = {};\n", leaf.expr, from_state_word(leaf, fmt::format("io[{}]", k)));
+    if (leaf.kind == LoopKind::Int && leaf.nonnegative && leaf.expr != it.items[1].expr &&
+        !contains(loop.carried, leaf.expr))
+      text += fmt::format("  __builtin_assume({} >= 0);\n", leaf.expr);
+    if (contains(loop.carried, leaf.expr) || contains(loop.last, leaf.expr))
+      results += fmt::format("  io[{}] = {};\n", k, as_state_word(leaf));
+    ++k;
+  });
+  text += fmt::format("  goto block{};\n", loop.head);
+  return text + code + "done:\n" + results + "  return -1;\n}\n";
+}
+
+// Sums must stay so small that no order of the rounds meets the limit of 64 bits.
+std::string LoopBuilder::with_sum_limits(std::string code, const std::vector<std::string>& carried) {
+  const std::string call = "__builtin_", tail = "_overflow(";
+  for (size_t at = code.find(tail); at != std::string::npos; at = code.find(tail, at + 1)) {
+    const size_t begin = at + tail.size(), comma = code.find(", ", begin), second = code.find(", &", comma);
+    const std::string a = code.substr(begin, comma - begin), b = code.substr(comma + 2, second - comma - 2);
+    if (!contains(carried, a) && !contains(carried, b)) continue;
+    const size_t start = code.rfind(call, at);
+    code.replace(start, call.size(), "limited_");
+  }
+  return code;
+}
+
+// The outermost loops that can.
+void LoopBuilder::add_parallel_loops() {
+  std::set<int> covered;
+  for (int id = 0, count = static_cast<int>(blocks_.size()); id < count; ++id) {
+    if (covered.count(id)) continue;
+    std::string why;
+    if (add_parallel_loop(id, &why)) {
+      const std::set<int> blocks = all_loop_blocks(id);
+      covered.insert(blocks.begin(), blocks.end());
+    } else if (!why.empty()) {
+      blocks_[static_cast<size_t>(id)].parallel = fmt::format("  // rounds in turn: {}\n", why);
+    }
+  }
+  for (const auto& site : result_.sites) site->io_words = static_cast<int64_t>(result_.num_words);
+}
+
+}  // namespace weft::capture

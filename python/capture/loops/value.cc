@@ -1,0 +1,267 @@
+#include "capture/loops/value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::capture {
+
+LoopAffineRef affine_atom(const std::string& expr) {
+  return std::make_shared<const LoopAffine>(LoopAffine{"", expr, 1, {expr}, expr, 0});
+}
+
+LoopAffineRef affine_literal(int64_t value) {
+  if (value < -(1 << 20) || value > 1 << 20) return nullptr;
+  return std::make_shared<const LoopAffine>(LoopAffine{"", integer_literal(value), 0, {}, "", value});
+}
+
+LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus) {
+  if (!a || !b) return nullptr;
+  const char* sign = minus ? "-" : "+";
+  LoopAffine sum{a->factor, fmt::format("({} {} {})", a->base, sign, b->base), std::max(a->degree, b->degree),
+                 a->atoms};
+  if (!b->factor.empty())
+    sum.factor = a->factor.empty() && !minus
+                     ? b->factor
+                     : fmt::format("({} {} {})", a->factor.empty() ? "0L" : a->factor, sign, b->factor);
+  if (b->form.empty() || (a->form.empty() && !minus))
+    sum.form = b->form.empty() ? a->form : b->form;
+  else
+    sum.form = fmt::format("({} {} {})", a->form, sign, b->form);
+  if (minus ? __builtin_sub_overflow(a->constant, b->constant, &sum.constant)
+            : __builtin_add_overflow(a->constant, b->constant, &sum.constant))
+    return nullptr;
+  sum.atoms.insert(b->atoms.begin(), b->atoms.end());
+  if (sum.base.size() > 400) return nullptr;
+  return std::make_shared<const LoopAffine>(std::move(sum));
+}
+
+LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b) {
+  if (!a || !b || a->degree + b->degree > 2 || (!a->factor.empty() && !b->factor.empty())) return nullptr;
+  // Literals are below 2^20.
+  LoopAffine product{"", fmt::format("({} * {})", a->base, b->base), std::min(2, a->degree + b->degree + 1),
+                     a->atoms};
+  if (!a->factor.empty()) product.factor = fmt::format("({} * {})", a->factor, b->base);
+  if (!b->factor.empty()) product.factor = fmt::format("({} * {})", b->factor, a->base);
+  const bool is_literal = a->form.empty() && b->form.empty();
+  if (is_literal && __builtin_mul_overflow(a->constant, b->constant, &product.constant)) return nullptr;
+  if (!is_literal) product.form = product.base;
+  product.atoms.insert(b->atoms.begin(), b->atoms.end());
+  return std::make_shared<const LoopAffine>(std::move(product));
+}
+
+LoopValue loop_int(std::string expr, bool nonnegative) {
+  LoopValue value;
+  value.kind = LoopKind::Int;
+  value.expr = std::move(expr);
+  value.nonnegative = nonnegative;
+  return value;
+}
+
+LoopValue loop_known_int(int64_t number) {
+  LoopValue value = loop_int(integer_literal(number), number >= 0);
+  value.known = number;
+  value.affine = affine_literal(number);
+  return value;
+}
+
+LoopValue loop_float(std::string expr) {
+  LoopValue value;
+  value.kind = LoopKind::Float;
+  value.expr = std::move(expr);
+  return value;
+}
+
+LoopValue loop_bool(std::string expr) {
+  LoopValue value;
+  value.kind = LoopKind::Bool;
+  value.expr = std::move(expr);
+  return value;
+}
+
+LoopValue loop_numpy(DType dtype, std::string expr) {
+  LoopValue value;
+  value.kind = LoopKind::Numpy;
+  value.dtype = dtype;
+  value.expr = std::move(expr);
+  return value;
+}
+
+LoopValue loop_const(PyObject* object) {
+  LoopValue value;
+  value.kind = LoopKind::Const;
+  value.object = object;
+  return value;
+}
+
+LoopValue loop_tuple(std::vector<LoopValue> items) {
+  LoopValue value;
+  value.kind = LoopKind::Tuple;
+  value.items = std::move(items);
+  return value;
+}
+
+LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
+                    std::vector<LoopValue> strides) {
+  LoopValue view, address;
+  address.kind = LoopKind::Pointer;
+  address.dtype = view.dtype = dtype;
+  address.index = view.index = index;
+  address.expr = std::move(pointer);
+  view.kind = LoopKind::View;
+  view.dims = static_cast<int>(sizes.size());
+  view.items = {std::move(address)};
+  view.items.insert(view.items.end(), sizes.begin(), sizes.end());
+  view.items.insert(view.items.end(), strides.begin(), strides.end());
+  return view;
+}
+
+bool is_static_item(const LoopValue& value, size_t i) {
+  if (value.kind == LoopKind::RangeIter) return i == 2 && value.items[i].known;
+  if (value.kind == LoopKind::Counted) return i == 1;
+  return value.kind == LoopKind::View && i > static_cast<size_t>(value.dims) && value.items[i].known == 1;
+}
+
+bool is_loop_dtype(DType dtype) {
+  return dtype == DType::F64 || dtype == DType::F32 || dtype == DType::Bool || is_integral(dtype);
+}
+
+std::string c_type(DType dtype) { return dtype == DType::Bool ? "bool" : std::string(short_name(dtype)); }
+
+std::string element_type(DType dtype) { return dtype == DType::Bool ? "u8" : c_type(dtype); }
+
+std::string c_type(const LoopValue& leaf) {
+  switch (leaf.kind) {
+    case LoopKind::Int: return "i64";
+    case LoopKind::Float: return "f64";
+    case LoopKind::Bool: return "bool";
+    case LoopKind::ListAddress: return "ResizedList*";
+    case LoopKind::Row:
+    case LoopKind::Pointer: return element_type(leaf.dtype) + "*";
+    default: return c_type(leaf.dtype);
+  }
+}
+
+void append_key(const LoopValue& value, std::string& key) {
+  key += static_cast<char>('a' + static_cast<int>(value.kind));
+  switch (value.kind) {
+    case LoopKind::Int: key += value.nonnegative ? '+' : ' '; break;
+    case LoopKind::Numpy: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
+    case LoopKind::Const: key += fmt::format("{}", static_cast<const void*>(value.object)); break;
+    case LoopKind::Object:
+    case LoopKind::Resized:
+      key += fmt::format("{}{};", value.items.empty() ? "" : "made", value.index);
+      break;
+    case LoopKind::Appended:
+    case LoopKind::Vector:
+    case LoopKind::Array: key += fmt::format("{};", value.index); break;
+    case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;
+    case LoopKind::Pointer: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
+    case LoopKind::Complex:
+    case LoopKind::NumpyComplex:
+    case LoopKind::Either:
+    case LoopKind::View:
+    case LoopKind::Pending:
+    case LoopKind::Slice:
+    case LoopKind::List:
+    case LoopKind::Method:
+    case LoopKind::Tuple:
+    case LoopKind::Cell:
+    case LoopKind::Function:
+    case LoopKind::Range:
+    case LoopKind::RangeIter:
+    case LoopKind::Elements:
+    case LoopKind::Counted:
+    case LoopKind::Enumerated:
+    case LoopKind::Zipped:
+    case LoopKind::Rest:
+      if (value.kind == LoopKind::Cell || value.kind == LoopKind::Function)
+        key += fmt::format("{} {};", value.index, static_cast<const void*>(value.object));
+      if (value.kind == LoopKind::View) key += fmt::format("{};", value.index);
+      if (value.kind == LoopKind::Pending || value.kind == LoopKind::Method)
+        key += fmt::format("{};", static_cast<const void*>(value.object));
+      key += fmt::format("{}(", value.items.size());
+      for (size_t i = 0; i < value.items.size(); ++i) {
+        append_key(value.items[i], key);
+        // The step decides which comparison ends a loop.
+        if (is_static_item(value, i)) key += fmt::format("={}", *value.items[i].known);
+      }
+      key += ')';
+      break;
+    default: break;
+  }
+}
+
+void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const std::string&)>& visit,
+                   const std::string& path) {
+  if (value.is_leaf()) return visit(value, path);
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    if (is_static_item(value, i)) continue;
+    for_each_leaf(value.items[i], visit, path + "_" + std::to_string(i));
+  }
+}
+
+LoopValue generalized(LoopValue value) {
+  if (value.is_leaf()) {
+    value.known.reset();
+    value.affine.reset();
+  }
+  value.origin.clear();
+  for (size_t i = 0; i < value.items.size(); ++i)
+    if (!is_static_item(value, i)) value.items[i] = generalized(std::move(value.items[i]));
+  return value;
+}
+
+std::string integer_literal(int64_t value) {
+  if (value == INT64_MIN) return "(-9223372036854775807L - 1)";
+  return value < 0 ? fmt::format("({}L)", value) : fmt::format("{}L", value);
+}
+
+std::string float_literal(double value) {
+  if (std::isnan(value)) return std::signbit(value) ? "(-__builtin_nan(\"\"))" : "__builtin_nan(\"\")";
+  if (std::isinf(value)) return value < 0 ? "(-__builtin_inf())" : "__builtin_inf()";
+  if (value == std::floor(value) && std::fabs(value) < 1e15 && !(value == 0 && std::signbit(value)))
+    return value < 0 ? fmt::format("({:.1f})", value) : fmt::format("{:.1f}", value);
+  return value < 0 || std::signbit(value) ? fmt::format("({:a})", value) : fmt::format("{:a}", value);
+}
+
+void append_key(const std::vector<LoopFrame>& frames, std::string& key) {
+  for (const LoopFrame& frame : frames) {
+    key += fmt::format("[{} {} {} {}:", static_cast<const void*>(frame.code),
+                       static_cast<const void*>(frame.globals), frame.ip, static_cast<int>(frame.on_return));
+    for (const LoopValue& value : frame.locals) append_key(value, key);
+    key += '|';
+    for (const LoopValue& value : frame.stack) append_key(value, key);
+    append_key(frame.extra, key);
+    key += ']';
+  }
+}
+
+void for_each_leaf(std::vector<LoopFrame>& frames, const std::function<void(LoopValue&)>& visit) {
+  const auto one = [&](LoopValue& value) {
+    for_each_leaf(value, [&](LoopValue& leaf, const std::string&) { visit(leaf); });
+  };
+  for (LoopFrame& frame : frames) {
+    for (LoopValue& value : frame.locals) one(value);
+    for (LoopValue& value : frame.stack) one(value);
+    one(frame.extra);
+  }
+}
+
+void drop_dead(std::vector<LoopFrame>& frames) {
+  for (size_t f = 0; f < frames.size(); ++f) {
+    LoopFrame& frame = frames[f];
+    for (size_t i = 0; i < frame.locals.size(); ++i) {
+      const int slot = static_cast<int>(i);
+      if (slot >= frame.code->num_locals) break;             // attributes outlive the loop
+      if (frame.locals[i].kind == LoopKind::Cell) continue;  // others may hold it
+      // An outer frame resumes behind its call, whose handler it still needs.
+      const bool live = frame.code->is_live(frame.ip, slot) ||
+                        (f + 1 < frames.size() && frame.ip > 0 && frame.code->is_live(frame.ip - 1, slot));
+      if (!live) frame.locals[i] = LoopValue();
+    }
+  }
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,167 @@
+// Values of native loops: a static type, known when the loop is built, and C++ expressions for what varies.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "capture/perform/state.h"
+#include "weft/dtype.h"
+
+namespace weft::capture {
+
+enum class LoopKind : uint8_t {
+  Unbound,       // a local that is not set, or that nothing reads again
+  Null,          // CPython's NULL on the stack
+  Const,         // the very object `object`
+  Int,           // a Python int of 64 bits
+  Float,         // a Python float
+  Bool,          // a Python bool
+  Numpy,         // a NumPy scalar of `dtype`
+  Complex,       // a Python complex: items are two floats
+  NumpyComplex,  // a NumPy complex128: items are two floats
+  Object,        // object `index` of the entry, which the loop only passes on
+  Array,         // array `index` of the entry
+  Row,           // a view of array `index` whose first `dims` dimensions have been indexed
+  Tuple,         // items
+  Range,         // range(items[0], items[1], items[2])
+  Cell,          // a closure's cell, object `index` of the entry or the one `object`; items[0]: its contents
+  Function,    // a function made by the program, object `index` of the entry: `object` is its code, items its
+               // cells
+  RangeIter,   // an iterator: next is items[0], ends before items[1]; items[2]: the step; items[3], where
+               // there is one: what it gives in place of the number n
+  Elements,    // items[0][n]; this and the following: only within a RangeIter
+  Counted,     // items[0] + n * items[1], which is known; items[2]: where it ends
+  Enumerated,  // (items[0] + n, what items[1] gives)
+  Zipped,      // what each of items gives
+  Rest,        // an iterator over a tuple, of which items are left
+  Vector,      // a list of numbers, which the loop does not change: array `index` of the entry
+  Appended,    // a list, object `index` of the entry, with which the loop does nothing but append
+  Resized,     // a list of numbers that the loop takes from and adds to: list `index` of the entry, or a
+               // list the loop has made, with items of the types of list `index`; items[0]: which one
+               // (resized.cc)
+  ListAddress,  // of a ResizedList; only within a Resized
+  Pointer,      // an address of elements of `dtype`; only within a view
+  View,  // an array: items are the pointer, `dims` sizes, `dims` strides in elements; `index`: the array of
+         // the entry that it is a view of, or -1 for memory of the loop (memory.h)
+  Pending,  // what the ufunc `object` gives for items, not computed yet; it never leaves its block
+  Slice,    // slice(items[0], items[1], items[2])
+  List,     // items; only on the stack
+  Method,   // the method named `object` of items[0]; only on the stack
+  Either,   // a float, items[0]: NumPy's float64 where items[1] is true, Python's where not (either.cc)
+};
+
+// An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. Both are
+// C++; an empty factor is 0. `degree`: how many numbers are multiplied; `atoms`: the numbers it is made of.
+// The base is also `form`, empty for 0, plus a constant: two of one form differ by a number that is known.
+struct LoopAffine {
+  std::string factor, base;
+  int degree = 0;
+  std::set<std::string> atoms;
+  std::string form = {};
+  int64_t constant = 0;
+};
+using LoopAffineRef = std::shared_ptr<const LoopAffine>;
+LoopAffineRef affine_atom(const std::string& expr);
+LoopAffineRef affine_literal(int64_t value);
+// Null where the result is none, or an operand is null.
+LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus);
+LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b);
+
+struct LoopValue {
+  LoopKind kind = LoopKind::Unbound;
+  DType dtype = DType::F64;
+  bool nonnegative = false;      // Int
+  PyObject* object = nullptr;    // Const; kept alive by the program
+  int index = -1, dims = 0;      // Object, Array, Row
+  std::vector<LoopValue> items;  // Tuple, Range, RangeIter
+  std::optional<int64_t> known;  // Int: the value, if it is known here
+  LoopAffineRef affine;          // Int, in a loop's checked version
+  std::string expr;              // of the leaf: Int, Float, Bool, Numpy, Row, Pointer, ListAddress
+  std::string operation;         // Pending: weft's operator, which computes with `compute`
+  DType compute = DType::F64;
+  std::vector<std::string> sizes;  // Pending
+  std::string origin;              // View: the container and key it was taken by, in this block
+
+  bool is_leaf() const {
+    return kind == LoopKind::Int || kind == LoopKind::Float || kind == LoopKind::Bool ||
+           kind == LoopKind::Numpy || kind == LoopKind::Row || kind == LoopKind::Pointer ||
+           kind == LoopKind::ListAddress;
+  }
+  bool is_number() const {
+    return is_leaf() && kind != LoopKind::Row && kind != LoopKind::Pointer && kind != LoopKind::ListAddress;
+  }
+  // Of a View.
+  const LoopValue& size(int d) const { return items[static_cast<size_t>(1 + d)]; }
+  const LoopValue& stride(int d) const { return items[static_cast<size_t>(1 + dims + d)]; }
+  bool is_complex() const { return kind == LoopKind::Complex || kind == LoopKind::NumpyComplex; }
+  bool is_double() const {
+    return kind == LoopKind::Float || kind == LoopKind::Either ||
+           (kind == LoopKind::Numpy && dtype == DType::F64);
+  }
+  bool is_python() const { return is_number() && kind != LoopKind::Numpy; }
+};
+
+LoopValue loop_int(std::string expr, bool nonnegative = false);
+LoopValue loop_known_int(int64_t value);
+LoopValue loop_float(std::string expr);
+LoopValue loop_bool(std::string expr);
+LoopValue loop_numpy(DType dtype, std::string expr);
+LoopValue loop_either(std::string number, std::string is_numpy);
+LoopValue loop_complex(bool of_numpy, std::string real, std::string imaginary);
+// A number as the element of a complex array.
+std::string element_of_complex(const LoopValue& value);
+LoopValue loop_const(PyObject* object);
+LoopValue loop_tuple(std::vector<LoopValue> items);
+LoopValue loop_iterator(LoopValue number, LoopValue end, LoopValue gives);
+// The list that the loop may resize while this iterator goes over it; null where there is none.
+const LoopValue* resized_under(const LoopValue& iterator);
+LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
+                    std::vector<LoopValue> strides);
+// Is item `i` a part of the value's type, and no variable? A range's step, a view's stride of one element.
+bool is_static_item(const LoopValue& value, size_t i);
+
+// The dtypes that loops compute with.
+bool is_loop_dtype(DType dtype);
+// Those of arrays whose elements they read and write.
+inline bool is_element_dtype(DType dtype) { return is_loop_dtype(dtype) || dtype == DType::C128; }
+std::string c_type(DType dtype);
+// In memory, where a bool may be any byte.
+std::string element_type(DType dtype);
+// Of a leaf: "i64", "f64", "bool"; "f64*" for a row.
+std::string c_type(const LoopValue& leaf);
+// What tells types apart: values with equal keys can stand in one variable.
+void append_key(const LoopValue& value, std::string& key);
+// Leaves in order; `path` tells them apart within the value.
+void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const std::string& path)>& visit,
+                   const std::string& path = "");
+// Of an item of a list that a loop resizes; nothing where items cannot be of that type.
+std::optional<LoopValue> item_type(LoopValue value);
+// Whether items of all these types may be in one list: few, of as many words each.
+bool may_be_in_one_list(const std::vector<LoopValue>& types);
+// As a value that a variable holds: what was known of it is forgotten, but a range iterator's step.
+LoopValue generalized(LoopValue value);
+std::string integer_literal(int64_t value);
+std::string float_literal(double value);
+
+// A frame inside a loop.
+struct LoopFrame {
+  const Code* code = nullptr;
+  PyObject* globals = nullptr;
+  PyObject* builtins = nullptr;
+  std::vector<LoopValue> locals, stack;
+  int ip = 0;
+  OnReturn on_return = OnReturn::Push;
+  LoopValue extra;
+};
+
+void append_key(const std::vector<LoopFrame>& frames, std::string& key);
+void for_each_leaf(std::vector<LoopFrame>& frames, const std::function<void(LoopValue&)>& visit);
+// Forgets locals that nothing reads again.
+void drop_dead(std::vector<LoopFrame>& frames);
+
+}  // namespace weft::capture

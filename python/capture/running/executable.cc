@@ -1,0 +1,80 @@
+// What runs a captured graph: compiled code, or the interpreter where nothing can compile.
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "capture/guards/variant.h"
+#include "compiler/compiled_graph.h"
+#include "runtime/float_flags.h"
+#include "runtime/log.h"
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::capture {
+
+namespace {
+
+class Compiled final : public Executable {
+ public:
+  Compiled(std::shared_ptr<compiler::CompiledGraph> graph, bool updates_inputs)
+      : graph_(std::move(graph)), updates_inputs_(updates_inputs) {}
+
+  // A watched graph leaves its inputs alone until the end, which costs time and memory where it updates them.
+  // Such a one is watched until a run raises no flags, and again after a run that did.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override {
+    const unsigned watched = runtime::watched_flags();
+    if (!updates_inputs_ || !watched) return graph_->run(inputs);
+    if (!is_calm_ || (watched & runtime::kEveryRun)) {
+      std::vector<Tensor> outputs = graph_->run(inputs);
+      is_calm_ = !runtime::are_flags_due();
+      return outputs;
+    }
+    std::vector<Tensor> outputs;
+    {
+      const runtime::FlagWatch none(0);
+      outputs = graph_->run(inputs);
+    }
+    is_calm_ = runtime::flags_pass();
+    return outputs;
+  }
+
+ private:
+  std::shared_ptr<compiler::CompiledGraph> graph_;
+  const bool updates_inputs_;
+  mutable std::atomic<bool> is_calm_ = false;
+};
+
+class Interpreted final : public Executable {
+ public:
+  explicit Interpreted(std::unique_ptr<ir::Graph> graph) : graph_(std::move(graph)) {}
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const override {
+    return ir::interpret(*graph_, inputs);
+  }
+
+ private:
+  std::unique_ptr<ir::Graph> graph_;
+};
+
+}  // namespace
+
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
+                                            std::vector<Strides> input_strides,
+                                            std::vector<KernelSummary>* kernels) {
+  if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
+  std::unique_ptr<ir::Graph> original = graph->clone();
+  try {
+    compiler::CompileOptions options;
+    options.input_strides = std::move(input_strides);
+    std::shared_ptr<compiler::CompiledGraph> compiled = compiler::compile(std::move(graph), options);
+    for (const compiler::KernelInfo& kernel : compiled->kernels())
+      kernels->push_back({kernel.name, kernel.source, kernel.compile_ms, kernel.from_cache});
+    return std::make_shared<Compiled>(std::move(compiled), !original->write_backs.empty());
+  } catch (const Error& error) {
+    log::warning(
+        fmt::format("weft.compile: the graph '{}' cannot be compiled and runs operator by operator: {}",
+                    original->name, error.what()));
+  }
+  return std::make_shared<Interpreted>(std::move(original));
+}
+
+}  // namespace weft::capture

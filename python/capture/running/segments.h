@@ -1,0 +1,101 @@
+// Positions and their variants, and the loop that runs a call through them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/running/call_pace.h"
+#include "capture/values/choices.h"
+#include "capture/evaluate/evaluator.h"
+#include "capture/loops/pace.h"
+#include "capture/loops/loops.h"
+
+namespace weft::capture {
+
+constexpr size_t kMaxVariants = 8;
+constexpr size_t kMaxPlainVariants =
+    3;  // of a segment that takes long to capture, and computes with no array
+constexpr double kMuch_ms = 20;
+
+// A chain of code positions; where evaluation can go on.
+struct Segment {
+  std::vector<std::shared_ptr<Variant>> variants;
+  History history;
+  bool given_up = false;  // too many variants: the rest of the call runs as it is
+};
+
+struct Counters {
+  int64_t calls = 0, captures = 0, graphs = 0, breaks = 0, recompiles = 0, kernels = 0, eager_calls = 0,
+          runs = 0, warning_runs = 0;
+};
+Counters& counters();
+
+// A place from which a function, or what is left of a call of it, is Python's.
+struct Fallback {
+  std::string file;
+  int line;
+  std::string reason;
+  bool is_loop = false;  // the function goes on behind the loop
+};
+
+// What has been captured of one function.
+struct Captures {
+  std::unordered_map<std::string, std::shared_ptr<Segment>> segments;
+  std::shared_ptr<Segment> root;
+  std::vector<std::shared_ptr<Variant>> in_order;
+  std::shared_ptr<LoopPace> pace = std::make_shared<LoopPace>();
+  std::shared_ptr<Loops> loops = std::make_shared<Loops>();
+  std::shared_ptr<CallPace> calls = std::make_shared<CallPace>();
+  std::vector<Fallback> fallbacks;
+};
+
+// Everything weft.compile keeps for one function.
+class CompiledFunction {
+ public:
+  CompiledFunction(Ref function, Settings settings) : settings_(std::move(settings)) {
+    unwrap(function.get());
+  }
+  // Throws PythonError.
+  Ref call(PyObject* const* args, size_t num_args, PyObject* kwnames);
+  void reset();
+  // Forgets the captures, which end with what is returned.
+  Captures take();
+  PyObject* function() const { return function_.get(); }
+  // For explain(): a list of dicts.
+  Ref report() const;
+  Ref fallbacks() const;
+
+ private:
+  Ref run(State state);
+  // Compiled, or by Python where that has been faster.
+  Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args,
+                   PyObject* kwnames);
+  std::shared_ptr<Segment> segment(const State& state, const Choices& chosen);
+  std::shared_ptr<Variant> capture(Segment& segment, const State& state, const Choices& chosen);
+
+  // Remembers it, and says so the first time.
+  void fall_back(Fallback fallback);
+  void fall_back(const Frame& frame, const std::string& reason);
+
+  void unwrap(PyObject* callable);
+
+  Ref function_;  // what is evaluated, behind functools.partial, bound methods and instances that can be
+                  // called
+  std::vector<Ref> first_args_;
+  Ref first_keywords_;  // a dict, or null
+  Settings settings_;
+  Captures captures_;
+  const Code* root_code_ = nullptr;
+  std::string why_python_;  // the function is performed as it is; empty: it is not
+};
+
+std::string source_line(const std::string& file, int line);
+// Says once that the loop was unrolled.
+void name_unrolled(const UnrolledLoop& loop);
+
+// Forgets all captures of all functions.
+void reset_all();
+
+}  // namespace weft::capture

@@ -1,0 +1,25 @@
+#include "capture/values/choices.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "bindings.h"
+
+namespace weft::capture {
+
+namespace {
+
+std::atomic<DType> default_float{DType::F64};
+
+}  // namespace
+
+Choices choices() { return {default_float.load(std::memory_order_relaxed), python::default_device()}; }
+
+void set_default_float(DType dtype) { default_float = dtype; }
+
+std::string Choices::str() const {
+  return are_usual() ? "" : fmt::format("{} {}", name(default_float), device.str());
+}
+
+}  // namespace weft::capture

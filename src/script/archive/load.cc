@@ -1,0 +1,67 @@
+// jit::load: an archive's classes and functions, and the object that its data.pkl describes.
+#include <fmt/format.h>
+
+#include "io/archive.h"
+#include "io/pickle.h"
+#include "script/emit/compilation_unit.h"
+#include "weft/error.h"
+#include "weft/jit/module.h"
+
+namespace weft::jit {
+namespace {
+
+void check_is_script(const ArchiveReader& archive) {
+  if (archive.has("constants.pkl") && archive.has("data.pkl")) return;
+  const char* hint = archive.has("data.pkl") ? "; it holds plain values, which weft.load reads" : "";
+  throw_error(ErrorKind::Value, fmt::format("{}: not a TorchScript archive: it has no {}{}", archive.name(),
+                                            archive.has("data.pkl") ? "constants.pkl" : "data.pkl", hint));
+}
+
+// The archive's constants, "CONSTANTS.c0" on in its code.
+std::vector<IValue> read_constants(const ArchiveReader& archive, const UnpickleOptions& options) {
+  UnpickleOptions constants = options;
+  constants.storages = "constants";
+  const IValue values = unpickle(archive.read("constants.pkl"), &archive, constants);
+  WEFT_CHECK(
+      values.is(IValue::Tag::Tuple) || values.is_list(),
+      fmt::format("{}: constants.pkl holds {}, expected a tuple", archive.name(), values.type()->str()));
+  return values.elements();
+}
+
+void set_state(const std::shared_ptr<Object>& object, IValue state) {
+  const auto method = object->type->find_method("__setstate__");
+  WEFT_CHECK(method, fmt::format("{} has no method '__setstate__'", object->type->name()));
+  (*method)({object, std::move(state)});
+}
+
+Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFiles* extra_files,
+                    bool verify) {
+  check_is_script(*archive);
+  if (verify) archive->verify();
+  const auto unit = CompilationUnit::from_archive(archive, read_constants(*archive, {}));
+  UnpickleOptions options;
+  options.find_type = [&](const std::string& name) { return unit->find_type(name); };
+  options.set_state = set_state;
+  const IValue root = unpickle(archive->read("data.pkl"), archive.get(), options);
+  WEFT_CHECK(root.is(IValue::Tag::Object) && root.to_object()->type->is_module(),
+             fmt::format("{}: data.pkl holds {}, expected a module", archive->name(), root.type()->str()));
+  if (extra_files) {
+    for (auto& [name, content] : *extra_files) {
+      const std::string entry = "extra/" + name;
+      if (archive->has(entry)) content = archive->read(entry);
+    }
+  }
+  return Module(root.to_object(), unit);
+}
+
+}  // namespace
+
+Module load(const std::string& path, ExtraFiles* extra_files, bool verify) {
+  return load_archive(ArchiveReader::open(path), extra_files, verify);
+}
+
+Module load_bytes(std::string bytes, ExtraFiles* extra_files, bool verify) {
+  return load_archive(ArchiveReader::from_bytes(std::move(bytes)), extra_files, verify);
+}
+
+}  // namespace weft::jit

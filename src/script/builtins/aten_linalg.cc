@@ -1,0 +1,238 @@
+// Products, decompositions and norms of matrices.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "script/builtins/aten.h"
+
+namespace weft::jit::aten {
+namespace {
+
+Tensor matmul(const Tensor& x, const Tensor& y) { return call(op<"matmul">(), {x, y}); }
+Tensor add(const Operand& x, const Operand& y) { return promoted(op<"add">(), {x, y}); }
+Tensor mul(const Operand& x, const Operand& y) { return promoted(op<"mul">(), {x, y}); }
+Tensor transposed(const Tensor& x) {
+  return call(op<"transpose">(), {x}, {{"dim0", number(-2)}, {"dim1", number(-1)}});
+}
+Tensor over(const OpDef& reduction, const Tensor& x, const Ints& dims, bool keepdim) {
+  return call(reduction, {x}, {{"dim", sizes(dims)}, {"keepdim", keepdim}});
+}
+
+// beta * self + alpha * product; beta 0 leaves self out, NaN too.
+Tensor accumulate(const Tensor& self, const Tensor& product, Scalar beta, Scalar alpha) {
+  const Tensor scaled = alpha == Scalar(1) ? product : mul(product, alpha);
+  if (beta.to_double() == 0)
+    return call(
+        op<"expand">(), {scaled},
+        {{"shape", ops::broadcast_shapes("add", std::vector{ops::sym_shape(self), ops::sym_shape(scaled)})}});
+  return add(scaled, beta == Scalar(1) ? Operand(self) : Operand(mul(self, beta)));
+}
+
+Tensor outer(const Tensor& x, const Tensor& y) {
+  WEFT_CHECK(x.dim() == 1 && y.dim() == 1,
+             fmt::format("outer: expected two vectors, got {} and {}", describe(x), describe(y)));
+  return call(op<"outer">(), {x, y});
+}
+
+Tensor cholesky(const Tensor& x, bool upper) {
+  const Tensor lower = call(op<"cholesky">(), {x});
+  return upper ? call(op<"conj">(), {transposed(lower)}) : lower;
+}
+
+Tensor solve(const Tensor& a, const Tensor& b, bool left) {
+  if (left) return call(op<"solve">(), {a, b});
+  return transposed(call(op<"solve">(), {transposed(a), transposed(b)}));
+}
+
+Tensor no_errors(const Tensor& matrices) {
+  const Shape& shape = matrices.shape();
+  return Tensor::full(Shape(shape.begin(), shape.end() - 2), Scalar(0), DType::I32);
+}
+
+Tensor vector_norm(const Tensor& x, double ord, const OptionalInts& dims, bool keepdim) {
+  return call(op<"vector_norm">(), {x},
+              {{"ord", ord}, {"dim", dims && !dims->empty() ? sizes(*dims) : Attr()}, {"keepdim", keepdim}});
+}
+
+// Sum, largest or smallest of the singular values.
+Tensor singular_norm(const OpDef& reduction, const Tensor& x, Ints dims, bool keepdim) {
+  WEFT_CHECK(dims.size() == 2, fmt::format("matrix_norm: expected two dimensions, got {}", str(dims)));
+  for (int64_t& dim : dims) dim = wrap_dim("matrix_norm", dim, x.dim());
+  Ints order;
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (d != dims[0] && d != dims[1]) order.push_back(d);
+  }
+  order.insert(order.end(), dims.begin(), dims.end());
+  const Tensor matrices = call(op<"permute">(), {x}, {{"dims", sizes(order)}});
+  Tensor result = over(reduction, call(op<"svdvals">(), {matrices}), {-1}, false);
+  if (!keepdim) return result;
+  for (const int64_t dim : {std::min(dims[0], dims[1]), std::max(dims[0], dims[1])})
+    result = call(op<"unsqueeze">(), {result}, {{"dim", sizes(Ints{dim})}});
+  return result;
+}
+
+Tensor matrix_norm(const Tensor& x, double ord, Ints dims, bool keepdim) {
+  WEFT_CHECK(dims.size() == 2, fmt::format("matrix_norm: expected two dimensions, got {}", str(dims)));
+  const double size = std::abs(ord);
+  if (size == 2) return singular_norm(ord > 0 ? op<"amax">() : op<"amin">(), x, dims, keepdim);
+  WEFT_CHECK(size == 1 || std::isinf(size), fmt::format("matrix_norm: order {} is not defined", ord));
+  int64_t summed = wrap_dim("matrix_norm", dims[0], x.dim()),
+          rest = wrap_dim("matrix_norm", dims[1], x.dim());
+  if (std::isinf(size)) std::swap(summed, rest);
+  const Tensor sums = over(op<"sum">(), promoted(op<"abs">(), {x}), {summed}, true);
+  const Tensor result = over(ord > 0 ? op<"amax">() : op<"amin">(), sums, {rest}, true);
+  return keepdim ? result : call(op<"squeeze">(), {result}, {{"dim", sizes(dims)}});
+}
+
+Tensor named_matrix_norm(const Tensor& x, const std::string& ord, const Ints& dims, bool keepdim) {
+  if (ord == "fro") return vector_norm(x, 2, dims, keepdim);
+  WEFT_CHECK(ord == "nuc", fmt::format("norm: expected ord 'fro' or 'nuc', got '{}'", ord));
+  return singular_norm(op<"sum">(), x, dims, keepdim);
+}
+
+Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const OptionalInts& dims,
+                   bool keepdim) {
+  if (!ord) return vector_norm(x, 2, dims, keepdim);
+  const bool is_matrix = dims ? dims->size() == 2 : x.dim() == 2;
+  if (is_matrix) return matrix_norm(x, ord->to_double(), dims.value_or(Ints{-2, -1}), keepdim);
+  return vector_norm(x, ord->to_double(), dims, keepdim);
+}
+
+[[maybe_unused]] const bool kProducts = [] {
+  same<"matmul">("matmul(Tensor self, Tensor other) -> Tensor");
+  same<"matmul">("linalg_matmul(Tensor self, Tensor other) -> Tensor");
+  same<"mm">("mm(Tensor self, Tensor mat2) -> Tensor");
+  same<"bmm">("bmm(Tensor self, Tensor mat2) -> Tensor");
+  same<"matmul">("mv(Tensor self, Tensor vec) -> Tensor");
+  same<"dot">("dot(Tensor self, Tensor tensor) -> Tensor");
+  same<"vdot">("vdot(Tensor self, Tensor other) -> Tensor");
+  same<"inner">("inner(Tensor self, Tensor other) -> Tensor");
+  define("outer(Tensor self, Tensor vec2) -> Tensor",
+         [](const Tensor& x, const Tensor& y) { return outer(x, y); });
+  define("ger(Tensor self, Tensor vec2) -> Tensor",
+         [](const Tensor& x, const Tensor& y) { return outer(x, y); });
+  same<"kron">("kron(Tensor self, Tensor other) -> Tensor");
+  same<"linear">("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor");
+  same_with_inplace<"addmm">(
+      "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
+      "Tensor");
+  same_with_inplace<"baddbmm">(
+      "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
+      "alpha=1) -> Tensor");
+  with_inplace("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+               [](const Tensor& self, const Tensor& m, const Tensor& v, Scalar beta, Scalar alpha) {
+                 return accumulate(self, matmul(m, v), beta, alpha);
+               });
+  with_inplace("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+               [](const Tensor& self, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
+                 return accumulate(self, call(op<"outer">(), {x, y}), beta, alpha);
+               });
+  with_inplace(
+      "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+      [](const Tensor& self, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
+        return accumulate(self, over(op<"sum">(), call(op<"bmm">(), {x, y}), {0}, false), beta, alpha);
+      });
+  define("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+         [](const Tensor& x, const Tensor& y, const Ints& dims_x, const Ints& dims_y) {
+           return call(op<"tensordot">(), {x, y}, {{"dims_x", sizes(dims_x)}, {"dims_y", sizes(dims_y)}});
+         });
+  define("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+         [](const std::string& equation, const Tensors& tensors, const IValue&) {
+           return call(op<"einsum">(), tensors, {{"equation", equation}});
+         });
+  for (const char* schema :
+       {"chain_matmul(Tensor[] matrices) -> Tensor", "linalg_multi_dot(Tensor[] tensors) -> Tensor"}) {
+    define(schema, [](const Tensors& matrices) {
+      WEFT_CHECK(!matrices.empty(), "multi_dot: expected at least one matrix");
+      Tensor result = matrices[0];
+      for (size_t i = 1; i < matrices.size(); ++i) result = matmul(result, matrices[i]);
+      return result;
+    });
+  }
+  same<"cross">("cross(Tensor self, Tensor other, int? dim=None) -> Tensor");
+  same<"cross">("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor");
+  define("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+         [](const Tensor& x, const Tensor& y, int64_t dim) {
+           return over(op<"sum">(), mul(call(op<"conj">(), {x}), y), {dim}, false);
+         });
+  define("cdist(Tensor x1, Tensor x2, float p=2.0, int? compute_mode=None) -> Tensor",
+         [](const Tensor& x, const Tensor& y, double p, OptionalInt) {
+           return call(op<"cdist">(), {x, y}, {{"p", p}});
+         });
+  return true;
+}();
+
+[[maybe_unused]] const bool kDecompositions = [] {
+  same<"det">("det(Tensor self) -> Tensor");
+  same<"det">("linalg_det(Tensor A) -> Tensor");
+  same<"inv">("inverse(Tensor self) -> Tensor");
+  same<"inv">("linalg_inv(Tensor A) -> Tensor");
+  define("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+         [](const Tensor& x, bool) { return std::tuple(call(op<"inv">(), {x}), no_errors(x)); });
+  define("cholesky(Tensor self, bool upper=False) -> Tensor",
+         [](const Tensor& x, bool upper) { return cholesky(x, upper); });
+  define("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+         [](const Tensor& x, bool upper) { return cholesky(x, upper); });
+  define(
+      "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor "
+      "info)",
+      [](const Tensor& x, bool upper, bool) { return std::tuple(cholesky(x, upper), no_errors(x)); });
+  define("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+         [](const Tensor& a, const Tensor& b, bool left) { return solve(a, b, left); });
+  define(
+      "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, "
+      "Tensor info)",
+      [](const Tensor& a, const Tensor& b, bool left, bool) {
+        return std::tuple(solve(a, b, left), no_errors(a));
+      });
+  same<"matrix_power">("matrix_power(Tensor self, int n) -> Tensor");
+  same<"matrix_power">("linalg_matrix_power(Tensor self, int n) -> Tensor");
+  define("linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", [](const Tensor& x,
+                                                                      const std::string& part) {
+    WEFT_CHECK(part == "L" || part == "U", "linalg_eigvalsh: UPLO must be 'L' or 'U', got '" + part + "'");
+    return call(op<"eigvalsh">(), {part == "L" ? x : call(op<"conj">(), {transposed(x)})});
+  });
+  define("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+         [](const Tensor& x, const IValue&) { return call(op<"svdvals">(), {x}); });
+  define("logdet(Tensor self) -> Tensor",
+         [](const Tensor& x) { return call(op<"log">(), {call(op<"det">(), {x})}); });
+  return true;
+}();
+
+[[maybe_unused]] const bool kMatrixNorms = [] {
+  define(
+      "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+      "dtype=None) -> Tensor",
+      [](const Tensor& x, const std::optional<Scalar>& ord, const OptionalInts& dim, bool keepdim,
+         OptionalDType dtype) { return linalg_norm(cast(x, dtype), ord, dim, keepdim); });
+  define(
+      "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+      "dtype=None) -> Tensor",
+      [](const Tensor& x, const std::string& ord, const OptionalInts& dim, bool keepdim,
+         OptionalDType dtype) {
+        return named_matrix_norm(cast(x, dtype), ord, dim.value_or(Ints{-2, -1}), keepdim);
+      });
+  define(
+      "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? "
+      "dtype=None) -> Tensor",
+      [](const Tensor& x, Scalar ord, const Ints& dim, bool keepdim, OptionalDType dtype) {
+        return matrix_norm(cast(x, dtype), ord.to_double(), dim, keepdim);
+      });
+  define(
+      "linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, "
+      "ScalarType? dtype=None) -> Tensor",
+      [](const Tensor& x, const std::string& ord, const Ints& dim, bool keepdim, OptionalDType dtype) {
+        return named_matrix_norm(cast(x, dtype), ord, dim, keepdim);
+      });
+  define("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+         [](const Tensor& x, bool keepdim) { return named_matrix_norm(x, "nuc", {-2, -1}, keepdim); });
+  define("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+         [](const Tensor& x, const Ints& dim, bool keepdim) {
+           return named_matrix_norm(x, "nuc", dim, keepdim);
+         });
+  return true;
+}();
+
+}  // namespace
+}  // namespace weft::jit::aten

@@ -1,0 +1,61 @@
+// Which code a call of a function runs: interpreted at first, with compiled stretches then.
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "runtime/log.h"
+#include "script/run/code.h"
+#include "script/run/function.h"
+#include "script/optimize/graph_passes.h"
+#include "script/run/stretch_outline.h"
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::jit {
+namespace {
+
+std::atomic<bool>& executor_switch() {
+  static std::atomic<bool> on = env::flag("WEFT_JIT_COMPILE") && !env::flag("WEFT_DISABLE_COMPILE");
+  return on;
+}
+
+// Null where nothing is worth compiling.
+std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Graph& original) try {
+  const std::unique_ptr<ir::Graph> graph = original.clone();
+  graph->name = function.qualified_name;
+  inline_calls(*graph);
+  fold_script_constants(*graph);
+  remove_dropout(*graph);
+  fold_batch_norm(*graph);
+  remove_dead_nodes(*graph);
+  const size_t stretches = outline_stretches(*graph, function.compile_at_once);
+  log::write(log::Channel::Executor,
+             fmt::format("{}: {}", function.qualified_name,
+                         stretches ? fmt::format("{} stretches", stretches) : "interpreted"));
+  if (log::dumping()) log::dump(function.qualified_name + ".executor.graph", graph->str());
+  return stretches ? std::make_shared<const Code>(*graph, function.name) : nullptr;
+} catch (const Error& error) {  // of a function that is called: it is raised when that runs
+  log::write(log::Channel::Executor,
+             fmt::format("{}: interpreted: {}", function.qualified_name, error.what()));
+  return nullptr;
+}
+
+}  // namespace
+
+void set_profiling_executor(bool on) { executor_switch() = on; }
+bool profiling_executor() { return executor_switch(); }
+
+const Code& FunctionImpl::get_code_to_call() {
+  if (!executor_switch().load(std::memory_order_relaxed)) return get_code();
+  if (const Code* made = optimized_ready.load(std::memory_order_acquire)) return *made;
+  if (!compile_at_once && !was_called.exchange(true)) return get_code();
+  const std::unique_lock lock(optimizing, std::try_to_lock);
+  if (!lock.owns_lock()) return get_code();
+  if (optimized_ready.load(std::memory_order_relaxed) == nullptr) {
+    optimized = optimize(*this, get_graph());
+    optimized_ready.store(optimized ? optimized.get() : &get_code(), std::memory_order_release);
+  }
+  return *optimized_ready.load(std::memory_order_relaxed);
+}
+
+}  // namespace weft::jit

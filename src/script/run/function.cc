@@ -1,0 +1,54 @@
+#include "script/run/function.h"
+
+#include <fmt/format.h>
+
+#include "script/run/code.h"
+#include "script/run/interpreter.h"
+
+namespace weft::jit {
+
+Function::Function(std::string qualified_name, Schema schema,
+                   std::function<std::unique_ptr<ir::Graph>()> define)
+    : impl_(std::make_unique<FunctionImpl>()) {
+  impl_->name = qualified_name.substr(qualified_name.find_last_of('.') + 1);
+  impl_->qualified_name = std::move(qualified_name);
+  impl_->schema = std::move(schema);
+  impl_->define = std::move(define);
+}
+
+Function::~Function() = default;
+
+const std::string& Function::qualified_name() const { return impl_->qualified_name; }
+const std::string& Function::name() const { return impl_->name; }
+const Schema& Function::schema() const { return impl_->schema; }
+const ir::Graph& Function::graph() const { return impl_->get_graph(); }
+
+IValue Function::operator()(std::vector<IValue> arguments, const Keywords& keywords) const {
+  std::vector<IValue> bound = bind_arguments(impl_->schema, std::move(arguments), keywords);
+  return run_code(impl_->get_code_to_call(), bound);
+}
+
+ir::Graph& FunctionImpl::get_graph() {
+  const std::lock_guard lock(mutex);
+  if (!graph) graph = define();
+  return *graph;
+}
+
+void FunctionImpl::forget() {
+  ready = optimized_ready = nullptr;
+  code.reset();
+  optimized.reset();
+  graph.reset();
+}
+
+const Code& FunctionImpl::get_code() {
+  if (const Code* made = ready.load(std::memory_order_acquire)) return *made;
+  const std::lock_guard lock(mutex);
+  if (!code) {
+    code = std::make_shared<const Code>(get_graph(), name);
+    ready.store(code.get(), std::memory_order_release);
+  }
+  return *code;
+}
+
+}  // namespace weft::jit
