@@ -98,7 +98,8 @@ class Tensor {
   bool is_contiguous() const;
   bool is_traced() const { return impl_ && impl_->trace != nullptr; }
 
-  // Address of the element at index 0…0; null for a meta tensor, an error for a traced one.
+  // Address of the element at index 0…0, in the device's memory; null for a meta tensor, an error for a
+  // traced one.
   void* data() const;
   template <class T>
   T* data_as() const {
@@ -115,6 +116,7 @@ class Tensor {
   Tensor contiguous() const;  // itself when already C-contiguous
   Tensor clone() const;       // always a copy, C-contiguous
   Tensor to(DType dtype) const;
+  Tensor to(Device device) const;  // itself when it is there; NotImplementedError for a meta tensor
   // Elementwise copy from `source`, broadcast and converted; shapes are checked, and a read-only tensor is
   // refused. Handles overlap.
   void copy_from(const Tensor& source) const;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/backend.h"
 #include "bindings.h"
 #include "weft/error.h"
 
@@ -159,7 +160,7 @@ Tensor tensor_from_buffer(nb::handle object, bool may_copy) {
 }
 
 void require_host(const Tensor& tensor, const char* what) {
-  WEFT_CHECK_TYPE(tensor.device().type == DeviceType::CPU,
+  WEFT_CHECK_TYPE(is_on_host(tensor.device()),
                   fmt::format("{}: a tensor on {} has no elements on the host", what, tensor.device().str()));
 }
 

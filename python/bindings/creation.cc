@@ -9,9 +9,7 @@ namespace weft::python {
 namespace {
 
 Tensor on_device(const Tensor& tensor, nb::handle device) {
-  const Device target = device.is_none() ? default_device() : device_of_python(device);
-  require_available(target);
-  return target == tensor.device() ? tensor : Tensor::empty(tensor.shape(), tensor.dtype(), target);
+  return tensor.to(device.is_none() ? default_device() : device_of_python(device));
 }
 
 }  // namespace

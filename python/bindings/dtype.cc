@@ -118,19 +118,15 @@ void bind_dtypes(nb::module_& m) {
             new (self) Device(parsed);
           },
           nb::arg("type"), nb::arg("index") = nb::none())
-      .def_prop_ro("type",
-                   [](const Device& d) {
-                     return d.type == DeviceType::CPU ? "cpu" : d.type == DeviceType::CUDA ? "cuda" : "meta";
-                   })
-      .def_prop_ro("index",
-                   [](const Device& d) -> nb::object {
-                     return d.type == DeviceType::CUDA ? nb::cast(d.index) : nb::none();
-                   })
+      .def_prop_ro("type", [](const Device& d) { return nb::str(d.name().data(), d.name().size()); })
+      .def_prop_ro(
+          "index",
+          [](const Device& d) -> nb::object { return d.is_numbered() ? nb::cast(d.index) : nb::none(); })
       .def("__str__", [](const Device& d) { return nb::str(d.str().c_str()); })
       .def("__repr__",
            [](const Device& d) {
-             return nb::str(d.type == DeviceType::CUDA
-                                ? fmt::format("device(type='cuda', index={})", d.index).c_str()
+             return nb::str(d.is_numbered()
+                                ? fmt::format("device(type='{}', index={})", d.name(), d.index).c_str()
                                 : fmt::format("device(type='{}')", d.str()).c_str());
            })
       .def(

@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "bindings.h"
+#include "core/backend.h"
 #include "core/printable.h"
 #include "core/suggest.h"
 #include "errors.h"
@@ -48,14 +49,6 @@ size_t axis_of(const Tensor& tensor, int64_t d, const char* what) {
   return static_cast<size_t>(d < 0 ? d + tensor.dim() : d);
 }
 
-Tensor to_device(const Tensor& tensor, Device device) {
-  require_available(device);
-  if (device == tensor.device()) return tensor;
-  if (device.type == DeviceType::Meta) return Tensor::empty(tensor.shape(), tensor.dtype(), device);
-  throw_error(ErrorKind::NotImplemented,
-              fmt::format("to: {} has no elements to move to {}", describe(tensor), device.str()));
-}
-
 // The device that `text`, which is no dtype's name, names.
 Device device_named(const std::string& text) {
   std::vector<std::string> names = {"cpu", "cuda", "meta"};
@@ -86,7 +79,7 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
       wanted = dtype_of_python(argument);
     }
   }
-  const Tensor result = to_device(tensor, target).to(wanted.value_or(tensor.dtype()));
+  const Tensor result = tensor.to(target).to(wanted.value_or(tensor.dtype()));
   return copy && result.impl() == tensor.impl() ? result.clone() : result;
 }
 
@@ -117,24 +110,24 @@ nb::object array_protocol(const Tensor& tensor, nb::handle dtype, nb::handle cop
 
 // Pickles hold dtype, shape and the elements in C order.
 nb::object reduce(const Tensor& tensor) {
-  const Tensor dense = tensor.contiguous();
-  const bool meta = dense.device().type == DeviceType::Meta;
+  const bool has_elements = has_memory(tensor.device());
+  const Tensor dense = has_elements ? tensor.to(Device()).contiguous() : tensor;
   const size_t nbytes =
-      meta ? 0 : static_cast<size_t>(dense.numel()) * static_cast<size_t>(itemsize(dense.dtype()));
+      !has_elements ? 0 : static_cast<size_t>(dense.numel()) * static_cast<size_t>(itemsize(dense.dtype()));
   return nb::make_tuple(
       nb::module_::import_("weft").attr("_rebuild_tensor"),
-      nb::make_tuple(to_python(dense.dtype()), tuple_of(dense.shape()), nb::cast(dense.device()),
-                     nb::bytes(meta ? "" : dense.data(), nbytes)));
+      nb::make_tuple(to_python(dense.dtype()), tuple_of(dense.shape()), nb::cast(tensor.device()),
+                     nb::bytes(has_elements ? dense.data() : "", nbytes)));
 }
 
 Tensor rebuild(nb::handle dtype, nb::handle shape, Device device, nb::bytes data) {
-  Tensor tensor = Tensor::empty(shape_of_python(shape, "pickle"), dtype_of_python(dtype), device);
-  if (device.type == DeviceType::Meta) return tensor;
+  const Tensor tensor = Tensor::empty(shape_of_python(shape, "pickle"), dtype_of_python(dtype));
+  if (!has_memory(device)) return tensor.to(device);
   const size_t nbytes = static_cast<size_t>(tensor.numel()) * static_cast<size_t>(itemsize(tensor.dtype()));
   WEFT_CHECK(data.size() == nbytes,
              fmt::format("pickle: expected {} bytes of elements, got {}", nbytes, data.size()));
   std::memcpy(tensor.data(), data.c_str(), nbytes);
-  return tensor;
+  return tensor.to(device);
 }
 
 template <class T>
@@ -251,16 +244,16 @@ void bind_conversions(Class& c) {
       .def(
           "astype", [](const T& t, nb::handle dtype) { return T(t.to(dtype_of_python(dtype))); },
           nb::arg("dtype"))
-      .def("cpu", [](const T& t) { return T(to_device(t, {})); })
+      .def("cpu", [](const T& t) { return T(t.to(Device())); })
       .def(
           "to_device",
           [](const T& t, nb::handle device, nb::handle stream) {
             WEFT_CHECK(stream.is_none(), "to_device: a CPU tensor has no stream");
-            return T(to_device(t, device_of_python(device)));
+            return T(t.to(device_of_python(device)));
           },
           nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
           "The tensor on another device; itself where it is there. source: the array API.")
-      .def("cuda", [](const T& t) { return T(to_device(t, {DeviceType::CUDA, 0})); })
+      .def("cuda", [](const T& t) { return T(t.to(Device{DeviceType::CUDA, 0})); })
       .def("contiguous", [](const T& t) { return T(t.contiguous()); })
       .def("clone", [](const T& t) { return T(t.clone()); }, "A C-contiguous copy.");
   static constexpr std::pair<const char*, DType> kConversions[] = {

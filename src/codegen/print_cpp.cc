@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "codegen/prelude.h"
 #include "codegen/print_expr.h"
 #include "codegen/print_fold.h"
 #include "nest/passes.h"
+#include "nest/vocabulary.h"
 #include "weft/error.h"
 
 namespace weft::codegen {
@@ -16,7 +16,8 @@ using ops::ReduceOp;
 
 class Printer {
  public:
-  explicit Printer(const LoopNest& nest) : nest_(nest), expressions_(nest, result_) {}
+  explicit Printer(const LoopNest& nest)
+      : nest_(nest), vocabulary_(vocabulary_of(nest.device)), expressions_(nest, result_) {}
 
   PrintedKernel run() {
     result_.name = nest_.name;
@@ -24,10 +25,7 @@ class Printer {
     scope_body(0);
     std::string text;
     for (const std::string& comment : nest_.comments) text += "// " + comment + "\n";
-    text += fmt::format(
-        "extern \"C\" void {}(void* const* arrays, const i64* symbols, const void* const* functions,\n"
-        "    ParallelFor parallel_for) {{\n",
-        nest_.name);
+    text += vocabulary_.declaration(nest_.name) + " {\n";
     for (size_t i = 0; i < nest_.buffers.size(); ++i) {
       const Buffer& buffer = nest_.buffers[i];
       text += fmt::format("  {0}{1}* {2} = ({0}{1}*)arrays[{3}];\n", buffer.written ? "" : "const ",
@@ -37,12 +35,13 @@ class Printer {
       text += fmt::format("  const i64 s{0} = symbols[{0}];\n", symbol);
     text += expressions_.function_declarations();
     result_.body = text + out_ + "}\n";
-    result_.source = with_prelude(PreludeKind::Kernel, expressions_.elementary(), result_.body);
+    result_.source = vocabulary_.source(expressions_.elementary(), result_.body);
     return std::move(result_);
   }
 
  private:
   const LoopNest& nest_;
+  const Vocabulary& vocabulary_;
   PrintedKernel result_;
   ExpressionPrinter expressions_;
   std::string out_;
@@ -231,14 +230,20 @@ class Printer {
     return false;
   }
 
+  // Up to close("});"): what runs for a share of the outer loops.
+  void open_outer(Sym extent, int64_t grain, OuterLoop kind = OuterLoop::Plain,
+                  const std::string& lead = "") {
+    open(vocabulary_.outer_loop(kind, sym(extent), std::to_string(grain), lead) +
+         "[=](i64 begin, i64 end) {");
+  }
+
   void parallel(ScopeId id) {
     const Scope& scope = nest_.scope(id);
     ScopeId vector = -1;
     for (ScopeId child : scope.children) vector = child;
     if (vector < 0) {  // no lanes along the outer loops
       std::string row = scope.loops.size() == 1 ? loop_name(scope.loops[0]) : "row";
-      open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{",
-                       sym(flat_extent(scope.loops)), grain(nest_.cost_per_element * row_length(id))));
+      open_outer(flat_extent(scope.loops), grain(nest_.cost_per_element * row_length(id)));
       open(fmt::format("for (i64 {0} = begin; {0} < end; ++{0}) {{", row));
       unflatten(scope.loops, row);
       scope_body(id);
@@ -250,11 +255,11 @@ class Printer {
     if (scope.loops.empty()) {
       blocked_ = blocked_reduction(nest_, vector);
       const std::string lead = first_line(vector);
-      open(fmt::format("{}(parallel_for, {}, {}, {}[=](i64 begin, i64 end) {{",
-                       !lead.empty()            ? "parallel_streaming"
-                       : has_reductions(vector) ? "parallel_aligned"
-                                                : "parallel",
-                       loop_extent(inner), std::max<int64_t>(64, grain(nest_.cost_per_element)), lead));
+      open_outer(nest_.space.atom(inner).extent, std::max<int64_t>(64, grain(nest_.cost_per_element)),
+                 !lead.empty()            ? OuterLoop::Streaming
+                 : has_reductions(vector) ? OuterLoop::Aligned
+                                          : OuterLoop::Plain,
+                 lead);
       scope_before_vector(id, vector);
       if (blocked_ >= 0) {
         const int loop = nest_.scope(blocked_).loops[0];
@@ -272,9 +277,8 @@ class Printer {
     std::string row = scope.loops.size() == 1 ? loop_name(scope.loops[0]) : "row";
     if (has_reductions(id)) {
       Sym length = nest_.space.atom(inner).extent;
-      open(fmt::format(
-          "parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{", sym(flat_extent(scope.loops)),
-          grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(1, length.hint())))));
+      open_outer(flat_extent(scope.loops),
+                 grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(1, length.hint()))));
       open(fmt::format("for (i64 {0} = begin; {0} < end; ++{0}) {{", row));
       unflatten(scope.loops, row);
       scope_before_vector(id, vector);
@@ -283,9 +287,7 @@ class Printer {
       close("});");
       return;
     }
-    open(fmt::format("parallel(parallel_for, {}, {}, [=](i64 begin, i64 end) {{",
-                     sym(flat_extent(scope.loops) * nest_.space.atom(inner).extent),
-                     grain(nest_.cost_per_element)));
+    open_outer(flat_extent(scope.loops) * nest_.space.atom(inner).extent, grain(nest_.cost_per_element));
     open(fmt::format("for_rows(begin, end, {}, [=](i64 {}, i64 {}_begin, i64 {}_end) {{", loop_extent(inner),
                      row, loop_name(inner), loop_name(inner)));
     unflatten(scope.loops, row);
@@ -544,14 +546,13 @@ class Printer {
       if (is_arg_reduction(scope.accumulators[k].op))
         captures += fmt::format(", {0}_parts_at = &{0}_parts_at[0]", name);
     }
-    open(fmt::format(
-        "parallel(parallel_for, {}_chunks.count, {}_chunks.grain({}), [{}](i64 chunk_begin, i64 chunk_end) "
-        "{{",
-        prefix, prefix,
+    const int64_t share =
         flat ? grain(nest_.cost_per_element)
              : grain(nest_.cost_per_element * static_cast<double>(std::max<int64_t>(
-                                                  1, nest_.space.atom(scope.loops.back()).extent.hint()))),
-        captures));
+                                                  1, nest_.space.atom(scope.loops.back()).extent.hint())));
+    open(vocabulary_.outer_loop(OuterLoop::Plain, prefix + "_chunks.count",
+                                fmt::format("{}_chunks.grain({})", prefix, share), "") +
+         fmt::format("[{}](i64 chunk_begin, i64 chunk_end) {{", captures));
     open("for (i64 chunk = chunk_begin; chunk < chunk_end; ++chunk) {");
     declare_accumulators(id, scope.lanes, false);
     if (flat) {

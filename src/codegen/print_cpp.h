@@ -14,13 +14,10 @@ struct PrintedKernel {
   std::string name;
   std::string source;                  // the prelude included
   std::string body;                    // without it
-  std::vector<const void*> functions;  // what the kernel's `functions` argument holds
+  std::vector<const void*> functions;  // what the kernel's `functions` parameter holds
 };
 
-// The signature of every kernel. `symbols` holds the graph's symbols by number.
-using KernelFn = void (*)(void* const* arrays, const int64_t* symbols, const void* const* functions,
-                          void* parallel_for);
-
+// In the vocabulary of the nest's device.
 PrintedKernel print_cpp(const LoopNest& nest);
 
 }  // namespace weft::codegen

@@ -277,8 +277,9 @@ std::string ExpressionPrinter::math_call(const KernelNode& node, const std::vect
   DType dtype = compute_dtype(nest_.node(node.args[0]).dtype);
   int lanes = node.varying ? lanes_at(node.scope) : 1;
   int bytes = std::min(lanes * itemsize(dtype), nest_.vector_bytes);
-  auto function = lanes > 1 ? scalar::math_function(node.prim, dtype, bytes) : std::nullopt;
-  if (!function) function = scalar::math_function(node.prim, dtype, 0);
+  const Vocabulary& vocabulary = vocabulary_of(nest_.device);
+  auto function = lanes > 1 ? vocabulary.math_function(node.prim, dtype, bytes) : std::nullopt;
+  if (!function) function = vocabulary.math_function(node.prim, dtype, 0);
   WEFT_ASSERT(function.has_value(), fmt::format("no function for {}", scalar::prim_name(node.prim)));
   std::string variable =
       fmt::format("{}_{}x{}", scalar::prim_name(node.prim), type_name(dtype), function->lanes);

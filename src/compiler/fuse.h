@@ -52,4 +52,9 @@ struct FusionPlan {
 // `input_strides`: of the graph's inputs; contiguous where empty.
 FusionPlan fuse(const ir::Graph& graph, const std::vector<SymShape>& input_strides = {});
 
+// A line per step: "kernel %y, %3", "call sort -> %4".
+std::string str(const FusionPlan& plan);
+// Throws an internal error unless kernels write values of one shape, and every value is computed by one step.
+void verify(const FusionPlan& plan);
+
 }  // namespace weft::compiler

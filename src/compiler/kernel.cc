@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
-#include "codegen/prelude.h"
 #include "compiler/stages.h"
 #include "runtime/log.h"
 
@@ -34,9 +32,10 @@ std::string code_of(const std::string& body, const std::string& name) {
 }  // namespace
 
 Kernel KernelMaker::make(const FusionGroup& group, const Memory& memory) {
+  const Device device = group.roots[0]->tensor().device;
+  const Backend& backend = backend_of(device);
   LowerOptions lower_options;
-  lower_options.vector_bytes =
-      options_.vector_bytes > 0 ? options_.vector_bytes : runtime::host_vector_bytes();
+  lower_options.vector_bytes = options_.vector_bytes > 0 ? options_.vector_bytes : backend.vector_bytes();
   lower_options.is_read_later = is_read_later(group);
   Kernel kernel;
   LoopNest& nest = kernel.nest = make_nest(group, memory, lower_options);
@@ -48,17 +47,13 @@ Kernel KernelMaker::make(const FusionGroup& group, const Memory& memory) {
     log::write(log::Channel::OutputCode, "\n" + kernel.printed.body);
   log::dump(nest.name + ".cc", kernel.printed.source);
 
-  const auto [same, is_new] = by_code_.try_emplace(code_of(kernel.printed.body, nest.name));
-  auto& [symbol, loaded] = same->second;
-  if (is_new) {
-    symbol = nest.name;
-    loaded =
-        runtime::load_kernel(codegen::compile_request(nest.name, kernel.printed.source), options_.toolchain);
-  }
-  kernel.function = reinterpret_cast<codegen::KernelFn>(loaded.module->symbol(symbol));
-  kernel.module = loaded.module;
+  const auto [same, is_new] =
+      by_code_.try_emplace(device.str() + "\n" + code_of(kernel.printed.body, nest.name));
+  LoadedDeviceKernel& loaded = same->second;
+  if (is_new) loaded = backend.load(nest, kernel.printed, options_.toolchain);
+  kernel.loaded = loaded.kernel;
   kernel.compile_ms = is_new ? loaded.compile_ms : 0;
-  kernel.from_cache = !is_new || std::string_view(loaded.origin) != "compiled";
+  kernel.from_cache = !is_new || loaded.from_cache;
   return kernel;
 }
 

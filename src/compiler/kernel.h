@@ -9,15 +9,14 @@
 #include "codegen/print_cpp.h"
 #include "compiler/compiled_graph.h"
 #include "compiler/lower.h"
-#include "runtime/toolchain.h"
+#include "core/backend.h"
 
 namespace weft::compiler {
 
 struct Kernel {
   LoopNest nest;
   codegen::PrintedKernel printed;
-  codegen::KernelFn function = nullptr;
-  std::shared_ptr<const runtime::Module> module;
+  std::shared_ptr<const DeviceKernel> loaded;
   double compile_ms = 0;
   bool from_cache = false;
 };
@@ -29,13 +28,9 @@ class KernelMaker {
   Kernel make(const FusionGroup& group, const Memory& memory);
 
  private:
-  struct Loaded {
-    std::string symbol;
-    runtime::LoadedKernel kernel;
-  };
   const CompileOptions& options_;
   std::set<std::string> names_;
-  std::map<std::string, Loaded> by_code_;
+  std::map<std::string, LoadedDeviceKernel> by_code_;
 };
 
 }  // namespace weft::compiler

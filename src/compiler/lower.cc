@@ -27,6 +27,7 @@ class Lowering : NestBuilder {
         memory_(memory),
         inside_(group.roots.begin(), group.roots.end()),
         reductions_(memory, inside_) {
+    nest_.device = group.roots[0]->tensor().device;
     nest_.vector_bytes = options.vector_bytes;
     nest_.scopes.emplace_back();
     nest_.is_read_later = options.is_read_later;

@@ -19,7 +19,7 @@ Shape first_positions(const std::vector<std::pair<size_t, Sym>>& starts, const S
 
 Tensor copy_around(const Tensor& base, const Shape& first, const Shape& part) {
   const Shape& shape = base.shape();
-  const Tensor result = Tensor::empty(shape, base.dtype());
+  const Tensor result = Tensor::empty(shape, base.dtype(), base.device());
   // What lies before and after the part along each dimension, within the part's range of the dimensions
   // before it.
   Shape from(shape.size(), 0), size = shape;

@@ -8,7 +8,6 @@
 #include "ir/symbols.h"
 #include "ops/tracer.h"
 #include "runtime/float_flags.h"
-#include "weft/parallel.h"
 
 namespace weft::compiler {
 namespace {
@@ -30,7 +29,8 @@ bool is_sole_owner(const Tensor& tensor) {
 // The part of a slot's tensor, which the first of its writers allocates.
 Tensor part_in(const PlannedPart& part, std::vector<Tensor>& slots, const std::vector<int64_t>& symbols) {
   Tensor& whole = slots[static_cast<size_t>(part.whole.slot)];
-  if (!whole.defined()) whole = Tensor::empty(part.whole.shape.evaluate(symbols), part.whole.dtype);
+  if (!whole.defined())
+    whole = Tensor::empty(part.whole.shape.evaluate(symbols), part.whole.dtype, part.whole.device);
   Shape shape = whole.shape();
   shape.back() = part.count;
   return whole.as_strided(shape, whole.strides(), whole.impl()->offset + part.first);
@@ -136,7 +136,7 @@ Tensor Plan::room_for(const PlannedOutput& output, const Run& run) {
     const Tensor& operand = run.slots[static_cast<size_t>(output.over)];
     if (is_sole_owner(operand) && is_contiguous(operand.shape(), operand.strides())) return operand;
   }
-  return Tensor::empty(output.shape.evaluate(run.symbols), output.dtype);
+  return Tensor::empty(output.shape.evaluate(run.symbols), output.dtype, output.device);
 }
 
 void Plan::run_kernel(const PlanStep& step, Run& run) const {
@@ -153,7 +153,7 @@ void Plan::run_kernel(const PlanStep& step, Run& run) const {
   }
   for (size_t i = 0; i < step.arrays.size(); ++i)
     arrays[i] = slots[static_cast<size_t>(step.arrays[i])].data();
-  step.kernel(arrays, run.symbols.data(), step.functions.data(), reinterpret_cast<void*>(&parallel_for_raw));
+  step.kernel->launch(arrays, run.symbols.data(), backend_of(step.device).current_stream(step.device.index));
 }
 
 bool Plan::is_over_base(const PlanStep& step, const Run& run) const {
@@ -206,7 +206,7 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
     if (step.prepared)
       results = step.prepared(operands);
     else if (step.is_checked)
-      results = step.node->op->eager(*step.node->op, operands, step.attrs);
+      results = backend_of(step.device).run(*step.node->op, operands, step.attrs, step.device.index);
     else
       results = ops::call(*step.node->op,
                           {operands, step.has_symbols ? ir::evaluate(step.attrs, run.symbols) : step.attrs});

@@ -95,6 +95,11 @@ class Planner {
     return slots_.try_emplace(value, static_cast<int>(slots_.size())).first->second;
   }
 
+  PlannedOutput planned_output(const ir::Value* value) {
+    const ops::TensorType& type = value->tensor();
+    return {slot_of(value), type.dtype, type.device, planned_shape(type.shape)};
+  }
+
   void find_symbols() {
     std::set<int> wanted;
     for (int i = 0; i < graph_.env().num_symbols(); ++i) wanted.insert(i);
@@ -112,8 +117,8 @@ class Planner {
   void add_kernel(const FusionGroup& group, const Kernel& kernel) {
     const LoopNest& nest = kernel.nest;
     PlanStep step;
-    step.kernel = kernel.function;
-    step.functions = kernel.printed.functions;
+    step.kernel = kernel.loaded;
+    step.device = nest.device;
     step.description = fmt::format("kernel {}:", nest.name);
     for (const std::string& comment : nest.comments) step.description += " " + comment + ";";
     for (const ir::Value* root : group.roots)
@@ -122,14 +127,12 @@ class Planner {
     for (const Buffer& buffer : nest.buffers) {
       step.arrays.push_back(slot_of(buffer.value));
       if (buffer.written && !fusion_.updating.count(buffer.value))
-        step.outputs.push_back({slot_of(buffer.value), buffer.value->tensor().dtype,
-                                planned_shape(buffer.value->tensor().shape)});
+        step.outputs.push_back(planned_output(buffer.value));
     }
     if (group.roots.size() == 1)
       for (const Buffer& buffer : nest.buffers)
         if (!buffer.written && is_same_type(*buffer.value, *group.roots[0]))
           step.like_output.push_back(slot_of(buffer.value));
-    program_.modules.push_back(kernel.module);
     program_.kernels.push_back({nest.name, kernel.printed.body, kernel.compile_ms, kernel.from_cache});
     program_.steps.push_back(std::move(step));
   }
@@ -140,10 +143,8 @@ class Planner {
     step.starts = update.starts;
     step.inputs = {slot_of(update.base)};
     if (update.is_copied) step.inputs.push_back(slot_of(update.source));
-    for (const ir::Value* value : {update.result, update.source}) {
-      const ops::TensorType& type = value->tensor();
-      step.outputs.push_back({slot_of(value), type.dtype, planned_shape(type.shape)});
-    }
+    for (const ir::Value* value : {update.result, update.source})
+      step.outputs.push_back(planned_output(value));
     step.results = {slot_of(update.result)};
     if (!update.is_copied) step.results.push_back(slot_of(update.source));
     step.description = "copy of what is not replaced";
@@ -170,6 +171,7 @@ class Planner {
     step.keeps_views = is_index_view(node);
     step.has_symbols = has_symbols(step.attrs);
     step.is_checked = node.op->eager && !step.has_symbols && has_known_types(node);
+    step.device = device_of(node);
     if (node.op->prepare && !step.has_symbols) {
       std::vector<Tensor> constants;
       for (const ir::Value* input : node.inputs) {
@@ -177,12 +179,18 @@ class Planner {
             input && input->def && input->def->kind == ir::NodeKind::Constant && !passes::is_written(input);
         constants.push_back(known ? input->def->constant : Tensor());
       }
-      step.prepared = node.op->prepare(*node.op, constants, step.attrs);
+      step.prepared = backend_of(step.device).prepare(*node.op, constants, step.attrs);
     }
     step.description = fmt::format("call {}{}", node.op->name,
                                    node.location.str().empty() ? "" : "  # " + node.location.str());
     if (const ir::Node* join = joined_by(node); join && step.prepared) set_part(step, node, *join);
     program_.steps.push_back(std::move(step));
+  }
+
+  static Device device_of(const ir::Node& node) {
+    for (const ir::Value* value : node.inputs)
+      if (value) return value->tensor().device;
+    return node.outputs.empty() ? Device() : node.outputs[0]->tensor().device;
   }
 
   // Of operands; and there is memory for results, as far as they are known.
@@ -193,9 +201,8 @@ class Planner {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [](const ir::Value* input) {
       if (!input) return true;
       const ops::TensorType& type = input->tensor();
-      return type.device.type == DeviceType::CPU &&
-             std::all_of(type.shape.begin(), type.shape.end(),
-                         [](const Sym& size) { return size.is_constant(); });
+      return has_memory(type.device) && std::all_of(type.shape.begin(), type.shape.end(),
+                                                    [](const Sym& size) { return size.is_constant(); });
     });
   }
 
@@ -219,8 +226,7 @@ class Planner {
     int64_t first = 0;
     for (size_t i = 0; join.inputs[i]->def != &node; ++i)
       first += join.inputs[i]->tensor().shape[3].constant();
-    const ops::TensorType& type = join.output()->tensor();
-    const PlannedOutput whole{slot_of(join.output()), type.dtype, planned_shape(type.shape)};
+    const PlannedOutput whole = planned_output(join.output());
     step.part = PlannedPart{whole, first, node.output()->tensor().shape[3].constant()};
     step.results = {whole.slot};
     step.description += fmt::format(", channels {} … {} of a join", first, first + step.part->count);

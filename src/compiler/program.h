@@ -10,8 +10,8 @@
 
 #include "codegen/print_cpp.h"
 #include "compiler/compiled_graph.h"
+#include "core/backend.h"
 #include "ir/graph.h"
-#include "runtime/toolchain.h"
 
 namespace weft::compiler {
 
@@ -26,6 +26,7 @@ struct PlannedShape {
 struct PlannedOutput {
   int slot;
   DType dtype;
+  Device device;
   PlannedShape shape;
   int home = -1;  // the input that it is written back to, and whose memory it may take at once
   int over = -1;  // an operand of this type that nothing uses later: its memory, where no other tensor has it
@@ -38,13 +39,13 @@ struct PlannedPart {
 };
 
 struct PlanStep {
+  Device device;  // where it runs
   // A kernel …
-  codegen::KernelFn kernel = nullptr;
+  std::shared_ptr<const DeviceKernel> kernel;
   std::vector<int> arrays;             // slots, in the kernel's order
   std::vector<PlannedOutput> outputs;  // allocated before it runs
-  std::vector<const void*> functions;
-  std::vector<int> reads_elsewhere;  // at other positions than the kernel writes
-  std::vector<int> like_output;      // operands of the type of its one output
+  std::vector<int> reads_elsewhere;    // at other positions than the kernel writes
+  std::vector<int> like_output;        // operands of the type of its one output
   // … or an operator call.
   const ir::Node* node = nullptr;
   ops::Attrs attrs;
@@ -104,7 +105,6 @@ struct Program {
   int num_inputs = 0;
   int num_slots = 0;
   std::vector<KernelInfo> kernels;
-  std::vector<std::shared_ptr<const runtime::Module>> modules;
 
   // A line per step: what it does, the slots that it reads, writes and releases, and where it writes in
   // place.

@@ -34,10 +34,8 @@ constexpr Stage kStages[] = {
     {"fuse", "groups of values, each computed by one kernel", fuse},
     // Each kernel.
     {"lower", "a group becomes a loop nest; what loops do not change stands outside them", lower},
-    {"choose_lanes", "how many elements at a time", nest::choose_lanes},
-    {"estimate_cost", "nanoseconds per element, for the share of a thread", nest::estimate_cost},
-    {"split_at_ring_ends", "loops along what numpy.roll turns read in order", nest::split_at_ring_ends},
-    {"choose_streaming", "large results bypass the caches", nest::choose_streaming},
+    {"schedule", "outer loops, lanes and reductions as the device maps them: its own passes",
+     DeviceSchedule{}},
     {"find_load_groups", "strided loads become contiguous ones", nest::find_load_groups},
     {"order_statements", "operands before what uses them", nest::order_statements},
     {"print_cpp", "the nest as C++, which the toolchain compiles", codegen::print_cpp},
@@ -59,18 +57,31 @@ bool is_verifying() {
 
 bool is_logging() { return log::enabled(log::Channel::Passes) || log::dumping(); }
 
+struct NamedFusion {
+  const ir::Graph& graph;
+  FusionPlan plan;
+};
+
 std::string text_of(const ir::Graph& graph) { return graph.str(); }
+std::string text_of(const NamedFusion& fusion) { return str(fusion.plan); }
+std::string text_of(const codegen::PrintedKernel& printed) { return printed.body; }
 std::string text_of(const LoopNest& nest) { return nest::str(nest); }
 std::string text_of(const Program& program) { return program.str(); }
 const std::string& name_of(const ir::Graph& graph) { return graph.name; }
 const std::string& name_of(const LoopNest& nest) { return nest.name; }
 const std::string& name_of(const Program& program) { return program.name; }
+const std::string& name_of(const NamedFusion& fusion) { return fusion.graph.name; }
+const std::string& name_of(const codegen::PrintedKernel& printed) { return printed.name; }
 const char* kind_of(const ir::Graph&) { return "graph"; }
 const char* kind_of(const LoopNest&) { return "nest"; }
 const char* kind_of(const Program&) { return "program"; }
+const char* kind_of(const NamedFusion&) { return "fusion"; }
+const char* kind_of(const codegen::PrintedKernel&) { return "cc"; }
 void verify_any(const ir::Graph& graph) { ir::verify(graph); }
 void verify_any(const LoopNest& nest) { nest::verify(nest); }
 void verify_any(const Program& program) { verify(program); }
+void verify_any(const NamedFusion& fusion) { verify(fusion.plan); }
+void verify_any(const codegen::PrintedKernel&) {}  // the toolchain reads it next
 
 // What stages of one graph, nest or program share.
 class StageRunner {
@@ -138,6 +149,22 @@ void run_all(StageRunner& runner, Subject& subject) {
     if (const Kind* run = std::get_if<Kind>(&stage.run)) runner.change(stage, subject, *run);
 }
 
+void run_nest_stages(StageRunner& runner, LoopNest& nest) {
+  for (const Stage& stage : kStages) {
+    if (const NestStage* run = std::get_if<NestStage>(&stage.run)) runner.change(stage, nest, *run);
+    if (!std::holds_alternative<DeviceSchedule>(stage.run)) continue;
+    for (const nest::NestPass& pass : backend_of(nest.device).schedule())
+      runner.change({pass.name, pass.doc, pass.run}, nest, pass.run);
+  }
+}
+
+// Where its arrays are.
+Device device_of(const ir::Graph& graph) {
+  for (const auto* values : {&graph.inputs(), &graph.outputs()})
+    for (const ir::Value* value : *values) return value->tensor().device;
+  return {};
+}
+
 bool has_empty_values(const ir::Graph& graph) {
   const auto is_empty = [](const ir::Value* value) {
     const SymShape& shape = value->tensor().shape;
@@ -159,12 +186,9 @@ FusionPlan fuse_graph(const ir::Graph& graph, const std::vector<Strides>& input_
   std::vector<SymShape> strides;
   for (const Strides& known : input_strides) strides.emplace_back(known.begin(), known.end());
   const Stage& stage = the_stage<FuseStage>();
-  const auto start = std::chrono::steady_clock::now();
-  FusionPlan fusion = std::get<FuseStage>(stage.run)(graph, strides);
-  if (is_logging()) {
-    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-    log::write(log::Channel::Passes, fmt::format("{} {}: {:.0f} us", graph.name, stage.name, time.count()));
-  }
+  StageRunner runner;
+  FusionPlan fusion =
+      runner.make(stage, [&] { return NamedFusion{graph, std::get<FuseStage>(stage.run)(graph, strides)}; }).plan;
   for (const std::string& note : fusion.notes)
     log::write(log::Channel::Fusion, fmt::format("{}: {}", graph.name, note));
   return fusion;
@@ -172,7 +196,18 @@ FusionPlan fuse_graph(const ir::Graph& graph, const std::vector<Strides>& input_
 
 }  // namespace
 
-std::span<const Stage> stages() { return kStages; }
+std::vector<Stage> stages(Device device) {
+  std::vector<Stage> result;
+  for (const Stage& stage : kStages) {
+    if (!std::holds_alternative<DeviceSchedule>(stage.run)) {
+      result.push_back(stage);
+      continue;
+    }
+    for (const nest::NestPass& pass : backend_of(device).schedule())
+      result.push_back({pass.name, pass.doc, pass.run});
+  }
+  return result;
+}
 
 void run_graph_stages(ir::Graph& graph) {
   StageRunner runner;
@@ -191,23 +226,26 @@ LoopNest make_nest(const FusionGroup& group, const Memory& memory, const LowerOp
   const Stage& stage = the_stage<LowerStage>();
   StageRunner runner;
   LoopNest nest = runner.make(stage, [&] { return std::get<LowerStage>(stage.run)(group, memory, options); });
-  run_all<NestStage>(runner, nest);
+  run_nest_stages(runner, nest);
   return nest;
 }
 
 codegen::PrintedKernel print_kernel(const LoopNest& nest) {
-  return std::get<PrintStage>(the_stage<PrintStage>().run)(nest);
+  const Stage& stage = the_stage<PrintStage>();
+  StageRunner runner;
+  return runner.make(stage, [&] { return std::get<PrintStage>(stage.run)(nest); });
 }
 
 Program make_program(const ir::Graph& graph, const std::vector<Strides>& input_strides,
                      const CompileOptions& options) {
   // Of empty arrays there is nothing to gain from loops, and index arithmetic over sizes of zero would need
   // care everywhere.
-  const bool uses_kernels = options.use_kernels && !has_empty_values(graph);
+  const bool has_kernels = options.use_kernels && backend_of(device_of(graph)).has_kernels;
+  const bool uses_kernels = has_kernels && !has_empty_values(graph);
   if (!uses_kernels)
     log::write(log::Channel::Fusion,
                fmt::format("{}: {}, runs operator by operator", graph.name,
-                           options.use_kernels ? "has empty arrays" : "without generated code"));
+                           has_kernels ? "has empty arrays" : "without generated code"));
   const FusionPlan fusion = uses_kernels ? fuse_graph(graph, input_strides) : operator_by_operator(graph);
   std::vector<Kernel> kernels;
   KernelMaker maker(options);

@@ -4,7 +4,6 @@
 // its time; in debug builds and under WEFT_VERIFY=1 a verifier follows each.
 #pragma once
 
-#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -27,13 +26,19 @@ using PrintStage = codegen::PrintedKernel (*)(const LoopNest& nest);
 using PlanStage = Program (*)(const ir::Graph& graph, const FusionPlan& fusion, std::vector<Kernel> kernels);
 using ProgramStage = void (*)(Program& program);
 
+// Stands for the device's own passes over nests (Backend::schedule).
+struct DeviceSchedule {};
+
 struct Stage {
   std::string_view name;
   std::string_view doc;
-  std::variant<GraphStage, FuseStage, LowerStage, NestStage, PrintStage, PlanStage, ProgramStage> run;
+  std::variant<GraphStage, FuseStage, LowerStage, NestStage, DeviceSchedule, PrintStage, PlanStage,
+               ProgramStage>
+      run;
 };
 
-std::span<const Stage> stages();
+// With the device's own in their place.
+std::vector<Stage> stages(Device device = {});
 
 // The stages over graphs.
 void run_graph_stages(ir::Graph& graph);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/backend.h"
 #include "core/copy.h"
 #include "weft/error.h"
 #include "weft/tensor.h"
@@ -173,12 +174,13 @@ std::string Tensor::str() const {
   std::string text = prefix;
   std::vector<std::string> suffixes;
   if (device().type != DeviceType::CPU) suffixes.push_back(fmt::format("device='{}'", device().str()));
-  if (device().type == DeviceType::Meta || numel() == 0) {
-    text += device().type == DeviceType::Meta ? "..." : "[]";
-    if (device().type == DeviceType::Meta || dim() != 1) suffixes.push_back("size=" + tuple_str(shape()));
+  const bool has_elements = has_memory(device());
+  if (!has_elements || numel() == 0) {
+    text += has_elements ? "[]" : "...";
+    if (!has_elements || dim() != 1) suffixes.push_back("size=" + tuple_str(shape()));
     if (dtype() != DType::F32) suffixes.push_back(dtype_suffix);
   } else {
-    text += Printer(*this).print(prefix.size());
+    text += Printer(to(Device())).print(prefix.size());
     const bool shown_by_elements =
         dtype() == DType::F32 || dtype() == DType::C64 || dtype() == DType::I64 || dtype() == DType::Bool;
     if (!shown_by_elements) suffixes.push_back(dtype_suffix);

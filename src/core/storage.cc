@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "weft/allocator.h"
+#include "core/backend.h"
 #include "weft/tensor.h"
 
 namespace weft {
@@ -12,15 +12,16 @@ std::shared_ptr<Storage> Storage::allocate(size_t nbytes, Device device) {
     std::byte room[kSmall + kAlignment];
     void* block() { return room + (kAlignment - reinterpret_cast<uintptr_t>(room) % kAlignment); }
   };
-  require_available(device);
+  const Backend& backend = available_backend(device);
   std::shared_ptr<Storage> storage;
-  if (nbytes <= kSmall && device.type == DeviceType::CPU) {
+  if (nbytes <= kSmall && backend.memory == MemoryKind::Host) {
     auto small = std::make_shared_for_overwrite<Small>();
     small->data_ = small->block();
     storage = std::move(small);
   } else {
     storage = std::make_shared<Owned>();
-    if (device.type != DeviceType::Meta) storage->data_ = detail::allocate(nbytes, &storage->capacity_);
+    if (backend.memory != MemoryKind::None)
+      storage->data_ = backend.allocate(nbytes, device.index, &storage->capacity_);
   }
   storage->nbytes_ = nbytes;
   storage->device_ = device;
@@ -40,7 +41,7 @@ std::shared_ptr<Storage> Storage::wrap(void* data, size_t nbytes, std::function<
 }
 
 Storage::~Storage() {
-  if (capacity_) detail::deallocate(data_, capacity_);
+  if (capacity_) backend_of(device_).deallocate(data_, capacity_, device_.index);
   if (release_) release_();
 }
 

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <optional>
 #include <string>
 
+#include "core/backend.h"
 #include "core/copy.h"
 #include "core/trace_handle.h"
 #include "weft/error.h"
@@ -110,12 +112,38 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   return Tensor(std::move(impl));
 }
 
+namespace {
+
+// Elements of one device, converted: what copy_strided is on the CPU.
+void copy_elements(Device device, const StridedPointer& to, const StridedPointer& from, const Shape& shape) {
+  if (device.type == DeviceType::CPU)
+    copy_strided(to, from, shape);
+  else
+    backend_of(device).copy_elements(to, from, shape, device.index);
+}
+
+// The element at an address of the tensor's device, copied to `room` where the process cannot read it there.
+const void* element_on_host(const Tensor& tensor, const void* element, void* room) {
+  if (is_on_host(tensor.device())) return element;
+  backend_of(tensor.device())
+      .copy_to_host(room, element, static_cast<size_t>(itemsize(tensor.dtype())), tensor.device().index);
+  return room;
+}
+
+using ElementRoom = std::complex<double>;  // no element is larger
+
+}  // namespace
+
 Tensor Tensor::full(const Shape& shape, Scalar value, DType dtype, Device device) {
   Tensor result = empty(shape, dtype, device);
-  if (device.type == DeviceType::Meta) return result;
+  if (!has_memory(device)) return result;
   const Strides zero(shape.size(), 0);
   const auto fill = [&](DType from, auto element) {
-    copy_strided({result.data(), dtype, result.strides()}, {&element, from, zero}, shape);
+    if (is_on_host(device))
+      return copy_strided({result.data(), dtype, result.strides()}, {&element, from, zero}, shape);
+    const Tensor there = empty({}, from, device);
+    backend_of(device).copy_from_host(there.data(), &element, sizeof(element), device.index);
+    copy_elements(device, {result.data(), dtype, result.strides()}, {there.data(), from, zero}, shape);
   };
   switch (value.kind()) {
     case WeakKind::Bool: fill(DType::Bool, value.to_bool()); break;
@@ -168,14 +196,16 @@ Scalar Tensor::item() const {
   check_not_traced(*this, "item");
   WEFT_CHECK(numel() == 1, fmt::format("item: expected a tensor of one element, got {}", describe(*this)));
   WEFT_CHECK(data(), "item: a meta tensor has no elements");
+  ElementRoom room;
+  const void* element = element_on_host(*this, data(), &room);
   switch (info(dtype()).kind) {
-    case DTypeKind::Bool: return read_as<bool>(dtype(), data());
+    case DTypeKind::Bool: return read_as<bool>(dtype(), element);
     case DTypeKind::Unsigned:
-    case DTypeKind::Signed: return read_as<int64_t>(dtype(), data());
-    case DTypeKind::Float: return read_as<double>(dtype(), data());
+    case DTypeKind::Signed: return read_as<int64_t>(dtype(), element);
+    case DTypeKind::Float: return read_as<double>(dtype(), element);
     case DTypeKind::Complex: break;
   }
-  return read_as<std::complex<double>>(dtype(), data());
+  return read_as<std::complex<double>>(dtype(), element);
 }
 
 double Tensor::at(int64_t flat) const {
@@ -187,7 +217,9 @@ double Tensor::at(int64_t flat) const {
     position += flat % impl_->shape[d] * impl_->strides[d];
     flat /= impl_->shape[d];
   }
-  return read_as<double>(dtype(), data_as<char>() + position * itemsize(dtype()));
+  ElementRoom room;
+  return read_as<double>(dtype(),
+                         element_on_host(*this, data_as<char>() + position * itemsize(dtype()), &room));
 }
 
 Tensor Tensor::as_strided(Shape shape, Strides strides, int64_t offset) const {
@@ -203,7 +235,9 @@ Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 Tensor Tensor::clone() const {
   if (is_traced()) return impl_->trace->clone(*this);
   Tensor result = empty(shape(), dtype(), device());
-  if (data()) copy_strided({result.data(), dtype(), result.strides()}, {data(), dtype(), strides()}, shape());
+  if (data())
+    copy_elements(device(), {result.data(), dtype(), result.strides()}, {data(), dtype(), strides()},
+                  shape());
   return result;
 }
 
@@ -211,7 +245,30 @@ Tensor Tensor::to(DType to) const {
   if (to == dtype()) return *this;
   if (is_traced()) return impl_->trace->cast(*this, to);
   Tensor result = empty(shape(), to, device());
-  if (data()) copy_strided({result.data(), to, result.strides()}, {data(), dtype(), strides()}, shape());
+  if (data())
+    copy_elements(device(), {result.data(), to, result.strides()}, {data(), dtype(), strides()}, shape());
+  return result;
+}
+
+Tensor Tensor::to(Device to) const {
+  if (to == device()) return *this;
+  check_not_traced(*this, "to");
+  const Backend& there = available_backend(to);
+  if (there.memory == MemoryKind::None) return empty(shape(), dtype(), to);
+  if (!has_memory(device())) {
+    throw_error(ErrorKind::NotImplemented,
+                fmt::format("to: {} has no elements to move to {}", describe(*this), to.str()));
+  }
+  const Tensor source = contiguous(), result = empty(shape(), dtype(), to);
+  const size_t nbytes = static_cast<size_t>(numel() * itemsize(dtype()));
+  if (is_on_host(device())) {
+    there.copy_from_host(result.data(), source.data(), nbytes, to.index);
+  } else if (is_on_host(to)) {
+    backend_of(device()).copy_to_host(result.data(), source.data(), nbytes, device().index);
+  } else {
+    const Tensor between = source.to(Device());
+    there.copy_from_host(result.data(), between.data(), nbytes, to.index);
+  }
   return result;
 }
 
@@ -223,10 +280,12 @@ void Tensor::copy_from(const Tensor& source) const {
                                               describe(*this), describe(source)));
   };
   if (impl_->storage->read_only()) fail("the target is read-only");
+  if (source.device() != device() && has_memory(device()) && has_memory(source.device()))
+    return copy_from(source.to(device()));
   constexpr int64_t kSmall = 1024;  // elements: less than the general case costs
-  const bool is_plain = dtype() == source.dtype() && impl_->shape == source.impl_->shape &&
-                        numel() <= kSmall && is_contiguous() && source.is_contiguous() && data() &&
-                        source.data();
+  const bool is_plain = is_on_host(device()) && dtype() == source.dtype() &&
+                        impl_->shape == source.impl_->shape && numel() <= kSmall && is_contiguous() &&
+                        source.is_contiguous() && data() && source.data();
   if (is_plain) {
     std::memmove(data(), source.data(), static_cast<size_t>(numel() * itemsize(dtype())));
     return;
@@ -256,10 +315,11 @@ void Tensor::copy_from(const Tensor& source) const {
       const size_t from = static_cast<size_t>(d);
       if (copy.shape()[from] != 1) copy_strides[static_cast<size_t>(d + skipped)] = copy.strides()[from];
     }
-    copy_strided({data(), dtype(), strides()}, {copy.data(), copy.dtype(), copy_strides}, shape());
-    return;
+    return copy_elements(device(), {data(), dtype(), strides()}, {copy.data(), copy.dtype(), copy_strides},
+                         shape());
   }
-  copy_strided({data(), dtype(), strides()}, {source.data(), source.dtype(), source_strides}, shape());
+  copy_elements(device(), {data(), dtype(), strides()}, {source.data(), source.dtype(), source_strides},
+                shape());
 }
 
 std::string describe(const Tensor& tensor) {

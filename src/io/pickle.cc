@@ -9,6 +9,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/backend.h"
 #include "io/pickle_opcodes.h"
 #include "values/nesting.h"
 #include "weft/error.h"
@@ -205,7 +206,7 @@ class Pickler {
     if (!original.defined()) fail("an undefined tensor");
     if (recall(addresses_, original.impl().get())) return;
     if (original.is_traced()) fail("a tensor of a function that is being captured has no elements");
-    if (original.device().type != DeviceType::CPU)
+    if (!is_on_host(original.device()))
       fail(fmt::format("expected a tensor on the cpu, got {}", describe(original)));
     const bool is_reversed =
         std::any_of(original.strides().begin(), original.strides().end(), [](int64_t s) { return s < 0; });

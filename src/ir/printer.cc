@@ -166,7 +166,7 @@ void print_elements(const T*& data, const Shape& shape, size_t dim, std::string&
 }  // namespace
 
 std::string data_text(const Tensor& tensor) {
-  const Tensor dense = tensor.contiguous();
+  const Tensor dense = tensor.to(Device()).contiguous();
   std::string out;
   visit_dtype(dense.dtype(), [&]<class T>(std::type_identity<T>) {
     const T* data = static_cast<const T*>(dense.data());

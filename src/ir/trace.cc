@@ -145,7 +145,7 @@ constexpr int64_t kSmallConstant = 16;
 
 std::string constant_key(const Tensor& tensor) {
   std::string key = describe(tensor) + "\n";
-  const Tensor dense = tensor.contiguous();
+  const Tensor dense = tensor.to(Device()).contiguous();
   key.append(static_cast<const char*>(dense.data()),
              static_cast<size_t>(dense.numel() * itemsize(dense.dtype())));
   return key;

@@ -17,16 +17,17 @@ scalar::Expr expression_of(const ir::Node& node) {
   return scalar::split_complex(node.op->semantics(args, node.attrs));
 }
 
-bool all_printable(const scalar::Expr& expression, std::set<const scalar::ExprNode*>& seen) {
+bool all_printable(const Vocabulary& vocabulary, const scalar::Expr& expression,
+                   std::set<const scalar::ExprNode*>& seen) {
   if (!seen.insert(expression.get()).second) return true;
   const scalar::ExprNode& node = expression.node();
   using scalar::Prim;
   if (node.prim == Prim::Real || node.prim == Prim::Imag) return node.args[0].node().prim == Prim::Arg;
   if (is_complex(node.dtype) && node.prim != Prim::MakeComplex) return false;
   DType operand = node.args.empty() ? node.dtype : node.args.back().dtype();
-  if (node.prim != Prim::MakeComplex && !is_printable(node.prim, operand)) return false;
+  if (node.prim != Prim::MakeComplex && !vocabulary.has(node.prim, operand)) return false;
   for (const scalar::Expr& arg : node.args)
-    if (!all_printable(arg, seen)) return false;
+    if (!all_printable(vocabulary, arg, seen)) return false;
   return true;
 }
 
@@ -64,7 +65,7 @@ bool is_fusible(const ir::Node& node) {
     case ops::OpKind::Pointwise: {
       if (!node.op->semantics) return false;
       std::set<const scalar::ExprNode*> seen;
-      return all_printable(expression_of(node), seen);
+      return all_printable(vocabulary_of(node.output()->tensor().device), expression_of(node), seen);
     }
     default: return false;
   }

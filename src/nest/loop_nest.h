@@ -120,6 +120,7 @@ struct LoadGroup {
 struct LoopNest {
   std::string name;
   std::vector<std::string> comments;
+  Device device;  // that runs it
   IndexSpace space;
   std::vector<Buffer> buffers;
   std::vector<KernelNode> nodes;

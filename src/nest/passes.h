@@ -1,9 +1,18 @@
-// What follows from a whole loop nest, decided in this order (compiler/stages.cc lists it).
+// What follows from a whole loop nest (compiler/stages.cc and each device's schedule list the order).
 #pragma once
+
+#include <string_view>
 
 #include "nest/loop_nest.h"
 
 namespace weft::nest {
+
+// One of those that a device maps nests with (Backend::schedule).
+struct NestPass {
+  std::string_view name;
+  std::string_view doc;
+  void (*run)(LoopNest& nest);
+};
 
 // As many lanes as registers hold of the widest type computed with; reductions keep several registers
 // of partial results, so that additions overlap.

@@ -1,7 +1,5 @@
 #include "nest/vocabulary.h"
 
-#include "scalar/vector_math.h"
-
 namespace weft::nest {
 
 using scalar::Prim;

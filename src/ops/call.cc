@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "core/backend.h"
 #include "ops/registry.h"
 #include "ops/result_memory.h"
 #include "ops/tracer.h"
@@ -54,6 +56,19 @@ void check_operand_count(const OpDef& op, OpArgs& args) {
   }
 }
 
+// Numbers (0-d tensors of the host) go to where the other operands are.
+void move_numbers(std::vector<Tensor>& tensors) {
+  const auto is_elsewhere = [](const Tensor& x) {
+    return x.defined() && !x.is_traced() && x.device() != Device();
+  };
+  const auto found = std::find_if(tensors.begin(), tensors.end(), is_elsewhere);
+  if (found == tensors.end()) return;
+  const Device device = found->device();
+  for (Tensor& tensor : tensors)
+    if (tensor.defined() && !tensor.is_traced() && tensor.device() == Device() && tensor.dim() == 0)
+      tensor = tensor.to(device);
+}
+
 void check_devices(const OpDef& op, std::span<const Tensor> tensors, std::span<const TensorType> types) {
   const Tensor* first = nullptr;
   for (const Tensor& tensor : tensors) {
@@ -63,16 +78,6 @@ void check_devices(const OpDef& op, std::span<const Tensor> tensors, std::span<c
                fmt::format("{}: operands must be on one device: expected {}, got {}{}", op.name,
                            first->device().str(), tensor.device().str(), describe_operands(op, types)));
   }
-}
-
-std::vector<Tensor> meta_results(const std::vector<TensorType>& types) {
-  std::vector<Tensor> results;
-  for (const TensorType& type : types) {
-    Shape shape;
-    for (const Sym& size : type.shape) shape.push_back(size.constant());
-    results.push_back(Tensor::empty(shape, type.dtype, Device{DeviceType::Meta, 0}));
-  }
-  return results;
 }
 
 }  // namespace
@@ -128,18 +133,21 @@ std::vector<Tensor> call(const OpDef& op, OpArgs args) {
   complete_attributes(op, args.attrs);
   if (op.kind == OpKind::Composite) return op.composite(op, args);
   if (is_recorded(op, args.tensors)) return active_tracer->record(op, args);
+  move_numbers(args.tensors);
   std::vector<TensorType> types;
   types.reserve(args.tensors.size());
-  bool meta = false;
+  std::optional<Device> device;
   for (const Tensor& tensor : args.tensors) {
     types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
-    meta = meta || (tensor.defined() && tensor.device().type == DeviceType::Meta);
+    if (tensor.defined()) device = tensor.device();
   }
   check_devices(op, args.tensors, types);
   const std::vector<TensorType> results = infer(op, types, args.attrs);
-  if (meta) return meta_results(results);
+  // Of an operator without operands, where its attributes say.
+  if (!device) device = results.empty() ? Device() : results[0].device;
+  const Backend& backend = available_backend(*device);
   check_results_fit_memory(op, results);
-  return op.eager(op, args.tensors, args.attrs);
+  return backend.run(op, args.tensors, args.attrs, device->index);
 }
 
 Tensor call1(std::string_view op, std::vector<Tensor> tensors, Attrs attrs) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/backend.h"
+
 namespace weft::ops {
 namespace {
 
@@ -33,6 +35,23 @@ Tensor cast_to(const Tensor& x, DType dtype) {
 Operand size_operand(const Sym& size) {
   if (size.is_constant()) return Scalar(size.constant());
   return call1("size_scalar", {}, {{"value", size}});
+}
+
+CompositeFn on_host(CompositeFn body) {
+  return [body = std::move(body)](const OpDef& op, const OpArgs& args) {
+    const auto is_elsewhere = [](const Tensor& x) {
+      return x.defined() && !x.is_traced() && backend_of(x.device()).memory == MemoryKind::Device;
+    };
+    const auto found = std::find_if(args.tensors.begin(), args.tensors.end(), is_elsewhere);
+    if (found == args.tensors.end()) return body(op, args);
+    const Device device = found->device();
+    OpArgs copies = args;
+    for (Tensor& tensor : copies.tensors)
+      if (is_elsewhere(tensor)) tensor = tensor.to(Device());
+    std::vector<Tensor> results = body(op, copies);
+    for (Tensor& result : results) result = result.to(device);
+    return results;
+  };
 }
 
 const OpDef& composite(std::string name, std::string schema, std::string doc, std::string numpy,

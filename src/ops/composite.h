@@ -23,6 +23,10 @@ Tensor cast_to(const Tensor& x, DType dtype);
 // not.
 Operand size_operand(const Sym& size);
 
+// A body that reads elements of its operands: those that the process cannot read are copied to the host, and
+// the results are moved to where they were.
+CompositeFn on_host(CompositeFn body);
+
 // `promotes`: operands may be scalars and of different dtypes, as those of a pointwise operator.
 const OpDef& composite(std::string name, std::string schema, std::string doc, std::string numpy,
                        CompositeFn body, std::vector<std::string> aliases = {}, bool promotes = false);

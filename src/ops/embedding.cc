@@ -6,6 +6,7 @@
 
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/composite.h"
 #include "ops/window.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/parallel.h"
@@ -240,7 +241,7 @@ Tensors eager_bags(const OpDef& op, std::span<const Tensor> operands, const Attr
                       "(Tensor weight, Tensor input, float max_norm, float norm_type=2.0) -> Tensor",
                       "weight [n, dim], of which the rows numbered in input are shortened to max_norm where "
                       "their norm_type-norm is larger.",
-                      "", embedding_renorm),
+                      "", on_host(embedding_renorm)),
     &register_op(
         {.name = "embedding_bag",
          .schema = "(Tensor input, Tensor weight, Tensor? offsets=None, str mode='mean', Tensor? "

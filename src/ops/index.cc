@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "core/backend.h"
 #include "core/index_arrays.h"
 #include "core/memory_limit.h"
 #include "kernels/cpu/indexing.h"
 #include "kernels/cpu/selection.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/composite.h"
 
 namespace weft::ops {
 namespace {
@@ -17,7 +19,7 @@ using Tensors = std::vector<Tensor>;
 
 void check_not_traced(const OpDef& op, const Tensors& tensors) {
   for (const Tensor& x : tensors) {
-    const bool is_meta = !x.is_traced() && x.device().type == DeviceType::Meta;
+    const bool is_meta = !x.is_traced() && !has_memory(x.device());
     if (!x.is_traced() && !is_meta) continue;
     throw_error(ErrorKind::NotImplemented,
                 fmt::format("{}: the number of results depends on the elements, which {}", op.name,
@@ -144,7 +146,7 @@ Tensors expand_masks(const OpDef& op, const Tensor& x, std::span<const Tensor> g
               "corresponding boolean axis is {}",
               axis, expected, index.shape()[static_cast<size_t>(d)]));
     }
-    const Tensor positions = kernels::nonzero(index);
+    const Tensor positions = call1("nonzero", {index});
     for (int64_t d = 0; d < index.dim(); ++d) indices.push_back(build::select(positions, 1, Sym(d)));
     if (index.dim() == 0)
       throw_error(ErrorKind::NotImplemented, fmt::format("{}: a 0-d boolean index", op.name));
@@ -466,17 +468,17 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
                       "x with one value at indices along a dimension.", "", index_fill, {}, {""}),
     &define_composite("masked_select", "(Tensor x, Tensor mask) -> Tensor",
                       "The elements of x where mask holds (both broadcast), as one dimension in C order.",
-                      "x[mask]", masked_select, {}, {""}),
+                      "x[mask]", on_host(masked_select), {}, {""}),
     &define_composite("masked_fill", "(Tensor x, Tensor mask, Scalar value) -> Tensor",
                       "value where mask holds, else x.", "numpy.where(mask, value, x)", masked_fill_op, {},
                       {""}),
     &define_composite("nonzero", "(Tensor x) -> Tensor",
                       "[n, x.dim()] int64: indices of the elements that differ from zero, in C order.",
-                      "numpy.argwhere(x)", nonzero, {"argwhere"}, {"", "argwhere"}),
+                      "numpy.argwhere(x)", on_host(nonzero), {"argwhere"}, {"", "argwhere"}),
     &define_composite("repeat_interleave", "(Tensor x, Tensor repeats, int? dim=None) -> Tensor",
                       "Every element along a dimension repeated as often as `repeats` says (None: of all "
                       "elements in C order).",
-                      "numpy.repeat(x, repeats, dim)", repeat_interleave, {}, {""}),
+                      "numpy.repeat(x, repeats, dim)", on_host(repeat_interleave), {}, {""}),
     &define_composite("one_hot", "(Tensor x, int num_classes=-1) -> Tensor",
                       "[*x.shape, num_classes] int64: 1 at the class number, 0 elsewhere. -1: one more than "
                       "the largest number.",

@@ -39,8 +39,8 @@ Tensor load(const OpDef& op, const OpArgs& args) {
 
 // Nothing is traced, and there are elements to compute with.
 bool runs_now(const OpArgs& args) {
-  return std::none_of(args.tensors.begin(), args.tensors.end(), [](const Tensor& x) {
-    return x.defined() && (x.is_traced() || x.device().type == DeviceType::Meta);
+  return std::all_of(args.tensors.begin(), args.tensors.end(), [](const Tensor& x) {
+    return !x.defined() || (!x.is_traced() && x.device() == Device());
   });
 }
 

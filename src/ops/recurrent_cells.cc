@@ -8,6 +8,7 @@
 #include "kernels/cpu/recurrent_kernels.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/composite.h"
 #include "weft/parallel.h"
 
 namespace weft::ops {
@@ -232,13 +233,13 @@ const OpDef& define_cell(const char* operator_name, const char* doc, CompositeFn
                       "Sequences of decreasing lengths (int64) in a padded input [steps, batch, *] or "
                       "[batch, steps, *]: (data [rows, *],\n"
                       "every step's rows one after another; batch_sizes, how many rows each step has).",
-                      "", pack_padded, {"pack_padded_sequence"}),
+                      "", on_host(pack_padded), {"pack_padded_sequence"}),
     &define_composite("_pad_packed_sequence",
                       "(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int "
                       "total_length) -> (Tensor, Tensor)",
                       "The reverse of _pack_padded_sequence: (padded sequences, lengths). A positive "
                       "total_length is the number of steps.",
-                      "", pad_packed, {"pad_packed_sequence"}),
+                      "", on_host(pad_packed), {"pad_packed_sequence"}),
 };
 
 }  // namespace

@@ -2,20 +2,22 @@
 
 #include <algorithm>
 
+#include "core/backend.h"
 #include "core/memory_limit.h"
 
 namespace weft::ops {
 namespace {
 
 bool fits_memory(const TensorType& type) {
-  if (type.device.type == DeviceType::Meta) return true;
+  const Backend& backend = backend_of(type.device);
+  if (backend.memory == MemoryKind::None) return true;
   double bytes = itemsize(type.dtype);
   for (const Sym& size : type.shape) {
     if (!size.is_constant()) return true;
     if (size.constant() < 0) return false;
     bytes *= static_cast<double>(size.constant());
   }
-  return bytes <= static_cast<double>(total_memory());
+  return bytes <= static_cast<double>(backend.total_memory(type.device.index));
 }
 
 }  // namespace

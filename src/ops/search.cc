@@ -9,6 +9,7 @@
 #include "core/memory_limit.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/composite.h"
 #include "ops/order.h"
 #include "weft/parallel.h"
 
@@ -233,16 +234,16 @@ std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
         "(shape of x), and int64 counts, in this order; the elements alone where nothing else is asked "
         "for. They are sorted\n"
         "whatever `sorted` says. NaNs are one element.",
-        "numpy.unique(x)", unique, {}, {""}),
+        "numpy.unique(x)", on_host(unique), {}, {""}),
     &define_composite("bincount", "(Tensor x, Tensor? weights=None, int minlength=0) -> Tensor",
                       "How often each value from 0 to max(x) occurs in one-dimensional `x`: int64[max + 1], "
                       "or the float64 sum of\n"
                       "its weights. raises: ValueError for negative values.",
-                      "numpy.bincount(x, weights, minlength)", bincount, {}, {""}),
+                      "numpy.bincount(x, weights, minlength)", on_host(bincount), {}, {""}),
     &define_composite(
         "histc", "(Tensor x, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
         "Counts of `x` in `bins` equal bins over [min, max] (both 0: the range of x), in the dtype of x.", "",
-        histc, {}, {""}),
+        on_host(histc), {}, {""}),
 };
 
 }  // namespace

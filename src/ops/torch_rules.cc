@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "core/backend.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 
@@ -87,8 +88,8 @@ void refuse_zero_divisors(const OpDef& op, std::vector<Tensor>& given) {
   if (divisor.is_traced()) {
     const Tensor holds = invoke("ne", {divisor, Scalar(0)});
     divisor = call1("require", {divisor, holds}, {{"error", zero_division(op)}});
-  } else if (divisor.device().type == DeviceType::CPU) {
-    const Tensor elements = divisor.contiguous();
+  } else if (has_memory(divisor.device())) {
+    const Tensor elements = divisor.to(Device()).contiguous();
     refuse_zero_divisors(op, elements.dtype(), elements.data(), elements.numel());
   }
 }
@@ -111,7 +112,7 @@ void refuse_negative_powers(const OpDef& op, std::vector<Operand>& operands) {
   const Tensor holds = invoke("ge", {exponent, Scalar(0)});
   if (exponent.is_traced())
     exponent = call1("require", {exponent, holds});
-  else if (exponent.device().type == DeviceType::CPU)
+  else if (has_memory(exponent.device()))
     check(call1("all", {holds}).item().to_bool());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/backend.h"
 #include "ops/effects.h"
 
 namespace weft::passes {
@@ -111,13 +112,17 @@ std::optional<Scalar> uniform_constant(const Value* value) {
       node->constant.numel() > 64) {
     return std::nullopt;
   }
-  const Tensor dense = node->constant.contiguous();
+  const Tensor dense = node->constant.to(Device()).contiguous();
   const auto size = static_cast<size_t>(itemsize(dense.dtype()));
   const char* data = static_cast<const char*>(dense.data());
   for (int64_t i = 1; i < dense.numel(); ++i) {
     if (std::memcmp(data, data + static_cast<size_t>(i) * size, size) != 0) return std::nullopt;
   }
   return dense.as_strided({}, {}, dense.offset()).item();
+}
+
+bool has_operator(const ir::Value& value, std::string_view op) {
+  return backend_of(value.tensor().device).has_operator(ops::get_op(op));
 }
 
 bool is_deterministic(const ir::OpDef& op) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "ir/graph.h"
 
@@ -25,6 +26,8 @@ bool has_effects(const ir::Node& node);
 bool is_written(const ir::Value* value);
 // Do two nodes, each a slice or slice_update of tensors of one rank, take the same range?
 bool selects_same_range(const ir::Node& a, const ir::Node& b);
+// Can the device that `value` is on run this operator (Backend::has_operator)?
+bool has_operator(const ir::Value& value, std::string_view op);
 // False for operators whose results differ from call to call.
 bool is_deterministic(const ir::OpDef& op);
 

@@ -58,7 +58,7 @@ class Rewriter {
     if (node.op->kind == ops::OpKind::Reduction) return reduction(node);
     if (node.is("join")) return concatenate(node);
     for (const auto& [name, replacement] : kWindows) {
-      if (node.is(name)) return window(node, replacement);
+      if (node.is(name) && has_operator(*node.inputs[0], replacement)) return window(node, replacement);
     }
     return nullptr;
   }
@@ -91,9 +91,10 @@ class Rewriter {
   Value* convolution(Node& node) {
     const Value *x = node.inputs[0], *weight = node.inputs[1],
                 *bias = node.inputs.size() > 2 ? node.inputs[2] : nullptr;
-    const bool wanted = x->tensor().dtype == DType::F32 && shape_of(x).size() == 4 &&
-                        shape_of(weight).size() == 4 && !node.attrs.get_bool("transposed") &&
-                        is_constant_node(weight) && (!bias || is_constant_node(bias));
+    const bool wanted = has_operator(*x, "conv2d_channels_last") && x->tensor().dtype == DType::F32 &&
+                        shape_of(x).size() == 4 && shape_of(weight).size() == 4 &&
+                        !node.attrs.get_bool("transposed") && is_constant_node(weight) &&
+                        (!bias || is_constant_node(bias));
     if (!wanted) return nullptr;
     const ir::Attrs attrs{{"stride", node.attrs.at("stride")},
                           {"padding", node.attrs.at("padding")},

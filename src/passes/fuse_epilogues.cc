@@ -36,13 +36,14 @@ Value* linear_of(Graph& graph, Node& node) {
   const bool is_half = dtype == DType::F16 || dtype == DType::BF16;
   if ((dtype != DType::F32 && !is_half) || !is_constant(matrix) || matrix->tensor().shape.size() != 2)
     return nullptr;
+  const ops::OpDef& layer = ops::get_op(is_half ? "linear_packed" : "linear_fused");
+  if (!has_operator(*x, layer.name)) return nullptr;
   const ops::TracerScope eager(nullptr);
   const Tensor weight =
       ops::call1("permute", {matrix->def->constant}, {{"dims", SymShape{1, 0}}}).contiguous();
   Value* constant = graph.add_constant(*node.parent, weight, node.location, &node)->output();
   std::vector<Value*> inputs{node.inputs[0], constant, nullptr, nullptr};
   if (is_half) inputs.push_back(nullptr);
-  const ops::OpDef& layer = ops::get_op(is_half ? "linear_packed" : "linear_fused");
   return graph.add_node(*node.parent, layer, std::move(inputs), {}, node.location, &node)->output();
 }
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -265,29 +265,28 @@ V scalar_type(Evaluator& ev, CallArgs& args) {
 }  // namespace
 
 void register_numpy_creation() {
-  const std::pair<const char*, Lowering> functions[] = {{"copy", copy<false>},
-                                                        {"asarray", asarray},
-                                                        {"asanyarray", asarray},
-                                                        {"array", array},
-                                                        {"ascontiguousarray", as_contiguous<false>},
-                                                        {"asfortranarray", as_contiguous<true>},
-                                                        {"zeros", filled<0>},
-                                                        {"ones", filled<1>},
-                                                        {"empty", filled<2>},
-                                                        {"full", full},
-                                                        {"zeros_like", filled_like<0>},
-                                                        {"ones_like", filled_like<1>},
-                                                        {"empty_like", filled_like<2>},
-                                                        {"full_like", full_like},
-                                                        {"arange", arange},
-                                                        {"float64", scalar_type<DType::F64>},
-                                                        {"float32", scalar_type<DType::F32>},
-                                                        {"int64", scalar_type<DType::I64>},
-                                                        {"int32", scalar_type<DType::I32>},
-                                                        {"bool_", scalar_type<DType::Bool>},
-                                                        {"uint8", scalar_type<DType::U8>}};
-  for (const auto& [name, lowering] : functions)
-    register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> functions[] = {{"numpy.copy", copy<false>},
+                                                        {"numpy.asarray", asarray},
+                                                        {"numpy.asanyarray", asarray},
+                                                        {"numpy.array", array},
+                                                        {"numpy.ascontiguousarray", as_contiguous<false>},
+                                                        {"numpy.asfortranarray", as_contiguous<true>},
+                                                        {"numpy.zeros", filled<0>},
+                                                        {"numpy.ones", filled<1>},
+                                                        {"numpy.empty", filled<2>},
+                                                        {"numpy.full", full},
+                                                        {"numpy.zeros_like", filled_like<0>},
+                                                        {"numpy.ones_like", filled_like<1>},
+                                                        {"numpy.empty_like", filled_like<2>},
+                                                        {"numpy.full_like", full_like},
+                                                        {"numpy.arange", arange},
+                                                        {"numpy.float64", scalar_type<DType::F64>},
+                                                        {"numpy.float32", scalar_type<DType::F32>},
+                                                        {"numpy.int64", scalar_type<DType::I64>},
+                                                        {"numpy.int32", scalar_type<DType::I32>},
+                                                        {"numpy.bool_", scalar_type<DType::Bool>},
+                                                        {"numpy.uint8", scalar_type<DType::U8>}};
+  for (const auto& [name, lowering] : functions) register_lowering(name, lowering);
   register_lowering("weft._entered._core.laid_out_like", laid_out_like);
   register_lowering("weft._entered._core.laid_out_by", laid_out_by);
   register_array_method("astype", astype);

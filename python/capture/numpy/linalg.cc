@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
 namespace {
@@ -191,18 +191,17 @@ V vecdot(Evaluator& ev, CallArgs& args) {
 }  // namespace
 
 void register_numpy_linalg() {
-  const std::pair<const char*, Lowering> functions[] = {{"outer", outer},
-                                                        {"inner", inner},
-                                                        {"vdot", vdot},
-                                                        {"tensordot", tensordot},
-                                                        {"einsum", einsum},
-                                                        {"trace", trace<false>},
-                                                        {"linalg.matrix_power", matrix_power},
-                                                        {"linalg.trace", trace<true>},
-                                                        {"linalg.tensordot", tensordot},
-                                                        {"vecdot", vecdot}};
-  for (const auto& [name, lowering] : functions)
-    register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> functions[] = {{"numpy.outer", outer},
+                                                        {"numpy.inner", inner},
+                                                        {"numpy.vdot", vdot},
+                                                        {"numpy.tensordot", tensordot},
+                                                        {"numpy.einsum", einsum},
+                                                        {"numpy.trace", trace<false>},
+                                                        {"numpy.linalg.matrix_power", matrix_power},
+                                                        {"numpy.linalg.trace", trace<true>},
+                                                        {"numpy.linalg.tensordot", tensordot},
+                                                        {"numpy.vecdot", vecdot}};
+  for (const auto& [name, lowering] : functions) register_lowering(name, lowering);
   register_array_method("trace", trace<false>);
 }
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -298,27 +298,28 @@ V norm(Evaluator& ev, CallArgs& args) {
 }  // namespace
 
 void register_numpy_reductions() {
-  const std::pair<const char*, Lowering> functions[] = {{"sum", sum<false>},
-                                                        {"prod", sum<true>},
-                                                        {"max", extreme<true>},
-                                                        {"amax", extreme<true>},
-                                                        {"min", extreme<false>},
-                                                        {"amin", extreme<false>},
-                                                        {"all", quantifier<true>},
-                                                        {"any", quantifier<false>},
-                                                        {"mean", mean},
-                                                        {"var", variance<false>},
-                                                        {"std", variance<true>},
-                                                        {"argmax", arg_extreme<true>},
-                                                        {"argmin", arg_extreme<false>},
-                                                        {"count_nonzero", count_nonzero},
-                                                        {"linalg.norm", norm}};
-  for (const auto& [name, lowering] : functions)
-    register_lowering((std::string("numpy.") + name).c_str(), lowering);
-  for (const auto& [name, lowering] : functions)
-    if (name != std::string_view("amax") && name != std::string_view("amin") &&
-        name != std::string_view("count_nonzero") && name != std::string_view("linalg.norm"))
-      register_array_method(name, lowering);
+  const std::pair<const char*, Lowering> functions[] = {{"numpy.sum", sum<false>},
+                                                        {"numpy.prod", sum<true>},
+                                                        {"numpy.max", extreme<true>},
+                                                        {"numpy.amax", extreme<true>},
+                                                        {"numpy.min", extreme<false>},
+                                                        {"numpy.amin", extreme<false>},
+                                                        {"numpy.all", quantifier<true>},
+                                                        {"numpy.any", quantifier<false>},
+                                                        {"numpy.mean", mean},
+                                                        {"numpy.var", variance<false>},
+                                                        {"numpy.std", variance<true>},
+                                                        {"numpy.argmax", arg_extreme<true>},
+                                                        {"numpy.argmin", arg_extreme<false>},
+                                                        {"numpy.count_nonzero", count_nonzero},
+                                                        {"numpy.linalg.norm", norm}};
+  for (const auto& [name, lowering] : functions) register_lowering(name, lowering);
+  // Methods of arrays as well, but for four.
+  for (const auto& [path, lowering] : functions) {
+    const std::string_view name = std::string_view(path).substr(sizeof("numpy.") - 1);
+    if (name != "amax" && name != "amin" && name != "count_nonzero" && name != "linalg.norm")
+      register_array_method(name.data(), lowering);
+  }
 }
 
 }  // namespace weft::capture

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 #include "ops/view.h"
 #include "weft/error.h"
 
@@ -375,13 +375,20 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name) {
 }
 
 void register_numpy_shapes() {
-  const std::pair<const char*, Lowering> functions[] = {
-      {"transpose", transpose},     {"swapaxes", swapaxes}, {"reshape", reshape}, {"ravel", ravel<false>},
-      {"expand_dims", expand_dims}, {"squeeze", squeeze},   {"where", where},     {"clip", clip},
-      {"concatenate", concatenate}, {"matmul", matmul},     {"dot", dot},         {"shape", shape_function},
-      {"ndim", ndim_function}};
-  for (const auto& [name, lowering] : functions)
-    register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> functions[] = {{"numpy.transpose", transpose},
+                                                        {"numpy.swapaxes", swapaxes},
+                                                        {"numpy.reshape", reshape},
+                                                        {"numpy.ravel", ravel<false>},
+                                                        {"numpy.expand_dims", expand_dims},
+                                                        {"numpy.squeeze", squeeze},
+                                                        {"numpy.where", where},
+                                                        {"numpy.clip", clip},
+                                                        {"numpy.concatenate", concatenate},
+                                                        {"numpy.matmul", matmul},
+                                                        {"numpy.dot", dot},
+                                                        {"numpy.shape", shape_function},
+                                                        {"numpy.ndim", ndim_function}};
+  for (const auto& [name, lowering] : functions) register_lowering(name, lowering);
   const std::pair<const char*, Lowering> methods[] = {{"transpose", transpose}, {"swapaxes", swapaxes_method},
                                                       {"reshape", reshape},     {"ravel", ravel<false>},
                                                       {"flatten", ravel<true>}, {"squeeze", squeeze},

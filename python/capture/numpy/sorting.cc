@@ -6,8 +6,8 @@
 #include <set>
 
 #include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
 namespace {
@@ -317,29 +317,28 @@ V close(Evaluator& ev, CallArgs& args) {
 }  // namespace
 
 void register_numpy_sorting() {
-  const std::pair<const char*, Lowering> functions[] = {{"sort", sort},
-                                                        {"argsort", argsort},
-                                                        {"searchsorted", searchsorted},
-                                                        {"cumsum", cumsum},
-                                                        {"cumprod", cumprod},
-                                                        {"diff", diff},
-                                                        {"flip", flip},
-                                                        {"roll", roll},
-                                                        {"ptp", ptp},
-                                                        {"repeat", repeat},
-                                                        {"tile", tile},
-                                                        {"broadcast_to", broadcast_to<true>},
-                                                        {"moveaxis", moveaxis},
-                                                        {"diagonal", diagonal<true>},
-                                                        {"eye", eye},
-                                                        {"identity", identity},
-                                                        {"tril", triangle<false>},
-                                                        {"triu", triangle<true>},
-                                                        {"atleast_1d", atleast_1d},
-                                                        {"atleast_2d", atleast_2d},
-                                                        {"isclose", close}};
-  for (const auto& [name, lowering] : functions)
-    register_lowering((std::string("numpy.") + name).c_str(), lowering);
+  const std::pair<const char*, Lowering> functions[] = {{"numpy.sort", sort},
+                                                        {"numpy.argsort", argsort},
+                                                        {"numpy.searchsorted", searchsorted},
+                                                        {"numpy.cumsum", cumsum},
+                                                        {"numpy.cumprod", cumprod},
+                                                        {"numpy.diff", diff},
+                                                        {"numpy.flip", flip},
+                                                        {"numpy.roll", roll},
+                                                        {"numpy.ptp", ptp},
+                                                        {"numpy.repeat", repeat},
+                                                        {"numpy.tile", tile},
+                                                        {"numpy.broadcast_to", broadcast_to<true>},
+                                                        {"numpy.moveaxis", moveaxis},
+                                                        {"numpy.diagonal", diagonal<true>},
+                                                        {"numpy.eye", eye},
+                                                        {"numpy.identity", identity},
+                                                        {"numpy.tril", triangle<false>},
+                                                        {"numpy.triu", triangle<true>},
+                                                        {"numpy.atleast_1d", atleast_1d},
+                                                        {"numpy.atleast_2d", atleast_2d},
+                                                        {"numpy.isclose", close}};
+  for (const auto& [name, lowering] : functions) register_lowering(name, lowering);
   const std::pair<const char*, Lowering> methods[] = {{"argsort", argsort}, {"searchsorted", searchsorted},
                                                       {"cumsum", cumsum},   {"cumprod", cumprod},
                                                       {"repeat", repeat},   {"diagonal", diagonal<true>}};

@@ -27,10 +27,8 @@ void check_implicit(const char* what, const Tensor& x, bool allow_floating) {
 
 Tensor to(const Tensor& x, OptionalDType dtype, OptionalDevice device, bool copy) {
   if (device && *device != x.device()) {
-    require_available(*device);
-    if (device->type == DeviceType::Meta) return Tensor::empty(x.shape(), dtype.value_or(x.dtype()), *device);
-    throw_error(ErrorKind::NotImplemented,
-                fmt::format("to: cannot move a tensor to {}\n  self: {}", device->str(), describe(x)));
+    const Tensor moved = x.to(*device);
+    return dtype && *dtype != x.dtype() ? cast(moved, *dtype) : moved;
   }
   if (dtype && *dtype != x.dtype()) return cast(x, *dtype);
   return copy ? x.clone() : x;
