@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft {
 
@@ -23,6 +24,8 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
+// Names that Device::parse reads, whether or not this machine has such a device.
+std::vector<std::string> device_names();
 // Throws RuntimeError, naming the reason, where the device cannot be used on this machine.
 void require_available(Device device);
 

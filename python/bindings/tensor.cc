@@ -51,7 +51,7 @@ size_t axis_of(const Tensor& tensor, int64_t d, const char* what) {
 
 // The device that `text`, which is no dtype's name, names.
 Device device_named(const std::string& text) {
-  std::vector<std::string> names = {"cpu", "cuda", "meta"};
+  std::vector<std::string> names = device_names();
   const std::string kind = text.substr(0, text.find(':'));
   if (std::find(names.begin(), names.end(), kind) != names.end()) return Device::parse(text);
   for (int i = 0; i < kNumDTypes; ++i) names.emplace_back(name(static_cast<DType>(i)));

@@ -68,7 +68,8 @@ std::string chosen_toolchain() {
 
 Json devices_json() {
   Json list = Json::array();
-  for (const char* name : {"cpu", "cuda"}) {
+  for (const std::string& name : device_names()) {
+    if (name == "meta") continue;  // no device of the machine
     list.push_back({{"name", name}, {"available", true}});
     try {
       require_available(Device::parse(name));

@@ -53,6 +53,13 @@ DeviceType register_backend(std::unique_ptr<const Backend> added) {
   return static_cast<DeviceType>(type);
 }
 
+std::vector<std::string> device_names() {
+  std::vector<std::string> names;
+  for (size_t type = 0; type < detail::kMaxDeviceTypes && name_of(type) != "?"; ++type)
+    names.emplace_back(name_of(type));
+  return names;
+}
+
 Device Device::parse(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
