@@ -116,7 +116,7 @@ nb::object array_protocol(const Tensor& tensor, nb::handle dtype, nb::handle cop
 }
 
 // Pickles hold dtype, shape and the elements in C order.
-nb::object reduce(const Tensor& tensor) {
+nb::object reduce_tensor(const Tensor& tensor) {
   const Tensor dense = tensor.contiguous();
   const bool meta = dense.device().type == DeviceType::Meta;
   const size_t nbytes =
@@ -341,7 +341,7 @@ void bind_protocols(nb::class_<Tensor>& c) {
            [](nb::handle self) {
              return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self.ptr()) >> 4);
            })
-      .def("__reduce__", &reduce)
+      .def("__reduce__", &reduce_tensor)
       .def("__array__", &array_protocol, nb::arg("dtype") = nb::none(), nb::kw_only(),
            nb::arg("copy") = nb::none())
       .def(

@@ -6,13 +6,11 @@
 #include <set>
 
 #include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
 namespace {
-
-bool given(Evaluator& ev, const V& value) { return value && !ev.is_none(value); }
 
 V flattened(const Tensor& x) {
   return array_value(ops::call1("reshape", {x}, {{"shape", SymShape{product(ops::sym_shape(x))}}}));
