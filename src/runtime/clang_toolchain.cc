@@ -137,8 +137,7 @@ class ClangToolchain final : public Toolchain {
     if (id().empty()) {
       if (why_not != nullptr)
         *why_not = fmt::format(
-            "not installed: no file {}; pip install \"weft[compiler]\" brings it to a weft from a wheel",
-            plugin_path());
+            "not installed: no file {}; the wheel weft-compiler, weft[compiler], brings it", plugin_path());
       return false;
     }
     const std::string error = plugin().error;
