@@ -5,7 +5,7 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup setup-torch build demo test test-interop bench bench-suite bench-peers bench-torchscript fuzz fuzz-programs coverage docs format lint clean
+.PHONY: help setup setup-torch build wheel demo test test-interop bench bench-suite bench-peers bench-torchscript fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -18,6 +18,9 @@ setup-torch:  ## Debian's PyTorch, for test-interop and bench-torchscript alone
 
 build: setup  ## The library, the `weft` command and the Python package, in build/release and .venv
 	@scripts/build $(PRESET)
+
+wheel: setup  ## Wheels that carry their libraries, for Python 3.11 to 3.13, and weft-compiler; in build/wheel/dist
+	@scripts/wheel
 
 demo: build  ## k-means on 20 million points: NumPy beside weft, one table and build/demo/kmeans.png; a TorchScript archive
 	@scripts/build $(PRESET) weft_stream

@@ -1,6 +1,6 @@
 # `cmake --install`: the library with its headers, the toolchain plugin, the command and a config package, so
 # that another project says find_package(weft) and links weft::weft. A wheel (SKBUILD) holds the same library,
-# plugin and command below weft/, beside the Python sources.
+# plugin and command below weft/, beside the Python sources; the wheel weft-compiler (python/compiler) holds the plugin.
 include(CMakePackageConfigHelpers)
 
 if(SKBUILD)
@@ -21,9 +21,14 @@ endif()
 set_target_properties(weft_models PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS weft_models EXPORT weftTargets LIBRARY DESTINATION ${weft_libdir} NAMELINK_COMPONENT development)
 if(TARGET weft_clang_plugin)
+  set(weft_compilerdir ${weft_libdir})
+  if(SKBUILD_PROJECT_NAME STREQUAL "weft_compiler")
+    set(weft_compilerdir weft_compiler)
+  endif()
   set_target_properties(weft_clang_plugin PROPERTIES INSTALL_RPATH "$ORIGIN")
-  install(TARGETS weft_clang_plugin LIBRARY DESTINATION ${weft_libdir})
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/ DESTINATION ${weft_libdir} FILES_MATCHING PATTERN "weft_prelude_*.pch")
+  install(TARGETS weft_clang_plugin LIBRARY DESTINATION ${weft_compilerdir} COMPONENT compiler)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/ DESTINATION ${weft_compilerdir} COMPONENT compiler
+    FILES_MATCHING PATTERN "weft_prelude_*.pch")
 endif()
 if(TARGET weft_command)
   set_target_properties(weft_command weft_parallel_info PROPERTIES INSTALL_RPATH "$ORIGIN/../lib:$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

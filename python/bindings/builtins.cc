@@ -13,13 +13,13 @@ using jit::Builtin;
 using jit::Type;
 using jit::TypeKind;
 
-std::optional<IValue> to_ivalue(nb::handle object, const Type& type);
+std::optional<IValue> try_to_ivalue(nb::handle object, const Type& type);
 
 std::optional<IValue> to_list_value(nb::handle object, const jit::TypePtr& element) {
   if (!nb::isinstance<nb::list>(object) && !nb::isinstance<nb::tuple>(object)) return std::nullopt;
   std::vector<IValue> values;
   for (const nb::handle item : object) {
-    std::optional<IValue> value = to_ivalue(item, *element);
+    std::optional<IValue> value = try_to_ivalue(item, *element);
     if (!value) return std::nullopt;
     values.push_back(std::move(*value));
   }
@@ -38,10 +38,10 @@ std::optional<IValue> to_number(nb::handle object) {
 
 // As TorchScript sees a Python object where a value of `type` is expected; nullopt for one that is no such
 // value.
-std::optional<IValue> to_ivalue(nb::handle object, const Type& type) {
+std::optional<IValue> try_to_ivalue(nb::handle object, const Type& type) {
   switch (type.kind()) {
     case TypeKind::Optional:
-      return object.is_none() ? std::optional<IValue>(IValue()) : to_ivalue(object, *type.element());
+      return object.is_none() ? std::optional<IValue>(IValue()) : try_to_ivalue(object, *type.element());
     case TypeKind::Tensor: {
       const Tensor* tensor = tensor_of_python(object);
       return tensor ? std::optional<IValue>(IValue(*tensor)) : std::nullopt;
@@ -104,7 +104,7 @@ std::optional<std::vector<IValue>> bind(const Builtin& builtin, const nb::tuple&
   for (size_t i = 0; i < args.size(); ++i) {
     const bool repeats = parameters[i].list_length > 0 && PyLong_Check(args[i].ptr());
     const Type& type = repeats ? *Type::integer() : *parameters[i].type;
-    std::optional<IValue> value = to_ivalue(args[i], type);
+    std::optional<IValue> value = try_to_ivalue(args[i], type);
     if (!value) return std::nullopt;
     positional.push_back(std::move(*value));
   }
@@ -114,7 +114,7 @@ std::optional<std::vector<IValue>> bind(const Builtin& builtin, const nb::tuple&
     const jit::SchemaArgument* parameter = builtin.schema.find(name);
     if (!parameter) return std::nullopt;
     const bool repeats = parameter->list_length > 0 && PyLong_Check(object.ptr());
-    std::optional<IValue> value = to_ivalue(object, repeats ? *Type::integer() : *parameter->type);
+    std::optional<IValue> value = try_to_ivalue(object, repeats ? *Type::integer() : *parameter->type);
     if (!value) return std::nullopt;
     keywords.emplace_back(name, std::move(*value));
   }

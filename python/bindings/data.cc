@@ -221,11 +221,11 @@ nb::object element_to_python(DType dtype, const void* element) {
 
 namespace {
 
-nb::object to_list(const Tensor& tensor, size_t d, const char* data) {
+nb::object nested_list(const Tensor& tensor, size_t d, const char* data) {
   if (d == tensor.shape().size()) return element_to_python(tensor.dtype(), data);
   nb::list result;
   for (int64_t i = 0; i < tensor.shape()[d]; ++i) {
-    result.append(to_list(tensor, d + 1, data + i * tensor.strides()[d] * itemsize(tensor.dtype())));
+    result.append(nested_list(tensor, d + 1, data + i * tensor.strides()[d] * itemsize(tensor.dtype())));
   }
   return result;
 }
@@ -234,7 +234,7 @@ nb::object to_list(const Tensor& tensor, size_t d, const char* data) {
 
 nb::object to_list(const Tensor& tensor) {
   require_host(tensor, "tolist");
-  return to_list(tensor, 0, tensor.data_as<char>());
+  return nested_list(tensor, 0, tensor.data_as<char>());
 }
 
 Shape shape_of_python(nb::handle object, const char* what) {

@@ -20,7 +20,7 @@ struct PyDType {
 // The dtype objects are immortal: there is one per dtype, and `is` compares them.
 std::array<PyObject*, kNumDTypes> g_dtypes;
 
-constexpr std::pair<const char*, DType> kAliases[] = {
+constexpr std::pair<const char*, DType> kDtypeAliases[] = {
     {"half", DType::F16}, {"float", DType::F32}, {"double", DType::F64}, {"short", DType::I16},
     {"int", DType::I32},  {"long", DType::I64},  {"cfloat", DType::C64}, {"cdouble", DType::C128},
 };
@@ -95,7 +95,7 @@ void bind_dtypes(nb::module_& m) {
     g_dtypes[static_cast<size_t>(i)] = object.inc_ref().ptr();
     m.attr(name(value).data()) = object;
   }
-  for (const auto& [alias, value] : kAliases) m.attr(alias) = to_python(value);
+  for (const auto& [alias, value] : kDtypeAliases) m.attr(alias) = to_python(value);
 
   nb::class_<Device> device(
       m, "device",

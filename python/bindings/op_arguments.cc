@@ -15,7 +15,7 @@ using ops::OpDef;
 using ops::Param;
 
 // Other names of parameters, as NumPy and PyTorch have them.
-constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+constexpr std::pair<std::string_view, std::string_view> kParamAliases[] = {
     {"axis", "dim"},        {"axis", "dims"},        {"keepdims", "keepdim"}, {"axes", "dims"},
     {"axes", "dim"},        {"input", "x"},          {"self", "x"},           {"other", "y"},
     {"size", "shape"},      {"fill_value", "value"}, {"stop", "end"},         {"num", "steps"},
@@ -56,7 +56,7 @@ std::optional<size_t> find_param(const OpDef& op, std::string_view name) {
     return std::nullopt;
   };
   if (const auto found = find(name)) return found;
-  for (const auto& [alias, real] : kAliases) {
+  for (const auto& [alias, real] : kParamAliases) {
     if (name == alias) {
       if (const auto found = find(real)) return found;
     }

@@ -109,7 +109,7 @@ nb::object array_protocol(const Tensor& tensor, nb::handle dtype, nb::handle cop
 }
 
 // Pickles hold dtype, shape and the elements in C order.
-nb::object reduce(const Tensor& tensor) {
+nb::object reduce_tensor(const Tensor& tensor) {
   const bool has_elements = has_memory(tensor.device());
   const Tensor dense = has_elements ? tensor.to(Device()).contiguous() : tensor;
   const size_t nbytes =
@@ -334,7 +334,7 @@ void bind_protocols(nb::class_<Tensor>& c) {
            [](nb::handle self) {
              return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self.ptr()) >> 4);
            })
-      .def("__reduce__", &reduce)
+      .def("__reduce__", &reduce_tensor)
       .def("__array__", &array_protocol, nb::arg("dtype") = nb::none(), nb::kw_only(),
            nb::arg("copy") = nb::none())
       .def(

@@ -170,7 +170,8 @@ int info(bool as_json) {
             ? fmt::format("{}: available{} ({})", name, name == chosen ? ", chosen" : "", file_of(toolchain))
             : fmt::format("{}: not available: {}", name, toolchain["why_not"].get<std::string>()));
   }
-  if (chosen.empty()) print_row("", "no toolchain can compile kernels: functions run as they are");
+  if (chosen.empty())
+    print_row("", "no toolchain can compile kernels: functions run operator by operator, which is slower");
   for (const Json& device : all["devices"]) {
     const std::string name = device["name"].get<std::string>();
     print_row(&device == &all["devices"].front() ? "devices" : "",

@@ -20,7 +20,7 @@ constexpr uint64_t kMaxEntries = uint64_t{1} << 20;
 // A deflated entry may have this size, or this multiple of its compressed size, whichever is more.
 constexpr uint64_t kFreeExpansion = uint64_t{16} << 20, kMaxExpansion = 200;
 constexpr int64_t kMinVersion = 3, kMaxVersion = 10;
-constexpr uintptr_t kAlignment = 16;  // of every element type
+constexpr uintptr_t kElementAlignment = 16;  // of every element type
 
 struct Entry {
   uint64_t header = 0;   // offset of its local header in the file
@@ -435,7 +435,7 @@ std::string ArchiveReader::read(std::string_view entry) const {
 std::shared_ptr<Storage> ArchiveReader::map(std::string_view entry) const {
   const Entry& record = impl_->find(entry);
   std::byte* payload = impl_->span().data() + record.payload;
-  if (record.stored() && reinterpret_cast<uintptr_t>(payload) % kAlignment == 0)
+  if (record.stored() && reinterpret_cast<uintptr_t>(payload) % kElementAlignment == 0)
     return Storage::wrap(payload, record.size, [owner = impl_->file] {});
   std::shared_ptr<Storage> storage = Storage::allocate(record.size);
   impl_->read(entry, record, {static_cast<std::byte*>(storage->data()), record.size});

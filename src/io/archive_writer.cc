@@ -12,7 +12,7 @@ namespace weft::jit {
 
 namespace {
 
-constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kRecordAlignment = 64;
 constexpr uint16_t kVersionNeeded = 45;         // of readers: zip64
 constexpr uint32_t kDate = (1 << 5 | 1) << 16;  // 1980-01-01: equal contents give equal bytes
 
@@ -74,7 +74,7 @@ class Output {
 
 // The extra field 'FB', so long that what follows it starts at a multiple of 64.
 std::string padding(uint64_t position) {
-  const uint64_t length = (kAlignment - (position + 4) % kAlignment) % kAlignment;
+  const uint64_t length = (kRecordAlignment - (position + 4) % kRecordAlignment) % kRecordAlignment;
   return Record().text("FB").u16(length).text(std::string(length, 'Z')).str();
 }
 

@@ -14,7 +14,7 @@
 namespace weft::io {
 namespace {
 
-constexpr size_t kAlignment = 64;  // of the elements in the file
+constexpr size_t kNpyAlignment = 64;  // of the elements in the file
 
 struct NumpyType {
   std::string_view name;  // without the byte order
@@ -126,7 +126,7 @@ std::string with_header(std::string_view dtype, const Shape& shape, std::string_
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", dtype,
                                    sizes, shape.size() == 1 ? "," : "");
   constexpr size_t kStart = 10;
-  const size_t padding = (kAlignment - (kStart + header.size() + 1) % kAlignment) % kAlignment;
+  const size_t padding = (kNpyAlignment - (kStart + header.size() + 1) % kNpyAlignment) % kNpyAlignment;
   header += std::string(padding, ' ') + "\n";
   const size_t length = header.size();
   std::string bytes("\x93NUMPY\x01\x00", 8);

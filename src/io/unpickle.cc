@@ -19,8 +19,6 @@ namespace weft::jit {
 
 namespace {
 
-[[noreturn]] void fail(std::string message) { throw_error(ErrorKind::Value, std::move(message)); }
-
 const char* describe(const PickleValue& value) {
   if (const auto* plain = std::get_if<IValue>(&value)) return str(plain->tag());
   if (std::holds_alternative<StorageRef>(value)) return "a storage";
@@ -59,8 +57,8 @@ class Unpickler {
   // ---- the stream --------------------------------------------------------------------------------------
   std::string_view take(size_t count) {
     if (count > bytes_.size() - position_)
-      fail(fmt::format("the pickle is truncated: {} more bytes are needed, {} are left", count,
-                       bytes_.size() - position_));
+      fail_unpickling(fmt::format("the pickle is truncated: {} more bytes are needed, {} are left", count,
+                                  bytes_.size() - position_));
     const std::string_view result = bytes_.substr(position_, count);
     position_ += count;
     return result;
@@ -74,7 +72,7 @@ class Unpickler {
   uint8_t take_byte() { return take_number<uint8_t>(); }
   std::string take_line() {
     const size_t end = bytes_.find('\n', position_);
-    if (end == bytes_.npos) fail("the pickle is truncated: a line has no end");
+    if (end == bytes_.npos) fail_unpickling("the pickle is truncated: a line has no end");
     std::string line(bytes_.substr(position_, end - position_));
     position_ = end + 1;
     return line;
@@ -82,10 +80,10 @@ class Unpickler {
 
   void read_protocol() {
     if (bytes_.empty() || static_cast<uint8_t>(bytes_[0]) != static_cast<uint8_t>(Opcode::Proto))
-      fail("expected a pickle of protocol 2 to 5");
+      fail_unpickling("expected a pickle of protocol 2 to 5");
     position_ = 1;
     const int protocol = take_byte();
-    if (protocol < 2 || protocol > 5) fail(fmt::format("protocol {}: expected 2 to 5", protocol));
+    if (protocol < 2 || protocol > 5) fail_unpickling(fmt::format("protocol {}: expected 2 to 5", protocol));
   }
 
   // Two's complement of any length.
@@ -96,7 +94,7 @@ class Unpickler {
     for (size_t i = 0; i < digits.size(); ++i) {
       const uint8_t digit = static_cast<uint8_t>(digits[i]);
       if (i >= 8 ? digit != sign : i == 7 && (digit & 0x80) != (sign & 0x80))
-        fail("the integer does not fit 64 bits");
+        fail_unpickling("the integer does not fit 64 bits");
       if (i < 8) value = (value & ~(uint64_t{0xff} << (8 * i))) | uint64_t{digit} << (8 * i);
     }
     return static_cast<int64_t>(value);
@@ -104,7 +102,7 @@ class Unpickler {
 
   std::string take_text(size_t count) {
     const std::string_view text = take(count);
-    if (!is_utf8(text)) fail(fmt::format("a string that is not UTF-8: '{}'", printable(text)));
+    if (!is_utf8(text)) fail_unpickling(fmt::format("a string that is not UTF-8: '{}'", printable(text)));
     return std::string(text);
   }
 
@@ -119,7 +117,7 @@ class Unpickler {
   void charge(size_t work) {
     work_ += work;
     if (work_ > std::min(options_.max_items, kMaxWorkPerByte * bytes_.size()))
-      fail("it repeats itself more than its length allows");
+      fail_unpickling("it repeats itself more than its length allows");
   }
   void charge(const IValue& value) {
     switch (value.tag()) {
@@ -135,7 +133,7 @@ class Unpickler {
   void push(PickleValue value) { stack_.push_back(std::move(value)); }
   size_t stack_floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleValue& top() {
-    if (stack_.size() <= stack_floor()) fail("the stack is empty");
+    if (stack_.size() <= stack_floor()) fail_unpickling("the stack is empty");
     return stack_.back();
   }
   PickleValue pop() {
@@ -146,11 +144,11 @@ class Unpickler {
   IValue pop_value(const char* what) {
     const PickleValue value = pop();
     const auto* plain = std::get_if<IValue>(&value);
-    if (!plain) fail(fmt::format("expected {}, got {}", what, describe(value)));
+    if (!plain) fail_unpickling(fmt::format("expected {}, got {}", what, describe(value)));
     return *plain;
   }
   std::vector<PickleValue> pop_mark() {
-    if (marks_.empty()) fail("there is no mark on the stack");
+    if (marks_.empty()) fail_unpickling("there is no mark on the stack");
     const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
     std::vector<PickleValue> values(std::make_move_iterator(first), std::make_move_iterator(stack_.end()));
     stack_.erase(first, stack_.end());
@@ -166,13 +164,14 @@ class Unpickler {
   void remember(uint64_t index) {
     // A stream that writes one memo entry per opcode never needs an index beyond its length.
     if (index >= bytes_.size())
-      fail(fmt::format("memo index {} in a pickle of {} bytes", index, bytes_.size()));
+      fail_unpickling(fmt::format("memo index {} in a pickle of {} bytes", index, bytes_.size()));
     if (index >= memo_.size()) memo_.resize(index + 1);
     if (!memo_[index]) ++num_remembered_;
     memo_[index] = top();
   }
   void recall(uint64_t index) {
-    if (index >= memo_.size() || !memo_[index]) fail(fmt::format("memo entry {} is not there", index));
+    if (index >= memo_.size() || !memo_[index])
+      fail_unpickling(fmt::format("memo entry {} is not there", index));
     push(*memo_[index]);
   }
 
@@ -182,7 +181,7 @@ class Unpickler {
     result.reserve(values.size());
     for (const PickleValue& value : values) {
       const auto* plain = std::get_if<IValue>(&value);
-      if (!plain) fail(fmt::format("{} cannot hold {}", what, describe(value)));
+      if (!plain) fail_unpickling(fmt::format("{} cannot hold {}", what, describe(value)));
       result.push_back(*plain);
     }
     return result;
@@ -193,7 +192,7 @@ class Unpickler {
     for (const PickleValue& value : values) {
       is_plain = is_plain && std::holds_alternative<IValue>(value);
       if (std::holds_alternative<std::shared_ptr<const PickleTuple>>(value))
-        fail("a name or storage is nested too deep");
+        fail_unpickling("a name or storage is nested too deep");
     }
     if (is_plain) {
       push(pool_.add(IValue::tuple(plain_values(values, "a tuple"))));
@@ -204,28 +203,28 @@ class Unpickler {
 
   void append(std::vector<PickleValue> values) {
     const IValue* list = std::get_if<IValue>(&top());
-    if (!list || !list->is_list()) fail(fmt::format("expected a list, got {}", describe(top())));
+    if (!list || !list->is_list()) fail_unpickling(fmt::format("expected a list, got {}", describe(top())));
     List& target = *list->to_list();
     // Its type would no longer be true; what writes pickles fills a list first.
     if (!target.element->is(TypeKind::Any) && !values.empty())
-      fail("the list is filled after its type was stated");
+      fail_unpickling("the list is filled after its type was stated");
     for (IValue& value : plain_values(values, "a list")) target.values.push_back(std::move(value));
   }
 
   void set_items(std::vector<PickleValue> values) {
     const IValue* dict = std::get_if<IValue>(&top());
     if (!dict || !dict->is(IValue::Tag::Dict))
-      fail(fmt::format("expected a dictionary, got {}", describe(top())));
-    if (values.size() % 2 != 0) fail("a key without a value");
+      fail_unpickling(fmt::format("expected a dictionary, got {}", describe(top())));
+    if (values.size() % 2 != 0) fail_unpickling("a key without a value");
     Dict& target = *dict->to_dict();
     if (!target.value->is(TypeKind::Any) && !values.empty())
-      fail("the dictionary is filled after its type was stated");
+      fail_unpickling("the dictionary is filled after its type was stated");
     const std::vector<IValue> items = plain_values(values, "a dictionary");
     for (size_t i = 0; i < items.size(); i += 2) {
       const IValue& key = items[i];
       if (!key.is_string() && !key.is_number() && !key.is_none() && !key.is_tensor())
-        fail(fmt::format("expected str, int, float, bool, complex, None or Tensor as a key, got {}",
-                         str(key.tag())));
+        fail_unpickling(fmt::format(
+            "expected str, int, float, bool, complex, None or Tensor as a key, got {}", str(key.tag())));
       target.set(key, items[i + 1]);
     }
   }
@@ -240,7 +239,7 @@ class Unpickler {
 
   void stack_global() {
     const IValue name = pop_value("a name"), module = pop_value("a module's name");
-    if (!name.is_string() || !module.is_string()) fail("expected two strings");
+    if (!name.is_string() || !module.is_string()) fail_unpickling("expected two strings");
     push_global(module.to_string(), name.to_string());
   }
 
@@ -248,7 +247,7 @@ class Unpickler {
     if (const auto* mixed = std::get_if<std::shared_ptr<const PickleTuple>>(&value)) return (*mixed)->values;
     const auto* plain = std::get_if<IValue>(&value);
     if (!plain || !plain->is(IValue::Tag::Tuple))
-      fail(fmt::format("expected a tuple of arguments, got {}", describe(value)));
+      fail_unpickling(fmt::format("expected a tuple of arguments, got {}", describe(value)));
     charge(*plain);
     for (const IValue& element : plain->elements()) charge(element);
     return {plain->elements().begin(), plain->elements().end()};
@@ -257,7 +256,7 @@ class Unpickler {
   std::shared_ptr<const Global> pop_global() {
     const PickleValue value = pop();
     const auto* global = std::get_if<std::shared_ptr<const Global>>(&value);
-    if (!global) fail(fmt::format("expected a function or class, got {}", describe(value)));
+    if (!global) fail_unpickling(fmt::format("expected a function or class, got {}", describe(value)));
     return *global;
   }
 
@@ -266,7 +265,7 @@ class Unpickler {
     const std::shared_ptr<const Global> global = pop_global();
     switch (global->kind) {
       case Global::Kind::Function: push(pool_.add(global->call(tuple_elements(arguments), options_))); break;
-      case Global::Kind::StorageType: fail(fmt::format("'{}' cannot be called", global->name));
+      case Global::Kind::StorageType: fail_unpickling(fmt::format("'{}' cannot be called", global->name));
       case Global::Kind::Class: push(construct(*global, arguments)); break;
     }
   }
@@ -274,7 +273,7 @@ class Unpickler {
   void new_object() {
     const PickleValue arguments = pop();
     const std::shared_ptr<const Global> global = pop_global();
-    if (global->kind != Global::Kind::Class) fail(fmt::format("'{}' is no class", global->name));
+    if (global->kind != Global::Kind::Class) fail_unpickling(fmt::format("'{}' is no class", global->name));
     push(construct(*global, arguments));
   }
 
@@ -288,7 +287,7 @@ class Unpickler {
     const std::vector<PickleValue> elements = tuple_elements(arguments);
     if (global.type->is(TypeKind::Tuple))
       return pool_.add(make_named_tuple(global.type, plain_values(elements, "a NamedTuple")));
-    if (!elements.empty()) fail(fmt::format("{}: expected no arguments", global.name));
+    if (!elements.empty()) fail_unpickling(fmt::format("{}: expected no arguments", global.name));
     auto object = std::make_shared<Object>();
     object->type = std::const_pointer_cast<ClassType>(std::static_pointer_cast<const ClassType>(global.type));
     charge(object->type->attributes().size());
@@ -303,11 +302,11 @@ class Unpickler {
     if (target && target->is(IValue::Tag::Dict))
       return;  // attributes of an OrderedDict: a state dict's versions
     if (!target || !target->is(IValue::Tag::Object))
-      fail(fmt::format("expected an object, got {}", describe(top())));
+      fail_unpickling(fmt::format("expected an object, got {}", describe(top())));
     const std::shared_ptr<Object>& object = target->to_object();
     if (object->type->find_method("__setstate__")) {
       if (!options_.set_state)
-        fail(fmt::format("{}: __setstate__ cannot be called here", object->type->name()));
+        fail_unpickling(fmt::format("{}: __setstate__ cannot be called here", object->type->name()));
       check_nesting(state, options_.max_depth);
       options_.set_state(object, state);
     } else {
@@ -320,24 +319,24 @@ class Unpickler {
   // ('storage', torch.FloatStorage, '0', 'cpu', 12)
   void persistent_id() {
     const std::vector<PickleValue> id = tuple_elements(pop());
-    if (id.size() != 5) fail(fmt::format("a persistent id of {} parts: expected 5", id.size()));
+    if (id.size() != 5) fail_unpickling(fmt::format("a persistent id of {} parts: expected 5", id.size()));
     const IValue &kind = value_argument(id, 0), &key = value_argument(id, 2), &count = value_argument(id, 4);
     const auto* type = std::get_if<std::shared_ptr<const Global>>(&id[1]);
     if (!kind.is_string() || kind.to_string() != "storage" || !type ||
         (*type)->kind != Global::Kind::StorageType || !key.is_string() || !count.is_int())
-      fail("expected ('storage', type, key, location, number of elements)");
+      fail_unpickling("expected ('storage', type, key, location, number of elements)");
     push(
         StorageRef{load_storage(key.to_string(), **type, count.to_int()), (*type)->dtype, (*type)->is_typed});
   }
 
   std::shared_ptr<Storage> load_storage(const std::string& key, const Global& type, int64_t count) {
-    if (!archive_) fail("a tensor, and no archive to read it from");
+    if (!archive_) fail_unpickling("a tensor, and no archive to read it from");
     const std::string entry = fmt::format("{}/{}", options_.storages, key);
     const int64_t size = static_cast<int64_t>(archive_->size(entry));
     const int64_t itemsize = weft::itemsize(type.dtype);
     if (count < 0 || size % itemsize != 0 || size / itemsize != count)
-      fail(fmt::format("storage '{}' has {} bytes: expected {} elements of {} bytes", entry, size, count,
-                       itemsize));
+      fail_unpickling(fmt::format("storage '{}' has {} bytes: expected {} elements of {} bytes", entry, size,
+                                  count, itemsize));
     std::shared_ptr<Storage>& storage = storages_[key];
     if (!storage) storage = archive_->map(entry);
     return storage;
@@ -347,11 +346,11 @@ class Unpickler {
   void step(Opcode opcode) {
     switch (opcode) {
       case Opcode::Stop: break;
-      case Opcode::Proto: fail("a second protocol");
+      case Opcode::Proto: fail_unpickling("a second protocol");
       case Opcode::Frame:
         if (const uint64_t size = take_number<uint64_t>(); size > bytes_.size() - position_)
-          fail(fmt::format("the pickle is truncated: a frame of {} bytes, {} are left", size,
-                           bytes_.size() - position_));
+          fail_unpickling(fmt::format("the pickle is truncated: a frame of {} bytes, {} are left", size,
+                                      bytes_.size() - position_));
         break;
       case Opcode::Mark: marks_.push_back(stack_.size()); break;
       case Opcode::None: push(IValue()); break;
@@ -391,17 +390,18 @@ class Unpickler {
       case Opcode::NewObj: new_object(); break;
       case Opcode::Build: build(); break;
       case Opcode::BinPersId: persistent_id(); break;
-      default: fail("the opcode is not allowed");
+      default: fail_unpickling("the opcode is not allowed");
     }
   }
 
   IValue finish() {
     const IValue result = pop_value("a value");
     if (!stack_.empty() || !marks_.empty())
-      fail(fmt::format("{} items are left on the stack", stack_.size()));
-    if (position_ != bytes_.size()) fail(fmt::format("{} bytes follow the end", bytes_.size() - position_));
+      fail_unpickling(fmt::format("{} items are left on the stack", stack_.size()));
+    if (position_ != bytes_.size())
+      fail_unpickling(fmt::format("{} bytes follow the end", bytes_.size() - position_));
     if (!unset_.empty())
-      fail(fmt::format("an object of {} has no attributes", unset_.begin()->second->type->name()));
+      fail_unpickling(fmt::format("an object of {} has no attributes", unset_.begin()->second->type->name()));
     pool_.keep(check_nesting(result, options_.max_depth));
     return result;
   }

@@ -17,28 +17,28 @@ namespace {
 using Arguments = std::vector<PickleValue>;
 constexpr size_t kMaxDimensions = 64;
 
-[[noreturn]] void fail(std::string message) { throw_error(ErrorKind::Value, std::move(message)); }
-
 void expect_arguments(const Arguments& arguments, size_t least, size_t most, const char* what) {
   if (arguments.size() < least || arguments.size() > most)
-    fail(fmt::format("{}: expected {} to {} arguments, got {}", what, least, most, arguments.size()));
+    fail_unpickling(
+        fmt::format("{}: expected {} to {} arguments, got {}", what, least, most, arguments.size()));
 }
 
 int64_t integer(const IValue& value, const char* what) {
-  if (!value.is_int()) fail(fmt::format("{}: expected int, got {}", what, str(value.tag())));
+  if (!value.is_int()) fail_unpickling(fmt::format("{}: expected int, got {}", what, str(value.tag())));
   return value.to_int();
 }
 
 // A tuple (or, from old files, a list) of integers that are not negative.
 std::vector<int64_t> sizes(const IValue& value, const char* what) {
   if (!value.is(IValue::Tag::Tuple) && !value.is_list())
-    fail(fmt::format("{}: expected a tuple of int, got {}", what, str(value.tag())));
+    fail_unpickling(fmt::format("{}: expected a tuple of int, got {}", what, str(value.tag())));
   std::vector<int64_t> result;
   if (value.elements().size() > kMaxDimensions)
-    fail(fmt::format("{}: {} dimensions, more than {}", what, value.elements().size(), kMaxDimensions));
+    fail_unpickling(
+        fmt::format("{}: {} dimensions, more than {}", what, value.elements().size(), kMaxDimensions));
   for (const IValue& element : value.elements()) {
     result.push_back(integer(element, what));
-    if (result.back() < 0) fail(fmt::format("{}: {} is negative", what, result.back()));
+    if (result.back() < 0) fail_unpickling(fmt::format("{}: {} is negative", what, result.back()));
   }
   return result;
 }
@@ -46,8 +46,9 @@ std::vector<int64_t> sizes(const IValue& value, const char* what) {
 // The view's elements must lie in the storage, and be countable.
 void check_extent(const Shape& shape, const Strides& strides, int64_t offset, DType dtype, size_t nbytes) {
   const auto refuse = [&](const char* why) {
-    fail(fmt::format("tensor of {} with shape {}, strides {} and offset {}: {} (the storage has {} bytes)",
-                     name(dtype), weft::str(shape), weft::str(strides), offset, why, nbytes));
+    fail_unpickling(
+        fmt::format("tensor of {} with shape {}, strides {} and offset {}: {} (the storage has {} bytes)",
+                    name(dtype), weft::str(shape), weft::str(strides), offset, why, nbytes));
   };
   int64_t count = itemsize(dtype), last = offset;
   bool overflow = false, empty = false;
@@ -68,18 +69,18 @@ void check_extent(const Shape& shape, const Strides& strides, int64_t offset, DT
 
 IValue make_tensor(const StorageRef& storage, DType dtype, const Arguments& arguments) {
   const int64_t offset = integer(value_argument(arguments, 1), "storage offset");
-  if (offset < 0) fail(fmt::format("storage offset: {} is negative", offset));
+  if (offset < 0) fail_unpickling(fmt::format("storage offset: {} is negative", offset));
   Shape shape = sizes(value_argument(arguments, 2), "size");
   Strides strides = sizes(value_argument(arguments, 3), "stride");
   if (shape.size() != strides.size())
-    fail(fmt::format("tensor: {} sizes and {} strides", shape.size(), strides.size()));
+    fail_unpickling(fmt::format("tensor: {} sizes and {} strides", shape.size(), strides.size()));
   check_extent(shape, strides, offset, dtype, storage.storage->nbytes());
   return Tensor(storage.storage, dtype, std::move(shape), std::move(strides), offset);
 }
 
 const StorageRef& storage_argument(const Arguments& arguments) {
   const auto* storage = std::get_if<StorageRef>(&arguments.at(0));
-  if (!storage) fail("tensor: expected a storage as first argument");
+  if (!storage) fail_unpickling("tensor: expected a storage as first argument");
   return *storage;
 }
 
@@ -90,8 +91,8 @@ void check_metadata(const Arguments& arguments, size_t index) {
   if (!metadata.is(IValue::Tag::Dict)) return;
   for (const auto& [key, value] : metadata.to_dict()->items()) {
     if (key.is_string() && value.is_bool() && value.to_bool())
-      fail(fmt::format("tensor: its flag '{}' is set; save tensor.resolve_conj().resolve_neg() instead",
-                       key.to_string()));
+      fail_unpickling(fmt::format(
+          "tensor: its flag '{}' is set; save tensor.resolve_conj().resolve_neg() instead", key.to_string()));
   }
 }
 
@@ -99,7 +100,7 @@ void check_metadata(const Arguments& arguments, size_t index) {
 IValue rebuild_tensor(const Arguments& arguments, const UnpickleOptions&) {
   expect_arguments(arguments, 4, 7, "_rebuild_tensor");
   const StorageRef& storage = storage_argument(arguments);
-  if (!storage.is_typed) fail("_rebuild_tensor_v2: the storage has no dtype");
+  if (!storage.is_typed) fail_unpickling("_rebuild_tensor_v2: the storage has no dtype");
   check_metadata(arguments, 6);
   return make_tensor(storage, storage.dtype, arguments);
 }
@@ -117,14 +118,14 @@ IValue rebuild_parameter(const Arguments& arguments, const UnpickleOptions&) {
   expect_arguments(arguments, 1, 3, "_rebuild_parameter");
   const IValue& tensor = value_argument(arguments, 0);
   if (!tensor.is_tensor())
-    fail(fmt::format("_rebuild_parameter: expected Tensor, got {}", str(tensor.tag())));
+    fail_unpickling(fmt::format("_rebuild_parameter: expected Tensor, got {}", str(tensor.tag())));
   return tensor;
 }
 
 void check_key(const IValue& key) {
   if (!key.is_string() && !key.is_number() && !key.is_none())
-    fail(fmt::format("expected str, int, float, bool, complex or None as a dictionary's key, got {}",
-                     str(key.tag())));
+    fail_unpickling(fmt::format(
+        "expected str, int, float, bool, complex or None as a dictionary's key, got {}", str(key.tag())));
 }
 
 // ([[key, value], …])
@@ -137,9 +138,10 @@ IValue ordered_dict(const Arguments& arguments, const UnpickleOptions&) {
     return value.is_list() || value.is(IValue::Tag::Tuple);
   };
   if (!is_sequence(pairs))
-    fail(fmt::format("OrderedDict: expected a list of pairs, got {}", str(pairs.tag())));
+    fail_unpickling(fmt::format("OrderedDict: expected a list of pairs, got {}", str(pairs.tag())));
   for (const IValue& pair : pairs.elements()) {
-    if (!is_sequence(pair) || pair.elements().size() != 2) fail("OrderedDict: expected a list of pairs");
+    if (!is_sequence(pair) || pair.elements().size() != 2)
+      fail_unpickling("OrderedDict: expected a list of pairs");
     check_key(pair.elements()[0]);
     result.to_dict()->set(pair.elements()[0], pair.elements()[1]);
   }
@@ -159,7 +161,7 @@ IValue size(const Arguments& arguments, const UnpickleOptions&) {
 IValue device(const Arguments& arguments, const UnpickleOptions&) {
   expect_arguments(arguments, 1, 2, "torch.device");
   const IValue& type = value_argument(arguments, 0);
-  if (!type.is_string()) fail(fmt::format("torch.device: expected str, got {}", str(type.tag())));
+  if (!type.is_string()) fail_unpickling(fmt::format("torch.device: expected str, got {}", str(type.tag())));
   if (arguments.size() == 1) return Device::parse(type.to_string());
   const int64_t index = integer(value_argument(arguments, 1), "torch.device");
   return type.to_string() == "cpu" ? Device{} : Device::parse(fmt::format("{}:{}", type.to_string(), index));
@@ -168,7 +170,7 @@ IValue device(const Arguments& arguments, const UnpickleOptions&) {
 IValue complex_number(const Arguments& arguments, const UnpickleOptions&) {
   expect_arguments(arguments, 2, 2, "complex");
   const IValue &real = value_argument(arguments, 0), &imaginary = value_argument(arguments, 1);
-  if (!real.is_double() || !imaginary.is_double()) fail("complex: expected two floats");
+  if (!real.is_double() || !imaginary.is_double()) fail_unpickling("complex: expected two floats");
   return std::complex<double>(real.to_double(), imaginary.to_double());
 }
 
@@ -177,7 +179,7 @@ IValue build_list(const Arguments& arguments, const UnpickleOptions&) {
   expect_arguments(arguments, 1, 1, "build_list");
   IValue list = value_argument(arguments, 0);
   if (const TypePtr type = Type::list(element()); !conform(list, type))
-    fail(fmt::format("expected a value of {}, got a {} of others", type->str(), str(list.tag())));
+    fail_unpickling(fmt::format("expected a value of {}, got a {} of others", type->str(), str(list.tag())));
   return list;
 }
 
@@ -186,9 +188,11 @@ IValue restore_type_tag(const Arguments& arguments, const UnpickleOptions& optio
   expect_arguments(arguments, 2, 2, "restore_type_tag");
   IValue value = value_argument(arguments, 0);
   const IValue& tag = value_argument(arguments, 1);
-  if (!tag.is_string()) fail(fmt::format("restore_type_tag: expected str, got {}", str(tag.tag())));
+  if (!tag.is_string())
+    fail_unpickling(fmt::format("restore_type_tag: expected str, got {}", str(tag.tag())));
   if (!conform(value, parse_type_tag(tag.to_string(), options.find_type)))
-    fail(fmt::format("the {} is not of its declared type {}", str(value.tag()), printable(tag.to_string())));
+    fail_unpickling(
+        fmt::format("the {} is not of its declared type {}", str(value.tag()), printable(tag.to_string())));
   return value;
 }
 
@@ -255,10 +259,10 @@ PickleValue make_global(Global global) { return std::make_shared<const Global>(s
 
 PickleValue find_class(const std::string& qualified_name, const UnpickleOptions& options) {
   const TypePtr type = options.find_type ? options.find_type(qualified_name) : nullptr;
-  if (!type) fail(fmt::format("the class '{}' is not in the archive", printable(qualified_name)));
+  if (!type) fail_unpickling(fmt::format("the class '{}' is not in the archive", printable(qualified_name)));
   const bool is_named_tuple = type->is(TypeKind::Tuple) && !type->name().empty();
   if (!type->is(TypeKind::Class) && !type->is(TypeKind::Enum) && !is_named_tuple)
-    fail(fmt::format("'{}' has no objects", printable(qualified_name)));
+    fail_unpickling(fmt::format("'{}' has no objects", printable(qualified_name)));
   return make_global({Global::Kind::Class, qualified_name, nullptr, DType::U8, false, type});
 }
 
@@ -275,51 +279,58 @@ PickleValue find_global(const std::string& module, const std::string& name, cons
   if (const auto dtype = dtype_from_name(name); module == "torch" && dtype && info(*dtype).name == name)
     return IValue(*dtype);
   for (const auto& [refused, reason] : kReasons)
-    if (full == refused) fail(fmt::format("'{}' is not allowed: {}", full, reason));
-  fail(fmt::format(
+    if (full == refused) fail_unpickling(fmt::format("'{}' is not allowed: {}", full, reason));
+  fail_unpickling(fmt::format(
       "'{}' is not allowed: a pickle may hold tensors, parameters, numbers, strings, lists, tuples, "
       "dictionaries, sizes, dtypes, devices and objects of the archive's own classes",
       printable(full)));
 }
 
 const IValue& value_argument(const std::vector<PickleValue>& arguments, size_t index) {
-  if (index >= arguments.size()) fail(fmt::format("expected more than {} arguments", arguments.size()));
+  if (index >= arguments.size())
+    fail_unpickling(fmt::format("expected more than {} arguments", arguments.size()));
   const auto* value = std::get_if<IValue>(&arguments[index]);
   if (!value)
-    fail(fmt::format("argument {}: expected a value, got the name of a function, class or storage", index));
+    fail_unpickling(
+        fmt::format("argument {}: expected a value, got the name of a function, class or storage", index));
   return *value;
 }
 
 IValue make_enum(const TypePtr& type, const IValue& value) {
   if (!value.is_string() && !value.is_number())
-    fail(fmt::format("{}: expected a number or str, got {}", type->name(), str(value.tag())));
+    fail_unpickling(fmt::format("{}: expected a number or str, got {}", type->name(), str(value.tag())));
   for (const auto& [name, member] : static_cast<const EnumType&>(*type).members()) {
     if (member.equals(value)) return std::make_shared<EnumValue>(EnumValue{type, name, member});
   }
-  fail(fmt::format("{} has no member of value {}", type->name(), printable(value.repr())));
+  fail_unpickling(fmt::format("{} has no member of value {}", type->name(), printable(value.repr())));
 }
 
 IValue make_named_tuple(const TypePtr& type, std::vector<IValue> values) {
   IValue plain = IValue::tuple(std::move(values));
   if (!conform(plain, type))
-    fail(fmt::format("{}: expected {} values of its fields' types", type->name(), type->elements().size()));
+    fail_unpickling(
+        fmt::format("{}: expected {} values of its fields' types", type->name(), type->elements().size()));
   return plain;
 }
 
 void set_attributes(const std::shared_ptr<Object>& object, const IValue& state) {
   const ClassType& type = *object->type;
   if (!state.is(IValue::Tag::Dict))
-    fail(fmt::format("{}: expected a dictionary of its attributes, got {}", type.name(), str(state.tag())));
+    fail_unpickling(
+        fmt::format("{}: expected a dictionary of its attributes, got {}", type.name(), str(state.tag())));
   for (size_t slot = 0; slot < type.attributes().size(); ++slot) {
     const Attribute& attribute = type.attributes()[slot];
     const IValue* found = state.to_dict()->find(IValue(attribute.name));
-    if (!found) fail(fmt::format("{}: the attribute '{}' is missing", type.name(), attribute.name));
+    if (!found)
+      fail_unpickling(fmt::format("{}: the attribute '{}' is missing", type.name(), attribute.name));
     IValue value = *found;
     if (!conform(value, attribute.type))
-      fail(fmt::format("{}: the attribute '{}' is a {}: expected {}", type.name(), attribute.name,
-                       str(value.tag()), attribute.type->str()));
+      fail_unpickling(fmt::format("{}: the attribute '{}' is a {}: expected {}", type.name(), attribute.name,
+                                  str(value.tag()), attribute.type->str()));
     object->slots[slot] = std::move(value);
   }
 }
+
+void fail_unpickling(std::string message) { throw_error(ErrorKind::Value, std::move(message)); }
 
 }  // namespace weft::jit

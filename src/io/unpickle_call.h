@@ -44,6 +44,9 @@ struct Global {
 // The meaning of a module's name: a Global, or a value (torch.float32). ValueError for every other name.
 PickleValue find_global(const std::string& module, const std::string& name, const UnpickleOptions& options);
 
+// ValueError: what is wrong with the pickle.
+[[noreturn]] void fail_unpickling(std::string message);
+
 // The value of an argument; ValueError where it is a name, a storage, or not there.
 const IValue& value_argument(const std::vector<PickleValue>& arguments, size_t index);
 

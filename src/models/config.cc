@@ -20,9 +20,9 @@ bool is_int64(const Json& value) {
 }
 
 // Fields of a JSON object, each checked.
-class Fields {
+class JsonFields {
  public:
-  Fields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
+  JsonFields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
     WEFT_CHECK(object.is_object(), fmt::format("'{}': not a JSON object", path_));
   }
   bool has(const char* key) const { return object_.contains(key) && !object_[key].is_null(); }
@@ -62,9 +62,9 @@ class Fields {
   std::string path_;
 };
 
-void read_rope_scaling(const Fields& fields, LlamaConfig& config) {
+void read_rope_scaling(const JsonFields& fields, LlamaConfig& config) {
   if (!fields.has("rope_scaling")) return;
-  const Fields scaling(fields.get("rope_scaling"), fields.path() + "' rope_scaling of '");
+  const JsonFields scaling(fields.get("rope_scaling"), fields.path() + "' rope_scaling of '");
   const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
   if (type == "default") return;
   WEFT_CHECK(type == "linear" || type == "llama3",
@@ -78,7 +78,7 @@ void read_rope_scaling(const Fields& fields, LlamaConfig& config) {
   config.rope_original_positions = scaling.integer("original_max_position_embeddings", 8192);
 }
 
-std::vector<int64_t> token_ids(const Fields& fields, const char* key) {
+std::vector<int64_t> token_ids(const JsonFields& fields, const char* key) {
   if (!fields.has(key)) return {};
   const Json& value = fields.get(key);
   const auto one = [&](const Json& id) {
@@ -147,7 +147,7 @@ void LlamaConfig::check(const std::string& where, bool meta_names) const {
 
 LlamaConfig read_config_json(const std::string& path) {
   const Json json = read_json(path);
-  const Fields fields(json, path);
+  const JsonFields fields(json, path);
   LlamaConfig config;
   config.model_type = fields.text("model_type", "llama");
   WEFT_CHECK(config.model_type == "llama" || config.model_type == "mistral" || config.model_type == "qwen2",
@@ -192,7 +192,7 @@ LlamaConfig read_config_json(const std::string& path) {
 
 LlamaConfig read_params_json(const std::string& path) {
   const Json json = read_json(path);
-  const Fields fields(json, path);
+  const JsonFields fields(json, path);
   LlamaConfig config;
   config.rope_interleaved = true;
   config.hidden_size = fields.integer("dim");

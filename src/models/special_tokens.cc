@@ -7,20 +7,20 @@
 namespace weft::models {
 namespace {
 
-struct Character {
+struct SpecialCharacter {
   utf8proc_int32_t code = -1;  // -1: none
   size_t length = 0;           // bytes
 };
 
-Character first_of(std::string_view text) {
-  Character character;
+SpecialCharacter first_of(std::string_view text) {
+  SpecialCharacter character;
   const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
                                        static_cast<utf8proc_ssize_t>(text.size()), &character.code);
   if (length > 0) character.length = static_cast<size_t>(length);
   return character;
 }
 
-Character last_of(std::string_view text) {
+SpecialCharacter last_of(std::string_view text) {
   size_t begin = text.size();
   while (begin > 0 && (static_cast<uint8_t>(text[--begin]) & 0xC0) == 0x80) {
   }
@@ -57,13 +57,15 @@ bool is_space(utf8proc_int32_t code) {
 
 size_t space_at_start(std::string_view text) {
   size_t length = 0;
-  for (Character c = first_of(text); is_space(c.code); c = first_of(text.substr(length))) length += c.length;
+  for (SpecialCharacter c = first_of(text); is_space(c.code); c = first_of(text.substr(length)))
+    length += c.length;
   return length;
 }
 
 size_t space_at_end(std::string_view text) {
   size_t length = 0;
-  for (Character c = last_of(text); is_space(c.code); c = last_of(text.substr(0, text.size() - length)))
+  for (SpecialCharacter c = last_of(text); is_space(c.code);
+       c = last_of(text.substr(0, text.size() - length)))
     length += c.length;
   return length;
 }

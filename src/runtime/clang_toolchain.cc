@@ -24,10 +24,18 @@ struct Plugin {
   PreludeCompiler prelude;
 };
 
+constexpr char kPluginName[] = "libweft_clang.so";
+
 std::string plugin_path() {
   const std::string set = env::get("WEFT_CLANG_PLUGIN");
   if (!set.empty()) return set;
-  return (std::filesystem::path(own_library_path()).parent_path() / "libweft_clang.so").string();
+  // Beside libweft, or in the package weft_compiler beside weft's, whose folder lib/ holds libweft.
+  const std::filesystem::path folder = std::filesystem::path(own_library_path()).parent_path();
+  const std::filesystem::path own = folder / kPluginName;
+  const std::filesystem::path package = folder.parent_path().parent_path() / "weft_compiler" / kPluginName;
+  std::error_code ignored;
+  const bool is_package = !std::filesystem::exists(own, ignored) && std::filesystem::exists(package, ignored);
+  return (is_package ? package : own).string();
 }
 
 // libclang-cpp's symbols carry no version: if the program has one of its own in the global scope, the plugin
@@ -127,7 +135,9 @@ class ClangToolchain final : public Toolchain {
 
   bool available(std::string* why_not) const override {
     if (id().empty()) {
-      if (why_not != nullptr) *why_not = "this build has no Clang plugin: no file " + plugin_path();
+      if (why_not != nullptr)
+        *why_not = fmt::format(
+            "not installed: no file {}; the wheel weft-compiler, weft[compiler], brings it", plugin_path());
       return false;
     }
     const std::string error = plugin().error;

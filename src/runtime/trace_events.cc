@@ -98,7 +98,7 @@ ThreadEvents& my_events(int64_t number) {
   return *mine;
 }
 
-std::string quoted(const std::string& text) {
+std::string json_string(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -127,13 +127,13 @@ std::string trace_json(const std::vector<std::shared_ptr<ThreadEvents>>& threads
     fmt::format_to(std::back_inserter(text),
                    ",\n"
                    R"({{"name": "thread_name", "ph": "M", "pid": {}, "tid": {}, "args": {{"name": {}}}}})",
-                   process, thread->thread, quoted(thread->thread_name));
+                   process, thread->thread, json_string(thread->thread_name));
     const auto add = [&](const Event& event, int64_t event_end_ns) {
       fmt::format_to(
           std::back_inserter(text),
           ",\n"
           R"({{"name": {}, "cat": {}, "ph": "X", "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}}})",
-          quoted(event.name), quoted(event.category), process, thread->thread,
+          json_string(event.name), json_string(event.category), process, thread->thread,
           static_cast<double>(event.begin_ns - begin_ns) * 1e-3,
           static_cast<double>(event_end_ns - event.begin_ns) * 1e-3);
     };

@@ -41,7 +41,7 @@ std::shared_ptr<ArchiveReader> read_zip(const RawZip& zip) {
 
 // The message of the ValueError that `f` raises.
 template <class F>
-std::string error_of(F&& f) {
+std::string archive_error(F&& f) {
   try {
     f();
   } catch (const Error& error) {
@@ -51,7 +51,7 @@ std::string error_of(F&& f) {
   return "no error";
 }
 std::string refusal(const RawZip& zip) {
-  return error_of([&] { read_zip(zip); });
+  return archive_error([&] { read_zip(zip); });
 }
 std::string refusal(const RawEntry& entry) { return refusal(zip_of({kVersion, entry})); }
 
@@ -91,11 +91,11 @@ TEST(ArchiveReader, RefusesZip64RecordsThatDisagree) {
   std::string bytes = zip.str();
   bytes[bytes.size() - 14] = 7, bytes[bytes.size() - 13] = 0;  // the 16-bit number of entries
   bytes[bytes.size() - 12] = 7, bytes[bytes.size() - 11] = 0;
-  EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(bytes, "m.pt"); }),
+  EXPECT_EQ(archive_error([&] { ArchiveReader::from_bytes(bytes, "m.pt"); }),
             "archive 'm.pt' is damaged: its two end records differ");
   bytes = zip.str();
   bytes[bytes.find("PK\6\6")] = 'Q';
-  EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(bytes, "m.pt"); }),
+  EXPECT_EQ(archive_error([&] { ArchiveReader::from_bytes(bytes, "m.pt"); }),
             "archive 'm.pt' is damaged: its zip64 end record is not where it says");
   RawEntry entry = kVersion;  // 64-bit sizes promised, none given
   entry.size = entry.compressed_size = 0xffffffff;
@@ -122,8 +122,8 @@ TEST(ArchiveReader, ReadsEmptyEntries) {
 
 TEST(ArchiveReader, NamesWhatIsNotThere) {
   const auto archive = read_zip(zip_of({kVersion}));
-  EXPECT_EQ(error_of([&] { archive->read("data/7"); }), "archive 'm.pt' has no entry 'data/7'");
-  EXPECT_EQ(error_of([&] { archive->map("data/7"); }), "archive 'm.pt' has no entry 'data/7'");
+  EXPECT_EQ(archive_error([&] { archive->read("data/7"); }), "archive 'm.pt' has no entry 'data/7'");
+  EXPECT_EQ(archive_error([&] { archive->map("data/7"); }), "archive 'm.pt' has no entry 'data/7'");
 }
 
 TEST(ArchiveReader, LittleEndianOnly) {
@@ -135,7 +135,7 @@ TEST(ArchiveReader, LittleEndianOnly) {
 // ---- what is refused -------------------------------------------------------------------------------------
 TEST(ArchiveReader, RefusesWhatIsNoArchive) {
   const auto error = [](std::string bytes) {
-    return error_of([&] { ArchiveReader::from_bytes(std::move(bytes), "m.pt"); });
+    return archive_error([&] { ArchiveReader::from_bytes(std::move(bytes), "m.pt"); });
   };
   EXPECT_EQ(error(""), "archive 'm.pt' is no zip archive");
   EXPECT_EQ(error("PK"), "archive 'm.pt' is no zip archive");
@@ -149,10 +149,10 @@ TEST(ArchiveReader, RefusesEveryTruncation) {
   const std::string whole = zip_of({kVersion, stored("a/data/0", "12345678"), deflated("a/b", "text")}).str();
   for (size_t size = 0; size < whole.size(); ++size) {
     SCOPED_TRACE(size);
-    EXPECT_THAT(error_of([&] { ArchiveReader::from_bytes(whole.substr(0, size), "m.pt"); }),
+    EXPECT_THAT(archive_error([&] { ArchiveReader::from_bytes(whole.substr(0, size), "m.pt"); }),
                 HasSubstr("archive 'm.pt' is "));
   }
-  EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(whole.substr(0, whole.size() - 1), "m.pt"); }),
+  EXPECT_EQ(archive_error([&] { ArchiveReader::from_bytes(whole.substr(0, whole.size() - 1), "m.pt"); }),
             "archive 'm.pt' is truncated: there is no central directory at its end");
 }
 
@@ -222,10 +222,10 @@ TEST(ArchiveReader, RefusesBombs) {
       "archive 'm.pt': entry 'a/b' is refused: it expands from 1005 to 2147483648 bytes, more than 200-fold");
   entry.size = 16 << 20;  // small enough to be tried, and then the lie shows
   const auto archive = read_zip(zip_of({kVersion, entry}));
-  EXPECT_EQ(error_of([&] { archive->read("b"); }),
+  EXPECT_EQ(archive_error([&] { archive->read("b"); }),
             "archive 'm.pt': entry 'b' is damaged: it ends after 1000 of 16777216 bytes");
   entry.size = 10;
-  EXPECT_EQ(error_of([&] { read_zip(zip_of({kVersion, entry}))->read("b"); }),
+  EXPECT_EQ(archive_error([&] { read_zip(zip_of({kVersion, entry}))->read("b"); }),
             "archive 'm.pt': entry 'b' is damaged: it does not end after 10 bytes");
 }
 
@@ -275,7 +275,7 @@ TEST(ArchiveReader, ChecksTheChecksumOfWhatItReads) {
   RawEntry entry = stored("a/b", "0123456789abcdef");
   entry.crc = 0;
   const auto archive = read_zip(zip_of({kVersion, entry}));
-  EXPECT_EQ(error_of([&] { archive->read("b"); }),
+  EXPECT_EQ(archive_error([&] { archive->read("b"); }),
             "archive 'm.pt': entry 'b' is damaged: its checksum (CRC-32) is wrong");
 }
 
@@ -294,7 +294,7 @@ TEST(ArchiveReader, VerifyNamesEveryDamagedEntry) {
   bad[bad.find("xxxx") + 4999] ^= 1;
   EXPECT_EQ(ArchiveReader::from_bytes(bad)->damaged(), std::vector<std::string>{"data/0"});
   bad[bad.find("yyy")] ^= 1;
-  EXPECT_EQ(error_of([&] { ArchiveReader::from_bytes(bad, "m.pt")->verify(); }),
+  EXPECT_EQ(archive_error([&] { ArchiveReader::from_bytes(bad, "m.pt")->verify(); }),
             "archive 'm.pt' is damaged: the checksum (CRC-32) of 'data/0', 'data/1' is wrong");
   EXPECT_NO_THROW(ArchiveReader::from_bytes(bad)->map("data/0"));
   bad = good;
@@ -337,7 +337,7 @@ TEST(ArchiveReader, RefusesWhatIsNoFile) {
   EXPECT_THROW(ArchiveReader::open(folder.path()), Error);
   EXPECT_THROW(ArchiveReader::open(folder.path() + "/none"), Error);
   std::ofstream(folder.path() + "/empty");
-  EXPECT_THAT(error_of([&] { ArchiveReader::open(folder.path() + "/empty"); }),
+  EXPECT_THAT(archive_error([&] { ArchiveReader::open(folder.path() + "/empty"); }),
               HasSubstr("the file is empty"));
 }
 
@@ -377,13 +377,15 @@ TEST(ArchiveWriter, FlatArchivesReadBack) {
 }
 
 TEST(ArchiveWriter, RefusesNames) {
-  EXPECT_EQ(error_of([] { ArchiveWriter("a/b"); }), "archive: expected the name of one folder, got 'a/b'");
+  EXPECT_EQ(archive_error([] { ArchiveWriter("a/b"); }),
+            "archive: expected the name of one folder, got 'a/b'");
   ArchiveWriter writer("m");
   writer.add("x", as_bytes("1"));
-  EXPECT_EQ(error_of([&] { writer.add("x", as_bytes("1")); }), "archive: the entry 'x' is written twice");
-  EXPECT_THAT(error_of([&] { writer.add("../x", as_bytes("1")); }),
+  EXPECT_EQ(archive_error([&] { writer.add("x", as_bytes("1")); }),
+            "archive: the entry 'x' is written twice");
+  EXPECT_THAT(archive_error([&] { writer.add("../x", as_bytes("1")); }),
               HasSubstr("cannot write the entry '../x': its name leaves"));
-  EXPECT_THAT(error_of([&] { writer.add(std::string(2000, 'x'), as_bytes("1")); }),
+  EXPECT_THAT(archive_error([&] { writer.add(std::string(2000, 'x'), as_bytes("1")); }),
               HasSubstr("longer than 1024"));
 }
 

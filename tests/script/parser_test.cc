@@ -16,7 +16,7 @@ SourcePtr source(std::string text) {
 std::string again(const std::string& text) { return unparse(parse_source(source(text))); }
 std::string expression(const std::string& text) { return unparse(*parse_expression(source(text))); }
 
-std::string message_of(const std::string& text) {
+std::string syntax_error_of(const std::string& text) {
   try {
     parse_source(source(text));
   } catch (const Error& error) {
@@ -116,24 +116,24 @@ TEST(Parser, FunctionsMayBeIndented) {
 }
 
 TEST(Parser, ErrorsPointAtThePlace) {
-  EXPECT_EQ(message_of("x = 1\ny = lambda z: z\n"),
+  EXPECT_EQ(syntax_error_of("x = 1\ny = lambda z: z\n"),
             "lambda is not part of TorchScript\n  model.py:2:5\n    y = lambda z: z\n        ~~~~~~");
-  EXPECT_THAT(message_of("try:\n  pass\n"), HasSubstr("try is not part of TorchScript"));
-  EXPECT_THAT(message_of("x = {1, 2}\n"), HasSubstr("a set is not part of TorchScript"));
-  EXPECT_THAT(message_of("x = (a for a in b)\n"),
+  EXPECT_THAT(syntax_error_of("try:\n  pass\n"), HasSubstr("try is not part of TorchScript"));
+  EXPECT_THAT(syntax_error_of("x = {1, 2}\n"), HasSubstr("a set is not part of TorchScript"));
+  EXPECT_THAT(syntax_error_of("x = (a for a in b)\n"),
               HasSubstr("a generator expression is not part of TorchScript"));
-  EXPECT_THAT(message_of("if (a := 1): pass\n"), HasSubstr("':=' is not part of TorchScript"));
-  EXPECT_THAT(message_of("f(x) = 1\n"), HasSubstr("cannot assign to this expression"));
-  EXPECT_THAT(message_of("x = (1,\n"), HasSubstr("this bracket is never closed"));
-  EXPECT_THAT(message_of("x = 'a\n"), HasSubstr("this string is never closed"));
-  EXPECT_THAT(message_of("if x:\npass\n"), HasSubstr("expected an indented block"));
-  EXPECT_THAT(message_of("if x:\n    a\n  b\n"), HasSubstr("unindent does not match"));
-  EXPECT_THAT(message_of("x = 99999999999999999999\n"), HasSubstr("does not fit into 64 bits"));
-  EXPECT_THAT(message_of("x = f'{a'\n"), HasSubstr("never closed"));
-  EXPECT_THAT(message_of("x = b'a'\n"), HasSubstr("bytes are not part of TorchScript"));
-  EXPECT_THAT(message_of("x = $\n"), HasSubstr("unexpected character '$'"));
+  EXPECT_THAT(syntax_error_of("if (a := 1): pass\n"), HasSubstr("':=' is not part of TorchScript"));
+  EXPECT_THAT(syntax_error_of("f(x) = 1\n"), HasSubstr("cannot assign to this expression"));
+  EXPECT_THAT(syntax_error_of("x = (1,\n"), HasSubstr("this bracket is never closed"));
+  EXPECT_THAT(syntax_error_of("x = 'a\n"), HasSubstr("this string is never closed"));
+  EXPECT_THAT(syntax_error_of("if x:\npass\n"), HasSubstr("expected an indented block"));
+  EXPECT_THAT(syntax_error_of("if x:\n    a\n  b\n"), HasSubstr("unindent does not match"));
+  EXPECT_THAT(syntax_error_of("x = 99999999999999999999\n"), HasSubstr("does not fit into 64 bits"));
+  EXPECT_THAT(syntax_error_of("x = f'{a'\n"), HasSubstr("never closed"));
+  EXPECT_THAT(syntax_error_of("x = b'a'\n"), HasSubstr("bytes are not part of TorchScript"));
+  EXPECT_THAT(syntax_error_of("x = $\n"), HasSubstr("unexpected character '$'"));
   EXPECT_THAT(
-      message_of(
+      syntax_error_of(
           "def f(x, y):\n  # type: (int) -> int\n  pass\ndef g(x, y, z):\n  # type: (int) -> int\n  pass\n"),
       HasSubstr("the type comment has 1 types for 3 parameters"));
 }
@@ -146,17 +146,18 @@ TEST(Parser, DeepNestingIsRefused) {
   }
   std::string chain = "x = a";
   for (int i = 0; i < 100000; ++i) chain += ".a";
-  EXPECT_THAT(message_of(chain + "\n"), HasSubstr("in a row"));
+  EXPECT_THAT(syntax_error_of(chain + "\n"), HasSubstr("in a row"));
   std::string sum = "x = a";
   for (int i = 0; i < 100000; ++i) sum += "+a";
-  EXPECT_THAT(message_of(sum + "\n"), HasSubstr("more than 1000 operators, calls and attributes in a row"));
+  EXPECT_THAT(syntax_error_of(sum + "\n"),
+              HasSubstr("more than 1000 operators, calls and attributes in a row"));
   // Chains in chains: neither is long.
   std::string chains = "x = " + std::string(40, '(') + "a";
   for (int i = 0; i < 40; ++i) {
     for (int j = 0; j < 30; ++j) chains += "+a";
     chains += ")";
   }
-  EXPECT_THAT(message_of(chains + "\n"), HasSubstr("more than 1000 operators"));
+  EXPECT_THAT(syntax_error_of(chains + "\n"), HasSubstr("more than 1000 operators"));
   std::string list = "x = [a";  // not deep
   for (int i = 0; i < 5000; ++i) list += ", a + b.c";
   EXPECT_NO_THROW(parse_source(source(list + "]\n")));

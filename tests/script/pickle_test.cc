@@ -97,7 +97,7 @@ std::string bytes_of(uint64_t value, int count) {
   for (int i = 0; i < count; ++i) bytes += static_cast<char>(value >> (8 * i));
   return bytes;
 }
-std::string text(const std::string& value) { return 'X' + bytes_of(value.size(), 4) + value; }
+std::string pickled_text(const std::string& value) { return 'X' + bytes_of(value.size(), 4) + value; }
 std::string integer(int64_t value) { return "\x8a\x08" + bytes_of(static_cast<uint64_t>(value), 8); }
 std::string global(const std::string& module, const std::string& name) {
   return 'c' + module + '\n' + name + '\n';
@@ -125,7 +125,9 @@ std::shared_ptr<ArchiveReader> storages() {
 
 std::string storage(const std::string& type = "FloatStorage", int64_t count = 12,
                     const std::string& key = "0") {
-  return tuple(text("storage") + global("torch", type) + text(key) + text("cpu") + integer(count)) + 'Q';
+  return tuple(pickled_text("storage") + global("torch", type) + pickled_text(key) + pickled_text("cpu") +
+               integer(count)) +
+         'Q';
 }
 std::string tensor(int64_t offset, const std::vector<int64_t>& size, const std::vector<int64_t>& stride,
                    const std::string& from = storage()) {
@@ -191,7 +193,7 @@ std::string refusal(const std::string& body, const UnpickleOptions& options = wi
 }
 
 std::string typed(const std::string& value, const std::string& type) {
-  return global("torch.jit._pickle", "restore_type_tag") + value + text(type) + "\x86R";
+  return global("torch.jit._pickle", "restore_type_tag") + value + pickled_text(type) + "\x86R";
 }
 
 const std::string kNewPoint = global("__torch__", "Point") + ")\x81";
@@ -227,8 +229,8 @@ TEST(Unpickle, TensorsOfOneStorageShareIt) {
 }
 
 TEST(Unpickle, DtypesWithoutAStorageClass) {
-  const std::string untyped = tuple(text("storage") + global("torch.storage", "UntypedStorage") + text("0") +
-                                    text("cpu") + integer(48)) +
+  const std::string untyped = tuple(pickled_text("storage") + global("torch.storage", "UntypedStorage") +
+                                    pickled_text("0") + pickled_text("cpu") + integer(48)) +
                               'Q';
   const IValue value =
       load(global("torch._utils", "_rebuild_tensor_v3") +
@@ -242,18 +244,19 @@ TEST(Unpickle, TypesOfContainers) {
   EXPECT_EQ(load(typed("]", "List[Dict[str, Tuple[int, Optional[Tensor]]]]")).type()->str(),
             "List[Dict[str, Tuple[int, Optional[Tensor]]]]");
   EXPECT_EQ(load(typed("](](K\1ee", "List[List[int]]")).elements()[0].type()->str(), "List[int]");
-  EXPECT_EQ(load(typed("](K\1" + text("x") + "\x86" + "e", "List[__torch__.Pair]")).repr(),
+  EXPECT_EQ(load(typed("](K\1" + pickled_text("x") + "\x86" + "e", "List[__torch__.Pair]")).repr(),
             "[Pair(a=1, b='x')]");
   EXPECT_EQ(load(typed("]K\1aNa", "List[Union[int, NoneType]]")).type()->str(), "List[Optional[int]]");
   EXPECT_EQ(load(typed("}", "Dict[int, Union[str, float]]")).type()->str(), "Dict[int, Union[str, float]]");
 }
 
 TEST(Unpickle, ObjectsOfTheArchivesClasses) {
-  const IValue point = load(kNewPoint + "}(" + text("x") + "](K\1e" + text("y") + "Nub");
+  const IValue point = load(kNewPoint + "}(" + pickled_text("x") + "](K\1e" + pickled_text("y") + "Nub");
   EXPECT_EQ(point.to_object()->attribute("x").type()->str(), "List[int]");  // by the attribute's type
   EXPECT_EQ(load(global("__torch__", "Color") + "K\2R").to_enum()->name, "BLUE");
   EXPECT_EQ(load(global("__torch__", "Color") + "K\1\x85R").to_enum()->name, "RED");
-  EXPECT_EQ(load(global("__torch__", "Pair") + "K\1" + text("b") + "\x86\x81").repr(), "Pair(a=1, b='b')");
+  EXPECT_EQ(load(global("__torch__", "Pair") + "K\1" + pickled_text("b") + "\x86\x81").repr(),
+            "Pair(a=1, b='b')");
   EXPECT_TRUE(load(global("__torch__", "Empty") + ")\x81").is(IValue::Tag::Object));
 }
 
@@ -329,7 +332,8 @@ TEST(Unpickle, RefusesDamagedStacks) {
 TEST(Unpickle, RefusesNames) {
   EXPECT_THAT(refusal(global("os", "system")),
               HasSubstr("GLOBAL at byte 2: 'os.system' is not allowed: a pickle may hold tensors"));
-  EXPECT_THAT(refusal(text("builtins") + text("eval") + "\x93"), HasSubstr("'builtins.eval' is not allowed"));
+  EXPECT_THAT(refusal(pickled_text("builtins") + pickled_text("eval") + "\x93"),
+              HasSubstr("'builtins.eval' is not allowed"));
   EXPECT_THAT(refusal(global("torch", "load")), HasSubstr("'torch.load' is not allowed"));
   EXPECT_THAT(refusal(global("torch", "f32")), HasSubstr("'torch.f32' is not allowed"));
   EXPECT_THAT(refusal(global("torch", "QInt8Storage")),
@@ -399,7 +403,7 @@ TEST(Unpickle, RefusesTensors) {
   EXPECT_THAT(refusal(tensor(0, std::vector<int64_t>(65, 1), std::vector<int64_t>(65, 1))),
               HasSubstr("65 dimensions, more than 64"));
   EXPECT_THAT(refusal(tensor(0, {1}, {1}, "N")), HasSubstr("expected a storage as first argument"));
-  const std::string conjugate = "}" + text("conj") + "\x88s";
+  const std::string conjugate = "}" + pickled_text("conj") + "\x88s";
   EXPECT_THAT(refusal(global("torch._utils", "_rebuild_tensor_v2") +
                       tuple(storage() + integer(0) + ints({1}) + ints({1}) + "\x89N" + conjugate) + 'R'),
               HasSubstr("its flag 'conj' is set"));
@@ -410,7 +414,8 @@ TEST(Unpickle, RefusesTensors) {
 }
 
 TEST(Unpickle, RefusesArguments) {
-  EXPECT_THAT(refusal(global("torch", "device") + text("tpu") + "\x85R"), HasSubstr("REDUCE at byte "));
+  EXPECT_THAT(refusal(global("torch", "device") + pickled_text("tpu") + "\x85R"),
+              HasSubstr("REDUCE at byte "));
   EXPECT_THAT(refusal(global("torch", "Size") + "N\x85R"),
               HasSubstr("torch.Size: expected a tuple of int, got None"));
   EXPECT_THAT(refusal(global("builtins", "complex") + "K\1K\2\x86R"),
@@ -439,9 +444,9 @@ TEST(Unpickle, RefusesTypes) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "List[";
   EXPECT_THAT(refusal(typed("]", deep)), HasSubstr("it is nested too deep"));
-  EXPECT_THAT(refusal(typed("]", "List[int]") + text("x") + 'a'),
+  EXPECT_THAT(refusal(typed("]", "List[int]") + pickled_text("x") + 'a'),
               HasSubstr("filled after its type was stated"));
-  EXPECT_THAT(refusal(typed("}", "Dict[str, int]") + text("x") + "Ns"),
+  EXPECT_THAT(refusal(typed("}", "Dict[str, int]") + pickled_text("x") + "Ns"),
               HasSubstr("filled after its type was stated"));
 }
 
@@ -449,9 +454,9 @@ TEST(Unpickle, RefusesObjects) {
   EXPECT_THAT(refusal(kNewPoint), HasSubstr("an object of __torch__.Point has no attributes"));
   EXPECT_THAT(refusal(kNewPoint + "Nb"), HasSubstr("expected a dictionary of its attributes, got None"));
   EXPECT_THAT(refusal(kNewPoint + "}b"), HasSubstr("__torch__.Point: the attribute 'x' is missing"));
-  EXPECT_THAT(refusal(kNewPoint + "}(" + text("x") + "K\1" + text("y") + "Nub"),
+  EXPECT_THAT(refusal(kNewPoint + "}(" + pickled_text("x") + "K\1" + pickled_text("y") + "Nub"),
               HasSubstr("__torch__.Point: the attribute 'x' is a int: expected List[int]"));
-  EXPECT_THAT(refusal(kNewPoint + "}(" + text("x") + "](Ne" + text("y") + "Nub"),
+  EXPECT_THAT(refusal(kNewPoint + "}(" + pickled_text("x") + "](Ne" + pickled_text("y") + "Nub"),
               HasSubstr("the attribute 'x' is a List: expected List[int]"));
   EXPECT_THAT(refusal(global("__torch__", "Point") + "N\x85\x81"),
               HasSubstr("__torch__.Point: expected no arguments"));
@@ -478,7 +483,7 @@ TEST(Unpickle, RefusesValuesThatContainThemselves) {
   EXPECT_THAT(refusal("]q\0h\0\x85"s
                       "a"),
               HasSubstr("contains itself"));
-  EXPECT_THAT(refusal(kNewPoint + "q\0}("s + text("x") + "]" + text("y") + "h\0ub"s),
+  EXPECT_THAT(refusal(kNewPoint + "q\0}("s + pickled_text("x") + "]" + pickled_text("y") + "h\0ub"s),
               HasSubstr("contains itself"));
   EXPECT_THAT(refusal(typed("]q\0h\0a"s, "List[List[int]]")), HasSubstr("REDUCE"));
 }
@@ -517,10 +522,10 @@ TEST(Unpickle, DropsWhatIsNotReached) {
       "K\2)" +
       repeated("\x85", kMany) + "q\2u"s;
   EXPECT_THAT(refusal(garbage), HasSubstr("contains itself"));
-  EXPECT_EQ(load("}" + text("x") +
+  EXPECT_EQ(load("}" + pickled_text("x") +
                  "]q\1h\1a"s
                  "s" +
-                 text("x") + "Ns")
+                 pickled_text("x") + "Ns")
                 .to_dict()
                 ->size(),
             1u);
@@ -539,9 +544,9 @@ TEST(Unpickle, RefusesStreamsThatRepeatThemselves) {
 
 TEST(Unpickle, SurvivesEveryFlippedBitAndTruncation) {
   const std::string whole =
-      stream("}(" + text("p") + kNewPoint + "}(" + text("x") + "](K\1e" + text("y") +
-             tensor(2, {2, 3}, {3, 1}) + "ub" + text("t") + typed("]K\1a", "List[int]") + text("c") +
-             global("__torch__", "Color") + "K\1R" + "u");
+      stream("}(" + pickled_text("p") + kNewPoint + "}(" + pickled_text("x") + "](K\1e" + pickled_text("y") +
+             tensor(2, {2, 3}, {3, 1}) + "ub" + pickled_text("t") + typed("]K\1a", "List[int]") +
+             pickled_text("c") + global("__torch__", "Color") + "K\1R" + "u");
   EXPECT_NO_THROW(unpickle(whole, storages().get(), with_types()));
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_NE(raw_refusal(whole.substr(0, size)), "no error");
@@ -582,8 +587,8 @@ TEST(Pickle, KeepsTypes) {
 }
 
 TEST(Pickle, ObjectsAndEnums) {
-  const IValue point =
-      load(kNewPoint + "}(" + text("x") + "](K\1e" + text("y") + global("__torch__", "Color") + "K\2Rub");
+  const IValue point = load(kNewPoint + "}(" + pickled_text("x") + "](K\1e" + pickled_text("y") +
+                            global("__torch__", "Color") + "K\2Rub");
   const IValue again = round_trip(IValue::tuple({point, point}));
   EXPECT_TRUE(again.elements()[0].is_same(again.elements()[1]));
   EXPECT_EQ(again.elements()[0].to_object()->attribute("x").repr(), "[1]");
@@ -624,7 +629,8 @@ TEST(Pickle, RefusesWhatHasNoPickle) {
   EXPECT_EQ(refused(list), "a List contains itself");
   list.to_list()->values.clear();
   ArchiveWriter writer("m");
-  EXPECT_THROW(save_value_bytes(load(kNewPoint + "}(" + text("x") + "]" + text("y") + "Nub")), Error);
+  EXPECT_THROW(save_value_bytes(load(kNewPoint + "}(" + pickled_text("x") + "]" + pickled_text("y") + "Nub")),
+               Error);
 }
 
 TEST(Pickle, StoragesAreWrittenOnce) {

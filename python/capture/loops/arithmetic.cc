@@ -10,14 +10,10 @@ namespace weft::capture {
 
 namespace {
 
-[[noreturn]] void unsupported(std::string reason) { throw LoopUnsupported{std::move(reason)}; }
-
 const char* comparison(int op) {
   constexpr const char* kNames[] = {"<", "<=", "==", "!=", ">", ">="};
   return kNames[op];
 }
-
-int plain(int op) { return op >= NB_INPLACE_ADD ? op - NB_INPLACE_ADD : op; }
 
 std::string min_of(DType dtype) {
   return dtype == DType::I64 ? "(-9223372036854775807L - 1)"
@@ -59,7 +55,7 @@ DType LoopBuilder::common_dtype(const LoopValue& a, const LoopValue& b) {
 }
 
 LoopValue LoopBuilder::binary(int op, const LoopValue& a, const LoopValue& b) {
-  op = plain(op);
+  op = operator_of(op);
   if (a.kind == LoopKind::Either || b.kind == LoopKind::Either) return either_binary(op, a, b);
   if (a.is_complex() || b.is_complex()) return complex_binary(op, a, b);
   if (!a.is_number() || !b.is_number()) unsupported("an operation on what is not a number");

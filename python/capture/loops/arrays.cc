@@ -15,16 +15,12 @@ bool has_only_ints(const std::vector<LoopValue>& parts) {
   });
 }
 
-std::vector<LoopValue> parts_of(const LoopValue& key) {
-  return key.kind == LoopKind::Tuple ? key.items : std::vector<LoopValue>{key};
-}
-
 }  // namespace
 
 // The element or row that `key` names. An index that is out of range is Python's to report.
 LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValue& key, bool stores) {
   const int first = container.kind == LoopKind::Row ? container.dims : 0;
-  const std::vector<LoopValue> indices = parts_of(key);
+  const std::vector<LoopValue> indices = parts_of_key(key);
   if (indices.empty() || static_cast<int>(indices.size()) > num_dims(container))
     throw LoopUnsupported{"an index with more dimensions than the array"};
   std::string offset;
@@ -63,7 +59,7 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
 
 // Does the key give an array, not an element? Rows of the entry's arrays have a form of their own.
 bool LoopBuilder::takes_view(const LoopValue& container, const LoopValue& key) const {
-  const std::vector<LoopValue> parts = parts_of(key);
+  const std::vector<LoopValue> parts = parts_of_key(key);
   return !has_only_ints(parts) || static_cast<int>(parts.size()) < num_dims(container);
 }
 
@@ -100,7 +96,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   if (container.kind == LoopKind::Vector) return number_of_list(container, key);
   if (!is_array(container)) throw LoopUnsupported{"an element of what is not an array"};
   if (has_arrays(key)) return gather(container, key);
-  const bool is_row = container.kind != LoopKind::View && has_only_ints(parts_of(key));
+  const bool is_row = container.kind != LoopKind::View && has_only_ints(parts_of_key(key));
   if (takes_view(container, key) && !is_row) {
     LoopValue view = view_subscript(container, taken_apart(key, num_dims(container)));
     view.origin = origin_of(container, key);

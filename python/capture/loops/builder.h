@@ -112,6 +112,7 @@ struct LoopRejected {
 struct LoopUnsupported {
   std::string reason;
 };
+[[noreturn]] inline void unsupported(std::string reason) { throw LoopUnsupported{std::move(reason)}; }
 
 // Thrown inside: items of another type get into list `list` that the loop resizes. The loop is built again.
 struct LoopItemType {

@@ -15,7 +15,7 @@ const std::string& number_of(const LoopValue& value) {
   return value.kind == LoopKind::Either ? value.items[0].expr : value.expr;
 }
 
-std::string is_numpy(const LoopValue& value) {
+std::string is_numpy_expr(const LoopValue& value) {
   return value.kind == LoopKind::Either  ? value.items[1].expr
          : value.kind == LoopKind::Numpy ? "true"
                                          : "false";
@@ -45,8 +45,8 @@ LoopValue LoopBuilder::extremum_of_doubles(bool largest, const LoopValue& a, con
       temporary("f64", fmt::format("{} ? {} : {}", displaced, number_of(b), number_of(a)));
   if (a.kind == b.kind && a.kind == LoopKind::Float) return loop_float(number);
   if (a.kind == b.kind && a.kind == LoopKind::Numpy) return loop_numpy(DType::F64, number);
-  return loop_either(number,
-                     temporary("bool", fmt::format("{} ? {} : {}", displaced, is_numpy(b), is_numpy(a))));
+  return loop_either(
+      number, temporary("bool", fmt::format("{} ? {} : {}", displaced, is_numpy_expr(b), is_numpy_expr(a))));
 }
 
 // Beside a NumPy scalar both must compute in float64; that is NumPy's then.
@@ -67,8 +67,9 @@ LoopValue LoopBuilder::either_binary(int op, const LoopValue& a, const LoopValue
   if (decides_numpy(a, b)) return numpy_binary(op, as_numpy(a), as_numpy(b));
   const LoopValue result = float_binary(op, as_python(a), as_python(b));
   const bool both = a.kind == LoopKind::Either && b.kind == LoopKind::Either;
-  return loop_either(result.expr, both ? temporary("bool", fmt::format("{} | {}", is_numpy(a), is_numpy(b)))
-                                       : is_numpy(a.kind == LoopKind::Either ? a : b));
+  return loop_either(result.expr,
+                     both ? temporary("bool", fmt::format("{} | {}", is_numpy_expr(a), is_numpy_expr(b)))
+                          : is_numpy_expr(a.kind == LoopKind::Either ? a : b));
 }
 
 // Whether a Python or a NumPy bool comes out must not matter.
@@ -117,7 +118,7 @@ bool LoopBuilder::split_either() {
   top(depth) = as_numpy(value);
   std::vector<LoopFrame> numpy = frames_;
   top(depth) = as_python(value);
-  branch(is_numpy(value), std::move(numpy), frames_);
+  branch(is_numpy_expr(value), std::move(numpy), frames_);
   return true;
 }
 

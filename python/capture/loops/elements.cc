@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "capture/loops/builder.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 #include "nest/vocabulary.h"
 #include "scalar/elementary.h"
 
@@ -40,8 +40,6 @@ constexpr const char* kBinary[] = {"add",      "bitwise_and", "floor_divide", "l
                                    "multiply", "remainder",   "bitwise_or",   "power",      "right_shift",
                                    "subtract", "true_divide", "bitwise_xor"};
 constexpr const char* kCompare[] = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
-
-int plain(int op) { return op >= NB_INPLACE_ADD ? op - NB_INPLACE_ADD : op; }
 
 std::string literal(const Scalar& value, DType dtype) {
   if (dtype == DType::C128) {
@@ -332,7 +330,7 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
 }
 
 LoopValue LoopBuilder::array_binary(int op, const LoopValue& a, const LoopValue& b) {
-  op = plain(op);
+  op = operator_of(op);
   if (op == NB_MATRIX_MULTIPLY) return product(a, b);
   if (op == NB_POWER) {
     return power_of_array(a, b);

@@ -13,8 +13,8 @@ namespace weft::capture {
 
 namespace {
 
-constexpr size_t kMaxItems = 16;      // of a tuple
-constexpr int64_t kLimit = 1L << 61;  // of what ranges count
+constexpr size_t kMaxTupleItems = 16;  // of a tuple
+constexpr int64_t kLimit = 1L << 61;   // of what ranges count
 
 }  // namespace
 
@@ -121,7 +121,7 @@ LoopValue LoopEntry::classify(PyObject* o) {
     return complex_number(false, {PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)});
   if (PyArray_CheckExact(o)) return array(o);
   if (PyObject_TypeCheck(o, &PyGenericArrType_Type)) return numpy_scalar(o);
-  if (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) <= static_cast<Py_ssize_t>(kMaxItems)) {
+  if (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) <= static_cast<Py_ssize_t>(kMaxTupleItems)) {
     std::vector<LoopValue> items;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) items.push_back(classify(PyTuple_GET_ITEM(o, i)));
     return loop_tuple(std::move(items));

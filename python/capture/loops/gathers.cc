@@ -12,10 +12,6 @@ namespace weft::capture {
 
 namespace {
 
-std::vector<LoopValue> parts_of(const LoopValue& key) {
-  return key.kind == LoopKind::Tuple ? key.items : std::vector<LoopValue>{key};
-}
-
 LoopValue all_of_dimension() {
   LoopValue all;
   all.kind = LoopKind::Slice;
@@ -41,7 +37,7 @@ bool is_same(const LoopValue& a, const LoopValue& b) {
 
 // A mask of one dimension among ints: of the array that they leave.
 bool LoopBuilder::has_mask_of_row(const LoopValue& key) const {
-  const std::vector<LoopValue> parts = parts_of(key);
+  const std::vector<LoopValue> parts = parts_of_key(key);
   return key.kind == LoopKind::Tuple && std::all_of(parts.begin(), parts.end(), [&](const LoopValue& part) {
            return part.is_number() ||
                   (is_arraylike(part) && part.dtype == DType::Bool && num_dims(part) == 1);
@@ -50,7 +46,7 @@ bool LoopBuilder::has_mask_of_row(const LoopValue& key) const {
 
 // Splits container[i, mask] into (container[i, :])[mask].
 std::pair<LoopValue, LoopValue> LoopBuilder::without_ints(const LoopValue& container, const LoopValue& key) {
-  std::vector<LoopValue> parts = parts_of(key);
+  std::vector<LoopValue> parts = parts_of_key(key);
   LoopValue mask;
   for (LoopValue& part : parts) {
     if (!is_arraylike(part)) continue;
@@ -63,7 +59,7 @@ std::pair<LoopValue, LoopValue> LoopBuilder::without_ints(const LoopValue& conta
 }
 
 bool LoopBuilder::has_arrays(const LoopValue& key) const {
-  const std::vector<LoopValue> parts = parts_of(key);
+  const std::vector<LoopValue> parts = parts_of_key(key);
   return std::any_of(parts.begin(), parts.end(), [](const LoopValue& part) { return is_arraylike(part); });
 }
 

@@ -11,8 +11,6 @@ namespace weft::capture {
 
 namespace {
 
-[[noreturn]] void unsupported(std::string reason) { throw LoopUnsupported{std::move(reason)}; }
-
 LoopValue slice(std::vector<LoopValue> bounds) {
   for (const LoopValue& bound : bounds) {
     const bool is_none = bound.kind == LoopKind::Const && bound.object == Py_None;

@@ -15,8 +15,6 @@ namespace {
 
 constexpr size_t kMaxRest = 8;  // of a tuple, whose rounds are blocks of their own
 
-[[noreturn]] void unsupported(const char* reason) { throw LoopUnsupported{reason}; }
-
 LoopValue with_items(LoopKind kind, std::vector<LoopValue> items) {
   LoopValue value;
   value.kind = kind;

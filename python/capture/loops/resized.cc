@@ -10,8 +10,8 @@
 #include <cstring>
 #include <new>
 
-#include "capture/loops/memory.h"
 #include "capture/loops/loops.h"
+#include "capture/loops/memory.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
@@ -19,7 +19,7 @@ namespace weft::capture {
 namespace {
 
 constexpr size_t kMaxItemTypes = 4;
-constexpr Py_ssize_t kMaxItems = 1 << 22;  // at the entry
+constexpr Py_ssize_t kMaxListItems = 1 << 22;  // at the entry
 constexpr Py_ssize_t kMaxTuple = 8;
 constexpr size_t kMaxAppended = 32;  // at once
 
@@ -417,7 +417,7 @@ LoopValue LoopEntry::resized(PyObject* o) {
   const Py_ssize_t size = PyList_GET_SIZE(o);
   const bool is_known = std::any_of(array_objects.begin(), array_objects.end(),
                                     [&](const Ref& other) { return other.get() == o; });
-  if (is_known || size > kMaxItems) return object(o);
+  if (is_known || size > kMaxListItems) return object(o);
   ListItems list{Ref::borrow(o), {}, {}, std::make_unique<ResizedList>()};
   std::vector<ItemReader> readers;
   for (Py_ssize_t k = 0; k < size; ++k) {

@@ -1,6 +1,7 @@
 #include "capture/loops/value.h"
 
 #include <fmt/format.h>
+#include <opcode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -212,6 +213,12 @@ LoopValue generalized(LoopValue value) {
     if (!is_static_item(value, i)) value.items[i] = generalized(std::move(value.items[i]));
   return value;
 }
+
+std::vector<LoopValue> parts_of_key(const LoopValue& key) {
+  return key.kind == LoopKind::Tuple ? key.items : std::vector<LoopValue>{key};
+}
+
+int operator_of(int op) { return op >= NB_INPLACE_ADD ? op - NB_INPLACE_ADD : op; }
 
 std::string integer_literal(int64_t value) {
   if (value == INT64_MIN) return "(-9223372036854775807L - 1)";

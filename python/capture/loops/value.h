@@ -145,6 +145,10 @@ std::optional<LoopValue> item_type(LoopValue value);
 bool may_be_in_one_list(const std::vector<LoopValue>& types);
 // As a value that a variable holds: what was known of it is forgotten, but a range iterator's step.
 LoopValue generalized(LoopValue value);
+// The items of a subscript.
+std::vector<LoopValue> parts_of_key(const LoopValue& key);
+// NB_* of an operator, of its form in place too.
+int operator_of(int op);
 std::string integer_literal(int64_t value);
 std::string float_literal(double value);
 

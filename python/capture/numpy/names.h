@@ -35,6 +35,8 @@ V numpy_ufunc_method(Evaluator& ev, PyObject* ufunc, const std::string& method, 
 V scalar_binary(Evaluator& ev, int op, const V& a, const V& b);
 V scalar_compare(Evaluator& ev, int op, const V& a, const V& b);
 
+// An argument that is there and not None.
+bool given(Evaluator& ev, const V& value);
 // A Python bool, int, float or complex; breaks where an int does not fit 64 bits.
 std::optional<Scalar> scalar_of(PyObject* object);
 // The value's traced tensor with its own dtype; Python numbers and nested lists become arrays as asarray
@@ -65,7 +67,6 @@ void register_numpy_ufuncs();
 void register_numpy_reductions();
 void register_numpy_shapes();
 void register_numpy_creation();
-void register_numpy_sequences();
 void register_numpy_linalg();
 void register_numpy_sorting();
 void register_numpy_positions();

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capture/numpy/memory_order.h"
+#include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 #include "capture/perform/concrete.h"
 #include "capture/values/enums.h"
-#include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
-#include "capture/numpy/names.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -94,6 +94,8 @@ Tensor Evaluator::to_tensor(const V& value) {
   }
   graph_break("an operand that is not an array or a number");
 }
+
+bool given(Evaluator& ev, const V& value) { return value && !ev.is_none(value); }
 
 Tensor as_tensor(Evaluator& ev, const V& given) {
   const V value = number_of_member(ev.realize(given), true);
@@ -419,9 +421,7 @@ bool are_all_fortran(const std::vector<V>& operands) {
   });
 }
 
-template <size_t kIndex>
-V ufunc(Evaluator& ev, CallArgs& args) {
-  const char* op = kUfuncs[kIndex].second;
+V ufunc(Evaluator& ev, const CallArgs& args, const char* op) {
   const auto& params = ops::get_op(op).params;
   const auto num_operands = static_cast<size_t>(std::count_if(
       params.begin(), params.end(), [](const ops::Param& p) { return p.type == ops::Param::Type::Tensor; }));
@@ -466,7 +466,7 @@ V ufunc(Evaluator& ev, CallArgs& args) {
     if (dtype) operand = cast_operand(ev, operand, to_dtype(ev, dtype, "dtype"));
   }
   refuse_complex(ev, op, operands);
-  if (order == "A") order = are_all_fortran(operands) ? "F" : "C";
+  if (order == "A") order[0] = are_all_fortran(operands) ? 'F' : 'C';
   V result;
   const bool is_of_bools = any_array && as_tensor(ev, operands[0]).dtype() == DType::Bool;
   if (op == std::string_view("pow") && !is_of_bools)
@@ -504,9 +504,14 @@ V ufunc(Evaluator& ev, CallArgs& args) {
   return out;
 }
 
+template <size_t kIndex>
+V ufunc_at(Evaluator& ev, CallArgs& args) {
+  return ufunc(ev, args, kUfuncs[kIndex].second);
+}
+
 template <size_t... I>
 void register_ufuncs(std::index_sequence<I...>) {
-  (register_lowering((std::string("numpy.") + kUfuncs[I].first).c_str(), ufunc<I>), ...);
+  (register_lowering((std::string("numpy.") + kUfuncs[I].first).c_str(), ufunc_at<I>), ...);
 }
 
 }  // namespace

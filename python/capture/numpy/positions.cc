@@ -4,8 +4,6 @@
 namespace weft::capture {
 namespace {
 
-bool given(Evaluator& ev, const V& value) { return value && !ev.is_none(value); }
-
 Tensor positions(Evaluator& ev, const V& value) {
   Tensor result = as_tensor(ev, value);
   if (!is_integral(result.dtype())) graph_break("positions that are not integers");

@@ -40,7 +40,7 @@ constexpr const char* kSignature = "a, axis, dtype, out, keepdims, initial, wher
 constexpr const char* kShortSignature = "a, axis, out, keepdims, initial, where";
 constexpr const char* kVarSignature = "a, axis, dtype, out, ddof, keepdims, *, where, mean, correction";
 
-bool given(Evaluator& ev, const V& value) {
+bool was_passed(Evaluator& ev, const V& value) {
   if (!value) return false;
   ev.realize(value);
   // np._NoValue stands for an argument that was not given.
@@ -56,20 +56,20 @@ Reduction parse(Evaluator& ev, CallArgs& args, const char* signature, const char
   Reduction r;
   r.array = bound[0];
   r.tensor = as_tensor(ev, bound[0]);
-  const V axis = given(ev, bound[1]) ? bound[1] : nullptr;
+  const V axis = was_passed(ev, bound[1]) ? bound[1] : nullptr;
   r.axes = to_axes(ev, axis, r.tensor.dim(), op);
   r.all = !axis || ev.is_none(axis);
-  if (has_dtype && given(ev, bound[2]) && !ev.is_none(bound[2])) r.dtype = bound[2];
-  if (given(ev, bound[next]) && !ev.is_none(bound[next])) r.out = bound[next];
+  if (has_dtype && was_passed(ev, bound[2]) && !ev.is_none(bound[2])) r.dtype = bound[2];
+  if (was_passed(ev, bound[next]) && !ev.is_none(bound[next])) r.out = bound[next];
   if (is_var) ++next;
-  if (given(ev, bound[next + 1])) r.keepdims = ev.truth(bound[next + 1]);
-  const auto unusual = [&](const V& v) { return given(ev, v) && !ev.is_none(v) && !v->is(Py_True); };
+  if (was_passed(ev, bound[next + 1])) r.keepdims = ev.truth(bound[next + 1]);
+  const auto unusual = [&](const V& v) { return was_passed(ev, v) && !ev.is_none(v) && !v->is(Py_True); };
   if (is_var) {
     for (size_t i = next + 2; i < bound.size(); ++i)
       if (unusual(bound[i])) graph_break("a variance with where=, mean= or correction=");
     if (r.out) graph_break("a variance with out=");
   } else {
-    if (given(ev, bound[next + 2]) && !ev.is_none(bound[next + 2])) r.initial = bound[next + 2];
+    if (was_passed(ev, bound[next + 2]) && !ev.is_none(bound[next + 2])) r.initial = bound[next + 2];
     if (unusual(bound[next + 3])) r.where = bound[next + 3];
   }
   if (rest) *rest = bound;
@@ -211,7 +211,7 @@ V variance(Evaluator& ev, CallArgs& args) {
                       : is_inexact(r.tensor.dtype()) ? r.tensor.dtype()
                                                      : DType::F64;
   if (!is_inexact(dtype)) graph_break("a variance of this dtype");
-  const int64_t ddof = given(ev, bound[4]) ? ev.to_int(bound[4], "ddof") : 0;
+  const int64_t ddof = was_passed(ev, bound[4]) ? ev.to_int(bound[4], "ddof") : 0;
   const Sym count = r.count();
   if (sym_le(count, Sym(ddof))) graph_break("a variance of too few elements");
   Reduction kept = r;
@@ -228,7 +228,7 @@ V arg_extreme(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, axis, out, *, keepdims");
   Tensor tensor = as_tensor(ev, bound[0]);
   if (bound[2] && !ev.is_none(bound[2])) graph_break("argmin() with out=");
-  const bool keepdims = given(ev, bound[3]) && ev.truth(bound[3]);
+  const bool keepdims = was_passed(ev, bound[3]) && ev.truth(bound[3]);
   const char* op = kMax ? "argmax" : "argmin";
   for (Sym size : ops::sym_shape(tensor))
     if (sym_eq(size, Sym(0))) graph_break("argmin() of an empty array");

@@ -12,8 +12,6 @@
 namespace weft::capture {
 namespace {
 
-bool given(Evaluator& ev, const V& value) { return value && !ev.is_none(value); }
-
 V flattened(const Tensor& x) {
   return array_value(ops::call1("reshape", {x}, {{"shape", SymShape{product(ops::sym_shape(x))}}}));
 }

@@ -2,16 +2,14 @@
 #include <fmt/format.h>
 
 #include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 
 // After the array API, which it uses.
 #include <numpy/ufuncobject.h>
 
 namespace weft::capture {
 namespace {
-
-bool given(Evaluator& ev, const V& value) { return value && !ev.is_none(value); }
 
 const char* reduction_of(std::string_view name) {
   if (name == "add") return "sum";

@@ -1,3 +1,5 @@
+// The one file that NumPy's table of functions is defined in.
+#define WEFT_IMPORT_NUMPY
 #include "capture/objects/numpy_api.h"
 
 #include <algorithm>
@@ -8,6 +10,10 @@
 #include "weft/error.h"
 
 namespace weft::capture {
+
+void import_numpy_api() {
+  if (_import_array() < 0) throw PythonError{};
+}
 
 std::optional<DType> dtype_of_descr(PyArray_Descr* descr) {
   if (!PyArray_ISNBO(descr->byteorder)) return std::nullopt;

@@ -1,4 +1,4 @@
-// NumPy's C API, shared by the files of capture; module.cc imports it.
+// NumPy's C API, shared by the files of capture.
 #pragma once
 
 #include "capture/objects/py.h"
@@ -20,6 +20,8 @@
 
 namespace weft::capture {
 
+// Before anything else of NumPy's API; any number of times.
+void import_numpy_api();
 std::optional<DType> dtype_of_descr(PyArray_Descr* descr);  // native byte order only
 int type_number(DType dtype);                               // NPY_*; -1 where NumPy has no such type
 // A tensor over the array's memory; the caller keeps the array alive while the tensor is used.

@@ -24,6 +24,7 @@ inline void check(int result) {
   if (result < 0) throw PythonError{};
 }
 
+Ref tuple_of(const std::vector<Ref>& items);
 // What Python calls the function in messages: "module.function()".
 Ref called_name(PyObject* function);
 

@@ -12,6 +12,7 @@
 #include "capture/loops/builder.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/program_frame.h"
+#include "capture/perform/concrete.h"
 #include "capture/values/value.h"
 #include "interpreter_lock.h"
 
@@ -122,13 +123,6 @@ std::string text_of(PyObject* bytes) {
 
 Ref bytes_of(const std::string& text) {
   return checked(PyBytes_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
-}
-
-Ref tuple_of(const std::vector<Ref>& items) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; i < items.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].new_reference());
-  return tuple;
 }
 
 // Where a loop is left for, and the instructions there that a jump takes the place of.

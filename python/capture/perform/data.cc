@@ -55,13 +55,6 @@ std::vector<Ref> pop_many(Frame& frame, int count) {
   return result;
 }
 
-Ref tuple_of(const std::vector<Ref>& items) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; i < items.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].new_reference());
-  return tuple;
-}
-
 bool step_containers(Frame& frame, const Instruction& in) {
   switch (in.op) {
     case Op::BuildTuple: {
@@ -318,6 +311,13 @@ bool step_data(Frame& frame, const Instruction& in) {
     }
     default: return step_containers(frame, in) || step_subscripts(frame, in);
   }
+}
+
+Ref tuple_of(const std::vector<Ref>& items) {
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].new_reference());
+  return tuple;
 }
 
 }  // namespace weft::capture

@@ -1,16 +1,15 @@
 // The object weft.compile returns, and the module functions behind weft.compiler.
-#define WEFT_IMPORT_NUMPY
 
 #include "capture/evaluate/advice.h"
-#include "capture/objects/array_operator.h"
-#include "capture/values/choices.h"
-#include "capture/values/classes.h"
 #include "capture/numpy/error_state.h"
-#include "capture/running/measured_call.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/array_operator.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/running/measured_call.h"
 #include "capture/running/segments.h"
 #include "capture/running/tensor_call.h"
+#include "capture/values/choices.h"
+#include "capture/values/classes.h"
 #include "capture/values/weft_tensors.h"
 #include "op_arguments.h"
 #include "trace_handler.h"
@@ -61,11 +60,10 @@ PyObject* guarded(F&& function) {
 void ensure_ready() {
   static constinit bool ready = false;
   if (ready) return;
-  if (_import_array() < 0) throw PythonError{};
+  import_numpy_api();
   register_numpy_ufuncs();
   register_numpy_reductions();
   register_numpy_shapes();
-  register_numpy_sequences();
   register_numpy_linalg();
   register_numpy_positions();
   register_numpy_ufunc_methods();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_half.h"
+#include "runtime/files.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -54,7 +56,10 @@ class Blas {
     }
 #endif
     std::string reasons;
-    for (const char* name : {"libopenblas.so.0", "libopenblas.so", "libblas.so.3"}) {
+    // A wheel's own comes first.
+    const std::string carried =
+        (std::filesystem::path(runtime::own_library_path()).parent_path() / "libweft_blas.so").string();
+    for (const char* name : {carried.c_str(), "libopenblas.so.0", "libopenblas.so", "libblas.so.3"}) {
       handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
       if (handle_ && !dlsym(handle_, "cblas_dgemm")) {
         reasons += fmt::format("\n  {}: no cblas_dgemm", name);

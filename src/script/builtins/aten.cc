@@ -71,6 +71,10 @@ Tensor promoted(const OpDef& op, std::initializer_list<Operand> operands, const 
                      Promotion::Torch);
 }
 
+Tensor matmul(const Tensor& x, const Tensor& y) { return call(op<"matmul">(), {x, y}); }
+Tensor add(const Operand& x, const Operand& y) { return promoted(op<"add">(), {x, y}); }
+Tensor mul(const Operand& x, const Operand& y) { return promoted(op<"mul">(), {x, y}); }
+
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return call(op<"cast">(), {x}, {{"dtype", dtype}});

@@ -54,6 +54,9 @@ Tensor call(const OpDef& op, std::vector<Tensor> tensors, Attrs attrs = {});
 std::vector<Tensor> call_all(const OpDef& op, std::vector<Tensor> tensors, Attrs attrs = {});
 // With operands promoted to one dtype, as PyTorch promotes them.
 Tensor promoted(const OpDef& op, std::initializer_list<Operand> operands, const Attrs& attrs = {});
+Tensor matmul(const Tensor& x, const Tensor& y);
+Tensor add(const Operand& x, const Operand& y);
+Tensor mul(const Operand& x, const Operand& y);
 
 inline ops::Attr sizes(const Ints& values) { return SymShape(values.begin(), values.end()); }
 inline ops::Attr sizes(const OptionalInts& values) { return values ? sizes(*values) : Attr(); }

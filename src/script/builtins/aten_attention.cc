@@ -9,17 +9,15 @@
 namespace weft::jit::aten {
 namespace {
 
-Tensor matmul(const Tensor& x, const Tensor& y) { return call(op<"matmul">(), {x, y}); }
-Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
+Tensor exchanged(const Tensor& x, int64_t a, int64_t b) {
   return call(op<"transpose">(), {x}, {{"dim0", number(a)}, {"dim1", number(b)}});
 }
-Tensor reshape(const Tensor& x, const Ints& shape) {
+Tensor in_shape(const Tensor& x, const Ints& shape) {
   return call(op<"reshape">(), {x}, {{"shape", sizes(shape)}});
 }
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return call(op<"linear">(), {x, weight, bias});
 }
-Tensor add(const Tensor& x, const Tensor& y) { return promoted(op<"add">(), {x, y}); }
 Tensor minus_infinity_where(const Tensor& mask, const Tensor& x) {
   return promoted(op<"where">(), {mask, Scalar(-std::numeric_limits<double>::infinity()), x});
 }
@@ -46,7 +44,7 @@ std::tuple<Tensor, Tensor> attention(const Tensor& query, Tensor key, Tensor val
   }
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
   const Tensor scaled = promoted(op<"mul">(), {query, Scalar(factor)});
-  Tensor scores = matmul(scaled, transpose(key, -2, -1));
+  Tensor scores = matmul(scaled, exchanged(key, -2, -1));
   if (is_causal) {
     const Tensor all = call(op<"ones">(), {},
                             {{"shape", sizes(Ints{query.size(-2), key.size(-2)})}, {"dtype", DType::Bool}});
@@ -62,7 +60,7 @@ std::tuple<Tensor, Tensor> attention(const Tensor& query, Tensor key, Tensor val
 
 // [batch, length, heads * size] to [batch, heads, length, size].
 Tensor split_heads(const Tensor& x, int64_t heads) {
-  return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
+  return exchanged(in_shape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
 }
 
 struct Projections {
@@ -88,7 +86,7 @@ enum MaskType : int64_t { kSourceMask, kPaddingMask, kFullMask };
 // To the shape of the scores [batch, heads, L, S].
 Tensor shape_mask(const Tensor& mask, OptionalInt type) {
   const bool is_padding = type ? *type == kPaddingMask : false;
-  if (is_padding && mask.dim() == 2) return reshape(mask, {mask.size(0), 1, 1, mask.size(1)});
+  if (is_padding && mask.dim() == 2) return in_shape(mask, {mask.size(0), 1, 1, mask.size(1)});
   return mask;
 }
 
@@ -108,7 +106,7 @@ std::tuple<Tensor, Tensor> run(const AttentionLayer& layer, const Tensor& query,
   const Projections projected = project(query, key, value, layer.qkv_weight, layer.qkv_bias);
   const double factor = 1 / std::sqrt(static_cast<double>(layer.embed_dim / layer.heads));
   const Tensor q = promoted(op<"mul">(), {split_heads(projected.query, layer.heads), Scalar(factor)});
-  const Tensor scores = matmul(q, transpose(split_heads(projected.key, layer.heads), -2, -1));
+  const Tensor scores = matmul(q, exchanged(split_heads(projected.key, layer.heads), -2, -1));
   Tensor weights;
   if (!mask)
     weights = softmax(scores);
@@ -116,8 +114,8 @@ std::tuple<Tensor, Tensor> run(const AttentionLayer& layer, const Tensor& query,
     weights = masked_softmax(scores, shape_mask(*mask, mask_type));
   else
     weights = softmax(add(scores, shape_mask(*mask, mask_type)));
-  const Tensor mixed = transpose(matmul(weights, split_heads(projected.value, layer.heads)), 1, 2);
-  const Tensor joined = reshape(mixed, {query.size(0), query.size(1), layer.embed_dim});
+  const Tensor mixed = exchanged(matmul(weights, split_heads(projected.value, layer.heads)), 1, 2);
+  const Tensor joined = in_shape(mixed, {query.size(0), query.size(1), layer.embed_dim});
   return {linear(joined, layer.output_weight, layer.output_bias), weights};
 }
 

@@ -11,9 +11,7 @@
 namespace weft::jit::aten {
 namespace {
 
-Tensor add(const Operand& x, const Operand& y) { return promoted(op<"add">(), {x, y}); }
 Tensor sub(const Operand& x, const Operand& y) { return promoted(op<"sub">(), {x, y}); }
-Tensor mul(const Operand& x, const Operand& y) { return promoted(op<"mul">(), {x, y}); }
 Tensor div(const Operand& x, const Operand& y) { return promoted(op<"true_divide">(), {x, y}); }
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y) {
   return promoted(op<"where">(), {condition, x, y});
@@ -188,7 +186,7 @@ Tensor slice_scatter(const Tensor& x, const Tensor& source, int64_t dim, Optiona
   return result;
 }
 
-[[maybe_unused]] const bool kLosses = [] {
+[[maybe_unused]] const bool kComposedLosses = [] {
   define(
       "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) "
       "-> Tensor",

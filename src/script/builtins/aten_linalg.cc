@@ -9,9 +9,6 @@
 namespace weft::jit::aten {
 namespace {
 
-Tensor matmul(const Tensor& x, const Tensor& y) { return call(op<"matmul">(), {x, y}); }
-Tensor add(const Operand& x, const Operand& y) { return promoted(op<"add">(), {x, y}); }
-Tensor mul(const Operand& x, const Operand& y) { return promoted(op<"mul">(), {x, y}); }
 Tensor transposed(const Tensor& x) {
   return call(op<"transpose">(), {x}, {{"dim0", number(-2)}, {"dim1", number(-1)}});
 }

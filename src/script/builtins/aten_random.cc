@@ -110,15 +110,15 @@ Tensor multinomial(const Tensor& weights, int64_t count, bool replacement) {
   return weights.dim() == 1 ? call(op<"reshape">(), {result}, {{"shape", sizes(Ints{count})}}) : result;
 }
 
-constexpr const char* kOptions =
+constexpr const char* kRandomOptions =
     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";
 
 template <class Size, class Like>
 void random_function(const std::string& name, Size size, Like like) {
-  define(fmt::format("{}(int[] size, *, {}) -> Tensor", name, kOptions), size, false);
-  define(
-      fmt::format("{}_like(Tensor self, *, {}, MemoryFormat? memory_format=None) -> Tensor", name, kOptions),
-      like, false);
+  define(fmt::format("{}(int[] size, *, {}) -> Tensor", name, kRandomOptions), size, false);
+  define(fmt::format("{}_like(Tensor self, *, {}, MemoryFormat? memory_format=None) -> Tensor", name,
+                     kRandomOptions),
+         like, false);
 }
 
 template <class F>

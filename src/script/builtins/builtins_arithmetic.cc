@@ -172,7 +172,7 @@ int register_arithmetic() {
   return 0;
 }
 
-[[maybe_unused]] const int registered = register_arithmetic();
+[[maybe_unused]] const int registered_arithmetic = register_arithmetic();
 
 }  // namespace
 }  // namespace weft::jit

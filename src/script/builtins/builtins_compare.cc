@@ -55,7 +55,7 @@ int register_comparisons() {
   return 0;
 }
 
-[[maybe_unused]] const int registered = register_comparisons();
+[[maybe_unused]] const int registered_compare = register_comparisons();
 
 }  // namespace
 }  // namespace weft::jit

@@ -234,7 +234,7 @@ int register_others() {
   return 0;
 }
 
-[[maybe_unused]] const int registered = register_numbers() + register_text() + register_others();
+[[maybe_unused]] const int registered_convert = register_numbers() + register_text() + register_others();
 
 }  // namespace
 }  // namespace weft::jit

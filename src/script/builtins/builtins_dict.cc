@@ -142,7 +142,7 @@ int register_dicts() {
   return 0;
 }
 
-[[maybe_unused]] const int registered = register_dicts();
+[[maybe_unused]] const int registered_dict = register_dicts();
 
 }  // namespace
 }  // namespace weft::jit

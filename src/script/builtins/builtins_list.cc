@@ -336,7 +336,7 @@ int register_functions() {
   return 0;
 }
 
-[[maybe_unused]] const int registered = register_methods() + register_functions();
+[[maybe_unused]] const int registered_list = register_methods() + register_functions();
 
 }  // namespace
 }  // namespace weft::jit

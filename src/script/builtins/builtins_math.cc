@@ -218,7 +218,8 @@ int register_magnitudes() {
   return 0;
 }
 
-[[maybe_unused]] const int registered = register_elementary() + register_rounding() + register_magnitudes();
+[[maybe_unused]] const int registered_math =
+    register_elementary() + register_rounding() + register_magnitudes();
 
 }  // namespace
 }  // namespace weft::jit

@@ -88,7 +88,7 @@ Part part_of(Text text, int64_t start, int64_t end) {
           false};
 }
 
-int64_t find(Text self, Text wanted, int64_t start, int64_t end) {
+int64_t find_text(Text self, Text wanted, int64_t start, int64_t end) {
   const Part part = part_of(self, start, end);
   const size_t at = part.text.find(wanted);
   return part.is_outside || at == std::string_view::npos ? -1 : static_cast<int64_t>(at) + part.start;
@@ -105,7 +105,7 @@ int64_t found_or_error(int64_t at, Text wanted) {
   return at;
 }
 int64_t index(Text self, Text wanted, int64_t start, int64_t end) {
-  return found_or_error(find(self, wanted, start, end), wanted);
+  return found_or_error(find_text(self, wanted, start, end), wanted);
 }
 int64_t rindex(Text self, Text wanted, int64_t start, int64_t end) {
   return found_or_error(rfind(self, wanted, start, end), wanted);
@@ -285,11 +285,11 @@ std::string expand_tabs(Text self, int64_t tab_size) {
 }
 
 // ---- characters ------------------------------------------------------------------------------------------
-std::string get_item(Text self, int64_t at) {
+std::string character_at(Text self, int64_t at) {
   return std::string(1, self[checked_index("str", self.size(), at)]);
 }
 
-std::string sliced(Text self, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+std::string sliced_text(Text self, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
   const SliceRange range = slice_range(static_cast<int64_t>(self.size()), start, end, step);
   std::string result;
   for (int64_t i = 0; i < range.count; ++i) result += self[static_cast<size_t>(range.start + i * range.step)];
@@ -333,7 +333,7 @@ int register_strings() {
   });
   builtin("aten::istitle(str self) -> bool", Call<is_title>{});
   builtin("aten::isidentifier(str self) -> bool", Call<is_identifier>{});
-  WEFT_SEARCH("find", "int", find)
+  WEFT_SEARCH("find", "int", find_text)
   WEFT_SEARCH("rfind", "int", rfind)
   WEFT_SEARCH("index.str", "int", index)
   WEFT_SEARCH("rindex", "int", rindex)
@@ -368,9 +368,10 @@ int register_strings() {
   builtin("aten::__contains__.str_in_str(str self, str item) -> bool",
           [](Text self, Text item) { return self.find(item) != std::string::npos; });
   builtin("aten::len.str(str s) -> int", [](Text s) { return static_cast<int64_t>(s.size()); });
-  builtin("aten::__getitem__.str(str s, int index) -> str", Call<get_item>{});
-  builtin("prim::StringIndex(str string, int index) -> str", Call<get_item>{});
-  builtin("aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str", Call<sliced>{});
+  builtin("aten::__getitem__.str(str s, int index) -> str", Call<character_at>{});
+  builtin("prim::StringIndex(str string, int index) -> str", Call<character_at>{});
+  builtin("aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str",
+          Call<sliced_text>{});
   builtin("aten::list(str t) -> str[]", Call<characters>{});
   builtin("aten::ord(str string) -> int", [](Text string) {
     WEFT_CHECK_TYPE(string.size() == 1,
@@ -384,7 +385,7 @@ int register_strings() {
   return 0;
 }
 
-[[maybe_unused]] const int registered = register_strings();
+[[maybe_unused]] const int registered_str = register_strings();
 
 }  // namespace
 }  // namespace weft::jit

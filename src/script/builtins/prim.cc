@@ -26,4 +26,9 @@ const ir::ScriptOp kFormat{"aten::format"};
 const ir::ScriptOp kEnumName{"prim::EnumName"};
 const ir::ScriptOp kEnumValue{"prim::EnumValue"};
 
+bool is_constant(const ir::Node* node) {
+  return node && (node->kind == ir::NodeKind::Constant || node->script == &kConstant ||
+                  node->script == &kUninitialized);
+}
+
 }  // namespace weft::jit::prim

@@ -33,6 +33,9 @@ extern const ir::ScriptOp kFormat;          // (format, values…) -> str
 extern const ir::ScriptOp kEnumName;        // (enum) -> str
 extern const ir::ScriptOp kEnumValue;       // (enum) -> T
 
+// Whether a node computes nothing. Null, a parameter's, does not count.
+bool is_constant(const ir::Node* node);
+
 }  // namespace weft::jit::prim
 
 // Control flow. If: the condition is a bool. Loop, as TorchScript's prim::Loop: inputs (int trip count, bool

@@ -33,11 +33,6 @@ bool owns(const Value* value) {
   }
 }
 
-bool is_constant(const Node* node) {
-  return node && (node->kind == NodeKind::Constant || node->script == &prim::kConstant ||
-                  node->script == &prim::kUninitialized);
-}
-
 // Which uses of a value are its last, and where values end that have no last use on a path.
 class Liveness {
  public:
@@ -264,7 +259,7 @@ class Flattener {
   }
 
   Ref ref(const Value* value, bool move) {
-    if (is_constant(value->def)) return Ref::constant(constant_of(value));
+    if (prim::is_constant(value->def)) return Ref::constant(constant_of(value));
     return Ref::reg(registers_.at(value), move && owns(value));  // a number stays where it is read again
   }
 
@@ -318,7 +313,7 @@ class Flattener {
         case NodeKind::If: flatten_if(*node); break;
         case NodeKind::Loop: flatten_loop(*node); break;
         case NodeKind::Script:
-          if (!is_constant(node.get())) flatten_script(*node);
+          if (!prim::is_constant(node.get())) flatten_script(*node);
           break;
         case NodeKind::Op:
           throw_error(ErrorKind::Internal, fmt::format("{}: '{}' is an operator of compiled graphs",
@@ -430,7 +425,7 @@ class Flattener {
   void flatten_branch(const Block& block, const std::vector<uint32_t>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Value* value = block.returns[i];
-      if (value->def && value->def->parent == &block && !is_constant(value->def))
+      if (value->def && value->def->parent == &block && !prim::is_constant(value->def))
         registers_.try_emplace(value, outputs[i]);
     }
     flatten_nodes(block);
@@ -479,7 +474,7 @@ class Flattener {
     for (const auto& node : body.nodes) order.emplace(node.get(), order.size());
     for (size_t i = 0; i < registers.size(); ++i) {
       const Value* next = body.returns[i + 1];
-      if (!next->def || next->def->parent != &body || is_constant(next->def)) continue;
+      if (!next->def || next->def->parent != &body || prim::is_constant(next->def)) continue;
       const Value* old = body.params[i + 1];
       const bool is_free = std::all_of(old->uses.begin(), old->uses.end(), [&](const ir::Use& use) {
         const Node* user = use.user;

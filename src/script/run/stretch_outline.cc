@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "script/builtins/builtin.h"
-#include "script/optimize/graph_passes.h"
 #include "script/builtins/prim.h"
+#include "script/optimize/graph_passes.h"
 #include "script/run/stretch.h"
 #include "weft/error.h"
 
@@ -104,13 +104,9 @@ const std::unordered_set<const ir::ScriptOp*> kOtherPrims = {
     &prim::kCallMethod, &prim::kDictConstruct, &prim::kRaise,        &prim::kFork,
     &prim::kPrint,      &prim::kEnumName,      &prim::kEnumValue,    &kStretch};
 
-bool is_constant(const Node* node) {
-  return node && (node->kind == NodeKind::Constant || node->script == &prim::kConstant ||
-                  node->script == &prim::kUninitialized);
-}
 bool is_tensor(const Value* value) { return value->type.script && value->type.script->is(TypeKind::Tensor); }
 const Builtin* builtin_of(const Node& node) {
-  if (node.kind != NodeKind::Script || is_constant(&node) || kStructure.contains(node.script) ||
+  if (node.kind != NodeKind::Script || prim::is_constant(&node) || kStructure.contains(node.script) ||
       kOtherPrims.contains(node.script))
     return nullptr;
   return static_cast<const Builtin*>(node.script);
@@ -123,7 +119,7 @@ bool holds_tensor(const Value* value) { return value->type.script && holds_tenso
 
 bool can_enter(const Value* value) {
   return value->type.kind == ir::Type::Kind::Script ? can_enter_stretch(*value->type.script)
-                                                    : is_constant(value->def);
+                                                    : prim::is_constant(value->def);
 }
 
 bool returns_view(const Builtin& builtin) {
@@ -173,7 +169,7 @@ const Value* root_of(const Value* value) {
 // A trace would write to a constant's elements once, rather than at every call.
 bool may_be_written(const Value* value) {
   const Value* root = root_of(value);
-  return !root->def || (root->def->kind == NodeKind::Script && !is_constant(root->def));
+  return !root->def || (root->def->kind == NodeKind::Script && !prim::is_constant(root->def));
 }
 
 // "aten::add_", which does what the pure "aten::add" does: a trace records it as an update.
@@ -200,7 +196,7 @@ bool can_run_builtin(const Node& node, const Builtin& builtin) {
 
 // May the node run when a stretch is traced? Attributes are read before.
 bool can_run_traced(const Node& node) {
-  if (is_constant(&node)) return true;
+  if (prim::is_constant(&node)) return true;
   const auto fits = [](const Value* value) { return can_enter(value); };
   if (!std::all_of(node.inputs.begin(), node.inputs.end(), fits) ||
       !std::all_of(node.outputs.begin(), node.outputs.end(), fits))
@@ -235,7 +231,7 @@ class Outliner {
     std::vector<Node*> run;
     for (auto it = block.nodes.begin(); it != block.nodes.end();) {
       Node& node = **it++;
-      if (is_constant(&node)) continue;
+      if (prim::is_constant(&node)) continue;
       if (node.script == &prim::kGetAttr && !run.empty()) {
         if (hoist(node, *run.front(), run)) continue;
       } else if (can_run_traced(node) && hoist_attributes(node, run.empty() ? node : *run.front(), run)) {
@@ -303,7 +299,7 @@ class Outliner {
 
   void find_inputs(const Node& node, Candidate& stretch) {
     const auto note = [&](Value* value) {
-      if (is_constant(value->def) || is_inside(value, stretch)) return;
+      if (prim::is_constant(value->def) || is_inside(value, stretch)) return;
       if (!std::count(stretch.inputs.begin(), stretch.inputs.end(), value)) stretch.inputs.push_back(value);
     };
     for (Value* input : node.inputs) note(input);
@@ -424,7 +420,7 @@ class Outliner {
   // Constants stay where they are, and are in the stretch's graph too.
   static void copy_constants(const Node& node, Graph& graph, ValueMap& values) {
     const auto copy = [&](const Value* value) {
-      if (is_constant(value->def) && !values.contains(value))
+      if (prim::is_constant(value->def) && !values.contains(value))
         copy_node(*value->def, graph.body(), nullptr, values);
     };
     for (const Value* input : node.inputs) copy(input);

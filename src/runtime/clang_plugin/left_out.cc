@@ -1,0 +1,30 @@
+// What LLVM and LLD refer to and the plugin does without: processors that are not the host's, and Polly. LLD
+// offers to link for every processor that LLVM was built for, and Clang registers Polly's passes, which are
+// off by default.
+#include <llvm/Config/llvm-config.h>
+#include <llvm/Passes/PassPlugin.h>
+
+// The host's functions are LLVM's: these get a name that nothing asks for.
+#if defined(__x86_64__)
+#define X86 Unused
+#elif defined(__aarch64__)
+#define AArch64 Unused
+#endif
+#define WEFT_NOTHING(target, part) \
+  void LLVMInitialize##target##part() {}
+
+extern "C" {
+#define LLVM_TARGET(target)        \
+  WEFT_NOTHING(target, TargetInfo) \
+  WEFT_NOTHING(target, Target)     \
+  WEFT_NOTHING(target, TargetMC)
+#include <llvm/Config/Targets.def>
+#define LLVM_ASM_PRINTER(target) WEFT_NOTHING(target, AsmPrinter)
+#include <llvm/Config/AsmPrinters.def>
+#define LLVM_ASM_PARSER(target) WEFT_NOTHING(target, AsmParser)
+#include <llvm/Config/AsmParsers.def>
+}
+
+llvm::PassPluginLibraryInfo getPollyPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "Polly", LLVM_VERSION_STRING, [](llvm::PassBuilder&) {}};
+}
