@@ -82,7 +82,7 @@ bool is_same(const std::string& got, const std::string& expected) {
 
 // builtins_table.txt: what Python gives.
 TEST(Builtins, GiveWhatPythonGives) {
-  std::ifstream table(WEFT_TESTS_DIR "/script/builtins_table.txt");
+  std::ifstream table(WEFT_TESTS_DIR "/script/builtins/builtins_table.txt");
   int rows = 0, wrong = 0;
   for (std::string line; std::getline(table, line); ++rows) {
     const size_t first = line.find('\t'), last = line.rfind('\t');

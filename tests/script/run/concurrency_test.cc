@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/interop.h"
-#include "script/make_archive.h"
+#include "script/archive/make_archive.h"
 #include "weft/error.h"
 #include "weft/jit.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "script/emit/emit.h"
-#include "script/make_archive.h"
+#include "script/archive/make_archive.h"
 #include "script/syntax/parser.h"
 #include "weft/error.h"
 #include "weft/jit.h"

@@ -1,7 +1,7 @@
 """Writes builtins_table.txt: what Python gives for TorchScript's builtins on numbers, strings, lists and dictionaries.
 
 A line: builtin, arguments, result, separated by tabs; "!" and the exception's name where Python raises.
-Run again after a change:  python3 tests/script/builtins_table.py > tests/script/builtins_table.txt
+Run again after a change:  python3 tests/script/builtins/builtins_table.py > tests/script/builtins/builtins_table.txt
 """
 
 import copy
