@@ -191,7 +191,7 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   if (PyObject* hook = python_function_of(type, "__getattr__"))
     return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
   const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
-  if (stood_for(owner)) throw CaptureAborted{.reason = message, .by_stand_in = true};
+  if (stood_for(owner)) leave_library(message);
   if (!has_handler()) graph_break(message);
   const V error = make_exception(reinterpret_cast<PyTypeObject*>(PyExc_AttributeError), {str_value(message)});
   error->keys = {str_value("name"), str_value("obj")};

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/evaluate/history.h"
 #include "capture/perform/state.h"
 #include "capture/values/value.h"
 #include "capture/guards/variant.h"
@@ -16,37 +17,6 @@
 #include "ops/registry.h"
 
 namespace weft::capture {
-
-// What weft.compile was called with.
-struct Settings {
-  bool fullgraph = false;
-  enum class Dynamic : uint8_t { Auto, Always, Never } dynamic = Dynamic::Auto;
-  std::string mode = "default";
-  // What the program has chosen (choices.h).
-  DType default_float = DType::F64;
-  bool on_meta = false;
-  bool is_usual() const { return default_float == DType::F64 && !on_meta; }
-};
-
-// What earlier captures at one position have seen: an integer or dimension that changes becomes symbolic.
-struct History {
-  std::unordered_map<std::string, int64_t> seen;
-  std::set<std::string> changing;
-  // True if the number is to be symbolic from now on.
-  bool symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic);
-  bool without_stand_ins = false;  // collections.deque, max and the like are performed by Python
-  // Calls (code, instruction) within which a graph has ended: NumPy performs them.
-  std::set<std::pair<const Code*, int>> numpys_calls;
-  // Instructions (code, number) that had effects when the graph ended within them: Python performs them.
-  std::set<std::pair<const Code*, int>> pythons_instructions;
-  // Instructions that Python performs, because the program looks at what evaluation makes no objects of: the
-  // traceback of an exception that is raised there, the end of a generator that begins there.
-  std::set<Place> performed;
-  // Loop heads (code, instruction) whose iterations are segments of their own.
-  std::set<std::pair<const Code*, int>> loop_heads;
-  // Loop heads of loops that compute with Python's objects: they are Python's.
-  std::set<std::pair<const Code*, int>> plain_loops;
-};
 
 struct AbstractFrame {
   const Code* code = nullptr;
@@ -101,8 +71,13 @@ class Evaluator {
   // Attribute found in a class, for an instance of it or the class itself.
   void mark_dirty(const V& value);
   void pin_type(PyTypeObject* type);
-  // Captures the segment again, with the instruction as Python's.
-  [[noreturn]] void leave_to_python(const Place& place, const char* reason);
+  // The segment is captured again, unless the lesson was known: then `otherwise`.
+  [[noreturn]] void begin_again(const Lesson& lesson, std::string reason,
+                                CaptureAborted::Then otherwise = CaptureAborted::Then::EndEarlier);
+  // The same: the program looks at what evaluation makes no object of; at no place, nothing is learned.
+  [[noreturn]] void leave_to_python(const Place& place, std::string reason);
+  // The same, with what stands for the standard library's classes and functions performed by Python.
+  [[noreturn]] void leave_library(std::string reason);
   // The program lets go of a value: where that may be the end of an object and the end is seen, Python does
   // it.
   void release(const V& value);
@@ -194,7 +169,6 @@ class Evaluator {
   // Captures the segment again, with the call as NumPy's, if it cannot go on within a source that stands for
   // one.
   void leave_to_numpy(size_t depth);
-  [[noreturn]] void leave_to_python(const Code& code, int at, const std::string& reason);
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
   bool execute_names(const Instruction& in);

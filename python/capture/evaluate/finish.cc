@@ -155,13 +155,13 @@ int Evaluator::slot_of(const V& value) {
     case Kind::Instance:
       if (PyTypeObject* real = stood_for(value)) {
         if (is_in_stand_in())
-          throw CaptureAborted{"the graph ends within a method of the standard library", true};
+          leave_library("the graph ends within a method of the standard library");
         step.op = BuildOp::Generator;
         operands = parts_of_stand_in(*this, value, real);
         break;
       }
       if (value->kind == Kind::Instance && is_of_stand_ins(value->object_type))
-        throw CaptureAborted{"an object of the standard library leaves the function", true};
+        leave_library("an object of the standard library leaves the function");
       step.op = value->kind == Kind::Dict ? BuildOp::Dict : BuildOp::Instance;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
       for (size_t i = 0; i < value->keys.size(); ++i) {
@@ -175,7 +175,7 @@ int Evaluator::slot_of(const V& value) {
       break;
     case Kind::Function:
       if (is_stand_in(value))
-        throw CaptureAborted{"a callable of the standard library leaves the function", true};
+        leave_library("a callable of the standard library leaves the function");
       step.op = BuildOp::Function;
       step.object = value->object;
       step.object2 = value->globals;
@@ -190,7 +190,7 @@ int Evaluator::slot_of(const V& value) {
     case Kind::Bound:
     case Kind::DictView:
       if (realize(value->items[0])->within)
-        throw CaptureAborted{"a view of a dict of the standard library leaves the function", true};
+        leave_library("a view of a dict of the standard library leaves the function");
       step.op = value->kind == Kind::Bound ? BuildOp::Bound : BuildOp::DictView;
       step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
       operands = value->items;
@@ -219,7 +219,7 @@ int Evaluator::slot_of(const V& value) {
     case Kind::Handled: step.op = BuildOp::Handled; break;
     case Kind::Generator:
       if (is_stand_in(value->items[0]))
-        throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+        leave_library("an iterator of the standard library leaves the function");
       step.op = BuildOp::Generator;
       step.object = keyword_names(value);
       operands = value->items;
@@ -254,7 +254,7 @@ int Evaluator::slot_of(const V& value) {
         case IterKind::Set: {
           const V& container = value->items[0];
           if (container->within)
-            throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+            leave_library("an iterator of the standard library leaves the function");
           if (value->index >= 0 && (value->length < 0 || value->version != container->version ||
                                     (container->source && container->version > 0)))
             throw CaptureAborted{"an iterator over a container whose keys have changed"};
@@ -285,7 +285,7 @@ int Evaluator::slot_of(const V& value) {
           break;
         case IterKind::Generator:
           if (is_stand_in(value->items[0]))
-            throw CaptureAborted{"an iterator of the standard library leaves the function", true};
+            leave_library("an iterator of the standard library leaves the function");
           if (value->suspended) throw CaptureAborted{"the graph ends while a generator is under way"};
           step.object = value->index == 0 ? keyword_names(value) : Ref();
           step.op = value->index == 0 ? BuildOp::Generator : BuildOp::IterSequence;
@@ -559,7 +559,7 @@ void Evaluator::finish_graph() {
         variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
     } catch (const Error& error) {
       // No instruction's: the graph is the tracer's no longer, so that there is no earlier end to try.
-      throw CaptureAborted{.reason = error.what()};
+      throw CaptureAborted{error.what()};
     }
     variant_->compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -23,7 +23,7 @@ bool is_of_numpy(const AbstractFrame& frame) {
 }  // namespace
 
 void Evaluator::enter_for(const std::string& callable, PyObject* source, CallArgs args) {
-  if (history_.numpys_calls.count({frame().code, frame().ip - 1}))
+  if (history_.knows({Lesson::Kind::NumpysCall, {frame().code, frame().ip - 1}}))
     graph_break(fmt::format("a call of {} with these arguments", callable));
   enter(source, std::move(args));
   frames_.back().stands_for_call = true;
@@ -35,8 +35,8 @@ void Evaluator::leave_to_numpy(size_t depth) {
   if (first == frames_.end() || first > frames_.begin() + static_cast<std::ptrdiff_t>(depth)) return;
   if (!std::all_of(first, frames_.end(), is_of_numpy)) return;
   const AbstractFrame& caller = *(first - 1);
-  if (!history_.numpys_calls.insert({caller.code, caller.ip - 1}).second) return;
-  throw CaptureAborted{.reason = "the graph ends within a function of NumPy's", .captures_again = true};
+  const Lesson lesson = {Lesson::Kind::NumpysCall, {caller.code, caller.ip - 1}};
+  if (!history_.knows(lesson)) begin_again(lesson, "the graph ends within a function of NumPy's");
 }
 
 }  // namespace weft::capture

@@ -17,15 +17,6 @@
 
 namespace weft::capture {
 
-bool History::symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic) {
-  if (dynamic != Settings::Dynamic::Auto) return dynamic == Settings::Dynamic::Always;
-  if (changing.count(what)) return true;
-  auto [entry, is_new] = seen.emplace(what, value);
-  if (is_new || entry->second == value) return false;
-  changing.insert(what);
-  return true;
-}
-
 const V& Evaluator::realize(const V& value) {
   if (!value) graph_break("a call without an argument that it needs");
   if (value->kind == Kind::Lazy) realize_object(value);

@@ -1,23 +1,22 @@
-// Positions and their variants, and the loop that runs a call through them.
+// Positions of a function and their variants.
 #pragma once
 
+#include <chrono>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "capture/evaluate/evaluator.h"
+#include "capture/loops/loops.h"
+#include "capture/loops/pace.h"
 #include "capture/running/call_pace.h"
 #include "capture/values/choices.h"
-#include "capture/evaluate/evaluator.h"
-#include "capture/loops/pace.h"
-#include "capture/loops/loops.h"
 
 namespace weft::capture {
 
-constexpr size_t kMaxVariants = 8;
-constexpr size_t kMaxPlainVariants =
-    3;  // of a segment that takes long to capture, and computes with no array
-constexpr double kMuch_ms = 20;
+inline double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
 
 // A chain of code positions; where evaluation can go on.
 struct Segment {
@@ -68,6 +67,8 @@ class CompiledFunction {
   Ref fallbacks() const;
 
  private:
+  class Run;  // run.h
+
   Ref run(State state);
   // Compiled, or by Python where that has been faster.
   Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args,
