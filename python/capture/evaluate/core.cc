@@ -5,16 +5,14 @@
 #include <iterator>
 #include <string_view>
 
-#include "capture/perform/concrete.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/evaluate/lifetimes.h"
 #include "capture/loops/builder.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/perform/concrete.h"
 #include "ops/tracer.h"
 
 namespace weft::capture {
-
-bool is_stand_in(PyObject* globals);
 
 namespace {
 
@@ -86,7 +84,8 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     const size_t depth = frames_.size() - 1;
     const int at = frame().ip;
     const Code* code = frame().code;
-    const bool in_stand_in = !history_.knows({Lesson::Kind::PythonsLibrary}) && is_stand_in(frame().globals.get());
+    const bool in_stand_in =
+        !history_.knows({Lesson::Kind::PythonsLibrary}) && is_stand_in(frame().globals.get());
     const Instruction& in = code->instructions[static_cast<size_t>(at)];
     advances_.clear();
     const Mark before = mark();
@@ -188,7 +187,8 @@ void Evaluator::release_all(const AbstractFrame& frame) {
 }
 
 bool Evaluator::is_at_plain_loop() {
-  return history_.knows({Lesson::Kind::PlainLoop, {frame().code, frame().ip}}) && !yielded_ && !is_in_stand_in();
+  return history_.knows({Lesson::Kind::PlainLoop, {frame().code, frame().ip}}) && !yielded_ &&
+         !is_in_stand_in();
 }
 
 // A loop that goes on and on without an operation of the graph is Python's: the segment is captured again, up

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "capture/evaluate/history.h"
+#include "capture/guards/variant.h"
 #include "capture/perform/state.h"
 #include "capture/values/value.h"
-#include "capture/guards/variant.h"
 #include "ir/trace.h"
 #include "ops/registry.h"
 
@@ -171,12 +171,26 @@ class Evaluator {
   void leave_to_numpy(size_t depth);
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
+  bool execute_operators(const Instruction& in);
+  bool execute_subscripts(const Instruction& in);
+  bool execute_building(const Instruction& in);
+  bool execute_adding(const Instruction& in);
+  bool execute_text(const Instruction& in);
+  bool execute_unpacking(const Instruction& in);
+  void delete_subscript(const V& container, const V& key);
+  V formatted(const Instruction& in);
   bool execute_names(const Instruction& in);
   bool execute_control(const Instruction& in);
   bool execute_calls(const Instruction& in);
+  struct Call;
+  Call call_at(const Instruction& in);
+  Call call_with_stars_at(const Instruction& in);
+  bool execute_functions(const Instruction& in);
   bool execute_special_methods(const Instruction& in);
   void execute_return();
   bool execute_exceptions(const Instruction& in);
+  [[noreturn]] void raise_given(int count);
+  void enter_context(const V& manager);
   // Goes to the handler of the exception; false when no frame of the segment has one.
   bool unwind_to_handler(const V& exception, size_t lowest = 0);
   bool has_handler() const;
@@ -243,6 +257,11 @@ class Evaluator {
   bool ends_at_loop(std::string* reason);
 
   void realize_object(const V& value);
+  bool realize_parts(const V& value);
+  void realize_container(const V& value);
+  void realize_dict(const V& value);
+  void realize_exception(const V& value);
+  void guard_length(const SourceRef& source, Py_ssize_t length);
   bool is_namespace(PyObject* object) const;
   void use_attributes(const V& owner, PyObject* dict, bool changes);
   void realize_builtin_method(const V& value);
@@ -277,6 +296,10 @@ class Evaluator {
   void take_views_of_inputs();
   std::vector<Strides> input_strides() const;
   int slot_of(const V& value);
+  BuildStep step_of(const V& value, std::vector<V>& operands);
+  BuildStep output_step(const V& value);
+  BuildStep iterator_step(const V& value, std::vector<V>& operands);
+  void keep_library_inside(const V& value);
   int add_step(BuildStep step, std::vector<V> operands = {});
   void write_effects();
   void guard_distinct();
@@ -328,6 +351,8 @@ class Evaluator {
   int steps_taken_ = 0, idle_steps_ = 0;  // idle: since the graph has last grown
   size_t num_nodes_ = 0;
   int awaited_exceptions_ = 0;  // callers inside the evaluator that take exceptions
+  // Slots of built values are numbered from here until the number of registers is final.
+  static constexpr int kBuilt = 1'000'000;
   int num_built_ = 0;
   friend class NumpyLowering;
 };
@@ -372,6 +397,8 @@ bool is_identity_type(PyObject* object);
 
 // The class that a stand-in's instance is given to the program as, or null.
 PyTypeObject* stood_for(const V& value);
+// Are these the globals of a module of functions that stand for the standard library's own?
+bool is_stand_in(PyObject* globals);
 // Made by functools.lru_cache or cache?
 bool is_cached_function(PyObject* object);
 

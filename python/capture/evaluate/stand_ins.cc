@@ -1,5 +1,5 @@
-// Python sources that are entered in place of NumPy's functions: where a graph would end within one, the
-// whole call is NumPy's.
+// Python sources that are entered in place of functions of NumPy's and the standard library's: where a graph
+// would end within one of NumPy's, the whole call is NumPy's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +21,18 @@ bool is_of_numpy(const AbstractFrame& frame) {
 }
 
 }  // namespace
+
+bool is_stand_in(PyObject* globals) {
+  PyObject* const package = PyDict_GetItemString(globals, "__package__");
+  return package && PyUnicode_Check(package) &&
+         PyUnicode_CompareWithASCIIString(package, "weft._entered_library") == 0;
+}
+
+// Is a method of a stand-in under way?
+bool Evaluator::is_in_stand_in() const {
+  return std::any_of(frames_.begin(), frames_.end(),
+                     [](const AbstractFrame& frame) { return is_stand_in(frame.globals.get()); });
+}
 
 void Evaluator::enter_for(const std::string& callable, PyObject* source, CallArgs args) {
   if (history_.knows({Lesson::Kind::NumpysCall, {frame().code, frame().ip - 1}}))

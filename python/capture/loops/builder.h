@@ -247,6 +247,11 @@ class LoopBuilder {
   // ---- instructions ----
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
+  bool execute_operators(const Instruction& in);
+  bool execute_items(const Instruction& in);
+  bool execute_building(const Instruction& in);
+  // An operator of values of any kind: lists, arrays, numbers.
+  LoopValue binary_of_any(int op, const LoopValue& a, const LoopValue& b);
   bool execute_names(const Instruction& in);
   bool execute_control(const Instruction& in);
   void execute_return();
@@ -394,6 +399,7 @@ class LoopBuilder {
     std::string fold;     // sum, max, ...: with what is there; the stride is 0 along what is reduced
     LoopValue mask = {};  // a view: only where it holds
   };
+  friend class ElementLoops;
   void emit_elements(const LoopValue& value, DType dtype, const Target& target);
   // The C++ function `function` (of prelude) of the elements of a value of one dimension, which are in no
   // array.
