@@ -1,14 +1,14 @@
 // Attributes of modules, classes, instances and builtin values.
 #include <fmt/format.h>
 
+#include "capture/builtins/enums.h"
+#include "capture/builtins/named_tuples.h"
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/evaluate/lifetimes.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/classes.h"
+#include "capture/objects/lifetimes.h"
 #include "capture/objects/numpy_api.h"
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
-#include "capture/values/named_tuples.h"
-#include "capture/values/weft_tensors.h"
 
 namespace weft::capture {
 

@@ -1,10 +1,10 @@
 // How Python gets the values that were made inside of a segment: a step for each, after those of its parts.
 #include <algorithm>
 
+#include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/numpy/memory_order.h"
 #include "capture/objects/made_once.h"
-#include "capture/values/sets.h"
+#include "capture/values/memory_order.h"
 #include "weft/error.h"
 
 namespace weft::capture {

@@ -1,6 +1,6 @@
 // Instructions that call, that look for attributes, and that make functions.
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/values/weft_tensors.h"
 
 namespace weft::capture {
 

@@ -1,18 +1,18 @@
 // Calls: functions that are entered, classes that are instantiated, and callables known by their lowering.
 #include <fmt/format.h>
 
+#include "capture/builtins/builtins.h"
+#include "capture/builtins/enums.h"
+#include "capture/builtins/named_tuples.h"
+#include "capture/builtins/weft_tensors.h"
+#include "capture/bytecode/entered.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/evaluate/frame_readers.h"
-#include "capture/numpy/memory_order.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/classes.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
-#include "capture/running/measured_call.h"
-#include "capture/values/builtins.h"
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
-#include "capture/values/named_tuples.h"
-#include "capture/values/weft_tensors.h"
+#include "capture/values/memory_order.h"
 
 namespace weft::capture {
 

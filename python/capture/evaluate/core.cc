@@ -5,9 +5,9 @@
 #include <iterator>
 #include <string_view>
 
+#include "capture/bytecode/jumps.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/evaluate/lifetimes.h"
-#include "capture/loops/builder.h"
+#include "capture/objects/lifetimes.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/perform/concrete.h"
 #include "ops/tracer.h"
@@ -165,6 +165,12 @@ void Evaluator::leave_to_python(const Place& place, std::string reason) {
 
 void Evaluator::leave_library(std::string reason) {
   begin_again({Lesson::Kind::PythonsLibrary}, std::move(reason), CaptureAborted::Then::GiveUp);
+}
+
+void let_go(const V& value) {
+  if (value && value->source && value->object && !is_identity_type(value->object.get()) &&
+      !ends_quietly(value->object.get()))
+    graph_break("the end of an object");
 }
 
 void Evaluator::release(const V& value) {

@@ -1,9 +1,9 @@
 // Arithmetic, containers, formatting and unpacking of abstract values.
 #include <fmt/format.h>
 
+#include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/perform/concrete.h"
-#include "capture/values/sets.h"
 
 namespace weft::capture {
 

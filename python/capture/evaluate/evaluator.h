@@ -380,14 +380,13 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
 // null. Breaks when the arguments do not fit.
 std::vector<V> bind_arguments(const CallArgs& args, const char* signature);
 
+// Of a value that a container or an attribute of the program's lets go of: breaks where that may be the end
+// of an object and the end is seen.
+void let_go(const V& value);
 // The class of an instance, an exception or a member of an enum class; null for other values.
 PyTypeObject* program_class(const V& value);
 // BaseException.__init__ of an exception made inside.
 V initialize_exception(const V& exception, CallArgs& args);
-// The exception of this class with these args; no __init__ of the program's own is called.
-Ref real_exception(PyObject* type, const Ref& args);
-// Attributes of its instances are set in __init__, past its own __setattr__, and read as any other's.
-bool is_frozen_dataclass(PyTypeObject* type);
 // A float or complex that does not equal itself.
 bool is_nan(const V& value);
 // Is there one in the value whose object may be another one in the next call?

@@ -57,14 +57,6 @@ V initialize_exception(const V& exception, CallArgs& args) {
   return none_value();
 }
 
-Ref real_exception(PyObject* type, const Ref& args) {
-  static constinit InternedName name("__init__");
-  auto* as_type = reinterpret_cast<PyTypeObject*>(type);
-  PyObject* init = _PyType_Lookup(as_type, name);
-  return checked(init && PyFunction_Check(init) ? as_type->tp_new(as_type, args.get(), nullptr)
-                                                : PyObject_CallObject(type, args.get()));
-}
-
 bool Evaluator::has_handler() const {
   if (awaited_exceptions_ > 0) return true;
   for (size_t f = 0; f < frames_.size(); ++f) {

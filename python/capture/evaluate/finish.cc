@@ -6,12 +6,12 @@
 #include <set>
 #include <unordered_set>
 
+#include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/evaluate/lifetimes.h"
-#include "capture/numpy/memory_order.h"
+#include "capture/objects/lifetimes.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
-#include "capture/values/sets.h"
+#include "capture/values/memory_order.h"
 #include "ops/effects.h"
 #include "weft/error.h"
 

@@ -4,9 +4,9 @@
 
 #include <array>
 
+#include "capture/builtins/enums.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
+#include "capture/objects/classes.h"
 
 namespace weft::capture {
 

@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <bit>
 
+#include "capture/builtins/builtins.h"
+#include "capture/builtins/enums.h"
+#include "capture/builtins/named_tuples.h"
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/evaluate/lifetimes.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/classes.h"
+#include "capture/objects/lifetimes.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
-#include "capture/values/builtins.h"
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
-#include "capture/values/named_tuples.h"
-#include "capture/values/weft_tensors.h"
 
 namespace weft::capture {
 
@@ -48,14 +48,6 @@ bool is_identity_type(PyObject* o) {
 static bool is_value_type(PyObject* o) {
   return PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) ||
          Py_TYPE(o) == &PyRange_Type;
-}
-
-bool is_frozen_dataclass(PyTypeObject* type) {
-  static constinit InternedName parameters("__dataclass_params__");
-  PyObject* found = type->tp_setattro == PyObject_GenericSetAttr ? nullptr : _PyType_Lookup(type, parameters);
-  const Ref frozen = found ? Ref::steal(PyObject_GetAttrString(found, "frozen")) : Ref();
-  PyErr_Clear();
-  return frozen.get() == Py_True;
 }
 
 namespace {

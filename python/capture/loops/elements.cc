@@ -9,9 +9,10 @@
 #include <optional>
 
 #include "capture/loops/element_printer.h"
-#include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/objects/ufuncs.h"
 #include "nest/vocabulary.h"
+#include "ops/registry.h"
 #include "scalar/elementary.h"
 
 namespace weft::capture {

@@ -6,6 +6,7 @@
 
 #include "capture/loops/builder.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/objects/ufuncs.h"
 
 namespace weft::capture {
 

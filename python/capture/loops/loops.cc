@@ -5,11 +5,11 @@
 #include <bit>
 #include <chrono>
 
-#include "capture/evaluate/advice.h"
-#include "capture/perform/continuation.h"
-#include "capture/numpy/error_state.h"
 #include "capture/loops/memory.h"
+#include "capture/objects/error_actions.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/perform/continuation.h"
+#include "capture/values/advice.h"
 #include "codegen/prelude.h"
 #include "runtime/log.h"
 #include "runtime/toolchain.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "capture/numpy/float_warnings.h"
-#include "capture/objects/program_frame.h"
+#include "capture/guards/float_warnings.h"
 #include "capture/perform/continuation.h"
+#include "capture/perform/program_frame.h"
 #include "weft/error.h"
 
 namespace weft::capture {

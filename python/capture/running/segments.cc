@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "capture/evaluate/advice.h"
 #include "capture/evaluate/frame_readers.h"
 #include "capture/objects/made_once.h"
 #include "capture/running/run.h"
+#include "capture/values/advice.h"
 #include "errors.h"
 #include "interpreter_lock.h"
 #include "runtime/log.h"
@@ -43,11 +43,6 @@ std::string key_of(const State& state, const Choices& chosen) {
 }
 
 }  // namespace
-
-Counters& counters() {
-  static constinit Counters instance;
-  return instance;
-}
 
 void reset_all() {
   // All is taken before anything of it ends: an object that a guard holds may run Python code then, in any

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/evaluate/evaluator.h"
+#include "capture/guards/counters.h"
 #include "capture/loops/loops.h"
 #include "capture/loops/pace.h"
 #include "capture/running/call_pace.h"
@@ -24,12 +25,6 @@ struct Segment {
   History history;
   bool given_up = false;  // too many variants: the rest of the call runs as it is
 };
-
-struct Counters {
-  int64_t calls = 0, captures = 0, graphs = 0, breaks = 0, recompiles = 0, kernels = 0, eager_calls = 0,
-          runs = 0, warning_runs = 0;
-};
-Counters& counters();
 
 // A place from which a function, or what is left of a call of it, is Python's.
 struct Fallback {

@@ -11,7 +11,7 @@
 
 #include "io/archive.h"
 #include "io/pickle.h"
-#include "script/emit/compilation_unit.h"
+#include "script/emit/importer.h"
 
 namespace weft::jit {
 
@@ -30,7 +30,7 @@ inline std::string archive_of(const Files& entries) {
 // An archive of source files, with the pickle of the object that `make_root` gives.
 template <class MakeRoot>
 std::string archive_of(const Files& code, const std::vector<IValue>& constants, MakeRoot make_root) {
-  const auto unit = CompilationUnit::from_archive(ArchiveReader::from_bytes(archive_of(code)), constants);
+  const auto unit = import_archive(ArchiveReader::from_bytes(archive_of(code)), constants);
   ArchiveWriter writer("m");
   PickleOptions options;
   options.get_state = [](const std::shared_ptr<Object>& object) -> std::optional<IValue> {

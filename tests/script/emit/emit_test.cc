@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "script/emit/compilation_unit.h"
+#include "script/program/compilation_unit.h"
 #include "script/syntax/parser.h"
 #include "weft/error.h"
 

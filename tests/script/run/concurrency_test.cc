@@ -85,8 +85,7 @@ std::string net_archive() {
 class Program {
  public:
   Program()
-      : unit_(CompilationUnit::from_archive(
-            ArchiveReader::from_bytes(archive_of({{"code/__torch__.py", kCode}})), {})) {}
+      : unit_(import_archive(ArchiveReader::from_bytes(archive_of({{"code/__torch__.py", kCode}})), {})) {}
   int64_t operator()(const std::string& function, int64_t argument) const {
     return (*unit_->find_function("__torch__." + function))({argument}).to_int();
   }

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <thread>
 
-#include "script/run/code.h"
-#include "script/emit/compilation_unit.h"
 #include "script/emit/emit.h"
-#include "script/run/function.h"
-#include "script/syntax/parser.h"
+#include "script/program/compilation_unit.h"
+#include "script/program/function.h"
+#include "script/run/code.h"
 #include "script/run/stretch.h"
+#include "script/syntax/parser.h"
 #include "weft/error.h"
 #include "weft/jit.h"
 
