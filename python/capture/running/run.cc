@@ -168,30 +168,12 @@ LoopOutcome CompiledFunction::Run::advance() {
 
 // ---- what fits where the state is ----
 
-LoopOutcome CompiledFunction::Run::enter_native_loop() {
-  return chosen_.are_usual() ? loops_->run(state_, result_, reporter()) : LoopOutcome::NotEntered;
-}
-
 // One instruction: the program holds the frame, and may look at it.
 LoopOutcome CompiledFunction::Run::perform_observed() {
   if (chosen_.on_meta()) refuse_on_meta(state_, "the program holds its frame");
   if (step(state_, result_) == StepResult::Returned) return LoopOutcome::Returned;
   if (!serve_interpreter()) unwind(state_);
   return LoopOutcome::Advanced;
-}
-
-std::shared_ptr<Segment> CompiledFunction::Run::segment_here() {
-  const bool is_root = state_.frames.size() == 1 && state_.frames[0].ip == 0 && function_.captures_.root &&
-                       chosen_.are_usual();
-  return is_root ? function_.captures_.root : function_.segment(state_, chosen_);
-}
-
-std::shared_ptr<Variant> CompiledFunction::Run::matching(const Segment& here) {
-  for (size_t i = 0; i < here.variants.size(); ++i) {
-    std::shared_ptr<Variant> candidate = here.variants[i];
-    if (candidate->guards.check(state_.frames, registers_)) return candidate;
-  }
-  return nullptr;
 }
 
 // ---- capturing ----
@@ -317,10 +299,5 @@ LoopOutcome CompiledFunction::Run::finish() {
 }
 
 LoopOutcome CompiledFunction::Run::perform_rest() { return returned(run_concretely(state_)); }
-
-LoopOutcome CompiledFunction::Run::returned(Ref result) {
-  result_ = std::move(result);
-  return LoopOutcome::Returned;
-}
 
 }  // namespace weft::capture

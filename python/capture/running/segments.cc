@@ -116,7 +116,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
   return variant;
 }
 
-Ref CompiledFunction::run(State state) { return Run(*this, std::move(state)).to_end(); }
+Ref CompiledFunction::run(State&& state) { return Run(*this, std::move(state)).to_end(); }
 
 void CompiledFunction::unwrap(PyObject* callable) {
   function_ = Ref::borrow(callable);

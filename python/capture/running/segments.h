@@ -64,7 +64,7 @@ class CompiledFunction {
  private:
   class Run;  // run.h
 
-  Ref run(State state);
+  Ref run(State&& state);
   // Compiled, or by Python where that has been faster.
   Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args,
                    PyObject* kwnames);
