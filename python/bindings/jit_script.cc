@@ -11,12 +11,12 @@
 #include "jit_type.h"
 #include "once.h"
 #include "script/builtins/builtin.h"
-#include "script/emit/compilation_unit.h"
+#include "script/builtins/prim.h"
 #include "script/emit/emitter.h"
-#include "script/run/function.h"
+#include "script/program/compilation_unit.h"
+#include "script/program/function.h"
 #include "script/run/interpreter.h"
 #include "script/syntax/parser.h"
-#include "script/builtins/prim.h"
 #include "weft/error.h"
 
 namespace weft::python {

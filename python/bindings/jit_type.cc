@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "jit.h"
-#include "script/emit/compilation_unit.h"
+#include "script/program/compilation_unit.h"
 #include "weft/error.h"
 
 namespace weft::python {

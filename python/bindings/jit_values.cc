@@ -7,10 +7,10 @@
 #include "jit.h"
 #include "op_arguments.h"
 #include "runtime/interop.h"
-#include "script/run/function.h"
-#include "script/optimize/graph_passes.h"
-#include "script/run/interpreter.h"
 #include "script/archive/python_print.h"
+#include "script/optimize/graph_passes.h"
+#include "script/program/function.h"
+#include "script/run/interpreter.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -22,7 +22,7 @@ std::shared_ptr<jit::CompilationUnit>& current_unit() {
 }
 
 nb::object wrap(const char* wrapper, nb::object value) {
-  return nb::module_::import_("weft.jit._values").attr(wrapper)(std::move(value));
+  return nb::module_::import_("weft.jit._module").attr(wrapper)(std::move(value));
 }
 
 nb::object enum_member(const jit::EnumValue& value) {

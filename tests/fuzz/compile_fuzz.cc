@@ -4,10 +4,10 @@
 
 #include "fuzz/support.h"
 #include "ir/graph.h"
-#include "script/emit/compilation_unit.h"
-#include "script/emit/emit.h"
-#include "script/syntax/parser.h"
 #include "script/archive/python_print.h"
+#include "script/emit/emit.h"
+#include "script/program/compilation_unit.h"
+#include "script/syntax/parser.h"
 
 namespace weft::fuzz {
 namespace {

@@ -9,15 +9,14 @@
 #include "fuzz/seeds.h"
 #include "fuzz/support.h"
 #include "io/pickle.h"
-#include "script/emit/compilation_unit.h"
+#include "script/emit/importer.h"
 #include "weft/error.h"
 
 namespace weft::fuzz {
 namespace {
 
 jit::UnpickleOptions options_with_classes() {
-  static const auto unit =
-      jit::CompilationUnit::from_archive(jit::ArchiveReader::from_bytes(archive_of_classes()), {});
+  static const auto unit = jit::import_archive(jit::ArchiveReader::from_bytes(archive_of_classes()), {});
   jit::UnpickleOptions options;
   options.find_type = [](const std::string& name) { return unit->find_type(name); };
   options.set_state = [](const std::shared_ptr<jit::Object>& object, const IValue& state) {

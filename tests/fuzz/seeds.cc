@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "script/make_archive.h"
+#include "script/archive/make_archive.h"
 #include "weft/tensor.h"
 
 namespace weft::fuzz {

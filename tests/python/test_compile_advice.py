@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import weft
 
-CAPTURE = pathlib.Path(__file__).parents[2] / "src" / "capture"
+CAPTURE = pathlib.Path(__file__).parents[2] / "python" / "capture"
 GIVEN = re.compile(
-    r"(?:graph_break\(|CaptureAborted\{|LoopUnsupported\{|GraphBreak\{|fall_back\([^;]*?,|unsupported = |why = )"
+    r"(?:graph_break\(|CaptureAborted\{|LoopUnsupported\{|GraphBreak\{|unsupported = |why = |leave_library\(|"
+    r"(?:begin_again|leave_to_python|fall_back|give_up_suspecting)\((?:[^;]*?,)?)"
     r'\s*(?:\.reason = )?(?:fmt::format\()?\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'
 )
 # Words of weft's own.
@@ -20,7 +21,7 @@ JARGON = re.compile(
 
 def reasons():
     found = {}
-    for path in sorted(CAPTURE.glob("*.cc")):
+    for path in sorted(CAPTURE.rglob("*.cc")):
         for match in GIVEN.finditer(path.read_text()):
             text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', match[1]))
             found.setdefault(text, path.name)

@@ -1,14 +1,14 @@
 // Attributes of modules, classes, instances and builtin values.
 #include <fmt/format.h>
 
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
+#include "capture/builtins/enums.h"
+#include "capture/builtins/named_tuples.h"
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/evaluate/lifetimes.h"
-#include "capture/values/named_tuples.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
-#include "capture/values/weft_tensors.h"
+#include "capture/objects/classes.h"
+#include "capture/objects/lifetimes.h"
+#include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
 
@@ -191,7 +191,7 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   if (PyObject* hook = python_function_of(type, "__getattr__"))
     return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
   const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
-  if (stood_for(owner)) throw CaptureAborted{.reason = message, .by_stand_in = true};
+  if (stood_for(owner)) leave_library(message);
   if (!has_handler()) graph_break(message);
   const V error = make_exception(reinterpret_cast<PyTypeObject*>(PyExc_AttributeError), {str_value(message)});
   error->keys = {str_value("name"), str_value("obj")};

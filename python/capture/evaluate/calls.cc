@@ -1,18 +1,18 @@
 // Calls: functions that are entered, classes that are instantiated, and callables known by their lowering.
 #include <fmt/format.h>
 
-#include "capture/values/builtins.h"
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
+#include "capture/builtins/builtins.h"
+#include "capture/builtins/enums.h"
+#include "capture/builtins/named_tuples.h"
+#include "capture/builtins/weft_tensors.h"
+#include "capture/bytecode/entered.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/evaluate/frame_readers.h"
-#include "capture/objects/made_once.h"
-#include "capture/running/measured_call.h"
-#include "capture/numpy/memory_order.h"
-#include "capture/values/named_tuples.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
-#include "capture/values/weft_tensors.h"
+#include "capture/objects/classes.h"
+#include "capture/objects/made_once.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/values/memory_order.h"
 
 namespace weft::capture {
 
@@ -359,7 +359,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   }
   if (replacement && !stands_in_for(*this, replacement, args))
     graph_break(fmt::format("a call of {} with computed values", callable_name(object)));
-  if (replacement && history_.without_stand_ins)
+  if (replacement && history_.knows({Lesson::Kind::PythonsLibrary}))
     graph_break(fmt::format("a call of {}", callable_name(object)));
   if (replacement && PyType_Check(replacement)) return construct(pinned(replacement), std::move(args));
   if (replacement) {
@@ -487,112 +487,6 @@ V Evaluator::call(const V& callable, CallArgs args) {
     default: break;
   }
   graph_break("a call of an object that weft does not know");
-}
-
-bool Evaluator::execute_calls(const Instruction& in) {
-  const size_t depth = frames_.size();
-  // A frame that was entered yields its value on the caller's stack when it returns: the operands are dropped
-  // there now.
-  const auto finish = [&](V result, int operands) {
-    if (result) {
-      drop(operands);
-      push(std::move(result));
-    } else {
-      auto& stack = frames_[depth - 1].stack;
-      stack.resize(stack.size() - static_cast<size_t>(operands));
-    }
-    return true;
-  };
-  switch (in.op) {
-    case Op::Call:
-    case Op::CallKw: {
-      const int names_on_stack = in.op == Op::CallKw ? 1 : 0;
-      Ref names;
-      if (names_on_stack)
-        names = constant(top());
-      else if (in.arg2 >= 0)
-        names = frame().code->constants[static_cast<size_t>(in.arg2)];
-      const int count = in.arg + names_on_stack;
-      V a = top(count + 2), b = top(count + 1);
-      V callable = a ? a : b;
-      CallArgs args;
-      if (a && b) args.args.push_back(b);
-      const int named = names ? static_cast<int>(PyTuple_GET_SIZE(names.get())) : 0;
-      for (int i = 0; i < in.arg; ++i) {
-        V argument = top(count - i);
-        if (i < in.arg - named)
-          args.args.push_back(argument);
-        else
-          args.keywords.emplace_back(utf8(PyTuple_GET_ITEM(names.get(), i - (in.arg - named))), argument);
-      }
-      return finish(call(callable, std::move(args)), count + 2);
-    }
-    case Op::CallEx: {
-      const int keywords = in.arg & 1;
-      V a = top(keywords + 3), b = top(keywords + 2);
-      CallArgs args;
-      if (a && b) args.args.push_back(b);
-      for (const V& argument : all_elements(top(keywords + 1))) args.args.push_back(argument);
-      if (keywords) {
-        const V dict = realize(top());
-        if (dict->kind != Kind::Dict) graph_break("keyword arguments from an unknown mapping");
-        for (size_t i = 0; i < dict->keys.size(); ++i)
-          args.keywords.emplace_back(to_string(dict->keys[i], "a keyword"), dict->items[i]);
-      }
-      return finish(call(a ? a : b, std::move(args)), keywords + 3);
-    }
-    case Op::LoadAttr: return finish(read_attribute(*this, attribute(top(), name(in))), 1);
-    case Op::LoadMethod: {
-      V value = attribute(top(), name(in));
-      auto& stack = frames_[depth - 1].stack;
-      stack.back() = nullptr;  // the slot of a null below the attribute
-      if (value) push(value);
-      return true;
-    }
-    case Op::DeleteAttr:
-      delete_attribute(realize(top()), name(in));
-      drop(1);
-      return true;
-    case Op::StoreAttr:
-      if (enter_store_attribute(top(1), utf8(name(in)), top(2))) {
-        auto& stack = frames_[depth - 1].stack;
-        stack.resize(stack.size() - 2);
-        return true;
-      }
-      store_attribute(top(1), name(in), top(2));
-      drop(2);
-      return true;
-    case Op::LoadSuperAttr:
-    case Op::LoadSuperMethod: {
-      if (!realize(top(3))->is(reinterpret_cast<PyObject*>(&PySuper_Type))) graph_break("super()");
-      const V value = attribute(super_value(top(2), top(1)), name(in));
-      drop(3);
-      if (in.op == Op::LoadSuperMethod) push(nullptr);
-      push(value);
-      return true;
-    }
-    case Op::MakeFunction: {
-      V function = make_value(Kind::Function);
-      function->object = constant(top());
-      function->globals = frame().globals;
-      function->items.assign(4, nullptr);
-      int at = 2;
-      for (int flag : {3, 2, 1, 0})
-        if (in.arg & 1 << flag) function->items[static_cast<size_t>(flag)] = top(at++);
-      drop(at - 1);
-      push(function);
-      return true;
-    }
-    case Op::SetFunctionAttribute: {
-      const V function = top(1);
-      const int at = in.arg == 1 ? 0 : in.arg == 2 ? 1 : in.arg == 4 ? 2 : 3;
-      function->items[static_cast<size_t>(at)] = top(2);
-      drop(2);
-      push(function);
-      return true;
-    }
-    default: return false;
-  }
 }
 
 }  // namespace weft::capture

@@ -5,16 +5,14 @@
 #include <iterator>
 #include <string_view>
 
-#include "capture/perform/concrete.h"
+#include "capture/bytecode/jumps.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/evaluate/lifetimes.h"
-#include "capture/loops/builder.h"
+#include "capture/objects/lifetimes.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/perform/concrete.h"
 #include "ops/tracer.h"
 
 namespace weft::capture {
-
-bool is_stand_in(PyObject* globals);
 
 namespace {
 
@@ -86,13 +84,16 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
     const size_t depth = frames_.size() - 1;
     const int at = frame().ip;
     const Code* code = frame().code;
-    const bool in_stand_in = !history_.without_stand_ins && is_stand_in(frame().globals.get());
+    const bool in_stand_in =
+        !history_.knows({Lesson::Kind::PythonsLibrary}) && is_stand_in(frame().globals.get());
     const Instruction& in = code->instructions[static_cast<size_t>(at)];
     advances_.clear();
     const Mark before = mark();
-    place_ = {frame().code, at};
+    place_ = {code, at};
+    const Lesson pythons = {Lesson::Kind::PythonsInstruction, place_};
     try {
-      if (history_.performed.contains(place_)) graph_break("the program looks at objects that it makes");
+      if (history_.knows({Lesson::Kind::SeenObject, place_}))
+        graph_break("the program looks at objects that it makes");
       if (in.op == Op::Return && frames_.size() == 1) {
         finish_return(realize(top()));
         return variant_;
@@ -102,7 +103,7 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
         variant_->enters_plain_loop = true;
         return variant_;
       }
-      if (history_.pythons_instructions.count({code, at}) && !yielded_) {
+      if (history_.knows({Lesson::Kind::PythonsInstruction, place_}) && !yielded_) {
         finish_break("an operation that ends the graph when it has had an effect");
         return variant_;
       }
@@ -134,15 +135,15 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       keeps_variables = true;
       reason = "an exception that the function does not catch";
     } catch (const CaptureAborted& aborted) {
-      if (aborted.captures_again || aborted.by_stand_in) throw;
-      leave_to_python(*code, at, aborted.reason);
+      if (aborted.then != CaptureAborted::Then::EndEarlier) throw;
+      begin_again(pythons, aborted.reason);
     }
     if (!is_planned) leave_to_numpy(depth);
     // What a stand-in cannot do, or does not expect, the original does, and words what it raises.
     const bool is_call = in.op == Op::Call || in.op == Op::CallKw || in.op == Op::CallEx;
-    if (in_stand_in && !is_call && in.op != Op::Raise)
-      throw CaptureAborted{.reason = reason, .by_stand_in = true};
-    if (!go_back(before)) leave_to_python(*code, at, reason);
+    if (in_stand_in && !is_call && in.op != Op::Raise) leave_library(reason);
+    // The instruction has had effects, and cannot be evaluated to its end: the segment ends before it.
+    if (!go_back(before)) begin_again(pythons, reason);
     frames_.resize(depth + 1);
     frame().ip = at;
     finish_break(reason, keeps_variables);
@@ -152,16 +153,24 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
   }
 }
 
-// The instruction has had effects, and cannot be evaluated to its end: the segment is captured again, up to
-// it.
-void Evaluator::leave_to_python(const Code& code, int at, const std::string& reason) {
-  const bool is_new = history_.pythons_instructions.insert({&code, at}).second;
-  throw CaptureAborted{.reason = reason, .captures_again = is_new};
+void Evaluator::begin_again(const Lesson& lesson, std::string reason, CaptureAborted::Then otherwise) {
+  const bool is_new = history_.learn(lesson);
+  throw CaptureAborted{std::move(reason), is_new ? CaptureAborted::Then::CaptureAgain : otherwise};
 }
 
-void Evaluator::leave_to_python(const Place& place, const char* reason) {
-  throw CaptureAborted{.reason = reason,
-                       .captures_again = place.code && history_.performed.insert(place).second};
+void Evaluator::leave_to_python(const Place& place, std::string reason) {
+  if (!place.code) throw CaptureAborted{std::move(reason)};
+  begin_again({Lesson::Kind::SeenObject, place}, std::move(reason));
+}
+
+void Evaluator::leave_library(std::string reason) {
+  begin_again({Lesson::Kind::PythonsLibrary}, std::move(reason), CaptureAborted::Then::GiveUp);
+}
+
+void let_go(const V& value) {
+  if (value && value->source && value->object && !is_identity_type(value->object.get()) &&
+      !ends_quietly(value->object.get()))
+    graph_break("the end of an object");
 }
 
 void Evaluator::release(const V& value) {
@@ -184,7 +193,8 @@ void Evaluator::release_all(const AbstractFrame& frame) {
 }
 
 bool Evaluator::is_at_plain_loop() {
-  return history_.plain_loops.count({frame().code, frame().ip}) > 0 && !yielded_ && !is_in_stand_in();
+  return history_.knows({Lesson::Kind::PlainLoop, {frame().code, frame().ip}}) && !yielded_ &&
+         !is_in_stand_in();
 }
 
 // A loop that goes on and on without an operation of the graph is Python's: the segment is captured again, up
@@ -198,8 +208,8 @@ void Evaluator::count_step() {
   for (const AbstractFrame& frame : frames_) {
     const int head = outermost_loop(*frame.code, &frame == &frames_.back() ? frame.ip : frame.ip - 1);
     if (head < 0) continue;
-    if (history_.plain_loops.insert({frame.code, head}).second)
-      throw CaptureAborted{.reason = "a loop is Python's", .captures_again = true};
+    const Lesson lesson = {Lesson::Kind::PlainLoop, {frame.code, head}};
+    if (!history_.knows(lesson)) begin_again(lesson, "a loop is Python's");
     break;
   }
 }
@@ -251,14 +261,14 @@ void Evaluator::execute(const Instruction& in) {
 void Evaluator::note_backward_jump(int target) {
   const Code* code = frame().code;
   if (settings_.on_meta) return;
-  if (history_.loop_heads.count({code, target})) graph_break("the next iteration of a loop");
+  if (history_.knows({Lesson::Kind::LongLoop, {code, target}})) graph_break("the next iteration of a loop");
   const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(code), target);
   Trips& trips = trips_.try_emplace(key, Trips{code, target}).first->second;
   const size_t nodes = tracer_.graph().body().nodes.size();
   if (++trips.rounds == 1) trips.first_nodes = nodes;
   trips.last_nodes = nodes;
   if (trips.rounds > kMaxTrips && nodes > 2 * kMaxTrips) {
-    history_.loop_heads.insert({code, target});
+    history_.learn({Lesson::Kind::LongLoop, {code, target}});
     graph_break("a long loop");
   }
 }

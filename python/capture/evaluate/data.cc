@@ -1,9 +1,9 @@
 // Arithmetic, containers, formatting and unpacking of abstract values.
 #include <fmt/format.h>
 
-#include "capture/perform/concrete.h"
+#include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/values/sets.h"
+#include "capture/perform/concrete.h"
 
 namespace weft::capture {
 
@@ -48,7 +48,7 @@ void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value) {
 
 void store_list_slice(Evaluator& ev, const V& list, const V& key, const std::vector<V>& items);
 
-bool Evaluator::execute_data(const Instruction& in) {
+bool Evaluator::execute_operators(const Instruction& in) {
   switch (in.op) {
     case Op::Negative:
     case Op::Positive:
@@ -90,86 +90,76 @@ bool Evaluator::execute_data(const Instruction& in) {
       push(found);
       return true;
     }
-    case Op::Subscript: {
-      const size_t depth = frames_.size();
-      if (enter_subscript(top(2), top(1))) {
-        auto& stack = frames_[depth - 1].stack;
-        stack.resize(stack.size() - 2);
-        return true;
-      }
-      V result = subscript(top(2), top(1));
-      drop(2);
-      push(result);
-      return true;
+    default: return false;
+  }
+}
+
+void Evaluator::delete_subscript(const V& container, const V& key) {
+  if (PyObject* method = python_method(container, "__delitem__")) {
+    call_method_now(container, method, {key});
+    return;
+  }
+  if (container->kind == Kind::List) {
+    V slice = realize(key);
+    if (is_int(slice)) {
+      const auto length = static_cast<int64_t>(container->items.size());
+      int64_t at = to_int(slice, "index");
+      if (at < 0) at += length;
+      if (at < 0 || at >= length)
+        raise(PyExc_IndexError, {str_value("list assignment index out of range")},
+              "deletion of an index out of range");
+      slice = make_value(Kind::Slice);
+      slice->items = {int_value(at), int_value(at + 1), none_value()};
     }
-    case Op::StoreSubscript:
-      if (const size_t depth = frames_.size(); enter_store(top(2), top(1), top(3))) {
-        auto& stack = frames_[depth - 1].stack;
-        stack.resize(stack.size() - 3);
-        return true;
-      }
-      store_subscript(top(2), top(1), top(3));
-      drop(3);
-      return true;
-    case Op::BinarySlice:
-    case Op::StoreSlice: {
-      V slice = make_value(Kind::Slice);
-      slice->items = {top(2), top(1), none_value()};
-      if (in.op == Op::BinarySlice) {
-        const size_t depth = frames_.size();
-        if (enter_subscript(top(3), slice)) {
-          auto& stack = frames_[depth - 1].stack;
-          stack.resize(stack.size() - 3);
-          return true;
-        }
-        V result = subscript(top(3), slice);
-        drop(3);
-        push(result);
-      } else {
-        if (const size_t depth = frames_.size(); enter_store(top(3), slice, top(4))) {
-          auto& stack = frames_[depth - 1].stack;
-          stack.resize(stack.size() - 4);
-          return true;
-        }
-        store_subscript(top(3), slice, top(4));
-        drop(4);
-      }
-      return true;
-    }
-    case Op::DeleteSubscript: {
-      const V dict = realize(top(2));
-      if (PyObject* method = python_method(dict, "__delitem__")) {
-        call_method_now(dict, method, {top(1)});
-        drop(2);
-        return true;
-      }
-      if (dict->kind == Kind::List) {
-        V slice = realize(top(1));
-        if (is_int(slice)) {
-          const auto length = static_cast<int64_t>(dict->items.size());
-          int64_t at = to_int(slice, "index");
-          if (at < 0) at += length;
-          if (at < 0 || at >= length)
-            raise(PyExc_IndexError, {str_value("list assignment index out of range")},
-                  "deletion of an index out of range");
-          slice = make_value(Kind::Slice);
-          slice->items = {int_value(at), int_value(at + 1), none_value()};
-        }
-        if (slice->kind != Kind::Slice) graph_break("deletion of an item");
-        store_list_slice(*this, dict, slice, {});
-        drop(2);
-        return true;
-      }
-      if (dict->kind != Kind::Dict) graph_break("deletion of an item");
-      const int at = find_key(*this, dict, dict_key(*this, top(1)));
-      if (at < 0) raise(PyExc_KeyError, {top(1)}, "deletion of a missing key");
-      mark_dirty(dict);
-      ++dict->version;
-      dict->keys.erase(dict->keys.begin() + at);
-      dict->items.erase(dict->items.begin() + at);
+    if (slice->kind != Kind::Slice) graph_break("deletion of an item");
+    store_list_slice(*this, container, slice, {});
+    return;
+  }
+  if (container->kind != Kind::Dict) graph_break("deletion of an item");
+  const int at = find_key(*this, container, dict_key(*this, key));
+  if (at < 0) raise(PyExc_KeyError, {key}, "deletion of a missing key");
+  mark_dirty(container);
+  ++container->version;
+  container->keys.erase(container->keys.begin() + at);
+  container->items.erase(container->items.begin() + at);
+}
+
+bool Evaluator::execute_subscripts(const Instruction& in) {
+  // Operands of an instruction for which a frame may have been entered lie below that frame.
+  const size_t depth = frames_.size();
+  const auto drop_operands = [&](size_t count) {
+    auto& stack = frames_[depth - 1].stack;
+    stack.resize(stack.size() - count);
+  };
+  const auto load = [&](const V& container, const V& key, size_t operands) {
+    V result = enter_subscript(container, key) ? nullptr : subscript(container, key);
+    drop_operands(operands);
+    if (result) push(std::move(result));
+  };
+  const auto store = [&](const V& container, const V& key, const V& value, size_t operands) {
+    if (!enter_store(container, key, value)) store_subscript(container, key, value);
+    drop_operands(operands);
+  };
+  const auto slice_of = [](const V& start, const V& stop) {
+    V slice = make_value(Kind::Slice);
+    slice->items = {start, stop, none_value()};
+    return slice;
+  };
+  switch (in.op) {
+    case Op::Subscript: return load(V(top(2)), V(top(1)), 2), true;
+    case Op::StoreSubscript: return store(V(top(2)), V(top(1)), V(top(3)), 3), true;
+    case Op::BinarySlice: return load(V(top(3)), slice_of(top(2), top(1)), 3), true;
+    case Op::StoreSlice: return store(V(top(3)), slice_of(top(2), top(1)), V(top(4)), 4), true;
+    case Op::DeleteSubscript:
+      delete_subscript(V(realize(top(2))), V(top(1)));
       drop(2);
       return true;
-    }
+    default: return false;
+  }
+}
+
+bool Evaluator::execute_building(const Instruction& in) {
+  switch (in.op) {
     case Op::BuildTuple:
     case Op::BuildList: {
       std::vector<V> items = top_values(frame(), in.arg);
@@ -201,19 +191,25 @@ bool Evaluator::execute_data(const Instruction& in) {
       push(slice);
       return true;
     }
-    case Op::BuildString: {
-      std::string text;
-      for (int i = in.arg; i > 0; --i) text += to_string(top(i), "a part of a string");
-      drop(in.arg);
-      push(str_value(text));
-      return true;
-    }
     case Op::BuildSet: {
       V set = make_set(*this, top_values(frame(), in.arg));
       drop(in.arg);
       push(set);
       return true;
     }
+    case Op::ListToTuple: {
+      V tuple = tuple_value(elements(top()));
+      drop(1);
+      push(tuple);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+// Of comprehensions, displays with stars, and calls with them.
+bool Evaluator::execute_adding(const Instruction& in) {
+  switch (in.op) {
     case Op::SetAdd: {
       const V set = realize(top(in.arg + 1));
       if (set->kind != Kind::Set) graph_break("insertion into an unknown set");
@@ -266,46 +262,55 @@ bool Evaluator::execute_data(const Instruction& in) {
       drop(1);
       return true;
     }
-    case Op::ListToTuple: {
-      V tuple = tuple_value(elements(top()));
-      drop(1);
-      push(tuple);
+    default: return false;
+  }
+}
+
+// What is formatted lies below its specification, where there is one.
+V Evaluator::formatted(const Instruction& in) {
+  const bool is_format = in.op == Op::Format;
+  const V given = in.arg2 ? top() : nullptr;
+  const Ref specification = given ? constant(given) : Ref();
+  const V value = realize(top(given ? 2 : 1));
+  if (PyObject* method = is_format && in.arg == 0 ? python_method(value, "__format__") : nullptr)
+    return text_given(call_method_now(value, method, {given ? given : str_value("")}));
+  if (program_class(value) && !value->is_const() && !(given && is_format)) {
+    const bool is_repr = is_format ? in.arg == 2 || in.arg == 3 : in.arg != 1;
+    PyObject* method = is_repr ? nullptr : python_method(value, "__str__");
+    if (!method) method = python_method(value, "__repr__");
+    const bool is_ascii = in.arg == 3;
+    if (is_ascii || (!method && value->kind == Kind::Instance))
+      graph_break("formatting of a value that is not known");
+    if (method) return text_given(call_method_now(value, method, {}));
+  }
+  const Ref object = described(value);
+  if (!object || (given && !specification)) graph_break("formatting of a value that is not known");
+  return const_value(is_format ? format_value(object.get(), in.arg, specification.get())
+                               : convert_value(object.get(), in.arg));
+}
+
+bool Evaluator::execute_text(const Instruction& in) {
+  switch (in.op) {
+    case Op::BuildString: {
+      std::string text;
+      for (int i = in.arg; i > 0; --i) text += to_string(top(i), "a part of a string");
+      drop(in.arg);
+      push(str_value(text));
       return true;
     }
     case Op::Convert:
     case Op::Format: {
-      Ref specification = in.arg2 ? constant(top()) : Ref();
-      const int depth = in.op == Op::Format && in.arg2 ? 2 : 1;
-      const V value = realize(top(depth));
-      if (PyObject* method =
-              in.op == Op::Format && in.arg == 0 ? python_method(value, "__format__") : nullptr) {
-        V text = text_given(call_method_now(value, method, {in.arg2 ? top() : str_value("")}));
-        drop(depth);
-        push(text);
-        return true;
-      }
-      if (program_class(value) && !value->is_const() && !(in.arg2 && in.op == Op::Format)) {
-        const bool is_repr = in.op == Op::Convert ? in.arg != 1 : in.arg == 2 || in.arg == 3;
-        PyObject* method = is_repr ? nullptr : python_method(value, "__str__");
-        if (!method) method = python_method(value, "__repr__");
-        const bool is_ascii = (in.op == Op::Convert || in.op == Op::Format) && in.arg == 3;
-        if (is_ascii || (!method && value->kind == Kind::Instance))
-          graph_break("formatting of a value that is not known");
-        if (method) {
-          V text = text_given(call_method_now(value, method, {}));
-          drop(depth);
-          push(text);
-          return true;
-        }
-      }
-      Ref object = described(value);
-      if (!object || (in.arg2 && !specification)) graph_break("formatting of a value that is not known");
-      Ref text = in.op == Op::Convert ? convert_value(object.get(), in.arg)
-                                      : format_value(object.get(), in.arg, specification.get());
+      V text = formatted(in);
       drop(in.arg2 ? 2 : 1);
-      push(const_value(text));
+      push(std::move(text));
       return true;
     }
+    default: return false;
+  }
+}
+
+bool Evaluator::execute_unpacking(const Instruction& in) {
+  switch (in.op) {
     case Op::UnpackSequence: unpack(in.arg, 0, false); return true;
     case Op::UnpackEx: unpack(in.arg & 0xff, in.arg >> 8, true); return true;
     case Op::GetLen: {
@@ -324,6 +329,11 @@ bool Evaluator::execute_data(const Instruction& in) {
     }
     default: return false;
   }
+}
+
+bool Evaluator::execute_data(const Instruction& in) {
+  return execute_operators(in) || execute_subscripts(in) || execute_building(in) || execute_adding(in) ||
+         execute_text(in) || execute_unpacking(in);
 }
 
 // What an unpacking takes of the value: one element more than are wanted, or all where there is a star.

@@ -9,44 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/evaluate/history.h"
+#include "capture/guards/variant.h"
 #include "capture/perform/state.h"
 #include "capture/values/value.h"
-#include "capture/guards/variant.h"
 #include "ir/trace.h"
 #include "ops/registry.h"
 
 namespace weft::capture {
-
-// What weft.compile was called with.
-struct Settings {
-  bool fullgraph = false;
-  enum class Dynamic : uint8_t { Auto, Always, Never } dynamic = Dynamic::Auto;
-  std::string mode = "default";
-  // What the program has chosen (choices.h).
-  DType default_float = DType::F64;
-  bool on_meta = false;
-  bool is_usual() const { return default_float == DType::F64 && !on_meta; }
-};
-
-// What earlier captures at one position have seen: an integer or dimension that changes becomes symbolic.
-struct History {
-  std::unordered_map<std::string, int64_t> seen;
-  std::set<std::string> changing;
-  // True if the number is to be symbolic from now on.
-  bool symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic);
-  bool without_stand_ins = false;  // collections.deque, max and the like are performed by Python
-  // Calls (code, instruction) within which a graph has ended: NumPy performs them.
-  std::set<std::pair<const Code*, int>> numpys_calls;
-  // Instructions (code, number) that had effects when the graph ended within them: Python performs them.
-  std::set<std::pair<const Code*, int>> pythons_instructions;
-  // Instructions that Python performs, because the program looks at what evaluation makes no objects of: the
-  // traceback of an exception that is raised there, the end of a generator that begins there.
-  std::set<Place> performed;
-  // Loop heads (code, instruction) whose iterations are segments of their own.
-  std::set<std::pair<const Code*, int>> loop_heads;
-  // Loop heads of loops that compute with Python's objects: they are Python's.
-  std::set<std::pair<const Code*, int>> plain_loops;
-};
 
 struct AbstractFrame {
   const Code* code = nullptr;
@@ -101,8 +71,13 @@ class Evaluator {
   // Attribute found in a class, for an instance of it or the class itself.
   void mark_dirty(const V& value);
   void pin_type(PyTypeObject* type);
-  // Captures the segment again, with the instruction as Python's.
-  [[noreturn]] void leave_to_python(const Place& place, const char* reason);
+  // The segment is captured again, unless the lesson was known: then `otherwise`.
+  [[noreturn]] void begin_again(const Lesson& lesson, std::string reason,
+                                CaptureAborted::Then otherwise = CaptureAborted::Then::EndEarlier);
+  // The same: the program looks at what evaluation makes no object of; at no place, nothing is learned.
+  [[noreturn]] void leave_to_python(const Place& place, std::string reason);
+  // The same, with what stands for the standard library's classes and functions performed by Python.
+  [[noreturn]] void leave_library(std::string reason);
   // The program lets go of a value: where that may be the end of an object and the end is seen, Python does
   // it.
   void release(const V& value);
@@ -194,15 +169,28 @@ class Evaluator {
   // Captures the segment again, with the call as NumPy's, if it cannot go on within a source that stands for
   // one.
   void leave_to_numpy(size_t depth);
-  [[noreturn]] void leave_to_python(const Code& code, int at, const std::string& reason);
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
+  bool execute_operators(const Instruction& in);
+  bool execute_subscripts(const Instruction& in);
+  bool execute_building(const Instruction& in);
+  bool execute_adding(const Instruction& in);
+  bool execute_text(const Instruction& in);
+  bool execute_unpacking(const Instruction& in);
+  void delete_subscript(const V& container, const V& key);
+  V formatted(const Instruction& in);
   bool execute_names(const Instruction& in);
   bool execute_control(const Instruction& in);
   bool execute_calls(const Instruction& in);
+  struct Call;
+  Call call_at(const Instruction& in);
+  Call call_with_stars_at(const Instruction& in);
+  bool execute_functions(const Instruction& in);
   bool execute_special_methods(const Instruction& in);
   void execute_return();
   bool execute_exceptions(const Instruction& in);
+  [[noreturn]] void raise_given(int count);
+  void enter_context(const V& manager);
   // Goes to the handler of the exception; false when no frame of the segment has one.
   bool unwind_to_handler(const V& exception, size_t lowest = 0);
   bool has_handler() const;
@@ -269,6 +257,11 @@ class Evaluator {
   bool ends_at_loop(std::string* reason);
 
   void realize_object(const V& value);
+  bool realize_parts(const V& value);
+  void realize_container(const V& value);
+  void realize_dict(const V& value);
+  void realize_exception(const V& value);
+  void guard_length(const SourceRef& source, Py_ssize_t length);
   bool is_namespace(PyObject* object) const;
   void use_attributes(const V& owner, PyObject* dict, bool changes);
   void realize_builtin_method(const V& value);
@@ -303,6 +296,10 @@ class Evaluator {
   void take_views_of_inputs();
   std::vector<Strides> input_strides() const;
   int slot_of(const V& value);
+  BuildStep step_of(const V& value, std::vector<V>& operands);
+  BuildStep output_step(const V& value);
+  BuildStep iterator_step(const V& value, std::vector<V>& operands);
+  void keep_library_inside(const V& value);
   int add_step(BuildStep step, std::vector<V> operands = {});
   void write_effects();
   void guard_distinct();
@@ -354,6 +351,8 @@ class Evaluator {
   int steps_taken_ = 0, idle_steps_ = 0;  // idle: since the graph has last grown
   size_t num_nodes_ = 0;
   int awaited_exceptions_ = 0;  // callers inside the evaluator that take exceptions
+  // Slots of built values are numbered from here until the number of registers is final.
+  static constexpr int kBuilt = 1'000'000;
   int num_built_ = 0;
   friend class NumpyLowering;
 };
@@ -381,14 +380,13 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
 // null. Breaks when the arguments do not fit.
 std::vector<V> bind_arguments(const CallArgs& args, const char* signature);
 
+// Of a value that a container or an attribute of the program's lets go of: breaks where that may be the end
+// of an object and the end is seen.
+void let_go(const V& value);
 // The class of an instance, an exception or a member of an enum class; null for other values.
 PyTypeObject* program_class(const V& value);
 // BaseException.__init__ of an exception made inside.
 V initialize_exception(const V& exception, CallArgs& args);
-// The exception of this class with these args; no __init__ of the program's own is called.
-Ref real_exception(PyObject* type, const Ref& args);
-// Attributes of its instances are set in __init__, past its own __setattr__, and read as any other's.
-bool is_frozen_dataclass(PyTypeObject* type);
 // A float or complex that does not equal itself.
 bool is_nan(const V& value);
 // Is there one in the value whose object may be another one in the next call?
@@ -398,6 +396,8 @@ bool is_identity_type(PyObject* object);
 
 // The class that a stand-in's instance is given to the program as, or null.
 PyTypeObject* stood_for(const V& value);
+// Are these the globals of a module of functions that stand for the standard library's own?
+bool is_stand_in(PyObject* globals);
 // Made by functools.lru_cache or cache?
 bool is_cached_function(PyObject* object);
 

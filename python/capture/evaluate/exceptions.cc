@@ -57,14 +57,6 @@ V initialize_exception(const V& exception, CallArgs& args) {
   return none_value();
 }
 
-Ref real_exception(PyObject* type, const Ref& args) {
-  static constinit InternedName name("__init__");
-  auto* as_type = reinterpret_cast<PyTypeObject*>(type);
-  PyObject* init = _PyType_Lookup(as_type, name);
-  return checked(init && PyFunction_Check(init) ? as_type->tp_new(as_type, args.get(), nullptr)
-                                                : PyObject_CallObject(type, args.get()));
-}
-
 bool Evaluator::has_handler() const {
   if (awaited_exceptions_ > 0) return true;
   for (size_t f = 0; f < frames_.size(); ++f) {
@@ -140,24 +132,46 @@ V raised_from(Evaluator& ev, const V& cause) {
 
 }  // namespace
 
+// `count`: of operands, the exception and what it is raised from; 0: the one that is being handled.
+void Evaluator::raise_given(int count) {
+  if (count == 0) {
+    if (!handled_ || handled_->kind != Kind::Exception || handled_->source || !has_handler())
+      graph_break("an exception is raised again");
+    throw AbstractRaise{handled_};
+  }
+  const V cause = count == 2 ? raised_from(*this, realize(top())) : nullptr;
+  V exception = realize(top(count == 2 ? 2 : 1));
+  if (!has_handler()) graph_break("an exception that the function does not catch");
+  if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
+    exception = make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
+  if (exception->kind != Kind::Exception || exception->source)
+    graph_break("an exception that weft does not know is raised");
+  if (cause) exception->cause = cause;
+  throw AbstractRaise{exception};
+}
+
+// Calls __enter__ of the manager on top of the stack, in whose place its bound __exit__ is left.
+void Evaluator::enter_context(const V& manager) {
+  static constinit InternedName enter_name("__enter__"), exit_name("__exit__");
+  if (manager->kind != Kind::Instance) graph_break("a context manager that weft does not know");
+  if (!manager->source) pin_type(manager->object_type);
+  PyObject *on_enter = _PyType_Lookup(manager->object_type, enter_name),
+           *on_exit = _PyType_Lookup(manager->object_type, exit_name);
+  if (!on_enter || !on_exit || !PyFunction_Check(on_enter) || !PyFunction_Check(on_exit))
+    graph_break("a context manager that weft does not know");
+  CallArgs args;
+  args.args = {manager};
+  if (Lowering ends_segment = find_lowering(on_enter)) ends_segment(*this, args);
+  const size_t depth = frames_.size();
+  enter(on_enter, std::move(args));
+  V exit = make_value(Kind::Method);
+  exit->items = {manager, pinned(on_exit)};
+  frames_[depth - 1].stack.back() = exit;
+}
+
 bool Evaluator::execute_exceptions(const Instruction& in) {
   switch (in.op) {
-    case Op::Raise: {
-      if (in.arg == 0) {
-        if (!handled_ || handled_->kind != Kind::Exception || handled_->source || !has_handler())
-          graph_break("an exception is raised again");
-        throw AbstractRaise{handled_};
-      }
-      const V cause = in.arg == 2 ? raised_from(*this, realize(top())) : nullptr;
-      V exception = realize(top(in.arg == 2 ? 2 : 1));
-      if (!has_handler()) graph_break("an exception that the function does not catch");
-      if (exception->is_const() && PyExceptionClass_Check(exception->object.get()))
-        exception = make_exception_now(reinterpret_cast<PyTypeObject*>(exception->object.get()));
-      if (exception->kind != Kind::Exception || exception->source)
-        graph_break("an exception that weft does not know is raised");
-      if (cause) exception->cause = cause;
-      throw AbstractRaise{exception};
-    }
+    case Op::Raise: raise_given(in.arg);
     case Op::Reraise: {
       const V exception = realize(top());
       if (exception->kind != Kind::Exception || exception->source || !has_handler())
@@ -193,25 +207,7 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
       push(bool_value(matches != 0));
       return true;
     }
-    case Op::BeforeWith: {
-      const V manager = realize(top());
-      static constinit InternedName enter_name("__enter__"), exit_name("__exit__");
-      if (manager->kind != Kind::Instance) graph_break("a context manager that weft does not know");
-      if (!manager->source) pin_type(manager->object_type);
-      PyObject *on_enter = _PyType_Lookup(manager->object_type, enter_name),
-               *on_exit = _PyType_Lookup(manager->object_type, exit_name);
-      if (!on_enter || !on_exit || !PyFunction_Check(on_enter) || !PyFunction_Check(on_exit))
-        graph_break("a context manager that weft does not know");
-      CallArgs args;
-      args.args = {manager};
-      if (Lowering ends_segment = find_lowering(on_enter)) ends_segment(*this, args);
-      const size_t depth = frames_.size();
-      enter(on_enter, std::move(args));
-      V exit = make_value(Kind::Method);
-      exit->items = {manager, pinned(on_exit)};
-      frames_[depth - 1].stack.back() = exit;
-      return true;
-    }
+    case Op::BeforeWith: enter_context(V(realize(top()))); return true;
     case Op::WithExceptStart: {
       // Position 4: __exit__; the exception lies on top. The traceback is an object that nothing is known of.
       const V exception = realize(top(1));

@@ -2,9 +2,9 @@
 // descriptors.
 #include <fmt/format.h>
 
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
+#include "capture/builtins/enums.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/objects/classes.h"
 #include "capture/objects/made_once.h"
 
 namespace weft::capture {

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
+#include "capture/builtins/enums.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/objects/classes.h"
 
 namespace weft::capture {
 
@@ -137,8 +137,7 @@ std::optional<Evaluator::Question> Evaluator::question(int operation, bool is_co
   // What a stand-in has no method for, the class that it stands for may have.
   if (stood_for(a) || stood_for(b)) {
     const bool is_known = result.asked.size() == 1 && class_a == class_b;
-    if (!is_known)
-      throw CaptureAborted{.reason = "an operator of the standard library's", .by_stand_in = true};
+    if (!is_known) leave_library("an operator of the standard library's");
   }
   if (result.asked.empty()) return std::nullopt;
   PyTypeObject *type_a = python_type(a), *type_b = python_type(b);

@@ -1,14 +1,14 @@
 // Operators, subscripts and iteration, by the kinds of the operands.
 #include <fmt/format.h>
 
-#include "capture/perform/concrete.h"
-#include "capture/values/enums.h"
+#include "capture/builtins/enums.h"
+#include "capture/builtins/sets.h"
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/numpy/names.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
-#include "capture/numpy/names.h"
-#include "capture/values/sets.h"
-#include "capture/values/weft_tensors.h"
+#include "capture/perform/concrete.h"
 
 namespace weft::capture {
 

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "capture/values/builtins.h"
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
+#include "capture/builtins/builtins.h"
+#include "capture/builtins/enums.h"
+#include "capture/builtins/named_tuples.h"
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/values/named_tuples.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
-#include "capture/values/weft_tensors.h"
+#include "capture/objects/classes.h"
+#include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
 

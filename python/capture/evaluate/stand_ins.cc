@@ -1,5 +1,5 @@
-// Python sources that are entered in place of NumPy's functions: where a graph would end within one, the
-// whole call is NumPy's.
+// Python sources that are entered in place of functions of NumPy's and the standard library's: where a graph
+// would end within one of NumPy's, the whole call is NumPy's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,20 @@ bool is_of_numpy(const AbstractFrame& frame) {
 
 }  // namespace
 
+bool is_stand_in(PyObject* globals) {
+  PyObject* const package = PyDict_GetItemString(globals, "__package__");
+  return package && PyUnicode_Check(package) &&
+         PyUnicode_CompareWithASCIIString(package, "weft._entered_library") == 0;
+}
+
+// Is a method of a stand-in under way?
+bool Evaluator::is_in_stand_in() const {
+  return std::any_of(frames_.begin(), frames_.end(),
+                     [](const AbstractFrame& frame) { return is_stand_in(frame.globals.get()); });
+}
+
 void Evaluator::enter_for(const std::string& callable, PyObject* source, CallArgs args) {
-  if (history_.numpys_calls.count({frame().code, frame().ip - 1}))
+  if (history_.knows({Lesson::Kind::NumpysCall, {frame().code, frame().ip - 1}}))
     graph_break(fmt::format("a call of {} with these arguments", callable));
   enter(source, std::move(args));
   frames_.back().stands_for_call = true;
@@ -35,8 +47,8 @@ void Evaluator::leave_to_numpy(size_t depth) {
   if (first == frames_.end() || first > frames_.begin() + static_cast<std::ptrdiff_t>(depth)) return;
   if (!std::all_of(first, frames_.end(), is_of_numpy)) return;
   const AbstractFrame& caller = *(first - 1);
-  if (!history_.numpys_calls.insert({caller.code, caller.ip - 1}).second) return;
-  throw CaptureAborted{.reason = "the graph ends within a function of NumPy's", .captures_again = true};
+  const Lesson lesson = {Lesson::Kind::NumpysCall, {caller.code, caller.ip - 1}};
+  if (!history_.knows(lesson)) begin_again(lesson, "the graph ends within a function of NumPy's");
 }
 
 }  // namespace weft::capture

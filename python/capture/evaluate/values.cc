@@ -4,27 +4,18 @@
 #include <algorithm>
 #include <bit>
 
-#include "capture/values/builtins.h"
-#include "capture/values/classes.h"
-#include "capture/values/enums.h"
+#include "capture/builtins/builtins.h"
+#include "capture/builtins/enums.h"
+#include "capture/builtins/named_tuples.h"
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/evaluate/lifetimes.h"
-#include "capture/objects/made_once.h"
-#include "capture/values/named_tuples.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
-#include "capture/values/weft_tensors.h"
+#include "capture/objects/classes.h"
+#include "capture/objects/lifetimes.h"
+#include "capture/objects/made_once.h"
+#include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
-
-bool History::symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic) {
-  if (dynamic != Settings::Dynamic::Auto) return dynamic == Settings::Dynamic::Always;
-  if (changing.count(what)) return true;
-  auto [entry, is_new] = seen.emplace(what, value);
-  if (is_new || entry->second == value) return false;
-  changing.insert(what);
-  return true;
-}
 
 const V& Evaluator::realize(const V& value) {
   if (!value) graph_break("a call without an argument that it needs");
@@ -57,14 +48,6 @@ bool is_identity_type(PyObject* o) {
 static bool is_value_type(PyObject* o) {
   return PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) ||
          Py_TYPE(o) == &PyRange_Type;
-}
-
-bool is_frozen_dataclass(PyTypeObject* type) {
-  static constinit InternedName parameters("__dataclass_params__");
-  PyObject* found = type->tp_setattro == PyObject_GenericSetAttr ? nullptr : _PyType_Lookup(type, parameters);
-  const Ref frozen = found ? Ref::steal(PyObject_GetAttrString(found, "frozen")) : Ref();
-  PyErr_Clear();
-  return frozen.get() == Py_True;
 }
 
 namespace {
@@ -184,17 +167,43 @@ void Evaluator::use_attributes(const V& owner, PyObject* dict, bool changes) {
     graph_break("the attributes of an object that shares its __dict__ with another one");
 }
 
+namespace {
+
+SourceRef attribute_source(const SourceRef& owner, const char* name) {
+  return make_source({.step = Source::Step::Attribute,
+                      .base = owner,
+                      .key = checked(PyUnicode_InternFromString(name)),
+                      .object = {},
+                      .object2 = {}});
+}
+
+// Attributes of the real object, as the value's items.
+void add_attributes(const V& value, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const Ref item = checked(PyObject_GetAttrString(value->object.get(), name));
+    value->items.push_back(lazy_value(item.get(), attribute_source(value->source, name)));
+  }
+}
+
+// Which object it is tells all, or a plain function of a module that weft knows.
+bool is_known_by_identity(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return is_identity_type(object) || (type == &PyCFunction_Type && is_function_of_module(object)) ||
+         type == &PyMethodDescr_Type || PyFrozenSet_CheckExact(object) ||
+         (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
+         is_cached_function(object) || find_lowering(object) || find_replacement(object) ||
+         compiled_function(object) || is_weft_operator(object);
+}
+
+}  // namespace
+
 void Evaluator::realize_object(const V& value) {
   PyObject* object = value->object.get();
   PyTypeObject* type = Py_TYPE(object);
   Guards& guards = variant_->guards;
   if (type == &PyCFunction_Type && has_identity(PyCFunction_GET_SELF(object)))
     return realize_builtin_method(value);
-  if (is_identity_type(object) || (type == &PyCFunction_Type && is_function_of_module(object)) ||
-      type == &PyMethodDescr_Type || PyFrozenSet_CheckExact(object) ||
-      (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
-      is_cached_function(object) || find_lowering(object) || find_replacement(object) ||
-      compiled_function(object) || is_weft_operator(object)) {
+  if (is_known_by_identity(object)) {
     guards.is(value->source, object);
     value->kind = Kind::Const;
     return;
@@ -213,20 +222,48 @@ void Evaluator::realize_object(const V& value) {
     graph_break("the same object is reached in two ways");
   }
   guards.type(value->source, type);
-  const auto length_guard = [&](Py_ssize_t length) {
-    guards.add({.op = GuardOp::Length, .a = guards.load(value->source), .imm = length},
-               fmt::format("len({}) == {}", value->source->str(), length));
-  };
-  if (PyTuple_CheckExact(object) || is_named_tuple(type)) {
-    length_guard(PyTuple_GET_SIZE(object));
-    if (!PyTuple_CheckExact(object)) value->object_type = type;
+  if (realize_parts(value)) return;
+  realize_container(value);
+  known_.emplace(object, value);
+  tracked_.push_back(value);
+}
+
+void Evaluator::guard_length(const SourceRef& source, Py_ssize_t length) {
+  Guards& guards = variant_->guards;
+  guards.add({.op = GuardOp::Length, .a = guards.load(source), .imm = length},
+             fmt::format("len({}) == {}", source->str(), length));
+}
+
+// What is its parts, and nothing more: a tuple, a slice, a bound method.
+bool Evaluator::realize_parts(const V& value) {
+  PyObject* object = value->object.get();
+  if (PyTuple_CheckExact(object) || is_named_tuple(Py_TYPE(object))) {
+    guard_length(value->source, PyTuple_GET_SIZE(object));
+    if (!PyTuple_CheckExact(object)) value->object_type = Py_TYPE(object);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
       value->items.push_back(
           lazy_value(PyTuple_GET_ITEM(object, i),
                      item_source(Source::Step::TupleItem, value->source, static_cast<int>(i))));
     value->kind = Kind::Tuple;
-    return;
+  } else if (PySlice_Check(object)) {
+    add_attributes(value, {"start", "stop", "step"});
+    value->kind = Kind::Slice;
+  } else if (PyMethod_Check(object)) {
+    value->items = {
+        lazy_value(PyMethod_GET_SELF(object), item_source(Source::Step::MethodSelf, value->source, 0)),
+        lazy_value(PyMethod_GET_FUNCTION(object), attribute_source(value->source, "__func__"))};
+    value->kind = Kind::Method;
+  } else {
+    return false;
   }
+  return true;
+}
+
+// What can be changed, or be looked at through another object.
+void Evaluator::realize_container(const V& value) {
+  PyObject* object = value->object.get();
+  PyTypeObject* type = Py_TYPE(object);
+  Guards& guards = variant_->guards;
   if (PyArray_CheckExact(object)) {
     add_array_input(value);
   } else if (PyObject_TypeCheck(object, &PyGenericArrType_Type)) {
@@ -238,7 +275,7 @@ void Evaluator::realize_object(const V& value) {
     value->tensor = tracer_.input({*dtype, {}, {}});
     variant_->inputs.push_back({GraphInput::Type::NumpyScalar, guards.load(value->source), *dtype});
   } else if (PyList_CheckExact(object)) {
-    length_guard(PyList_GET_SIZE(object));
+    guard_length(value->source, PyList_GET_SIZE(object));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i)
       value->items.push_back(
           lazy_value(PyList_GET_ITEM(object, i),
@@ -247,50 +284,7 @@ void Evaluator::realize_object(const V& value) {
   } else if (is_namespace(object)) {
     value->kind = Kind::Opaque;  // what is done to it is done to names and modules
   } else if (PyDict_CheckExact(object)) {
-    if (const auto found = namespaces_.find(object);
-        found != namespaces_.end() && found->second->dirty && !is_copied(found->second, value))
-      graph_break("the __dict__ of an object whose attributes are changed");
-    Ref keys = checked(PyTuple_New(PyDict_GET_SIZE(object)));
-    PyObject *key, *item;
-    Py_ssize_t i = 0;
-    for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &item); ++i) {
-      if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) &&
-          !PyFloat_CheckExact(key))
-        graph_break("a dict with keys that are not plain values");
-      PyTuple_SET_ITEM(keys.get(), i, Py_NewRef(key));
-      value->keys.push_back(const_value(Ref::borrow(key)));
-      value->items.push_back(lazy_value(item, make_source({.step = Source::Step::DictItem,
-                                                           .base = value->source,
-                                                           .key = Ref::borrow(key),
-                                                           .object = {},
-                                                           .object2 = {}})));
-    }
-    guards.add({.op = GuardOp::DictKeys, .a = guards.load(value->source), .object = keys.get()},
-               fmt::format("keys of {} are {}", value->source->str(), short_repr(keys.get())));
-    value->kind = Kind::Dict;
-  } else if (PySlice_Check(object)) {
-    for (const char* part : {"start", "stop", "step"}) {
-      Ref item = checked(PyObject_GetAttrString(object, part)),
-          key = checked(PyUnicode_InternFromString(part));
-      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute,
-                                                                 .base = value->source,
-                                                                 .key = key,
-                                                                 .object = {},
-                                                                 .object2 = {}})));
-    }
-    value->kind = Kind::Slice;
-    return;
-  } else if (PyMethod_Check(object)) {
-    value->items = {
-        lazy_value(PyMethod_GET_SELF(object), item_source(Source::Step::MethodSelf, value->source, 0)),
-        lazy_value(PyMethod_GET_FUNCTION(object),
-                   make_source({.step = Source::Step::Attribute,
-                                .base = value->source,
-                                .key = checked(PyUnicode_InternFromString("__func__")),
-                                .object = {},
-                                .object2 = {}}))};
-    value->kind = Kind::Method;
-    return;
+    realize_dict(value);
   } else if (PyCell_Check(object)) {
     PyObject* contents = PyCell_GET(object);
     if (contents) {
@@ -302,35 +296,14 @@ void Evaluator::realize_object(const V& value) {
     }
     value->kind = Kind::Cell;
   } else if (std::string_view(type->tp_name) == "functools.partial") {
-    for (const char* part : {"func", "args", "keywords"}) {
-      Ref item = checked(PyObject_GetAttrString(object, part)),
-          key = checked(PyUnicode_InternFromString(part));
-      value->items.push_back(lazy_value(item.get(), make_source({.step = Source::Step::Attribute,
-                                                                 .base = value->source,
-                                                                 .key = key,
-                                                                 .object = {},
-                                                                 .object2 = {}})));
-    }
+    add_attributes(value, {"func", "args", "keywords"});
     value->kind = Kind::Partial;
   } else if (is_host_tensor(object)) {
     value->items = {
         lazy_value(array_of_tensor(object).get(), item_source(Source::Step::TensorArray, value->source, 0))};
     value->kind = Kind::Tensor;
   } else if (PyExceptionInstance_Check(object)) {
-    pin_type(type);
-    const Ref args = checked(PyObject_GetAttrString(object, "args"));
-    const SourceRef source = make_source({.step = Source::Step::Attribute,
-                                          .base = value->source,
-                                          .key = checked(PyUnicode_InternFromString("args")),
-                                          .object = {},
-                                          .object2 = {}});
-    guards.add({.op = GuardOp::Length, .a = guards.load(source), .imm = PyTuple_GET_SIZE(args.get())},
-               fmt::format("len({}) == {}", source->str(), PyTuple_GET_SIZE(args.get())));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
-      value->items.push_back(lazy_value(PyTuple_GET_ITEM(args.get(), i),
-                                        item_source(Source::Step::TupleItem, source, static_cast<int>(i))));
-    value->object_type = type;
-    value->kind = Kind::Exception;
+    realize_exception(value);
   } else if (is_plain_class(type)) {
     pin_type(type);
     value->object_type = type;
@@ -338,8 +311,44 @@ void Evaluator::realize_object(const V& value) {
   } else {
     value->kind = Kind::Opaque;
   }
-  known_.emplace(object, value);
-  tracked_.push_back(value);
+}
+
+void Evaluator::realize_dict(const V& value) {
+  PyObject* object = value->object.get();
+  Guards& guards = variant_->guards;
+  if (const auto found = namespaces_.find(object);
+      found != namespaces_.end() && found->second->dirty && !is_copied(found->second, value))
+    graph_break("the __dict__ of an object whose attributes are changed");
+  Ref keys = checked(PyTuple_New(PyDict_GET_SIZE(object)));
+  PyObject *key, *item;
+  Py_ssize_t i = 0;
+  for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &item); ++i) {
+    if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) && !PyFloat_CheckExact(key))
+      graph_break("a dict with keys that are not plain values");
+    PyTuple_SET_ITEM(keys.get(), i, Py_NewRef(key));
+    value->keys.push_back(const_value(Ref::borrow(key)));
+    value->items.push_back(lazy_value(item, make_source({.step = Source::Step::DictItem,
+                                                         .base = value->source,
+                                                         .key = Ref::borrow(key),
+                                                         .object = {},
+                                                         .object2 = {}})));
+  }
+  guards.add({.op = GuardOp::DictKeys, .a = guards.load(value->source), .object = keys.get()},
+             fmt::format("keys of {} are {}", value->source->str(), short_repr(keys.get())));
+  value->kind = Kind::Dict;
+}
+
+void Evaluator::realize_exception(const V& value) {
+  PyObject* object = value->object.get();
+  pin_type(Py_TYPE(object));
+  const Ref args = checked(PyObject_GetAttrString(object, "args"));
+  const SourceRef source = attribute_source(value->source, "args");
+  guard_length(source, PyTuple_GET_SIZE(args.get()));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
+    value->items.push_back(lazy_value(PyTuple_GET_ITEM(args.get(), i),
+                                      item_source(Source::Step::TupleItem, source, static_cast<int>(i))));
+  value->object_type = Py_TYPE(object);
+  value->kind = Kind::Exception;
 }
 
 V Evaluator::unify(const V& value) {

@@ -6,9 +6,9 @@
 #include <bit>
 #include <cstdlib>
 
-#include "capture/evaluate/lifetimes.h"
+#include "capture/objects/host_tensors.h"
+#include "capture/objects/lifetimes.h"
 #include "capture/objects/numpy_api.h"
-#include "capture/values/weft_tensors.h"
 
 namespace weft::capture {
 

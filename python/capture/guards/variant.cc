@@ -2,15 +2,13 @@
 
 #include <map>
 
-#include "capture/values/classes.h"
-#include "capture/evaluate/evaluator.h"
-#include "capture/numpy/float_warnings.h"
-#include "capture/evaluate/lifetimes.h"
-#include "capture/numpy/memory_order.h"
-#include "capture/values/named_tuples.h"
+#include "capture/guards/float_warnings.h"
+#include "capture/objects/classes.h"
+#include "capture/objects/host_tensors.h"
+#include "capture/objects/lifetimes.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/objects/release.h"
-#include "capture/values/weft_tensors.h"
+#include "capture/values/memory_order.h"
 #include "ir/symbols.h"
 #include "ops/view.h"
 #include "runtime/float_flags.h"

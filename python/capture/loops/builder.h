@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/bytecode/jumps.h"
 #include "capture/loops/team.h"
 #include "capture/loops/value.h"
 #include "scalar/expr.h"
@@ -125,11 +126,6 @@ struct LoopItemType {
 struct LoopListMixed {
   int array;
 };
-
-// The instruction behind the loop's last jump back to `head`; -1 when it is no loop head.
-int loop_end(const Code& code, int head);
-// The head of the outermost loop around the instruction; -1 where there is none.
-int outermost_loop(const Code& code, int at);
 
 // From the state at a loop's head.
 LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,
@@ -248,6 +244,11 @@ class LoopBuilder {
   // ---- instructions ----
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
+  bool execute_operators(const Instruction& in);
+  bool execute_items(const Instruction& in);
+  bool execute_building(const Instruction& in);
+  // An operator of values of any kind: lists, arrays, numbers.
+  LoopValue binary_of_any(int op, const LoopValue& a, const LoopValue& b);
   bool execute_names(const Instruction& in);
   bool execute_control(const Instruction& in);
   void execute_return();
@@ -395,6 +396,7 @@ class LoopBuilder {
     std::string fold;     // sum, max, ...: with what is there; the stride is 0 along what is reduced
     LoopValue mask = {};  // a view: only where it holds
   };
+  friend class ElementLoops;
   void emit_elements(const LoopValue& value, DType dtype, const Target& target);
   // The C++ function `function` (of prelude) of the elements of a value of one dimension, which are in no
   // array.
@@ -553,13 +555,9 @@ std::string complex_element(const scalar::ExprNode& node, const std::vector<std:
 
 std::string as_word(const LoopValue& leaf);  // in the words of an exit
 
-bool is_ufunc(PyObject* object);
 // The last part of the callable's name.
 std::string plain_name(PyObject* callable);
 // numpy.zeros and the like.
 bool makes_array(const std::string& name);
-
-// The instructions that jumps lead to.
-const std::set<int>& jump_targets(const Code& code);
 
 }  // namespace weft::capture

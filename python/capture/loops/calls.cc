@@ -9,10 +9,9 @@
 #include "capture/loops/builder.h"
 #include "capture/loops/memory.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/objects/ufuncs.h"
 
 namespace weft::capture {
-
-bool is_ufunc(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "numpy.ufunc"; }
 
 namespace {
 

@@ -8,10 +8,11 @@
 #include <functional>
 #include <optional>
 
-#include "capture/loops/builder.h"
-#include "capture/numpy/names.h"
+#include "capture/loops/element_printer.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/objects/ufuncs.h"
 #include "nest/vocabulary.h"
+#include "ops/registry.h"
 #include "scalar/elementary.h"
 
 namespace weft::capture {
@@ -53,110 +54,6 @@ std::string literal(const Scalar& value, DType dtype) {
       integer_literal(value.is_float() ? static_cast<int64_t>(value.to_double()) : value.to_int()));
 }
 
-// Statements that compute one element.
-class ElementPrinter {
- public:
-  // `function`: what to call a function of math.cc in the code.
-  ElementPrinter(std::set<Prim>& elementary, std::function<std::string(const std::string&)> function)
-      : elementary_(elementary), function_(std::move(function)) {}
-  std::string text;
-
-  std::string variable(const std::string& type, const std::string& expr) {
-    const std::string name = fmt::format("e{}", count_++);
-    text += fmt::format("const {} {} = {}; ", type, name, expr);
-    return name;
-  }
-
-  std::string print(const scalar::Expr& expr, const std::vector<std::string>& operands) {
-    const scalar::ExprNode& node = expr.node();
-    if (node.prim == Prim::Arg) return operands[static_cast<size_t>(node.index)];
-    if (node.prim == Prim::Const) return literal(node.value, node.dtype);
-    std::vector<std::string> args;
-    for (const scalar::Expr& arg : node.args) args.push_back(print(arg, operands));
-    const std::string type = c_type(node.dtype);
-    return variable(type, fmt::format("({}){}", type, apply(node, args)));
-  }
-
- private:
-  std::string apply(const scalar::ExprNode& node, const std::vector<std::string>& args) {
-    const DType dtype = node.args.back().dtype();
-    if (node.prim == Prim::Select) return fmt::format("({} ? {} : {})", args[0], args[1], args[2]);
-    if (dtype == DType::C128 || node.dtype == DType::C128) return complex_element(node, args);
-    switch (node.prim) {
-      case Prim::Cast:
-        return node.dtype == DType::Bool ? fmt::format("({} != 0)", args[0]) : fmt::format("({})", args[0]);
-      case Prim::Neg: return fmt::format("(-{})", args[0]);
-      case Prim::Not: return fmt::format("({}{})", dtype == DType::Bool ? "!" : "~", args[0]);
-      default: break;
-    }
-    if (is_floating(dtype) && (node.prim == Prim::Mod || node.prim == Prim::FloorDiv)) {
-      const bool is_rest = node.prim == Prim::Mod;
-      return fmt::format("{}<{}>({}, {}, {})", is_rest ? "float_remainder" : "numpy_quotient", c_type(dtype),
-                         args[0], args[1], function_("fmod"));
-    }
-    if (!nest::is_printable(node.prim, dtype)) throw LoopUnsupported{"an operation on arrays of this type"};
-    if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
-      elementary_.insert(node.prim);
-      return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
-    }
-    if (is_floating(dtype) && has_number_function(node.prim, dtype))
-      return fmt::format("{}({})", function_(number_function_name(node.prim, dtype, args.size())),
-                         fmt::join(args, ", "));
-    const char* function =
-        dtype == DType::Bool ? nest::mask_function(node.prim) : nest::prelude_function(node.prim, dtype);
-    if (const char* symbol = function ? nullptr : nest::infix(node.prim, dtype))
-      return fmt::format("({} {} {})", args[0], symbol, args[1]);
-    if (!function) throw LoopUnsupported{"an operation on arrays of this type"};
-    if (args.size() == 1) return fmt::format("{}({})", function, args[0]);
-    return fmt::format("{}({}, {})", function, args[0], args[1]);
-  }
-
-  std::set<Prim>& elementary_;
-  std::function<std::string(const std::string&)> function_;
-  int count_ = 0;
-};
-
-// One operand of the loops: a view with its strides, 0 where it is repeated, and by dimension that it is
-// turned along (numpy.roll) which element is the first.
-struct Stream {
-  LoopValue view;
-  std::vector<std::string> strides;
-  std::string name;
-  std::vector<std::string> turns;  // empty where the dimension is as it is
-  std::string turn(size_t d, size_t dims) const {
-    const size_t own = static_cast<size_t>(view.dims), k = d + own - dims;
-    return d + own < dims ? "" : turns[k];
-  }
-};
-
-class Streams {
- public:
-  std::vector<Stream> all;
-  std::vector<std::pair<std::string, LoopValue>> numbers;
-  std::string number(const LoopValue& value) {
-    for (const auto& [name, other] : numbers)
-      if (other.kind == value.kind && other.expr == value.expr && other.dtype == value.dtype) return name;
-    numbers.emplace_back(fmt::format("c{}", numbers.size()), value);
-    return numbers.back().first;
-  }
-  std::string load(const LoopValue& view, std::vector<std::string> turns) {
-    for (const Stream& stream : all) {
-      if (stream.view.dims != view.dims || stream.turns != turns) continue;
-      bool same = true;
-      for (size_t i = 0; i < view.items.size(); ++i)
-        same = same && stream.view.items[i].expr == view.items[i].expr;
-      if (same) return stream.name;
-    }
-    all.push_back({view, {}, fmt::format("x{}", all.size()), std::move(turns)});
-    return all.back().name;
-  }
-  std::string load(const LoopValue& view) {
-    return load(view, std::vector<std::string>(static_cast<size_t>(view.dims)));
-  }
-};
-
-std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams);
-
 // An element at indices that are known to be in range.
 std::string print_gather(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
   const LoopValue &source = value.items[0], &key = value.items[1];
@@ -186,6 +83,51 @@ std::string load_rolled(const LoopValue& value, Streams& streams) {
   return streams.load(*at, std::move(turns));
 }
 
+}  // namespace
+
+std::string ElementPrinter::print(const scalar::Expr& expr, const std::vector<std::string>& operands) {
+  const scalar::ExprNode& node = expr.node();
+  if (node.prim == Prim::Arg) return operands[static_cast<size_t>(node.index)];
+  if (node.prim == Prim::Const) return literal(node.value, node.dtype);
+  std::vector<std::string> args;
+  for (const scalar::Expr& arg : node.args) args.push_back(print(arg, operands));
+  const std::string type = c_type(node.dtype);
+  return variable(type, fmt::format("({}){}", type, apply(node, args)));
+}
+
+std::string ElementPrinter::apply(const scalar::ExprNode& node, const std::vector<std::string>& args) {
+  const DType dtype = node.args.back().dtype();
+  if (node.prim == Prim::Select) return fmt::format("({} ? {} : {})", args[0], args[1], args[2]);
+  if (dtype == DType::C128 || node.dtype == DType::C128) return complex_element(node, args);
+  switch (node.prim) {
+    case Prim::Cast:
+      return node.dtype == DType::Bool ? fmt::format("({} != 0)", args[0]) : fmt::format("({})", args[0]);
+    case Prim::Neg: return fmt::format("(-{})", args[0]);
+    case Prim::Not: return fmt::format("({}{})", dtype == DType::Bool ? "!" : "~", args[0]);
+    default: break;
+  }
+  if (is_floating(dtype) && (node.prim == Prim::Mod || node.prim == Prim::FloorDiv)) {
+    const bool is_rest = node.prim == Prim::Mod;
+    return fmt::format("{}<{}>({}, {}, {})", is_rest ? "float_remainder" : "numpy_quotient", c_type(dtype),
+                       args[0], args[1], function_("fmod"));
+  }
+  if (!nest::is_printable(node.prim, dtype)) throw LoopUnsupported{"an operation on arrays of this type"};
+  if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
+    elementary_.insert(node.prim);
+    return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
+  }
+  if (is_floating(dtype) && has_number_function(node.prim, dtype))
+    return fmt::format("{}({})", function_(number_function_name(node.prim, dtype, args.size())),
+                       fmt::join(args, ", "));
+  const char* function =
+      dtype == DType::Bool ? nest::mask_function(node.prim) : nest::prelude_function(node.prim, dtype);
+  if (const char* symbol = function ? nullptr : nest::infix(node.prim, dtype))
+    return fmt::format("({} {} {})", args[0], symbol, args[1]);
+  if (!function) throw LoopUnsupported{"an operation on arrays of this type"};
+  if (args.size() == 1) return fmt::format("{}({})", function, args[0]);
+  return fmt::format("{}({}, {})", function, args[0], args[1]);
+}
+
 std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
   if (value.is_number()) return streams.number(value);
   if (value.is_complex()) return streams.number(loop_numpy(DType::C128, element_of_complex(value)));
@@ -212,8 +154,6 @@ std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams
     if (!param.is_tensor()) attrs.set(param.name, param.default_value);
   return printer.print(op.semantics(args, attrs), operands);
 }
-
-}  // namespace
 
 std::vector<std::string> LoopBuilder::shape_of(const LoopValue& value) {
   if (value.kind == LoopKind::Pending) return value.sizes;
@@ -385,211 +325,6 @@ std::string LoopBuilder::of_elements(const std::string& function, const LoopValu
   }
   return text + fmt::format("return {}({}, [&](i64 i) {{ {}{}return {}; }}); }}()", function, count, loads,
                             printer.text, result);
-}
-
-namespace {
-
-// abs(z) < limit and the like, for complex z.
-struct MagnitudeTest {
-  LoopValue z, limit;
-  bool holds_below;
-};
-
-std::optional<MagnitudeTest> magnitude_test(const LoopValue& value) {
-  const std::string& name = value.operation;
-  const bool is_less = name == "lt" || name == "le";
-  if (!is_less && name != "gt" && name != "ge") return {};
-  const size_t at = value.items[0].kind == LoopKind::Pending ? 0 : 1;
-  const LoopValue &magnitude = value.items[at], &limit = value.items[1 - at];
-  if (magnitude.operation != "abs" || magnitude.compute != DType::C128 || !limit.is_number()) return {};
-  return MagnitudeTest{magnitude.items[0], limit, is_less == (at == 0)};
-}
-
-// `value` folded into `total`, or stored in its place.
-std::string folded(const std::string& fold, const std::string& type, const std::string& total,
-                   const std::string& value) {
-  if (fold.empty()) return value;
-  if (fold == "any" || fold == "all")
-    return fmt::format("({}){} {} ({} != 0)", type, total, fold == "any" ? "|" : "&", value);
-  if (fold == "sum") return fmt::format("({0}){1} + ({0}){2}", type, total, value);
-  return fmt::format("{}({}, ({}){})", fold == "max" ? "maximum" : "minimum", total, type, value);
-}
-
-}  // namespace
-
-void LoopBuilder::emit_elements(const LoopValue& given, DType dtype, const Target& wanted) {
-  if (!wanted.fold.empty() && has_roll(given)) return emit_elements(materialized(given), dtype, wanted);
-  block_has_arrays_ = block_stores_arrays_ = true;
-  const bool is_masked = wanted.mask.kind == LoopKind::View;
-  const LoopValue value = is_masked ? given : with_chosen_taken(given);
-  ElementPrinter printer(elementary_, function_names());
-  Streams streams;
-  const std::string mask = is_masked ? streams.load(wanted.mask) : "";
-  std::string result = print_value(value, printer, streams);
-  if (dtype == DType::Bool) result = fmt::format("({} != 0)", result);
-  // Squares tell which magnitudes are below a limit, but for those near it: blocks with such are computed
-  // again.
-  std::string side, holds;
-  if (const auto test = magnitude_test(value); test && !is_masked && wanted.fold.empty()) {
-    ElementPrinter squares(elementary_, function_names());
-    const std::string z = print_value(test->z, squares, streams), limit = streams.number(test->limit);
-    side =
-        fmt::format("{}const i64 side = side_of({}, Limit({})); near |= side == 0;", squares.text, z, limit);
-    holds = test->holds_below ? "side < 0" : "side > 0";
-  }
-  const size_t dims = wanted.sizes.size(), last = dims - 1;
-  emit("{");
-  for (Stream& stream : streams.all) {
-    const auto own = static_cast<size_t>(stream.view.dims);
-    for (size_t d = 0; d < dims; ++d) {
-      const int k = static_cast<int>(d + own - dims);
-      std::string stride = k < 0 || stream.view.size(k).known == 1 ? "0L" : stream.view.stride(k).expr;
-      if (stride != "0L" && size_name(stream.view.size(k).expr) != size_name(wanted.sizes[d]))
-        stride = temporary("i64", fmt::format("{} == 1 ? 0 : {}", stream.view.size(k).expr, stride));
-      stream.strides.push_back(stride);
-    }
-  }
-  // An array in Fortran order is gone through by columns.
-  Target target = wanted;
-  if (dims == 2 && target.strides[0] == "1L" && target.strides[1] != "1L" && target.fold.empty() &&
-      !has_roll(value)) {
-    std::swap(target.sizes[0], target.sizes[1]);
-    std::swap(target.strides[0], target.strides[1]);
-    for (Stream& stream : streams.all) std::swap(stream.strides[0], stream.strides[1]);
-  }
-  // The loops are a function of their own, for threads, of copies that no store can change.
-  std::string all = "1L";
-  for (size_t d = 1; d < dims; ++d) all += " * " + target.sizes[d];
-  emit(fmt::format("const i64 row_size = {};", all));
-  emit("const auto elements = [=](i64 begin, i64 end) __attribute__((noinline)) {");
-  for (const auto& [name, number] : streams.numbers)
-    emit(fmt::format("const {} {} = {};", c_type(number), name, number.expr));
-  const auto copied = [&](const std::string& name, const std::string& type, const std::string& expr) {
-    const bool is_literal = isdigit(static_cast<unsigned char>(expr[0])) != 0;
-    if (!is_literal) emit(fmt::format("{} const {} = {};", type, name, expr));
-    return is_literal ? expr : name;
-  };
-  std::vector<std::string> pointers, sizes, out_strides;
-  for (size_t d = 0; d < dims; ++d) {
-    sizes.push_back(d == 0 ? "" : copied(fmt::format("n{}", d), "i64", target.sizes[d]));
-    out_strides.push_back(copied(fmt::format("outs{}", d), "i64", target.strides[d]));
-  }
-  for (size_t k = 0; k < streams.all.size(); ++k) {
-    Stream& stream = streams.all[k];
-    const std::string type = fmt::format("const {}*", element_type(stream.view.dtype));
-    pointers.push_back(copied(fmt::format("p{}", k), type, stream.view.items[0].expr));
-    for (size_t d = 0; d < dims; ++d) {
-      stream.strides[d] = copied(fmt::format("s{}_{}", k, d), "i64", stream.strides[d]);
-      if (stream.turn(d, dims).empty()) continue;
-      emit(fmt::format(
-          "const i64 turn{0}_{1} = {2}, ring{0}_{1} = {3};", k, d, stream.turn(d, dims),
-          stream.view.size(static_cast<int>(d + static_cast<size_t>(stream.view.dims) - dims)).expr));
-    }
-  }
-  std::string out = copied("out", target.type + "*", target.pointer);
-  std::string first = "begin", past = "end";
-  for (size_t d = 0; d < last; ++d) {
-    emit(fmt::format("for (i64 i{0} = {1}; i{0} < {2}; ++i{0}) {{", d, first, past));
-    for (size_t k = 0; k < streams.all.size(); ++k) {
-      if (streams.all[k].strides[d] == "0L") continue;
-      const std::string row = fmt::format("p{}_{}", k, d);
-      const bool is_turned = !streams.all[k].turn(d, dims).empty();
-      emit(fmt::format(
-          "const {}* const {} = {} + {} * {};", element_type(streams.all[k].view.dtype), row, pointers[k],
-          is_turned ? fmt::format("on_ring(i{1} + turn{0}_{1}, ring{0}_{1})", k, d) : fmt::format("i{}", d),
-          streams.all[k].strides[d]));
-      pointers[k] = row;
-    }
-    emit(fmt::format("{}* const out{} = {} + i{} * {};", target.type, d, out, d, out_strides[d]));
-    out = fmt::format("out{}", d);
-    first = "0";
-    past = sizes[d + 1];
-  }
-  // Where rings end along the last dimension, a piece of it begins.
-  const auto is_split = [&](size_t k) {
-    return !streams.all[k].turn(last, dims).empty() && streams.all[k].strides[last] != "0L";
-  };
-  std::string pieces;
-  for (size_t k = 0; k < streams.all.size(); ++k)
-    if (is_split(k))
-      pieces +=
-          fmt::format("const i64 at{0} = turn_of_piece(turn{0}_{1}, ring{0}_{1}, piece, stop); ", k, last);
-  if (!pieces.empty()) {
-    emit(fmt::format("for (i64 piece = {}, stop; piece < {}; piece = stop) {{ stop = {}; {}", first, past,
-                     past, pieces));
-    first = "piece", past = "stop";
-  }
-  std::string condition, unit, strided;
-  const auto skipped = [&](size_t k) {
-    return is_masked && k == 0 ? fmt::format("if (!{}) continue; ", mask) : std::string();
-  };
-  // Lanes with a mask would gather and scatter the parts of complex elements.
-  const bool in_words = is_masked && dtype == DType::C128 && streams.all[0].strides[last] != "0L";
-  for (size_t k = 0; k < streams.all.size(); ++k) {
-    const Stream& stream = streams.all[k];
-    const std::string &stride = stream.strides[last], type = c_type(stream.view.dtype);
-    const char* truth = stream.view.dtype == DType::Bool ? " != 0" : "";
-    if (stride == "0L") {
-      emit(fmt::format("const {} {} = {} < {} ? {}[0]{} : ({})0;", type, stream.name, first, past,
-                       pointers[k], truth, type));
-      unit += skipped(k);
-      strided += skipped(k);
-      continue;
-    }
-    if (stride != "1L") condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
-    const std::string at = is_split(k) ? fmt::format("(i + at{})", k) : "i";
-    if (!in_words || k > 0)
-      unit +=
-          fmt::format("const {} {} = {}[{}]{}; {}", type, stream.name, pointers[k], at, truth, skipped(k));
-    strided += fmt::format("const {} {} = {}[{} * {}]{}; {}", type, stream.name, pointers[k], at, stride,
-                           truth, skipped(k));
-  }
-  const std::string& stride = out_strides[last];
-  const bool has_total = !target.fold.empty() && stride == "0L";
-  if (stride != "1L" && !has_total)
-    condition += fmt::format("{}{} == 1", condition.empty() ? "" : " && ", stride);
-  const auto emit_row = [&](const std::string& loads, const std::string& element) {
-    const std::string text = loads + printer.text;
-    const auto fold = [&](const std::string& total) {
-      return folded(target.fold, target.type, total, result);
-    };
-    if (has_total && target.fold == "sum")
-      return emit(
-          fmt::format("{0}[0] = ({1})({0}[0] + sum_of_elements<{1}>({2}, [&](i64 i) {{ {3}return {4}; }}));",
-                      out, target.type, past, text, result));
-    const std::string loop = fmt::format("for (i64 i = {}; i < {}; ++i) {{ {}", first, past, text);
-    if (has_total)
-      return emit(fmt::format("{} total = {}[0]; {}total = {}; }} {}[0] = total;", target.type, out, loop,
-                              fold("total"), out));
-    const std::string to = fmt::format("{}[{}]", out, element);
-    if (in_words && element == "i")
-      return emit(fmt::format("for_chosen({}, {}, {}, [&](i64 i) WEFT_INLINE_LAMBDA {{ {}{} = {}; }});",
-                              first, past, pointers[0], text, to, result));
-    const char* independent = element == "i" ? "WEFT_INDEPENDENT" : "";
-    if (side.empty()) {
-      emit(independent);
-      return emit(fmt::format("{}{} = {}; }}", loop, to, fold(to)));
-    }
-    emit(fmt::format("in_blocks({}, {}, [&](i64 low, i64 high) {{ bool near = false;", first, past));
-    emit(independent);
-    emit(fmt::format("for (i64 i = low; i < high; ++i) {{ {}{} {} = {}; }}", loads, side, to, holds));
-    emit("return near; }, [&](i64 low, i64 high) {");
-    emit(fmt::format("for (i64 i = low; i < high; ++i) {{ {}{} = {}; }} }});", text, to, result));
-  };
-  if (!condition.empty()) emit(fmt::format("if ({}) {{", condition));
-  emit_row(unit, "i");
-  if (!condition.empty()) {
-    emit("} else {");
-    emit_row(strided, fmt::format("i * {}", stride));
-    emit("}");
-  }
-  for (size_t d = pieces.empty() ? 1 : 0; d < dims; ++d) emit("}");
-  emit("};");
-  if (!target.fold.empty() && target.strides[0] == "0L")
-    emit(fmt::format("elements(0, {});", target.sizes[0]));
-  else
-    emit(fmt::format("run_elements({}, {}, row_size, elements);", function("parallel_for"), target.sizes[0]));
-  emit("}");
 }
 
 }  // namespace weft::capture

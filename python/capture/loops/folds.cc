@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "capture/loops/builder.h"
-#include "capture/numpy/names.h"
+#include "capture/objects/ufuncs.h"
+#include "ops/registry.h"
 
 namespace weft::capture {
 

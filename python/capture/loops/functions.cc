@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "capture/bytecode/entered.h"
 #include "capture/loops/builder.h"
-#include "capture/running/measured_call.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {

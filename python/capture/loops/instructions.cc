@@ -6,6 +6,7 @@
 
 #include "capture/loops/builder.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/objects/ufuncs.h"
 
 namespace weft::capture {
 
@@ -102,7 +103,18 @@ LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
   unsupported(fmt::format("the attribute '{}'", text));
 }
 
-bool LoopBuilder::execute_data(const Instruction& in) {
+LoopValue LoopBuilder::binary_of_any(int op, const LoopValue& a, const LoopValue& b) {
+  if (op == NB_INPLACE_ADD && a.kind == LoopKind::Resized && (is_list(b) || b.kind == LoopKind::Tuple)) {
+    add_items(a, b);
+    return a;
+  }
+  if (op == NB_MULTIPLY && a.kind == LoopKind::List && b.kind == LoopKind::Int) return repeated_list(a, b);
+  if (op == NB_ADD && is_list(a) && is_list(b)) return joined_lists({a, b});
+  if (op >= NB_INPLACE_ADD && (is_array(a) || a.kind == LoopKind::Pending)) return in_place(op, a, b);
+  return is_arraylike(a) || is_arraylike(b) ? array_binary(op, a, b) : binary(op, a, b);
+}
+
+bool LoopBuilder::execute_operators(const Instruction& in) {
   switch (in.op) {
     case Op::Nop: return true;
     case Op::PopTop: pop(); return true;
@@ -124,22 +136,7 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     case Op::ToBool: push(loop_bool(temporary("bool", truth(pop())))); return true;
     case Op::Binary: {
       const LoopValue b = pop(), a = pop();
-      if (in.arg == NB_INPLACE_ADD && a.kind == LoopKind::Resized &&
-          (is_list(b) || b.kind == LoopKind::Tuple)) {
-        add_items(a, b);
-        push(a);
-        return true;
-      }
-      if (in.arg == NB_MULTIPLY && a.kind == LoopKind::List && b.kind == LoopKind::Int)
-        push(repeated_list(a, b));
-      else if (in.arg == NB_ADD && is_list(a) && is_list(b))
-        push(joined_lists({a, b}));
-      else if (in.arg >= NB_INPLACE_ADD && (is_array(a) || a.kind == LoopKind::Pending))
-        push(in_place(in.arg, a, b));
-      else if (is_arraylike(a) || is_arraylike(b))
-        push(array_binary(in.arg, a, b));
-      else
-        push(binary(in.arg, a, b));
+      push(binary_of_any(in.arg, a, b));
       return true;
     }
     case Op::Compare: {
@@ -161,6 +158,12 @@ bool LoopBuilder::execute_data(const Instruction& in) {
       push(loop_bool((none_a && none_b) != (in.arg != 0) ? "true" : "false"));
       return true;
     }
+    default: return false;
+  }
+}
+
+bool LoopBuilder::execute_items(const Instruction& in) {
+  switch (in.op) {
     case Op::Subscript: {
       const LoopValue key = pop(), container = pop();
       if (is_list(container) && is_whole(key))
@@ -201,6 +204,12 @@ bool LoopBuilder::execute_data(const Instruction& in) {
         store_subscript(container, key, pop());
       return true;
     }
+    default: return false;
+  }
+}
+
+bool LoopBuilder::execute_building(const Instruction& in) {
+  switch (in.op) {
     case Op::BuildSlice: {
       LoopValue step = in.arg == 3 ? pop() : loop_const(Py_None), stop = pop(), start = pop();
       push(slice({start, stop, step}));
@@ -243,6 +252,10 @@ bool LoopBuilder::execute_data(const Instruction& in) {
     }
     default: return false;
   }
+}
+
+bool LoopBuilder::execute_data(const Instruction& in) {
+  return execute_operators(in) || execute_items(in) || execute_building(in);
 }
 
 bool LoopBuilder::execute_names(const Instruction& in) {

@@ -5,11 +5,11 @@
 #include <bit>
 #include <chrono>
 
-#include "capture/evaluate/advice.h"
-#include "capture/perform/continuation.h"
-#include "capture/numpy/error_state.h"
 #include "capture/loops/memory.h"
+#include "capture/objects/error_actions.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/perform/continuation.h"
+#include "capture/values/advice.h"
 #include "codegen/prelude.h"
 #include "runtime/log.h"
 #include "runtime/toolchain.h"
@@ -324,15 +324,13 @@ LoopOutcome perform(State& state, size_t depth, const Code* code, const LoopCode
 
 }  // namespace
 
-LoopOutcome Loops::run(State& state, Ref& result,
-                       const std::function<void(std::shared_ptr<Variant>)>& report) {
+LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
   const Code* code = state.frames.back().code;
-  if (loop_end(*code, state.frames.back().ip) < 0) return LoopOutcome::NotEntered;
-  Rejections& rejections = rejections_[{code, state.frames.back().ip}];
-  if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
-  using Clock = std::chrono::steady_clock;
-  const auto arrival = Clock::now();
   const int head = state.frames.back().ip;
+  if (loop_end(*code, head) < 0) return LoopOutcome::NotEntered;
+  Rejections& rejections = rejections_[{code, head}];
+  if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
+  const auto arrival = Clock::now();
   const LoopEntry entry(state.frames.back(), mixed_[{code, head}]);
   const auto reading = Clock::now() - arrival;
   Candidates& candidates = by_key_[entry.key];
@@ -346,20 +344,9 @@ LoopOutcome Loops::run(State& state, Ref& result,
   if (!loop) {
     std::string why;
     try {
-      std::shared_ptr<Variant> variant;
-      if (candidates.loops.size() >= 8) throw LoopRejected{"its globals keep changing"};
-      loop = compile_loop(entry, variant);
-      report(variant);
+      loop = add_loop(candidates, entry, report);
     } catch (const LoopListMixed& list) {
-      // With that list as one of several types.
-      std::set<int>& mixed = mixed_[{code, head}];
-      const size_t before = mixed.size();
-      for (int slot : list_slots(*code, head).loaded) {
-        PyObject* held = state.frames.back().locals[static_cast<size_t>(slot)].get();
-        if (held && PyCell_Check(held)) held = PyCell_GET(held);
-        if (held == entry.array_objects[static_cast<size_t>(list.array)].get()) mixed.insert(slot);
-      }
-      if (mixed.size() > before) return run(state, result, report);
+      if (note_mixed(state.frames.back(), entry, list)) return run(state, result, report);
       why = "a list gets items of another type";
     } catch (const LoopRejected& rejected) {
       why = fmt::format("{}:{}: {}", code->file(), rejected.line, rejected.reason);
@@ -376,7 +363,6 @@ LoopOutcome Loops::run(State& state, Ref& result,
                              code->line(entry.frames[0].ip), why, advice_for(why)));
       return LoopOutcome::NotEntered;
     }
-    candidates.loops.push_back(loop);
   }
   std::vector<int64_t> words = entry.words;
   words.resize(loop->code.num_words + 1);
@@ -390,16 +376,7 @@ LoopOutcome Loops::run(State& state, Ref& result,
   const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
   const size_t depth = state.frames.size();
   rebuild(state, entry, loop->code, exit, words, memory);
-  // Lists that are long beside what the loop does with them are Python's, which takes some thirty times as
-  // long as the loop.
-  const auto converting = reading + (Clock::now() - end);
-  const bool is_costly = entry.num_list_items() > 0 && converting > std::chrono::microseconds(50) &&
-                         converting > 32 * (end - start);
-  loop->costly_runs = is_costly ? loop->costly_runs + 1 : 0;
-  if (loop->costly_runs > kMaxCostlyRuns) {
-    rejections.count = kMaxRejections;
-    rejections.why = "its lists are long and it does little with them";
-  }
+  note_conversion(*loop, entry, reading + (Clock::now() - end), end - start, rejections);
   if (exit.kind == LoopExit::Kind::Interrupted) {
     if (PyErr_Occurred() || !serve_interpreter()) {
       unwind(state);
@@ -425,7 +402,41 @@ LoopOutcome Loops::run(State& state, Ref& result,
   return perform(state, depth, code, loop->code, result);
 }
 
-Ref Loops::finish(State& state, const std::function<void(std::shared_ptr<Variant>)>& report) {
+std::shared_ptr<NativeLoop> Loops::add_loop(Candidates& candidates, const LoopEntry& entry,
+                                            const Report& report) {
+  if (candidates.loops.size() >= 8) throw LoopRejected{"its globals keep changing"};
+  std::shared_ptr<Variant> variant;
+  std::shared_ptr<NativeLoop> loop = compile_loop(entry, variant);
+  report(variant);
+  candidates.loops.push_back(loop);
+  return loop;
+}
+
+// From now on the list counts as one of several types. False where it did so before.
+bool Loops::note_mixed(const Frame& frame, const LoopEntry& entry, const LoopListMixed& list) {
+  std::set<int>& mixed = mixed_[{frame.code, frame.ip}];
+  const size_t before = mixed.size();
+  for (int slot : list_slots(*frame.code, frame.ip).loaded) {
+    PyObject* held = frame.locals[static_cast<size_t>(slot)].get();
+    if (held && PyCell_Check(held)) held = PyCell_GET(held);
+    if (held == entry.array_objects[static_cast<size_t>(list.array)].get()) mixed.insert(slot);
+  }
+  return mixed.size() > before;
+}
+
+// Lists that are long beside what the loop does with them are Python's, which takes some thirty times as long
+// as the loop.
+void Loops::note_conversion(NativeLoop& loop, const LoopEntry& entry, Clock::duration converting,
+                            Clock::duration running, Rejections& rejections) {
+  const bool is_costly =
+      entry.num_list_items() > 0 && converting > std::chrono::microseconds(50) && converting > 32 * running;
+  loop.costly_runs = is_costly ? loop.costly_runs + 1 : 0;
+  if (loop.costly_runs <= kMaxCostlyRuns) return;
+  rejections.count = kMaxRejections;
+  rejections.why = "its lists are long and it does little with them";
+}
+
+Ref Loops::finish(State& state, const Report& report) {
   Ref result;
   bool was_native = false;
   for (int64_t steps = 1;; ++steps) {

@@ -2,6 +2,7 @@
 // state.
 #pragma once
 
+#include <chrono>
 #include <complex>
 #include <functional>
 #include <map>
@@ -11,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/guards/variant.h"
 #include "capture/loops/builder.h"
 #include "capture/loops/memory.h"
-#include "capture/guards/variant.h"
 
 namespace weft::capture {
 
@@ -114,27 +115,37 @@ class Loops {
   // in.
   static constexpr int64_t kStepsInTurn = 2000;
 
+  // Called with each loop that is compiled.
+  using Report = std::function<void(std::shared_ptr<Variant>)>;
+
   // If the state is at the head of a loop that can be native, runs it. On Returned, `result` is what the
-  // outermost frame returned. `report`: called with each loop that is compiled.
-  LoopOutcome run(State& state, Ref& result, const std::function<void(std::shared_ptr<Variant>)>& report);
+  // outermost frame returned.
+  LoopOutcome run(State& state, Ref& result, const Report& report);
   // Python performs the rest of the call, but for the loops that are native.
-  Ref finish(State& state, const std::function<void(std::shared_ptr<Variant>)>& report);
+  Ref finish(State& state, const Report& report);
   // Did the last run that advanced get somewhere, more than a round that Python has to perform a part of?
   bool was_useful() const { return was_useful_; }
   // Why the loop there was not native when it was last looked at; "" where nothing is known.
   std::string rejection(const Code* code, int head) const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Candidates {
     std::vector<std::shared_ptr<NativeLoop>> loops;
     bool rejected = false;
   };
-  std::unordered_map<std::string, Candidates> by_key_;
-  bool was_useful_ = false;
   struct Rejections {
     int count = 0, in_vain = 0;  // in_vain: arrivals in a row with types that were rejected before
     std::string why;
   };
+  static std::shared_ptr<NativeLoop> add_loop(Candidates& candidates, const LoopEntry& entry,
+                                              const Report& report);
+  bool note_mixed(const Frame& frame, const LoopEntry& entry, const LoopListMixed& list);
+  static void note_conversion(NativeLoop& loop, const LoopEntry& entry, Clock::duration converting,
+                              Clock::duration running, Rejections& rejections);
+
+  std::unordered_map<std::string, Candidates> by_key_;
+  bool was_useful_ = false;
   std::map<std::pair<const Code*, int>, Rejections> rejections_;  // by loop head
   std::map<std::pair<const Code*, int>, std::set<int>>
       mixed_;  // locals with lists that get items of other types

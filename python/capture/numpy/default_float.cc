@@ -1,8 +1,8 @@
 // weft.config.numpy_default_float: where NumPy makes float64 of what is not float64, compiled functions make
 // float32.
 #include "capture/evaluate/evaluator.h"
-#include "capture/numpy/memory_order.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/values/memory_order.h"
 
 namespace weft::capture {
 

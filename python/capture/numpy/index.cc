@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/values/memory_order.h"
 #include "weft/error.h"
 
 namespace weft::capture {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "capture/numpy/memory_order.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/values/memory_order.h"
 
 namespace weft::capture {
 namespace {

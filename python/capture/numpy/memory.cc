@@ -4,9 +4,9 @@
 #include <cctype>
 #include <string_view>
 
-#include "capture/numpy/memory_order.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
+#include "capture/values/memory_order.h"
 #include "weft/error.h"
 
 namespace weft::capture {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "capture/evaluate/evaluator.h"
+#include "capture/objects/ufuncs.h"
 
 namespace weft::capture {
 
@@ -25,10 +26,7 @@ void refuse_new_layout(const V& owner, const std::string& name);
 // The elements of array.flat as an array of one dimension; null where `value` is something else.
 V flat_elements(Evaluator& ev, const V& value);
 
-// The operator that a ufunc of that name is; null where it is none.
-const char* operator_of_ufunc(std::string_view name);
 // ufunc.reduce() and the like.
-bool is_ufunc(PyObject* object);
 V numpy_ufunc_method(Evaluator& ev, PyObject* ufunc, const std::string& method, CallArgs& args);
 
 // Arithmetic between Python numbers that depend on data, or between them and constants.

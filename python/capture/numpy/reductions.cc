@@ -1,9 +1,9 @@
 // NumPy's reductions.
 #include <fmt/format.h>
 
-#include "capture/numpy/memory_order.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/values/memory_order.h"
 #include "weft/error.h"
 
 namespace weft::capture {

@@ -1,9 +1,9 @@
 // Methods of NumPy's ufuncs, ufuncs with two results, rounding, and scalar types as casts.
 #include <fmt/format.h>
 
-#include "capture/numpy/memory_order.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/values/memory_order.h"
 
 // After the array API, which it uses.
 #include <numpy/ufuncobject.h>
@@ -135,8 +135,6 @@ V cast(Evaluator& ev, CallArgs& args) {
 }
 
 }  // namespace
-
-bool is_ufunc(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "numpy.ufunc"; }
 
 V numpy_ufunc_method(Evaluator& ev, PyObject* object, const std::string& method, CallArgs& args) {
   const std::string_view ufunc = reinterpret_cast<PyUFuncObject*>(object)->name;

@@ -1,5 +1,5 @@
 // Calls, functions and structural matching, performed for real.
-#include "capture/values/classes.h"
+#include "capture/objects/classes.h"
 #include "capture/perform/concrete.h"
 #include "interpreter_lock.h"
 

@@ -9,11 +9,9 @@
 #include <set>
 #include <string>
 
-#include "capture/loops/builder.h"
+#include "capture/bytecode/jumps.h"
 #include "capture/objects/made_once.h"
-#include "capture/objects/program_frame.h"
-#include "capture/perform/concrete.h"
-#include "capture/values/value.h"
+#include "capture/perform/program_frame.h"
 #include "interpreter_lock.h"
 
 #if PY_VERSION_HEX >= 0x030D0000

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "capture/values/classes.h"
+#include "capture/objects/classes.h"
+#include "capture/objects/lifetimes.h"
 #include "capture/perform/concrete.h"
-#include "capture/evaluate/lifetimes.h"
-#include "capture/objects/program_frame.h"
+#include "capture/perform/program_frame.h"
 #include "interpreter_lock.h"
 
 namespace weft::capture {

@@ -55,6 +55,13 @@ std::vector<Ref> pop_many(Frame& frame, int count) {
   return result;
 }
 
+Ref tuple_of(const std::vector<Ref>& items) {
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].new_reference());
+  return tuple;
+}
+
 bool step_containers(Frame& frame, const Instruction& in) {
   switch (in.op) {
     case Op::BuildTuple: {
@@ -101,6 +108,45 @@ bool step_containers(Frame& frame, const Instruction& in) {
       push(frame, checked(PyUnicode_Join(empty.get(), tuple.get())));
       return true;
     }
+    case Op::ListToTuple: {
+      Ref list = pop(frame);
+      push(frame, checked(PyList_AsTuple(list.get())));
+      return true;
+    }
+    default: return false;
+  }
+}
+
+// Keyword arguments of a mapping, on top of the stack, into the dict `depth` below it.
+void merge_keywords(Frame& frame, int depth) {
+  Ref value = pop(frame);
+  PyObject* dict = peek(frame, depth).get();
+  // Below the dict lie the arguments, and the function and its NULL, in the order of the Python version.
+  PyObject* function = peek(frame, depth + 2).get();
+  if (!function) function = peek(frame, depth + 3).get();
+  if (!PyMapping_Check(value.get()) || !PyObject_HasAttrString(value.get(), "keys")) {
+    PyErr_Format(PyExc_TypeError, "%U argument after ** must be a mapping, not %.200s",
+                 called_name(function).get(), Py_TYPE(value.get())->tp_name);
+    throw PythonError{};
+  }
+  Ref merged = checked(PyDict_New());
+  check(PyDict_Update(merged.get(), value.get()));
+  PyObject *key, *item;
+  for (Py_ssize_t i = 0; PyDict_Next(merged.get(), &i, &key, &item);) {
+    const int present = PyDict_Contains(dict, key);
+    check(present);
+    if (present) {
+      PyErr_Format(PyExc_TypeError, "%U got multiple values for keyword argument '%S'",
+                   called_name(function).get(), key);
+      throw PythonError{};
+    }
+    check(PyDict_SetItem(dict, key, item));
+  }
+}
+
+// Of comprehensions, displays with stars, and calls with them.
+bool step_adding(Frame& frame, const Instruction& in) {
+  switch (in.op) {
     case Op::ListAppend: {
       Ref value = pop(frame);
       check(PyList_Append(peek(frame, in.arg).get(), value.get()));
@@ -142,37 +188,7 @@ bool step_containers(Frame& frame, const Instruction& in) {
       }
       return true;
     }
-    case Op::DictMerge: {
-      Ref value = pop(frame);
-      PyObject* dict = peek(frame, in.arg).get();
-      // Below the dict lie the arguments, and the function and its NULL, in the order of the Python version.
-      PyObject* function = peek(frame, in.arg + 2).get();
-      if (!function) function = peek(frame, in.arg + 3).get();
-      if (!PyMapping_Check(value.get()) || !PyObject_HasAttrString(value.get(), "keys")) {
-        PyErr_Format(PyExc_TypeError, "%U argument after ** must be a mapping, not %.200s",
-                     called_name(function).get(), Py_TYPE(value.get())->tp_name);
-        throw PythonError{};
-      }
-      Ref merged = checked(PyDict_New());
-      check(PyDict_Update(merged.get(), value.get()));
-      PyObject *key, *item;
-      for (Py_ssize_t i = 0; PyDict_Next(merged.get(), &i, &key, &item);) {
-        const int present = PyDict_Contains(dict, key);
-        check(present);
-        if (present) {
-          PyErr_Format(PyExc_TypeError, "%U got multiple values for keyword argument '%S'",
-                       called_name(function).get(), key);
-          throw PythonError{};
-        }
-        check(PyDict_SetItem(dict, key, item));
-      }
-      return true;
-    }
-    case Op::ListToTuple: {
-      Ref list = pop(frame);
-      push(frame, checked(PyList_AsTuple(list.get())));
-      return true;
-    }
+    case Op::DictMerge: merge_keywords(frame, in.arg); return true;
     default: return false;
   }
 }
@@ -309,7 +325,7 @@ bool step_data(Frame& frame, const Instruction& in) {
       push(frame, checked(PyLong_FromSsize_t(length)));
       return true;
     }
-    default: return step_containers(frame, in) || step_subscripts(frame, in);
+    default: return step_building(frame, in) || step_adding(frame, in) || step_subscripts(frame, in);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "capture/objects/made_once.h"
-#include "capture/objects/program_frame.h"
+#include "capture/perform/program_frame.h"
 #include "interpreter_lock.h"
 
 namespace weft::capture {

@@ -2,29 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
 
-bool measuring = false;
-
 namespace {
 
 enum class Inside : uint8_t { Nothing, Plain, Compiled };
 thread_local Inside inside = Inside::Nothing;
 thread_local double accounted = 0;  // seconds of calls, those within others not counted again
-
-// Written with the interpreter's lock held.
-std::map<const Code*, std::set<std::string>>& entered_by() {
-  static auto& found = *new std::map<const Code*, std::set<std::string>>;
-  return found;
-}
 
 bool has_array_value(PyObject* dict) {
   PyObject *key, *value;
@@ -116,24 +105,6 @@ PyObject* measured_call(Measurement& measurement, CallFunction compiled, CallFun
     measurement.first = seconds;
   else if (measurement.warm.size() < Measurement::kMaxSamples)
     measurement.warm.push_back(seconds);
-  return result;
-}
-
-void note_entered(const Code& caller, const Code& callee) {
-  if (&caller != &callee) entered_by()[&callee].insert(caller.name());
-}
-
-Ref entered_functions() {
-  Ref result = checked(PyDict_New());
-  for (const auto& [callee, callers] : entered_by()) {
-    Ref names = checked(PyList_New(0));
-    for (const std::string& name : callers) {
-      const Ref text = checked(PyUnicode_FromString(name.c_str()));
-      if (PyList_Append(names.get(), text.get()) < 0) throw PythonError{};
-    }
-    if (PyDict_SetItem(result.get(), reinterpret_cast<PyObject*>(callee->code()), names.get()) < 0)
-      throw PythonError{};
-  }
   return result;
 }
 

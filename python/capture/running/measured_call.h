@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/bytecode/bytecode.h"
 #include "capture/objects/py.h"
 
 namespace weft::capture {
@@ -26,9 +25,6 @@ struct Measurement {
   static constexpr size_t kMaxSamples = 256, kMaxPlain = 5;
 };
 
-// Are calls measured? The switch is off unless asked for.
-extern bool measuring;
-
 using CallFunction = PyObject* (*)(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames);
 
 // Calls `self` through `compiled` or `plain` and counts it. What a plain call calls is plain, too.
@@ -37,11 +33,6 @@ PyObject* measured_call(Measurement& measurement, CallFunction compiled, CallFun
 
 // Seconds that calls of compiled functions took in this thread, those within others not counted again.
 double measured_seconds();
-
-// A function's code became a part of another one's compiled code.
-void note_entered(const Code& caller, const Code& callee);
-// {callee's code object: callers' names}
-Ref entered_functions();
 
 // {"calls", "plain_calls", "first_ms", "total_ms", "warm_ms", "plain_ms", "inner_calls",
 // "other_calls", "other_ms"}: medians, None where there was no

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "capture/evaluate/advice.h"
-#include "capture/values/classes.h"
+#include "capture/objects/classes.h"
 #include "capture/running/segments.h"
+#include "capture/values/advice.h"
 #include "runtime/log.h"
 
 namespace weft::capture {

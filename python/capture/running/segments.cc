@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>
 
-#include "capture/evaluate/advice.h"
-#include "capture/perform/continuation.h"
-#include "capture/numpy/float_warnings.h"
 #include "capture/evaluate/frame_readers.h"
 #include "capture/objects/made_once.h"
-#include "capture/objects/program_frame.h"
+#include "capture/running/run.h"
+#include "capture/values/advice.h"
 #include "errors.h"
 #include "interpreter_lock.h"
 #include "runtime/log.h"
@@ -21,11 +18,6 @@
 namespace weft::capture {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 std::set<CompiledFunction*>& all_functions() {
   static auto& functions = *new std::set<CompiledFunction*>;
@@ -50,92 +42,7 @@ std::string key_of(const State& state, const Choices& chosen) {
   return key;
 }
 
-bool is_range_iterator(const Ref& value) { return value && Py_TYPE(value.get()) == &PyRangeIter_Type; }
-
-// At the head of a `for` loop over a range.
-bool at_range(const State& state) {
-  const Frame& frame = state.frames.back();
-  return frame.code->instructions[static_cast<size_t>(frame.ip)].op == Op::ForIter &&
-         is_range_iterator(frame.stack.back());
-}
-
-// The iteration step, jump and exception instructions whose real execution is followed by more of the same.
-bool concrete_only(Op op) {
-  switch (op) {
-    case Op::PushExcInfo:
-    case Op::PopExcept:
-    case Op::CheckExcMatch:
-    case Op::Reraise:
-    case Op::Raise:
-    case Op::WithExceptStart:
-    case Op::LoadBuildClass:
-    case Op::BuildSet:
-    case Op::SetAdd:
-    case Op::SetUpdate:
-    case Op::MatchClass:
-    case Op::MatchKeys: return true;
-    default: return false;
-  }
-}
-
-// Every depth would have segments of its own.
-bool is_deep_recursion(const State& state) {
-  constexpr auto kMost = 3;
-  const Code* code = state.frames.back().code;
-  return std::count_if(state.frames.begin(), state.frames.end(),
-                       [&](const Frame& frame) { return frame.code == code; }) > kMost;
-}
-
-bool is_call(const State& state) {
-  const Op op = state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op;
-  return op == Op::Call || op == Op::CallKw || op == Op::CallEx;
-}
-
-// Sizes of what the last operator gave depend on values: symbolic from the first capture on.
-void expect_sizes(History& history, const State& state) {
-  const size_t frame = state.frames.size() - 1, top = state.frames.back().stack.size() - 1;
-  const std::string source = fmt::format("stack[{}][{}]", frame, top);
-  if (!history.changing.insert(source + ".shape[0]").second) return;
-  for (int item = 0; item < 4; ++item) history.changing.insert(fmt::format("{}[{}].shape[0]", source, item));
-}
-
-// In a loop over a range, its counter is another one in the next round, as are those of the loops around:
-// symbolic from the first capture on.
-void expect_counters(History& history, const State& state) {
-  const Frame& frame = state.frames.back();
-  if (std::none_of(frame.stack.begin(), frame.stack.end(), is_range_iterator)) return;
-  const size_t depth = state.frames.size() - 1;
-  for (int head = 0; head < frame.ip; ++head) {
-    if (loop_end(*frame.code, head) <= frame.ip) continue;
-    const Instruction& next = frame.code->instructions[static_cast<size_t>(head) + 1];
-    if (head + 1 == frame.ip)
-      history.changing.insert(fmt::format("stack[{}][{}]", depth, frame.stack.size() - 1));
-    else if (next.op == Op::StoreFast)
-      history.changing.insert(fmt::format(
-          "local[{}].{}", depth, utf8(frame.code->local_names[static_cast<size_t>(next.arg)].get())));
-  }
-}
-
-// What Python would have to perform: on 'meta' there are no elements.
-[[noreturn]] void refuse_on_meta(const Variant& variant) {
-  throw_error(ErrorKind::NotImplemented,
-              fmt::format("weft.compile on device 'meta', where nothing has elements: {}\n  at {}:{}\n    {}",
-                          variant.break_reason, variant.break_file, variant.break_line,
-                          source_line(variant.break_file, variant.break_line)));
-}
-[[noreturn]] void refuse_on_meta(const State& state, std::string_view why) {
-  const Frame& frame = state.frames.back();
-  throw_error(ErrorKind::NotImplemented,
-              fmt::format("weft.compile on device 'meta', where nothing has elements: {}: {}\n  at {}:{}",
-                          frame.code->name(), why, frame.code->file(), frame.code->line(frame.ip)));
-}
-
 }  // namespace
-
-Counters& counters() {
-  static constinit Counters instance;
-  return instance;
-}
 
 void reset_all() {
   // All is taken before anything of it ends: an object that a guard holds may run Python code then, in any
@@ -163,9 +70,7 @@ std::shared_ptr<Segment> CompiledFunction::segment(const State& state, const Cho
 
 std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State& state,
                                                    const Choices& chosen) {
-  if (segment.variants.empty()) {
-    expect_counters(segment.history, state);
-  } else {
+  if (!segment.variants.empty()) {
     ++counters().recompiles;
     if (log::enabled(log::Channel::Recompiles)) {
       const Frame& frame = state.frames.back();
@@ -175,7 +80,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
                              segment.variants.back()->guards.explain_failure(state.frames)));
     }
   }
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   // Breaks are decided on a real state, whose exceptions (of a handler being run) stay as they are.
   Settings settings = settings_;
   settings.default_float = chosen.default_float;
@@ -211,160 +116,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
   return variant;
 }
 
-Ref CompiledFunction::run(State state) {
-  Registers registers;
-  constexpr int kManySegments = 16;
-  constexpr double kShort_ms = 100;  // so that timing the call in Python costs little
-  int num_segments = 0;
-  const auto arrival = Clock::now();
-  const auto report_loop = [this](std::shared_ptr<Variant> loop) {
-    counters().kernels += static_cast<int64_t>(loop->kernels.size());
-    captures_.in_order.push_back(std::move(loop));
-  };
-  while (true) {
-    Ref returned;
-    const std::shared_ptr<Loops> loops = captures_.loops;
-    const Choices chosen = choices();
-    const LoopOutcome outcome =
-        chosen.are_usual() ? loops->run(state, returned, report_loop) : LoopOutcome::NotEntered;
-    if (outcome == LoopOutcome::Returned) return returned;
-    if (outcome == LoopOutcome::Advanced) continue;
-    if (is_observed(state)) {
-      if (chosen.on_meta()) refuse_on_meta(state, "the program holds its frame");
-      if (step(state, returned) == StepResult::Returned) return returned;
-      if (!serve_interpreter()) unwind(state);
-      continue;
-    }
-    // Held: guards and graphs may run Python code that resets or captures again.
-    const std::shared_ptr<Segment> held =
-        state.frames.size() == 1 && state.frames[0].ip == 0 && captures_.root && chosen.are_usual()
-            ? captures_.root
-            : segment(state, chosen);
-    Segment& here = *held;
-    if (here.given_up) {
-      if (chosen.on_meta()) refuse_on_meta(state, "it cannot be captured");
-      return chosen.are_usual() ? loops->finish(state, report_loop) : run_concretely(state);
-    }
-    std::shared_ptr<Variant> variant;
-    for (size_t i = 0; i < here.variants.size(); ++i) {
-      std::shared_ptr<Variant> candidate = here.variants[i];
-      if (!candidate->guards.check(state.frames, registers)) continue;
-      variant = std::move(candidate);
-      break;
-    }
-    if (!variant) {
-      if (is_deep_recursion(state) && !chosen.on_meta()) {
-        here.given_up = true;
-        captures_.calls->suspect();
-        fall_back(state.frames.back(), "a recursion whose depth is not known beforehand");
-        continue;
-      }
-      double spent_ms = 0;  // without having computed with an array
-      for (const auto& one : here.variants) {
-        if (one->executable) spent_ms = -1e30;
-        spent_ms += one->capture_ms;
-      }
-      if (here.variants.size() >= (spent_ms > kMuch_ms ? kMaxPlainVariants : kMaxVariants)) {
-        here.given_up = true;
-        captures_.calls->suspect();
-        fall_back(state.frames.back(),
-                  fmt::format("it was compiled {} times there and still meets other arguments "
-                              "(WEFT_LOGS=recompiles says why)",
-                              here.variants.size()));
-        continue;
-      }
-      const auto give_up = [&](const std::string& reason) {
-        if (!serve_interpreter()) return unwind(state);  // the interrupt may have been what failed
-        fall_back(state.frames.back(), reason);
-        here.given_up = true;
-      };
-      try {
-        variant = capture(here, state, chosen);
-      } catch (const CaptureAborted& aborted) {
-        if (aborted.captures_again) continue;
-        if (aborted.by_stand_in && !std::exchange(here.history.without_stand_ins, true)) continue;
-        give_up(aborted.reason);
-        continue;
-      } catch (const GraphBreak& broken) {
-        give_up(broken.reason);
-        continue;
-      } catch (const Error& error) {
-        give_up(error.what());
-        continue;
-      }
-      if (!variant->guards.check(state.frames, registers)) {
-        // The state does not satisfy guards made from it (an object that compares unequal to itself).
-        std::erase(here.variants, variant);
-        if (chosen.on_meta()) refuse_on_meta(state, "it cannot be captured");
-        fall_back(state.frames.back(),
-                  "what it is guarded by does not hold for itself (an object that is not equal to itself)");
-        return run_concretely(state);
-      }
-      if (!serve_interpreter()) {  // interrupted during capture
-        unwind(state);
-        continue;
-      }
-    }
-    if (chosen.on_meta()) {
-      if (!variant->returns) refuse_on_meta(*variant);
-      return variant->run_on_meta(registers);
-    }
-    constexpr int64_t kTimed = 64;  // the clock costs as much as a small graph
-    const bool is_timed = variant->runs < kTimed || variant->runs % kTimed == 0;
-    const auto start = is_timed ? Clock::now() : Clock::time_point();
-    Ref result;
-    try {
-      result = variant->run(registers, state);
-    } catch (const WarningRaised&) {
-      continue;
-    } catch (const ErrorHandled&) {
-      return run_concretely(state);
-    } catch (const GraphFailed& failed) {
-      // Performed for real, the operation raises NumPy's own exception.
-      if (failed.kind == ErrorKind::NotImplemented || failed.kind == ErrorKind::Internal)
-        fall_back(state.frames.back(), failed.message);
-      return run_concretely(state);
-    }
-    if (is_timed) variant->run_ms = milliseconds_since(start);
-    ++variant->runs;
-    ++counters().runs;
-    if (++num_segments == kManySegments && milliseconds_since(arrival) < kShort_ms)
-      captures_.calls->suspect();
-    if (variant->returns) return result;
-    if (!serve_interpreter()) {
-      unwind(state);
-      continue;
-    }
-    if (variant->is_last) {
-      captures_.calls->suspect();
-      fall_back(state.frames.back(), variant->break_reason);
-      return chosen.are_usual() ? loops->finish(state, report_loop) : run_concretely(state);
-    }
-    if (variant->enters_loop) continue;
-    if (variant->is_broken()) ++counters().breaks;
-    if (variant->enters_plain_loop) {
-      if (!can_continue_loop(state)) return loops->finish(state, report_loop);
-      if (continue_loop_in_python(state, returned) == StepResult::Returned) return returned;
-      continue;
-    }
-    if (chosen.are_usual() && at_range(state)) {
-      const LoopOutcome native = loops->run(state, returned, report_loop);
-      if (native == LoopOutcome::Returned) return returned;
-      if (native == LoopOutcome::Advanced) continue;
-      const std::shared_ptr<LoopPace> pace = captures_.pace;
-      const LoopOutcome paced = pace->arrive(state, counters().captures, *loops, returned, report_loop);
-      if (pace->has_many_rounds()) captures_.calls->suspect();
-      if (paced == LoopOutcome::Returned) return returned;
-      if (paced == LoopOutcome::Advanced) continue;
-    }
-    const bool is_sized = variant->ends_planned && variant->runs == 1 && is_call(state);
-    do {
-      if (step(state, returned) == StepResult::Returned) return returned;
-    } while (concrete_only(
-        state.frames.back().code->instructions[static_cast<size_t>(state.frames.back().ip)].op));
-    if (is_sized) expect_sizes(segment(state, choices())->history, state);
-  }
-}
+Ref CompiledFunction::run(State&& state) { return Run(*this, std::move(state)).to_end(); }
 
 void CompiledFunction::unwrap(PyObject* callable) {
   function_ = Ref::borrow(callable);
@@ -461,7 +213,7 @@ Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObje
   const std::shared_ptr<CallPace> pace = held;
   const bool is_plain = pace->times(args, num_args).plain_is_next();
   const int64_t captures = counters().captures;
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   Ref result;
   if (is_plain) {
     ++counters().eager_calls;

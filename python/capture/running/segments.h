@@ -1,23 +1,23 @@
-// Positions and their variants, and the loop that runs a call through them.
+// Positions of a function and their variants.
 #pragma once
 
+#include <chrono>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "capture/evaluate/evaluator.h"
+#include "capture/guards/counters.h"
+#include "capture/loops/loops.h"
+#include "capture/loops/pace.h"
 #include "capture/running/call_pace.h"
 #include "capture/values/choices.h"
-#include "capture/evaluate/evaluator.h"
-#include "capture/loops/pace.h"
-#include "capture/loops/loops.h"
 
 namespace weft::capture {
 
-constexpr size_t kMaxVariants = 8;
-constexpr size_t kMaxPlainVariants =
-    3;  // of a segment that takes long to capture, and computes with no array
-constexpr double kMuch_ms = 20;
+inline double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
 
 // A chain of code positions; where evaluation can go on.
 struct Segment {
@@ -25,12 +25,6 @@ struct Segment {
   History history;
   bool given_up = false;  // too many variants: the rest of the call runs as it is
 };
-
-struct Counters {
-  int64_t calls = 0, captures = 0, graphs = 0, breaks = 0, recompiles = 0, kernels = 0, eager_calls = 0,
-          runs = 0, warning_runs = 0;
-};
-Counters& counters();
 
 // A place from which a function, or what is left of a call of it, is Python's.
 struct Fallback {
@@ -68,7 +62,9 @@ class CompiledFunction {
   Ref fallbacks() const;
 
  private:
-  Ref run(State state);
+  class Run;  // run.h
+
+  Ref run(State&& state);
   // Compiled, or by Python where that has been faster.
   Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args,
                    PyObject* kwnames);

@@ -150,11 +150,4 @@ struct GraphBreak {
 struct AbstractRaise {
   V exception;
 };
-// Thrown when a segment cannot be captured at all: its position runs as it is.
-struct CaptureAborted {
-  std::string reason;
-  bool by_stand_in = false;     // it may go well where the standard library's classes stay what they are
-  bool captures_again = false;  // what the history now says makes it go otherwise
-};
-
 }  // namespace weft::capture

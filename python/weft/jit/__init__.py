@@ -27,6 +27,7 @@ from ._marks import (
     _overload_method as _overload_method,
 )
 from ._module import ScriptMethod, ScriptModule, ScriptObject
+from ._recursive import script_module as _script_module  # noqa: F401  (sets ScriptModule's compiler)
 from ._script import script
 from ._trace import TracerWarning, TracingCheckError, is_tracing, script_if_tracing, trace, trace_module
 from ._types import isinstance_

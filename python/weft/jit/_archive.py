@@ -1,18 +1,13 @@
 """Loading, saving and freezing of script modules."""
 
 import contextlib
-import os
 
 import weft
 from weft._C import _jit
 
 from ._module import RecursiveScriptModule, ScriptModule, wrap
+from ._saving import check_extra_files, path_of, write, written
 from ._values import ScriptFunction
-
-
-def _path(f):
-    """The path that a str or os.PathLike names; None for any other object."""
-    return os.fsdecode(f) if isinstance(f, (str, os.PathLike)) else None
 
 
 def _check_device(map_location):
@@ -35,8 +30,8 @@ def load(f, map_location=None, _extra_files=None, *, verify=False):
     TorchScript archive.
     """
     _check_device(map_location)
-    path = _path(f)
-    _check_extra_files(_extra_files, "load")
+    path = path_of(f)
+    check_extra_files(_extra_files, "load")
     names = list(_extra_files) if _extra_files is not None else None
     if path is not None:
         with open(path, "rb"):  # OSError of the right kind
@@ -79,36 +74,7 @@ def save(m, f, _extra_files=None):
     _extra_files: a dict of names and contents (str or bytes) that go into the archive's extra/ folder.
     Raises: ValueError naming what cannot be saved, such as a method that calls Python (@weft.jit.ignore).
     """
-    c = _module_to_save(m)
-    extra = _extra_contents(_extra_files)
-    path = _path(f)
-    if path is not None:
-        c.save(path, extra)
-    elif hasattr(f, "write"):
-        f.write(c.save_to_bytes(extra))
-    else:
-        raise TypeError(f"save: expected a path or a file opened for writing, got {type(f).__name__}")
-
-
-def _check_extra_files(extra_files, function):
-    if extra_files is not None and not isinstance(extra_files, dict):
-        raise TypeError(f"{function}: expected _extra_files to be a dict, got {type(extra_files).__name__}")
-    for name in extra_files or ():
-        if not isinstance(name, str):
-            raise TypeError(f"{function}: expected names of files in _extra_files, got {name!r}")
-
-
-def _extra_contents(extra_files):
-    _check_extra_files(extra_files, "save")
-    for name, text in (extra_files or {}).items():
-        if not isinstance(text, (str, bytes, bytearray, memoryview)):
-            raise TypeError(
-                f"save: expected str or bytes in _extra_files[{name!r}], got {type(text).__name__}"
-            )
-    return {
-        name: text.encode() if isinstance(text, str) else bytes(text)
-        for name, text in (extra_files or {}).items()
-    }
+    write(_module_to_save(m), f, _extra_files)
 
 
 def _names(names, argument):
@@ -122,7 +88,7 @@ def _names(names, argument):
 
 def save_to_buffer(m, _extra_files=None):
     """The archive that save() writes, as bytes."""
-    return _module_to_save(m).save_to_bytes(_extra_contents(_extra_files))
+    return written(_module_to_save(m), _extra_files)
 
 
 def _check_module(m, function):

@@ -8,7 +8,8 @@ import weakref
 from weft._C import _jit
 from weft.nn import Module, Parameter
 
-from ._values import ScriptFunction
+from ._saving import write, written
+from ._values import Future, ScriptFunction
 
 
 class _Store(collections.abc.MutableMapping):
@@ -94,6 +95,12 @@ def wrap(c):
     if known is None:
         known = _wrappers[c.address] = RecursiveScriptModule._of(c) if c.is_module else ScriptObject(c)
     return known
+
+
+# What the extension makes of values (python/bindings/jit_values.cc).
+wrap_object = wrap
+wrap_function = ScriptFunction
+wrap_future = Future._of
 
 
 class ScriptMethod:
@@ -228,10 +235,10 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
     marks are compiled when it is done.
     """
 
-    def _compile(self):
-        from . import _recursive
+    _compiler = None  # weft.jit._recursive sets it to script_module, which makes such modules
 
-        compiled = _recursive.script_module(self)
+    def _compile(self):
+        compiled = type(self)._compiler(self)
         children = dict(compiled._modules._known)
         self._bind(compiled._c)
         self._modules._known.update(children)
@@ -395,15 +402,11 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
 
     def save(self, f, _extra_files=None):
         """See weft.jit.save."""
-        from ._archive import save
-
-        save(self, f, _extra_files)
+        write(self._c, f, _extra_files)
 
     def save_to_buffer(self, _extra_files=None):
         """The archive as bytes."""
-        from ._archive import save_to_buffer
-
-        return save_to_buffer(self, _extra_files)
+        return written(self._c, _extra_files)
 
     def __len__(self):
         return self._call_operator("__len__", lambda: len(self._modules))

@@ -11,7 +11,8 @@ from weft.nn import Module
 from weft.nn.modules import container
 
 from . import _marks, _scope, _script, _types
-from ._values import Error
+from ._module import RecursiveScriptModule, ScriptModule
+from ._values import Error, called_from
 
 _LISTS = (container.ModuleList, container.Sequential, container.ParameterList)
 _DICTS = (container.ModuleDict, container.ParameterDict)
@@ -208,8 +209,6 @@ def _annotations_of(cls):
 
 def script_module(module):
     """The ScriptModule of a weft.nn.Module; the module itself if it is one."""
-    from ._module import RecursiveScriptModule, ScriptModule
-
     if isinstance(module, ScriptModule) and "_c" in module.__dict__:
         return module
     if not hasattr(module, "_parameters"):
@@ -222,6 +221,10 @@ def script_module(module):
         compiled = RecursiveScriptModule._of(c)
         compiled._adopt(module, contents.children)
         return compiled
+
+
+# Modules of classes derived from ScriptModule are compiled when they are made.
+ScriptModule._compiler = staticmethod(script_module)
 
 
 def _class_of(module, contents):
@@ -247,8 +250,6 @@ def _class_of(module, contents):
 
 def _define_members(known, module):
     """Properties, forward(), exported methods and hooks; all other methods are compiled as they are used."""
-    from ._module import ScriptModule
-
     cls = known.python_class
     skipped = set(getattr(cls, "__jit_unused_properties__", ()))
     for name in dir(cls):
@@ -317,7 +318,7 @@ def member(type_name, name, place):
     if known is None:
         return None
     if name not in known.members:
-        with _script.called_from(place):
+        with called_from(place):
             known.members[name] = _describe_member(known, name, place)
     return known.members[name]
 

@@ -15,7 +15,8 @@ import weft
 from weft._C import _jit
 
 from . import _marks
-from ._values import ScriptFunction
+from ._tracer import is_tracing
+from ._values import ScriptFunction, called_from, fork, wait
 
 _MISSING = object()
 _CONSTANTS = (bool, int, float, complex, str, type(None), weft.dtype, weft.device)
@@ -23,11 +24,10 @@ _CONSTANTS = (bool, int, float, complex, str, type(None), weft.dtype, weft.devic
 
 def _members_of_jit():
     """Functions of weft.jit by their names in torch.jit."""
-    from . import _values
     from ._types import isinstance_
 
     table = {getattr(_marks, name): name for name in ("annotate", "is_scripting", "Attribute")}
-    table.update({_values.fork: "fork", _values.wait: "wait", isinstance_: "isinstance"})
+    table.update({fork: "fork", wait: "wait", isinstance_: "isinstance"})
     return table
 
 
@@ -36,8 +36,6 @@ _special = {}
 
 def _special_forms():
     if not _special:
-        from . import is_tracing
-
         _special.update(
             {function: ("member", "torch.jit", name) for function, name in _members_of_jit().items()}
         )
@@ -104,7 +102,7 @@ def _describe_class(cls, place):
         return ("name", cls.__name__)
     if cls in (weft.Tensor, weft.nn.Module) or issubclass(cls, BaseException):
         return ("error", f"the class '{cls.__name__}' cannot be called in a script")
-    from ._script import called_from, type_of_class
+    from ._script import type_of_class
 
     with called_from(place):
         found = type_of_class(cls)
@@ -147,14 +145,14 @@ def describe_function(function, place):
     if isinstance(function, str):
         return ("builtin", function)
     if isinstance(function, (list, tuple)):
-        with _script.called_from(place):
+        with called_from(place):
             return ("functions", [_script.compile_overloads(one)[0]._c for one in function])
     mark = _marks.mark_of(function)
     if mark is _marks.Mark.UNUSED:
         return ("unused", function.__name__, _script.signature_types(function)[1])
     if mark is _marks.Mark.IGNORE:
         return ("python", _script.python_function(function))
-    with _script.called_from(place):
+    with called_from(place):
         return ("functions", [compiled._c for compiled in _script.compile_overloads(function)])
 
 
@@ -199,7 +197,7 @@ class Scope:
         return describe(found, place, name)
 
     def type(self, name, place):
-        from . import _script, _types
+        from . import _types
 
         first, *rest = name.split(".")
         found = self.find(first)
@@ -207,7 +205,7 @@ class Scope:
             found = getattr(found, part, _MISSING)
         if found is _MISSING:
             return None
-        with _script.called_from(place):
+        with called_from(place):
             return _types.of_annotation(found, self)
 
     def member_of_module(self, module, name, place):

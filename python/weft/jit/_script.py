@@ -14,6 +14,7 @@ import weft
 from weft._C import _jit
 
 from . import _marks, _types
+from ._module import ScriptModule
 from ._scope import Scope
 from ._values import Error, ScriptFunction, python_classes
 
@@ -72,17 +73,6 @@ def _forget_failed():
         if name is not None:
             python_classes.pop(name, None)
     _recursive.forget_failed()
-
-
-@contextlib.contextmanager
-def called_from(place):
-    """Adds, to an error in what is compiled because of a use at `place`, where that is."""
-    try:
-        yield
-    except Error as error:
-        if place and hasattr(error, "add_note"):
-            error.add_note(f"compiled because of its use at {place}")
-        raise
 
 
 # ---- sources ---------------------------------------------------------------------------------------------------
@@ -267,7 +257,6 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     have or whose types do not fit.
     """
     from . import _recursive
-    from ._module import ScriptModule
 
     if isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj

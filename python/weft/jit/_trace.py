@@ -11,6 +11,8 @@ from weft import nn
 from weft._C import _trace as _C
 
 from ._module import ScriptModule, wrap
+from ._script import script
+from ._trace_hooks import hooks
 from ._tracer import Tracer, TracerWarning, is_tracing, paused, warn
 from ._values import ScriptFunction
 
@@ -194,7 +196,7 @@ class _Run:
         names = _parameter_names(signature or function, args, kwargs)
         for name, value in zip(names, [*args, *kwargs.values()]):
             _check_input(value, name)
-        with tracer.active():
+        with hooks.installed(), tracer.active():
             tracer.mark()
             given = [
                 _like(value, self.recorder.add_input(name, value))
@@ -456,6 +458,4 @@ def script_if_tracing(fn):
 
 @functools.cache
 def _scripted(fn):
-    import weft.jit
-
-    return weft.jit.script(fn)
+    return script(fn)

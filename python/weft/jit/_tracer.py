@@ -1,8 +1,7 @@
 """What a thread does while it traces: operations of tensors are recorded (script/trace/trace.h) and carried out.
 
-Operators of the table reach `Tracer.operator` through the thread's handler. The methods of Tensor that are no operators,
-the functions that make tensors of data, and calls of modules reach it by `_Hooks`, which stand in their classes while
-any thread traces, and cost nothing when none does.
+Operators of the table reach the Tracer through the thread's handler. The methods of Tensor that are no operators, the
+functions that make tensors of data, and calls of modules reach it by hooks (_trace_hooks.py).
 """
 
 import contextlib
@@ -12,8 +11,9 @@ import threading
 import warnings
 
 import weft
-from weft._C import _ndarray
 from weft._C import _trace as _C
+
+from ._trace_registry import OPERATORS
 
 _PACKAGE = os.path.dirname(os.path.abspath(weft.__file__)) + os.sep
 
@@ -179,8 +179,6 @@ class Tracer:
 
     def __call__(self, operator_object, is_inplace, args, kwargs):
         """The handler of the operator table."""
-        from ._trace_rules import OPERATORS
-
         name = _C.operator_name(operator_object)
         matched, out = _C.match_call(operator_object, args, kwargs)
         self.mark()
@@ -253,7 +251,6 @@ class Tracer:
             raise RuntimeError(
                 "weft.jit.trace: the thread is tracing already; a traced function cannot call trace"
             )
-        _hooks.acquire()
         _state.tracer = self
         _C.set_handler(self)
         try:
@@ -261,7 +258,6 @@ class Tracer:
         finally:
             _C.set_handler(None)
             _state.tracer = None
-            _hooks.release()
 
 
 @contextlib.contextmanager
@@ -274,124 +270,3 @@ def paused():
     finally:
         _state.tracer = tracer
         _C.set_handler(tracer)
-
-
-# ---- methods of Tensor and the rest --------------------------------------------------------------------------
-class _Hooks:
-    """Functions in the place of others while any thread traces."""
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._users = 0
-        self._originals = []
-
-    def acquire(self):
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._install()
-
-    def release(self):
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                while self._originals:
-                    owner, name, original = self._originals.pop()
-                    setattr(owner, name, original)
-
-    def _install(self):
-        from ._module import ScriptMethod, ScriptModule
-        from ._trace_rules import FUNCTIONS, METHODS, PROPERTIES
-        from ._values import ScriptFunction
-
-        for name, rule in METHODS.items():
-            self._replace(weft.Tensor, name, lambda original, rule=rule: _dispatching(original, rule))
-        for name, rule in PROPERTIES.items():
-            self._replace(
-                weft.Tensor, name, lambda original, rule=rule: property(_dispatching(original.__get__, rule))
-            )
-        for name in vars(_ndarray).keys() & {*METHODS, *PROPERTIES}:
-            self._replace(_ndarray, name, lambda original, name=name: _of_arrays(original, name))
-        for name, rule in FUNCTIONS.items():
-            self._replace(weft, name, lambda original, rule=rule: _dispatching(original, rule))
-        self._replace(weft.nn.Module, "__call__", _dispatching_module)
-        self._replace(ScriptFunction, "__call__", _dispatching_script)
-        self._replace(ScriptMethod, "__call__", _dispatching_script_method)
-        self._replace(ScriptModule, "__call__", _dispatching_script_module)
-
-    def _replace(self, owner, name, make):
-        original = vars(owner)[name]
-        self._originals.append((owner, name, original))
-        setattr(owner, name, make(original))
-
-
-def _dispatching(original, rule):
-    """`original` for threads that do not trace; else rule(original, …)."""
-
-    def method(*args, **kwargs):
-        if _state.tracer is None:
-            return original(*args, **kwargs)
-        return rule(original, *args, **kwargs)
-
-    return method
-
-
-def _of_arrays(original, name):
-    """The method or property of weft.numpy's arrays: that of the tensor on the same memory, which a trace knows."""
-    is_property = not callable(original)
-
-    def method(self, *args, **kwargs):
-        if _state.tracer is None:
-            return original.__get__(self) if is_property else original(self, *args, **kwargs)
-        found = getattr(weft.Tensor(self), name)
-        result = found if is_property else found(*args, **kwargs)
-        if isinstance(result, weft.Tensor):
-            return _ndarray(result)
-        return map(_ndarray, result) if name == "__iter__" else result
-
-    return property(method) if is_property else method
-
-
-def _dispatching_module(original):
-    def __call__(self, *args, **kwargs):
-        tracer = _state.tracer
-        if tracer is None:
-            return original(self, *args, **kwargs)
-        return tracer.call_module(original, self, args, kwargs)
-
-    return __call__
-
-
-def _dispatching_script(original):
-    def __call__(self, *args, **kwargs):
-        tracer = _state.tracer
-        return (
-            original(self, *args, **kwargs) if tracer is None else tracer.call_script(self._c, args, kwargs)
-        )
-
-    return __call__
-
-
-def _dispatching_script_method(original):
-    def __call__(self, *args, **kwargs):
-        tracer = _state.tracer
-        if tracer is None:
-            return original(self, *args, **kwargs)
-        return tracer.call_script_method(self._module, self.name, args, kwargs)
-
-    return __call__
-
-
-def _dispatching_script_module(original):
-    def __call__(self, *args, **kwargs):
-        tracer = _state.tracer
-        if tracer is None:
-            return original(self, *args, **kwargs)
-        if self._forward_hooks or self._forward_pre_hooks:
-            return tracer.call_module(weft.nn.Module.__call__, self, args, kwargs)
-        return tracer.call_script_method(self._c, "forward", args, kwargs)
-
-    return __call__
-
-
-_hooks = _Hooks()

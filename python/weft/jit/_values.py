@@ -1,11 +1,13 @@
 """Errors, functions and futures of TorchScript in Python."""
 
 import collections
+import contextlib
 import enum
 import threading
 
 from weft._C import _jit
 
+from ._saving import write, written
 from ._tracer import is_tracing
 
 
@@ -27,6 +29,18 @@ def error_class(kind):
 
 
 Error.__module__ = "weft.jit"
+
+
+@contextlib.contextmanager
+def called_from(place):
+    """Adds, to an error in what is compiled because of a use at `place`, where that is."""
+    try:
+        yield
+    except Error as error:
+        if place and hasattr(error, "add_note"):
+            error.add_note(f"compiled because of its use at {place}")
+        raise
+
 
 # ---- values of TorchScript types -------------------------------------------------------------------------------
 
@@ -56,20 +70,6 @@ def named_tuple_class(qualified_name, fields):
     if key not in _tuple_classes:
         _tuple_classes[key] = collections.namedtuple(qualified_name.rpartition(".")[2], fields)
     return _tuple_classes[key]
-
-
-def wrap_object(c):
-    from . import _module
-
-    return _module.wrap(c)
-
-
-def wrap_function(c):
-    return ScriptFunction(c)
-
-
-def wrap_future(c):
-    return Future._of(c)
 
 
 # ---- functions -------------------------------------------------------------------------------------------------
@@ -120,14 +120,10 @@ class ScriptFunction:
 
     def save(self, f, _extra_files=None):
         """Writes the function as the forward() of a module; see weft.jit.save."""
-        from ._archive import save
-
-        save(self, f, _extra_files)
+        write(_jit.module_of_function(self._c), f, _extra_files)
 
     def save_to_buffer(self, _extra_files=None):
-        from ._archive import save_to_buffer
-
-        return save_to_buffer(self, _extra_files)
+        return written(_jit.module_of_function(self._c), _extra_files)
 
     def __repr__(self):
         return f"<weft.jit.ScriptFunction {self.schema}>"

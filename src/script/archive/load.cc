@@ -3,7 +3,7 @@
 
 #include "io/archive.h"
 #include "io/pickle.h"
-#include "script/emit/compilation_unit.h"
+#include "script/emit/importer.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"
 
@@ -38,7 +38,7 @@ Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFi
                     bool verify) {
   check_is_script(*archive);
   if (verify) archive->verify();
-  const auto unit = CompilationUnit::from_archive(archive, read_constants(*archive, {}));
+  const auto unit = import_archive(archive, read_constants(*archive, {}));
   UnpickleOptions options;
   options.find_type = [&](const std::string& name) { return unit->find_type(name); };
   options.set_state = set_state;

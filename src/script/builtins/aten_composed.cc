@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "script/builtins/aten.h"
-#include "script/run/direct_views.h"
+#include "script/builtins/direct_views.h"
 
 namespace weft::jit::aten {
 namespace {

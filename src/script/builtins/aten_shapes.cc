@@ -3,7 +3,7 @@
 
 #include "ops/build.h"
 #include "script/builtins/aten.h"
-#include "script/run/direct_views.h"
+#include "script/builtins/direct_views.h"
 
 namespace weft::jit::aten {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/memory_limit.h"
 #include "script/builtins/builtin.h"
-#include "script/run/interpreter.h"
+#include "script/builtins/format.h"
 #include "values/containers.h"
 #include "weft/error.h"
 

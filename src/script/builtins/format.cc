@@ -1,10 +1,12 @@
+#include "script/builtins/format.h"
+
 #include <fmt/format.h>
 
 #include <cctype>
 #include <cmath>
 #include <optional>
 
-#include "script/run/interpreter.h"
+#include "weft/error.h"
 
 namespace weft::jit {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "script/emit/compilation_unit.h"
 #include "script/emit/sugared.h"
+#include "script/program/compilation_unit.h"
 #include "script/syntax/tree.h"
 
 namespace weft::jit {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "script/run/function.h"
-#include "script/emit/overload.h"
 #include "script/builtins/prim.h"
+#include "script/emit/overload.h"
+#include "script/program/function.h"
 #include "weft/error.h"
 
 namespace weft::jit {

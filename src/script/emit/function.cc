@@ -1,9 +1,10 @@
 // Functions and methods, whole.
+#include "script/program/function.h"
+
 #include <fmt/format.h>
 
-#include "script/emit/emitter.h"
-#include "script/run/function.h"
 #include "script/builtins/prim.h"
+#include "script/emit/emitter.h"
 #include "weft/error.h"
 
 namespace weft::jit {

@@ -107,8 +107,7 @@ bool is_final(const Expr& annotation) {
 
 }  // namespace
 
-CompilationUnit::Importer::Importer(CompilationUnit& unit, int64_t version, std::vector<IValue> constants,
-                                    ReadEntry read)
+Importer::Importer(CompilationUnit& unit, int64_t version, std::vector<IValue> constants, ReadEntry read)
     : unit_(unit),
       version_(version),
       constants_(std::move(constants)),
@@ -116,8 +115,7 @@ CompilationUnit::Importer::Importer(CompilationUnit& unit, int64_t version, std:
       resolver_(
           std::make_shared<ArchiveResolver>(unit, [this](size_t index) { return find_constant(index); })) {}
 
-std::shared_ptr<const CompilationUnit::Importer::File> CompilationUnit::Importer::load_file(
-    const std::string& package) {
+std::shared_ptr<const Importer::File> Importer::load_file(const std::string& package) {
   const auto found = files_.find(package);
   if (found != files_.end()) return found->second;
   std::string path = package;
@@ -144,8 +142,7 @@ std::shared_ptr<const CompilationUnit::Importer::File> CompilationUnit::Importer
   return file;
 }
 
-const Stmt* CompilationUnit::Importer::find_definition(const std::string& qualified_name,
-                                                       std::shared_ptr<const File>& file) {
+const Stmt* Importer::find_definition(const std::string& qualified_name, std::shared_ptr<const File>& file) {
   const size_t dot = qualified_name.rfind('.');
   if (dot == std::string::npos) return nullptr;
   file = load_file(qualified_name.substr(0, dot));
@@ -154,7 +151,7 @@ const Stmt* CompilationUnit::Importer::find_definition(const std::string& qualif
   return found == file->definitions.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Function> CompilationUnit::Importer::load_function(const std::string& qualified_name) {
+std::shared_ptr<Function> Importer::load_function(const std::string& qualified_name) {
   std::shared_ptr<const File> file;
   const Stmt* statement = find_definition(qualified_name, file);
   const auto* def = statement ? statement->as<Stmt::Def>() : nullptr;
@@ -163,7 +160,7 @@ std::shared_ptr<Function> CompilationUnit::Importer::load_function(const std::st
                          resolver_);
 }
 
-TypePtr CompilationUnit::Importer::load_type(const std::string& qualified_name) {
+TypePtr Importer::load_type(const std::string& qualified_name) {
   std::shared_ptr<const File> file;
   const Stmt* statement = find_definition(qualified_name, file);
   const auto* cls = statement ? statement->as<Stmt::Class>() : nullptr;
@@ -183,8 +180,8 @@ TypePtr CompilationUnit::Importer::load_type(const std::string& qualified_name) 
   return unit_.find_type(qualified_name);
 }
 
-TypePtr CompilationUnit::Importer::define_whole(const std::string& qualified_name,
-                                                std::shared_ptr<const ClassDef> definition) {
+TypePtr Importer::define_whole(const std::string& qualified_name,
+                               std::shared_ptr<const ClassDef> definition) {
   if (!loading_.insert(qualified_name).second)
     syntax_error(definition->range, fmt::format("'{}' contains itself", qualified_name));
   struct Loaded {
@@ -196,8 +193,8 @@ TypePtr CompilationUnit::Importer::define_whole(const std::string& qualified_nam
 }
 
 // ---- classes of objects ----------------------------------------------------------------------------------
-void CompilationUnit::Importer::define_module_or_class(const std::string& qualified_name,
-                                                       std::shared_ptr<const ClassDef> definition) {
+void Importer::define_module_or_class(const std::string& qualified_name,
+                                      std::shared_ptr<const ClassDef> definition) {
   const ClassTypePtr type = ClassType::create(qualified_name, has_base(*definition, "Module"));
   unit_.add_type(type);  // before its members: they may name it
   const std::vector<std::string> parameters = string_list(*definition, "__parameters__"),
@@ -221,8 +218,8 @@ void CompilationUnit::Importer::define_module_or_class(const std::string& qualif
 }
 
 // "x : T", "x : Final[T] = value" and "__annotations__["0"] = T".
-void CompilationUnit::Importer::add_class_statement(const ClassTypePtr& type, const Stmt& statement,
-                                                    const Names& parameters, const Names& buffers) {
+void Importer::add_class_statement(const ClassTypePtr& type, const Stmt& statement, const Names& parameters,
+                                   const Names& buffers) {
   const auto add_attribute = [&](const std::string& name, TypePtr attribute_type) {
     type->add_attribute({.name = name,
                          .type = std::move(attribute_type),
@@ -251,6 +248,17 @@ void CompilationUnit::Importer::add_class_statement(const ClassTypePtr& type, co
     type->add_constant(name->id, evaluate_constant(*assign.value, annotated, *resolver_));
   else
     add_attribute(name->id, annotated);
+}
+
+std::shared_ptr<CompilationUnit> import_archive(std::shared_ptr<const ArchiveReader> archive,
+                                                std::vector<IValue> constants) {
+  const auto read = [archive](const std::string& entry) -> std::optional<std::string> {
+    if (!archive->has(entry)) return std::nullopt;
+    return archive->read(entry);
+  };
+  return CompilationUnit::create([&](CompilationUnit& unit) {
+    return std::make_unique<Importer>(unit, archive->version(), std::move(constants), read);
+  });
 }
 
 }  // namespace weft::jit

@@ -9,19 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "script/emit/compilation_unit.h"
+#include "io/archive.h"
 #include "script/emit/emit.h"
+#include "script/program/compilation_unit.h"
 
 namespace weft::jit {
 
-struct CompilationUnit::Importer {
+class Importer final : public Definitions {
  public:
   // `read`: an entry's text ("code/__torch__.py"), nothing where there is no such entry.
   using ReadEntry = std::function<std::optional<std::string>(const std::string& entry)>;
   Importer(CompilationUnit& unit, int64_t version, std::vector<IValue> constants, ReadEntry read);
 
-  TypePtr load_type(const std::string& qualified_name);
-  std::shared_ptr<Function> load_function(const std::string& qualified_name);
+  TypePtr load_type(const std::string& qualified_name) override;
+  std::shared_ptr<Function> load_function(const std::string& qualified_name) override;
   const IValue* find_constant(size_t index) const {
     return index < constants_.size() ? &constants_[index] : nullptr;
   }
@@ -51,5 +52,9 @@ struct CompilationUnit::Importer {
   std::set<std::string>
       loading_;  // NamedTuples and enumerations, which are there only when they are complete
 };
+
+// A program whose definitions come from code/ of the archive.
+std::shared_ptr<CompilationUnit> import_archive(std::shared_ptr<const ArchiveReader> archive,
+                                                std::vector<IValue> constants);
 
 }  // namespace weft::jit

@@ -8,10 +8,10 @@
 #include <set>
 
 #include "script/builtins/builtin.h"
-#include "script/emit/compilation_unit.h"
-#include "script/run/function.h"
-#include "script/optimize/graph_passes.h"
 #include "script/builtins/prim.h"
+#include "script/optimize/graph_passes.h"
+#include "script/program/compilation_unit.h"
+#include "script/program/function.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"
 

@@ -4,9 +4,9 @@
 #include <atomic>
 
 #include "runtime/log.h"
-#include "script/run/code.h"
-#include "script/run/function.h"
 #include "script/optimize/graph_passes.h"
+#include "script/program/function.h"
+#include "script/run/code.h"
 #include "script/run/stretch_outline.h"
 #include "weft/env.h"
 #include "weft/error.h"

@@ -1,4 +1,4 @@
-#include "script/run/function.h"
+#include "script/program/function.h"
 
 #include <fmt/format.h>
 

@@ -9,9 +9,10 @@
 
 #include "runtime/interop.h"
 #include "script/builtins/arithmetic.h"
-#include "script/run/frame.h"
-#include "script/run/function.h"
+#include "script/builtins/format.h"
 #include "script/builtins/prim.h"
+#include "script/program/function.h"
+#include "script/run/frame.h"
 #include "script/run/stretch.h"
 
 namespace weft::jit {

@@ -20,10 +20,4 @@ class ScriptError : public Error {
 // The arguments are moved from: all of the function's, of the types its schema says.
 IValue run_code(const Code& code, std::span<IValue> arguments);
 
-// str(value) of a script, and what it prints: as Python's but for floats ("6.") and strings within
-// containers.
-std::string display(const IValue& value);
-// str.format with the fields "{}", "{3}" and format specifications; ValueError as Python words it.
-std::string format_values(const std::string& format, std::span<const IValue> values);
-
 }  // namespace weft::jit

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "script/run/function.h"
-#include "script/optimize/graph_passes.h"
 #include "script/builtins/prim.h"
+#include "script/optimize/graph_passes.h"
+#include "script/program/function.h"
 #include "script/trace/trace.h"
 #include "weft/error.h"
 

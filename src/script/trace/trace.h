@@ -32,9 +32,9 @@
 #include <vector>
 
 #include "ops/registry.h"
-#include "script/emit/compilation_unit.h"
 #include "script/emit/emitter.h"
 #include "script/emit/overload.h"
+#include "script/program/compilation_unit.h"
 #include "weft/ivalue.h"
 
 namespace weft::jit {

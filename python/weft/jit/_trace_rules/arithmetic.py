@@ -2,8 +2,8 @@
 
 import weft
 
+from .._trace_registry import OPERATORS, is_number, operator_rule
 from .._tracer import aten, paused
-from .registry import OPERATORS, is_number, operator_rule
 
 
 # ---- arithmetic ----------------------------------------------------------------------------------------------

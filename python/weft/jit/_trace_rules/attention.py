@@ -2,8 +2,8 @@
 
 import weft
 
+from .._trace_registry import operator_rule
 from .._tracer import aten
-from .registry import operator_rule
 
 
 def _float_mask(mask, dtype):

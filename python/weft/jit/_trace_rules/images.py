@@ -1,7 +1,7 @@
 """Pooling and its inverse, patches, sampling."""
 
+from .._trace_registry import OPERATORS, operator_rule, repeated
 from .._tracer import aten
-from .registry import OPERATORS, operator_rule, repeated
 
 
 # ---- pooling, patches ----------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 import weft
 
+from .._trace_registry import is_number
 from .._tracer import TracedInt, aten, paused
-from .registry import is_number
 
 
 def index_tensor(item):

@@ -2,8 +2,8 @@
 
 import weft
 
+from .._trace_registry import OPERATORS, operator_rule
 from .._tracer import aten
-from .registry import OPERATORS, operator_rule
 
 
 # ---- embeddings, normalization -------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 import weft
 from weft import return_types
 
+from .._trace_registry import OPERATORS, operator_rule
 from .._tracer import aten
-from .registry import OPERATORS, operator_rule
 
 
 # ---- reductions, order ---------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 import weft
 
+from .._trace_registry import OPERATORS, operator_rule
 from .._tracer import aten, paused
-from .registry import OPERATORS, operator_rule
 
 
 # ---- shapes --------------------------------------------------------------------------------------------------

@@ -1,0 +1,86 @@
+#include "capture/builtins/named_tuples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capture/objects/made_once.h"
+
+namespace weft::capture {
+V named_tuple_field(const V& tuple, PyObject* name) {
+  PyObject* fields = fields_of_named_tuple(tuple->object_type);
+  for (size_t i = 0; i < tuple->items.size(); ++i)
+    if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)), name) == 0)
+      return tuple->items[i];
+  return nullptr;
+}
+
+namespace {
+
+// Immutable defaults of fields that were not given.
+void fill_defaults(PyTypeObject* type, PyObject* fields, std::vector<V>& items) {
+  const Ref defaults =
+      Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_field_defaults"));
+  PyErr_Clear();
+  if (!defaults || !PyDict_CheckExact(defaults.get())) return;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i] || static_cast<Py_ssize_t>(i) >= PyTuple_GET_SIZE(fields)) continue;
+    PyObject* value =
+        PyDict_GetItemWithError(defaults.get(), PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)));
+    if (value && (value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+                  PyBool_Check(value) || PyUnicode_CheckExact(value)))
+      items[i] = const_value(Ref::borrow(value));
+  }
+}
+
+}  // namespace
+
+bool is_named_tuple_method(const std::string& name) { return name == "_replace" || name == "_asdict"; }
+
+V named_tuple_method(const V& tuple, const std::string& name, CallArgs& args) {
+  PyObject* fields = fields_of_named_tuple(tuple->object_type);
+  if (!args.args.empty()) graph_break(fmt::format("a call of {} with these arguments", name));
+  if (name == "_asdict") {
+    V dict = make_value(Kind::Dict);
+    for (size_t i = 0; i < tuple->items.size(); ++i) {
+      dict->keys.push_back(const_value(Ref::borrow(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)))));
+      dict->items.push_back(tuple->items[i]);
+    }
+    return dict;
+  }
+  V result = tuple_value(tuple->items);
+  result->object_type = tuple->object_type;
+  size_t replaced = 0;
+  for (const auto& [key, value] : args.keywords)
+    for (size_t i = 0; i < result->items.size(); ++i)
+      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)),
+                                           key.c_str()) == 0) {
+        result->items[i] = value;
+        ++replaced;
+      }
+  if (replaced != args.keywords.size()) graph_break("_replace() of a field that is not there");
+  return result;
+}
+
+V make_named_tuple(PyTypeObject* type, CallArgs& args) {
+  PyObject* fields = fields_of_named_tuple(type);
+  std::vector<V> items = args.args;
+  const auto count = static_cast<size_t>(PyTuple_GET_SIZE(fields));
+  items.resize(std::max(items.size(), count));
+  for (const auto& [key, value] : args.keywords)
+    for (size_t i = args.args.size(); i < count; ++i)
+      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)),
+                                           key.c_str()) == 0)
+        items[i] = value;
+  const size_t given = static_cast<size_t>(
+      std::count_if(items.begin(), items.end(), [](const V& item) { return item != nullptr; }));
+  fill_defaults(type, fields, items);
+  const bool complete = items.size() == count && args.args.size() + args.keywords.size() == given &&
+                        std::find(items.begin(), items.end(), nullptr) == items.end();
+  if (!complete) graph_break(fmt::format("a call of {} with these arguments", type->tp_name));
+  V value = tuple_value(std::move(items));
+  value->object_type = type;
+  return value;
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,22 @@
+// weft.Tensor objects among the values of a NumPy program. A value of Kind::Tensor holds the array of its
+// memory.
+#pragma once
+
+#include "capture/evaluate/evaluator.h"
+#include "capture/objects/host_tensors.h"
+
+namespace weft::capture {
+
+V tensor_value(V array);
+bool has_tensor_value(Evaluator& ev, const CallArgs& args);
+V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args);
+V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args);
+V tensor_attribute(Evaluator& ev, const V& self, const std::string& name);
+// Of an attribute that is not called: `size` is then the number of elements.
+V read_attribute(Evaluator& ev, V attribute);
+// By the name of a function of the operator module.
+V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operands);
+
+void register_weft_tensors();
+
+}  // namespace weft::capture

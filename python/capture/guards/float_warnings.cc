@@ -1,0 +1,135 @@
+#include "capture/guards/float_warnings.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "capture/guards/counters.h"
+#include "capture/objects/error_actions.h"
+#include "capture/objects/made_once.h"
+#include "capture/perform/program_frame.h"
+#include "runtime/float_flags.h"
+
+namespace weft::capture {
+
+namespace {
+
+constexpr int kMaxSteps = 20'000;  // performed for warnings, of one segment
+constexpr int kMaxDoublings = 20;  // of the runs that pass between two vain questions
+
+// What warnings.filters say about RuntimeWarnings, and the list as it was when that was found out.
+struct Filters {
+  Ref list, first;
+  Py_ssize_t size = -1;
+  int64_t generation = 0;
+  bool ignores = false;     // all of them
+  bool every_time = false;  // some are shown, or raised, each time
+
+  bool is_current(PyObject* filters) const {
+    return filters == list.get() && PyList_GET_SIZE(filters) == size &&
+           (size == 0 || PyList_GET_ITEM(filters, 0) == first.get());
+  }
+  void read(PyObject* filters);
+  void add(PyObject* filter, bool& decided);
+};
+
+// A filter is (action, message, category, module, line).
+void Filters::add(PyObject* filter, bool& decided) {
+  if (!PyTuple_Check(filter) || PyTuple_GET_SIZE(filter) != 5) return;
+  const int applies = PyObject_IsSubclass(PyExc_RuntimeWarning, PyTuple_GET_ITEM(filter, 2));
+  if (applies < 0) throw PythonError{};
+  if (!applies) return;
+  const std::string action = utf8(PyTuple_GET_ITEM(filter, 0));
+  const Ref line = Ref::borrow(PyTuple_GET_ITEM(filter, 4));
+  decided = PyTuple_GET_ITEM(filter, 1) == Py_None && PyTuple_GET_ITEM(filter, 3) == Py_None &&
+            PyLong_Check(line.get()) && PyLong_AsLong(line.get()) == 0;
+  if (action == "error" || action == "always" || action == "all") every_time = true;
+  if (decided && action == "ignore") ignores = !every_time;
+}
+
+void Filters::read(PyObject* filters) {
+  list = Ref::borrow(filters);
+  size = PyList_GET_SIZE(filters);
+  first = size > 0 ? Ref::borrow(PyList_GET_ITEM(filters, 0)) : Ref();
+  bool decided = false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters) && !decided; ++i)
+    add(PyList_GET_ITEM(filters, i), decided);
+}
+
+const Filters& current_filters() {
+  static constinit MadeOnce<Filters> made;
+  static constinit MadeOnce<Ref> module;
+  Filters& filters = made.get([] { return Filters(); });
+  PyObject* names =
+      PyModule_GetDict(module.get([] { return checked(PyImport_ImportModule("warnings")); }).get());
+  static constinit InternedName name("filters");
+  PyObject* list = PyDict_GetItemWithError(names, name);
+  if (list && PyList_Check(list) && !filters.is_current(list)) {
+    Filters now;
+    now.read(list);
+    now.generation = filters.generation + 1;
+    filters = std::move(now);
+  }
+  return filters;
+}
+
+// What a module has been warned of: its registry's size and version.
+std::pair<Py_ssize_t, Ref> warned_of(PyObject* globals) {
+  PyObject* registry = PyDict_GetItemString(globals, "__warningregistry__");
+  if (!registry || !PyDict_Check(registry)) return {0, Ref()};
+  return {PyDict_GET_SIZE(registry), Ref::borrow(PyDict_GetItemString(registry, "version"))};
+}
+
+bool at_end(const State& state, const Variant& variant) {
+  if (variant.returns || state.frames.size() != variant.frames.size()) return false;
+  for (size_t f = 0; f < state.frames.size(); ++f)
+    if (state.frames[f].code != variant.frames[f].code || state.frames[f].ip != variant.frames[f].ip)
+      return false;
+  return true;
+}
+
+}  // namespace
+
+unsigned flags_to_watch(const Variant& variant) {
+  if (!variant.executable) return 0;
+  const ErrorActions& actions = current_error_actions();
+  if (actions.handled) return actions.handled | actions.warned | runtime::kEveryRun;
+  if (!actions.warned) return 0;
+  const Filters& filters = current_filters();
+  if (filters.ignores) return 0;
+  if (variant.asked_under != filters.generation) {
+    variant.asked_under = filters.generation;
+    variant.vain_questions = 0;
+    variant.passes = 0;
+  }
+  return filters.every_time ? actions.warned | runtime::kEveryRun : actions.warned;
+}
+
+void perform_for_warnings(State& state, const Variant& variant, const std::vector<Tensor>& inputs) {
+  ++counters().warning_runs;
+  if (current_error_actions().handled) throw ErrorHandled{};
+  std::vector<Tensor> contents;
+  for (const ir::WriteBack& write : variant.graph->write_backs)
+    contents.push_back(inputs[write.input].clone());
+  State performed = state;
+  for (Frame& frame : performed.frames) frame.python_frame = Ref();
+  performed.was_warning_raised = false;
+  bool has_warned = false, is_done = false;
+  Ref returned;
+  for (int steps = 0; steps < kMaxSteps && !is_done; ++steps) {
+    const Ref globals = program_frame(performed).globals;
+    const auto before = warned_of(globals.get());
+    is_done = step(performed, returned) == StepResult::Returned || at_end(performed, variant);
+    has_warned = has_warned || !(warned_of(globals.get()) == before);
+    if (performed.was_warning_raised) {
+      state = std::move(performed);
+      throw WarningRaised{};
+    }
+  }
+  for (size_t i = 0; i < contents.size(); ++i)
+    inputs[variant.graph->write_backs[i].input].copy_from(contents[i]);
+  variant.vain_questions = has_warned ? 0 : std::min(variant.vain_questions + 1, kMaxDoublings);
+  variant.passes = (int64_t{1} << variant.vain_questions) - 1;
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,43 @@
+// What a Function holds: its graph, made on demand, and its code. What runs it (script/run/function.cc)
+// defines its members.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "ir/graph.h"
+#include "weft/jit/module.h"
+
+namespace weft::jit {
+
+class Code;  // script/run/code.h: the interpreter's instructions
+
+struct FunctionImpl {
+  std::string qualified_name, name;
+  Schema schema;
+  std::function<std::unique_ptr<ir::Graph>()> define;
+  bool compile_at_once = false;         // at the first call rather than after a profiling run
+  std::weak_ptr<CompilationUnit> unit;  // the program it belongs to, if any
+
+  std::recursive_mutex mutex;  // of what follows, while it is made
+  std::unique_ptr<ir::Graph> graph;
+  std::shared_ptr<const Code> code;  // null: not made yet
+  std::atomic<const Code*> ready{nullptr};
+
+  std::mutex optimizing;  // one thread optimizes; others go on interpreting
+  std::shared_ptr<const Code> optimized;
+  std::atomic<const Code*> optimized_ready{nullptr};
+  std::atomic<bool> was_called{false};
+
+  ir::Graph& get_graph();
+  const Code& get_code();
+  // What a call from outside runs: the code with its calls inlined and its stretches compiled, once there is
+  // one.
+  const Code& get_code_to_call();
+  void forget();  // what was made of its source; nobody runs it
+};
+
+}  // namespace weft::jit

@@ -1,0 +1,256 @@
+// Functions run by compiled stretches: what is compiled, when, and that it changes nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "script/emit/emit.h"
+#include "script/program/compilation_unit.h"
+#include "script/program/function.h"
+#include "script/run/code.h"
+#include "script/run/stretch.h"
+#include "script/syntax/parser.h"
+#include "weft/error.h"
+#include "weft/jit.h"
+
+namespace weft::jit {
+namespace {
+
+using testing::HasSubstr;
+
+struct Script {
+  std::shared_ptr<CompilationUnit> unit = CompilationUnit::create();
+  std::vector<std::shared_ptr<Function>> functions;
+
+  explicit Script(const std::string& text) {
+    auto source = std::make_shared<Source>();
+    source->text = text;
+    source->file = "test.py";
+    const auto body = std::make_shared<Body>(parse_source(source));
+    for (const auto& statement : *body) {
+      const auto* def = statement->as<Stmt::Def>();
+      functions.push_back(define_function(*unit, def->function.name,
+                                          std::shared_ptr<const FunctionDef>(body, &def->function),
+                                          builtin_resolver()));
+    }
+  }
+  IValue operator()(std::vector<IValue> arguments) const { return (*functions.back())(std::move(arguments)); }
+
+  std::vector<std::shared_ptr<const Stretch>> stretches() const {
+    std::vector<std::shared_ptr<const Stretch>> found;
+    const auto& code = functions.back()->impl().optimized;
+    if (!code) return found;
+    for (const Instruction& instruction : code->instructions) {
+      if (instruction.op == OpCode::RunStretch)
+        found.push_back(static_cast<const StretchPayload*>(instruction.payload)->stretch);
+    }
+    return found;
+  }
+  size_t specializations() const {
+    size_t count = 0;
+    for (const auto& stretch : stretches()) count += stretch->num_specializations();
+    return count;
+  }
+};
+
+Tensor ramp(Shape shape) {
+  Tensor x = Tensor::empty(shape, DType::F32);
+  for (int64_t i = 0; i < x.numel(); ++i) x.data_as<float>()[i] = static_cast<float>(i % 17) / 8 - 1;
+  return x;
+}
+std::vector<float> values(const IValue& value) {
+  const Tensor dense = value.to_tensor().contiguous();
+  return {dense.data_as<float>(), dense.data_as<float>() + dense.numel()};
+}
+// As interpreted; the function is called until it has been compiled, and must go on giving that.
+void expect_same(const Script& script, const std::vector<IValue>& arguments, size_t specializations) {
+  set_profiling_executor(false);
+  const std::vector<float> expected = values(script(arguments));
+  set_profiling_executor(true);
+  for (int call = 0; call < 5; ++call) EXPECT_EQ(values(script(arguments)), expected) << "call " << call;
+  EXPECT_EQ(script.specializations(), specializations);
+}
+
+const char* const kPointwise = R"(
+def f(x: Tensor, y: Tensor) -> Tensor:
+    z = torch.relu(x + y) * 2.0
+    return z * torch.sigmoid(z) - y
+)";
+
+TEST(Executor, CompilesAfterAProfilingRun) {
+  const Script script(kPointwise);
+  script({ramp({4, 8}), ramp({8})});
+  EXPECT_EQ(script.functions[0]->impl().optimized, nullptr);
+  expect_same(script, {ramp({4, 8}), ramp({8})}, 1);
+  EXPECT_EQ(script.stretches().size(), 1u);
+}
+
+TEST(Executor, SizesBecomeDynamicAndDtypesAreGuarded) {
+  const Script script(kPointwise);
+  for (int64_t n = 3; n < 12; ++n) expect_same(script, {ramp({n, 8}), ramp({8})}, n == 3 ? 1 : 2);
+  const Tensor wide = ramp({4, 8}).to(DType::F64);
+  for (int call = 0; call < 4; ++call) EXPECT_EQ(script({wide, wide}).to_tensor().dtype(), DType::F64);
+  EXPECT_EQ(script.specializations(), 3u);
+}
+
+TEST(Executor, NumbersAreGuardedByTheirValues) {
+  const Script script(R"(
+def f(x: Tensor, n: int, flag: bool) -> Tensor:
+    if flag:
+        y = x * n + 1.0
+    else:
+        y = x - n
+    return torch.relu(y) + x
+)");
+  expect_same(script, {ramp({5}), 2, true}, 1);
+  expect_same(script, {ramp({5}), 3, true}, 2);
+  expect_same(script, {ramp({5}), 2, false}, 3);
+  expect_same(script, {ramp({5}), 2, true}, 3);
+}
+
+TEST(Executor, ACounterIsNotWorthCompiling) {
+  const Script script(R"(
+def f(x: Tensor, n: int) -> Tensor:
+    y = x
+    for i in range(n):
+        y = torch.relu(y + i) - x
+    return y
+)");
+  expect_same(script, {ramp({5}), 40}, 0);
+}
+
+TEST(Executor, ViewsAndSingleProductsAreNotWorthCompiling) {
+  const Script views("def f(x: Tensor) -> Tensor:\n    return x.view(-1).unsqueeze(0).t().select(1, 0)\n");
+  expect_same(views, {ramp({5, 2})}, 0);
+  const Script products(
+      "def f(x: Tensor, y: Tensor) -> Tensor:\n    return torch.matmul(torch.matmul(x, y), y)\n");
+  expect_same(products, {ramp({5, 5}), ramp({5, 5})}, 0);
+}
+
+TEST(Executor, LoopsKeepTheirStretches) {
+  const Script script(R"(
+def f(x: Tensor, w: Tensor, n: int) -> Tensor:
+    y = x
+    for i in range(n):
+        y = torch.tanh(torch.matmul(y, w) + x)
+    return y * 2.0
+)");
+  expect_same(script, {ramp({5, 5}), ramp({5, 5}), 3}, 1);
+}
+
+TEST(Executor, UpdatesOfInputsAreSeenOutside) {
+  const Script script(R"(
+def f(x: Tensor, y: Tensor) -> Tensor:
+    x.add_(y)
+    z = x * 2.0
+    z.mul_(y)
+    return z + x
+)");
+  const Tensor y = ramp({6});
+  for (int call = 0; call < 4; ++call) {
+    const Tensor x = ramp({6});
+    set_profiling_executor(false);
+    const Tensor same = ramp({6});
+    const std::vector<float> expected = values(script({same, y}));
+    set_profiling_executor(true);
+    EXPECT_EQ(values(script({x, y})), expected);
+    EXPECT_EQ(values(x), values(same));
+  }
+  EXPECT_EQ(script.specializations(), 1u);
+  const Tensor both = ramp({6}), apart = ramp({6});  // an update that the other operand sees
+  const std::vector<float> compiled = values(script({both, both}));
+  set_profiling_executor(false);
+  EXPECT_EQ(compiled, values(script({apart, apart})));
+  set_profiling_executor(true);
+}
+
+TEST(Executor, EffectsStayInOrder) {
+  const Script script(R"(
+def f(x: Tensor, out: List[Tensor]) -> Tensor:
+    y = torch.relu(x) + 1.0
+    out.append(y)
+    z = y * 2.0 - x
+    out.append(z)
+    return z
+)");
+  for (int call = 0; call < 4; ++call) {
+    IValue list = IValue::list(Type::tensor());
+    script({ramp({7}), list});
+    ASSERT_EQ(list.elements().size(), 2u);
+    EXPECT_EQ(values(list.elements()[1])[1], values(list.elements()[0])[1] * 2.0f - values(ramp({7}))[1]);
+  }
+  EXPECT_EQ(script.stretches().size(), 2u);
+}
+
+TEST(Executor, RandomnessAndDataDependenceAreInterpreted) {
+  const Script script(R"(
+def f(x: Tensor) -> Tensor:
+    y = torch.relu(x) + torch.sigmoid(x)
+    if bool(y.sum() > 0):
+        y = y * 2.0 - 1.0
+    return y + torch.rand_like(y) * 0.0 + torch.nonzero(x).sum() * 0
+)");
+  expect_same(script, {ramp({9})}, 4);
+  const Script random("def f(x: Tensor) -> Tensor:\n    return torch.relu(x) + torch.rand([4]) * 2.0\n");
+  std::vector<float> last;
+  for (int call = 0; call < 5; ++call) {
+    const std::vector<float> now = values(random({ramp({4})}));
+    EXPECT_NE(now, last);
+    last = now;
+  }
+}
+
+TEST(Executor, ListsAndTuplesOfResultsAreMadeAnew) {
+  const Script script(R"(
+def f(x: Tensor) -> List[Tensor]:
+    parts = torch.chunk(torch.relu(x) * 2.0, 2)
+    return [parts[0] + 1.0, parts[1] - x.size(0)]
+)");
+  IValue last = script({ramp({6})});
+  for (int call = 0; call < 3; ++call) {
+    const IValue now = script({ramp({6})});
+    EXPECT_FALSE(now.is_same(last));
+    EXPECT_EQ(values(now.elements()[1]), values(last.elements()[1]));
+    last = now;
+  }
+}
+
+TEST(Executor, ErrorsKeepTheStack) {
+  const Script script(R"(
+def f(x: Tensor, y: Tensor) -> Tensor:
+    z = torch.relu(x) + 1.0
+    return torch.matmul(z, y) * 2.0
+)");
+  script({ramp({2, 3}), ramp({3, 2})});
+  script({ramp({2, 3}), ramp({3, 2})});
+  for (int call = 0; call < 4; ++call) {
+    try {
+      script({ramp({2, 3}), ramp({4, 2})});
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("File \"test.py\", line 4, in f"));
+    }
+  }
+  expect_same(script, {ramp({2, 3}), ramp({3, 2})}, 1);
+}
+
+TEST(Executor, EightThreads) {
+  const Script script(kPointwise);
+  set_profiling_executor(false);
+  const std::vector<float> expected = values(script({ramp({16, 8}), ramp({8})}));
+  set_profiling_executor(true);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int call = 0; call < 200; ++call) wrong += values(script({ramp({16, 8}), ramp({8})})) != expected;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(script.specializations(), 1u);
+}
+
+}  // namespace
+}  // namespace weft::jit
