@@ -1,4 +1,4 @@
-// What NumPy's operators, functions and methods mean as operator calls; by family in numpy_*.cc.
+// What NumPy's operators, functions and methods mean as operator calls; a file for each family.
 #pragma once
 
 #include <optional>
