@@ -55,14 +55,7 @@ std::vector<Ref> pop_many(Frame& frame, int count) {
   return result;
 }
 
-Ref tuple_of(const std::vector<Ref>& items) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; i < items.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].new_reference());
-  return tuple;
-}
-
-bool step_containers(Frame& frame, const Instruction& in) {
+bool step_building(Frame& frame, const Instruction& in) {
   switch (in.op) {
     case Op::BuildTuple: {
       std::vector<Ref> items = pop_many(frame, in.arg);
