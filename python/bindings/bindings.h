@@ -52,6 +52,8 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl
 Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy);
 // Throws unless the tensor's elements can be read by the host.
 void require_host(const Tensor& tensor, const char* what);
+// The tensor, or a copy of it that the process can read; TypeError where it has no elements.
+Tensor on_host(const Tensor& tensor, const char* what);
 
 // ---- indexing (indexing.cc) ------------------------------------------------------------------------------
 Tensor get_item(const Tensor& tensor, nb::handle index);

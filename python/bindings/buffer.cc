@@ -57,7 +57,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   };
   const char* format = kFormats[static_cast<size_t>(tensor.dtype())];
   if (!format) return fail("buffer: bfloat16 has no buffer format; convert to float32 first");
-  if (tensor.device().type != DeviceType::CPU)
+  if (!is_on_host(tensor.device()))
     return fail("buffer: a tensor on " + tensor.device().str() + " has no host memory");
   const bool read_only = tensor.storage()->read_only();
   if ((flags & PyBUF_WRITABLE) && read_only) return fail("buffer: the tensor is read-only");
@@ -162,6 +162,12 @@ Tensor tensor_from_buffer(nb::handle object, bool may_copy) {
 void require_host(const Tensor& tensor, const char* what) {
   WEFT_CHECK_TYPE(is_on_host(tensor.device()),
                   fmt::format("{}: a tensor on {} has no elements on the host", what, tensor.device().str()));
+}
+
+Tensor on_host(const Tensor& tensor, const char* what) {
+  if (is_on_host(tensor.device())) return tensor;
+  if (!has_memory(tensor.device())) require_host(tensor, what);
+  return tensor.to(Device());
 }
 
 nb::object to_numpy(const Tensor& tensor) {

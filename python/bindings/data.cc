@@ -233,8 +233,8 @@ nb::object nested_list(const Tensor& tensor, size_t d, const char* data) {
 }  // namespace
 
 nb::object to_list(const Tensor& tensor) {
-  require_host(tensor, "tolist");
-  return nested_list(tensor, 0, tensor.data_as<char>());
+  const Tensor here = on_host(tensor, "tolist");
+  return nested_list(here, 0, here.data_as<char>());
 }
 
 Shape shape_of_python(nb::handle object, const char* what) {

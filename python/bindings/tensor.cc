@@ -83,16 +83,20 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
   return copy && result.impl() == tensor.impl() ? result.clone() : result;
 }
 
-Scalar single(const Tensor& tensor, const char* what) {
-  require_host(tensor, what);
-  WEFT_CHECK(tensor.numel() == 1,
+// Of one element, in the process's memory.
+Tensor single_on_host(const Tensor& tensor, const char* what) {
+  Tensor here = on_host(tensor, what);
+  WEFT_CHECK(here.numel() == 1,
              fmt::format("{}: expected a tensor of one element, got {}", what, describe(tensor)));
-  return tensor.item();
+  return here;
 }
 
+Scalar single(const Tensor& tensor, const char* what) { return single_on_host(tensor, what).item(); }
+
 nb::object item(const Tensor& tensor) {
-  single(tensor, "item");
-  return element_to_python(tensor.dtype(), tensor.data());
+  const Tensor here = single_on_host(tensor, "item");
+  if (here.is_traced()) here.item();  // says why not
+  return element_to_python(here.dtype(), here.data());
 }
 
 // NumPy's protocol: copy=None copies only where the dtype asks for it, False refuses to, True always does.
