@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include "core/backend.h"
 #include "bindings.h"
+#include "core/backend.h"
 #include "weft/error.h"
 
 namespace weft::python {

@@ -9,8 +9,8 @@
 
 #include "jit.h"
 #include "jit_type.h"
-#include "script/optimize/graph_passes.h"
 #include "script/archive/python_print.h"
+#include "script/optimize/graph_passes.h"
 #include "weft/error.h"
 
 namespace weft::python {

@@ -13,8 +13,8 @@
 #include "weft/env.h"
 #include "weft/error.h"
 
-// Sources in python/capture are compiled into this module; they add what they have to it here, last, when Tensor
-// and the operators are bound.
+// Sources in python/capture are compiled into this module; they add what they have to it here, last, when
+// Tensor and the operators are bound.
 namespace weft::capture {
 __attribute__((weak)) void register_bindings(PyObject* module);
 }

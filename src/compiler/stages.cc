@@ -188,7 +188,8 @@ FusionPlan fuse_graph(const ir::Graph& graph, const std::vector<Strides>& input_
   const Stage& stage = the_stage<FuseStage>();
   StageRunner runner;
   FusionPlan fusion =
-      runner.make(stage, [&] { return NamedFusion{graph, std::get<FuseStage>(stage.run)(graph, strides)}; }).plan;
+      runner.make(stage, [&] { return NamedFusion{graph, std::get<FuseStage>(stage.run)(graph, strides)}; })
+          .plan;
   for (const std::string& note : fusion.notes)
     log::write(log::Channel::Fusion, fmt::format("{}: {}", graph.name, note));
   return fusion;

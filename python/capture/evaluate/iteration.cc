@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "capture/evaluate/evaluator.h"
-#include "capture/objects/numpy_api.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
 

@@ -1,10 +1,11 @@
 // Where a segment ends because a loop can run as native code.
+#include "capture/loops/loops.h"
+
 #include <algorithm>
 #include <optional>
 #include <set>
 
 #include "capture/evaluate/evaluator.h"
-#include "capture/loops/loops.h"
 
 namespace weft::capture {
 
@@ -348,7 +349,9 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   const Code& code = *frame().code;
   if (!settings_.is_usual() || steps_taken_ == 0 || yielded_ || loop_end(code, at) < 0) return false;
   const auto place = std::make_pair(&code, at);
-  if (native_verdicts_.count(place) || history_.knows({Lesson::Kind::LongLoop, {&code, at}}) || is_in_stand_in()) return false;
+  if (native_verdicts_.count(place) || history_.knows({Lesson::Kind::LongLoop, {&code, at}}) ||
+      is_in_stand_in())
+    return false;
   const bool is_for = code.instructions[static_cast<size_t>(at)].op == Op::ForIter;
   const V it = is_for ? top() : nullptr;
   const bool over_range = it && it->kind == Kind::Iter && it->iter == IterKind::Range;

@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "capture/loops/builder.h"
-#include "capture/loops/memory.h"
 #include "capture/loops/loops.h"
+#include "capture/loops/memory.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {

@@ -10,9 +10,9 @@
 
 #include "array.h"
 #include "bindings.h"
-#include "capture/values/choices.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/values/choices.h"
 #include "ops/tracer.h"
 #include "runtime/log.h"
 #include "weft/error.h"

@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "script/builtins/builtin.h"
+#include "script/builtins/prim.h"
 #include "script/syntax/lexer.h"
 #include "script/syntax/literal.h"
-#include "script/builtins/prim.h"
 #include "weft/error.h"
 
 namespace weft::jit {

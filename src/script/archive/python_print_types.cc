@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "script/archive/python_print.h"
 #include "script/syntax/lexer.h"
 #include "script/syntax/literal.h"
-#include "script/archive/python_print.h"
 #include "weft/error.h"
 
 namespace weft::jit {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "script/syntax/literal.h"
 #include "script/archive/python_print.h"
+#include "script/syntax/literal.h"
 #include "weft/error.h"
 
 namespace weft::jit {

@@ -1,9 +1,9 @@
 // Calls, and functions run on the inter-op pool.
 #include <fmt/format.h>
 
+#include "script/builtins/prim.h"
 #include "script/emit/emitter.h"
 #include "script/emit/overload.h"
-#include "script/builtins/prim.h"
 
 namespace weft::jit {
 

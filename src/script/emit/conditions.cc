@@ -1,8 +1,8 @@
 // Branches: conditions, what they tell about types, and names merged after them.
 #include <fmt/format.h>
 
-#include "script/emit/emitter.h"
 #include "script/builtins/prim.h"
+#include "script/emit/emitter.h"
 #include "weft/error.h"
 
 namespace weft::jit {

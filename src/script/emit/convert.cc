@@ -1,8 +1,8 @@
 // Values where another type is expected.
 #include <fmt/format.h>
 
-#include "script/emit/emitter.h"
 #include "script/builtins/prim.h"
+#include "script/emit/emitter.h"
 
 namespace weft::jit {
 namespace {

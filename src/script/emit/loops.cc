@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "script/emit/emitter.h"
 #include "script/builtins/prim.h"
+#include "script/emit/emitter.h"
 
 namespace weft::jit {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <unordered_map>
 
-#include "script/emit/emitter.h"
 #include "script/builtins/prim.h"
+#include "script/emit/emitter.h"
 
 namespace weft::jit {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "script/emit/emitter.h"
 #include "script/builtins/prim.h"
+#include "script/emit/emitter.h"
 
 namespace weft::jit {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "script/emit/emitter.h"
 #include "script/builtins/prim.h"
+#include "script/emit/emitter.h"
 
 namespace weft::jit {
 

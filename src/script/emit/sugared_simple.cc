@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "script/emit/emitter.h"
 #include "script/builtins/prim.h"
+#include "script/emit/emitter.h"
 
 namespace weft::jit {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "script/builtins/builtin.h"
-#include "script/optimize/graph_passes.h"
 #include "script/builtins/prim.h"
+#include "script/optimize/graph_passes.h"
 #include "weft/error.h"
 
 namespace weft::jit {

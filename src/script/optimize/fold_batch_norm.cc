@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "script/builtins/builtin.h"
-#include "script/optimize/graph_passes.h"
 #include "script/builtins/prim.h"
+#include "script/optimize/graph_passes.h"
 
 namespace weft::jit {
 namespace {

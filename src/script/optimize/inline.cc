@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "script/optimize/graph_passes.h"
 #include "script/builtins/prim.h"
+#include "script/optimize/graph_passes.h"
 #include "weft/jit/module.h"
 
 namespace weft::jit {

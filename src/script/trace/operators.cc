@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "script/builtins/aten.h"
-#include "script/emit/overload.h"
 #include "script/builtins/prim.h"
+#include "script/emit/overload.h"
 #include "script/trace/trace.h"
 #include "weft/error.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "script/builtins/aten.h"
-#include "script/optimize/graph_passes.h"
-#include "script/emit/overload.h"
 #include "script/builtins/prim.h"
+#include "script/emit/overload.h"
+#include "script/optimize/graph_passes.h"
 #include "weft/error.h"
 
 namespace weft::jit {

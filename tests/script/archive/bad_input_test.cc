@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "script/emit/emit.h"
 #include "script/archive/make_archive.h"
+#include "script/emit/emit.h"
 #include "script/syntax/parser.h"
 #include "weft/error.h"
 #include "weft/jit.h"
