@@ -76,7 +76,7 @@ const char* kind_of(const ir::Graph&) { return "graph"; }
 const char* kind_of(const LoopNest&) { return "nest"; }
 const char* kind_of(const Program&) { return "program"; }
 const char* kind_of(const NamedFusion&) { return "fusion"; }
-const char* kind_of(const codegen::PrintedKernel&) { return "cc"; }
+const char* kind_of(const codegen::PrintedKernel&) { return nullptr; }  // dumped under the kernel's own name
 void verify_any(const ir::Graph& graph) { ir::verify(graph); }
 void verify_any(const LoopNest& nest) { nest::verify(nest); }
 void verify_any(const Program& program) { verify(program); }
@@ -124,7 +124,8 @@ class StageRunner {
       log::write(log::Channel::Passes,
                  fmt::format("{} {}: {:.0f} us{}{}", name_of(subject), stage.name, time.count(),
                              changed ? "\n" : " (unchanged)", changed ? after : ""));
-      if (changed) log::dump(fmt::format("{}.{}.{}", name_of(subject), stage.name, kind_of(subject)), after);
+      if (changed && kind_of(subject))
+        log::dump(fmt::format("{}.{}.{}", name_of(subject), stage.name, kind_of(subject)), after);
       before_ = std::move(after);
     }
     if (!is_verifying_) return;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -28,6 +29,16 @@ Table& table() {
   return instance;
 }
 
+// A tensor may be converted to a number, so overloads on tensors are tried before those on numbers, whichever
+// file was first to register its own.
+bool is_on_tensors(const Builtin* builtin) {
+  const std::vector<SchemaArgument>& arguments = builtin->schema.arguments;
+  return std::any_of(arguments.begin(), arguments.end(), [](const SchemaArgument& argument) {
+    const Type& type = *argument.type;
+    return type.is(TypeKind::Tensor) || (type.is(TypeKind::Optional) && type.element()->is(TypeKind::Tensor));
+  });
+}
+
 void parse(Table::Overloads& overloads) {
   if (overloads.parsed.size() == overloads.builtins.size()) return;
   overloads.parsed.clear();
@@ -35,6 +46,7 @@ void parse(Table::Overloads& overloads) {
     if (builtin->schema.name.empty()) builtin->schema = parse_schema(builtin->text);
     overloads.parsed.push_back(builtin);
   }
+  std::stable_partition(overloads.parsed.begin(), overloads.parsed.end(), is_on_tensors);
 }
 
 }  // namespace
