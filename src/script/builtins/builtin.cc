@@ -42,11 +42,12 @@ bool is_on_tensors(const Builtin* builtin) {
 void parse(Table::Overloads& overloads) {
   if (overloads.parsed.size() == overloads.builtins.size()) return;
   overloads.parsed.clear();
+  std::vector<const Builtin*> others;
   for (Builtin* builtin : overloads.builtins) {
     if (builtin->schema.name.empty()) builtin->schema = parse_schema(builtin->text);
-    overloads.parsed.push_back(builtin);
+    (is_on_tensors(builtin) ? overloads.parsed : others).push_back(builtin);
   }
-  std::stable_partition(overloads.parsed.begin(), overloads.parsed.end(), is_on_tensors);
+  overloads.parsed.insert(overloads.parsed.end(), others.begin(), others.end());
 }
 
 }  // namespace
