@@ -25,6 +25,12 @@ Device device_of_python(nb::handle object);
 // Of the innermost `with weft.device(...)` of this thread; the host outside of any.
 Device default_device();
 
+// ---- sizes that a graph being captured does not know ----------------------------------------------------
+// An object that operators take for an int; what else reads it pins it to its value at capture.
+nb::object symbolic_int_object(Sym size);
+const Sym* symbolic_int(PyObject* object);  // null for any other object
+void bind_symbolic_int(nb::module_& m);
+
 // ---- tensors ---------------------------------------------------------------------------------------------
 nb::object to_python(const Tensor& tensor);
 // The tensor of a weft.Tensor object; null for any other object.

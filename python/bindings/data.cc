@@ -172,6 +172,7 @@ Tensor shared_memory(nb::handle data) {
 std::optional<Scalar> scalar_of_python(nb::handle object) {
   PyObject* value = object.ptr();
   if (PyBool_Check(value)) return Scalar(value == Py_True);
+  if (const Sym* size = symbolic_int(value)) return Scalar(sym_specialize(*size));
   if (PyLong_Check(value)) {
     int overflow = 0;
     const int64_t integer = PyLong_AsLongLongAndOverflow(value, &overflow);

@@ -56,6 +56,7 @@ NB_MODULE(_C, m) {
   env::check();
 
   bind_dtypes(m);
+  bind_symbolic_int(m);
   bind_tensor(m);
   bind_creation(m);
   bind_operators(m);

@@ -110,11 +110,12 @@ void push_operands(const OpDef& op, const Param& param, PyObject* value, Promoti
 }
 
 // A truth value is none: x.sum(True) is a mistake, not a sum over dimension 1.
-std::optional<int64_t> integer(PyObject* value) {
+std::optional<Sym> integer(PyObject* value) {
+  if (const Sym* size = symbolic_int(value)) return *size;
   if (!PyIndex_Check(value) || PyBool_Check(value)) return std::nullopt;
   const Py_ssize_t result = PyNumber_AsSsize_t(value, PyExc_OverflowError);
   if (result == -1 && PyErr_Occurred()) nb::raise_python_error();
-  return result;
+  return Sym(result);
 }
 
 // int|int[]: a single integer means something else than a list of one.
@@ -140,7 +141,7 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
       if (!PyBool_Check(value) && !PyLong_Check(value)) break;
       return PyObject_IsTrue(value) == 1;
     case Param::Type::Int:
-      if (const auto result = integer(value)) return Sym(*result);
+      if (const auto result = integer(value)) return *result;
       break;
     case Param::Type::Float:
       if (const auto scalar = scalar_of_python(value); scalar && !scalar->is_complex())
@@ -160,7 +161,7 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
         return std::string(text_view(value));
       SymShape list;
       if (const auto single = integer(value); single && !PyObject_HasAttrString(value, "__len__")) {
-        if (keeps_single(op, param)) return Sym(*single);
+        if (keeps_single(op, param)) return *single;
         list.push_back(*single);
         return list;
       }
@@ -222,8 +223,9 @@ class Matcher {
   bool is_last(size_t p) const { return p + 1 == op_.params.size() || op_.params[p + 1].keyword_only; }
 
   static bool all_integers(PyObject* const* args, size_t count) {
-    return std::all_of(args, args + count,
-                       [](PyObject* arg) { return PyLong_Check(arg) && !PyBool_Check(arg); });
+    return std::all_of(args, args + count, [](PyObject* arg) {
+      return (PyLong_Check(arg) && !PyBool_Check(arg)) || symbolic_int(arg);
+    });
   }
 
   void keyword(PyObject* key, PyObject* value, PyObject** out) {

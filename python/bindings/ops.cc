@@ -45,7 +45,8 @@ std::vector<Tensor> run(const OpDef& op, OpArguments arguments, Promotion rules)
   if (!takes_scalars(op)) make_tensors(arguments.operands, rules);
   int64_t elements = 0;
   for (const auto& operand : arguments.operands) {
-    if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined())
+    if (const Tensor* tensor = std::get_if<Tensor>(&operand);
+        tensor && tensor->defined() && !tensor->is_traced())
       elements += tensor->numel();
   }
   std::optional<GilRelease> no_gil;
@@ -71,7 +72,8 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotio
   WEFT_CHECK_TYPE(kind(result.dtype()) <= kind(target.dtype()),
                   fmt::format("{}: the result type {} cannot be stored in the target {}", op.name,
                               name(result.dtype()), describe(target)));
-  WEFT_CHECK(result.shape() == target.shape(),
+  const SymShape from = ops::sym_shape(result), into = ops::sym_shape(target);
+  WEFT_CHECK(std::equal(from.begin(), from.end(), into.begin(), into.end(), sym_eq),
              fmt::format("{}: the result {} does not have the shape of the target {}", op.name,
                          describe(result), describe(target)));
   target.copy_from(result);
@@ -99,7 +101,7 @@ nb::object wrap(const OpDef& op, const std::vector<Tensor>& results, Promotion r
 }
 
 bool is_operand(PyObject* object) {
-  return tensor_of_python(object) || PyFloat_Check(object) || PyLong_Check(object) ||
+  return tensor_of_python(object) || symbolic_int(object) || PyFloat_Check(object) || PyLong_Check(object) ||
          PyComplex_Check(object) ||
          (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
 }

@@ -22,15 +22,26 @@ def _check_settings(fullgraph, dynamic, mode):
         raise ValueError(f"weft.compile: expected mode to be one of {', '.join(_MODES)}, got {mode!r}")
 
 
+def _is_module(fn):
+    nn = sys.modules.get("weft.nn")  # there are no modules before it is imported
+    return nn is not None and isinstance(fn, nn.Module)
+
+
+def _uncompiled(fn):
+    """What a compiled function or module was made of; anything else itself."""
+    if _is_module(fn):
+        return fn.__wrapped__ if isinstance(fn, sys.modules["weft.nn"].OptimizedModule) else fn
+    return fn.__wrapped__ if isinstance(fn, _C._CompiledFunction) else fn
+
+
 def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
     """The function `fn`, compiled: a callable that gives what fn gives, array programs in it as fused loops.
 
     The first call with arguments of a new kind captures and compiles; later calls check guards and run. What
     cannot be captured is performed by Python, in order.
 
-    A weft.nn.Module, and a function that is called with weft tensors, is run once over tensors that stand for values.
-    What it reads besides its tensor arguments counts as constant: numbers and texts among the arguments are compared at
-    every call, modules tell when they change, and closures and globals are read at that first run only.
+    Of a weft.nn.Module it makes a module: calls are compiled, all else is the module's own (weft.nn.OptimizedModule).
+    Parameters and buffers are inputs, so a changed weight is seen at the next call.
 
     fullgraph: raise, showing the line, where one graph cannot hold the whole function.
     dynamic:   None: a size or number that changes becomes symbolic on its second value; True: at once; False: never.
@@ -48,9 +59,10 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
     if not callable(fn):
         raise TypeError(f"weft.compile: expected a callable, got {type(fn).__name__}")
     _check_settings(fullgraph, dynamic, mode)
-    if isinstance(fn, _C._CompiledFunction):
-        fn = fn.__wrapped__
+    fn = _uncompiled(fn)
     compiled = _C._make_callable(fn, fullgraph, dynamic, mode)
+    if _is_module(fn):
+        return sys.modules["weft.nn"].OptimizedModule(fn, compiled)
     for name in _COPIED:
         if hasattr(fn, name):
             setattr(compiled, name, getattr(fn, name))
@@ -191,11 +203,12 @@ def most_rounds(loops):
 
 def explain(fn, **options):
     """A function of fn's arguments that calls fn, freshly compiled, and gives an Explanation."""
-    fn = getattr(fn, "__wrapped__", fn) if isinstance(fn, _C._CompiledFunction) else fn
+    fn = _uncompiled(fn)
 
     def call(*args, **kwargs):
         compiled = compile(fn, **options)
         result = compiled(*args, **kwargs)
+        compiled = getattr(compiled, "_compiled", compiled)  # of a module
         report = _C._report(compiled)
         return Explanation(
             result=result,

@@ -192,6 +192,10 @@ std::optional<BaseView> GraphTracer::base_view(const Tensor& tensor) const {
   return view;
 }
 
+bool GraphTracer::share_memory(const Tensor& a, const Tensor& b) const {
+  return a.is_traced() && b.is_traced() && impl_->handle(a).base == impl_->handle(b).base;
+}
+
 Tensor GraphTracer::input(TensorType type, std::string name, std::optional<Strides> strides) {
   Value* value = impl_->graph->add_input(std::move(type), std::move(name));
   return impl_->wrap_input(value,

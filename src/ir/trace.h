@@ -48,6 +48,8 @@ class GraphTracer final : public ops::Tracer {
   std::optional<InputView> input_view(const Tensor& tensor) const;
   // Nothing if its base is an input.
   std::optional<BaseView> base_view(const Tensor& tensor) const;
+  // Do updates of one of these traced tensors reach the other: are they views of one value, or of one input?
+  bool share_memory(const Tensor& a, const Tensor& b) const;
   void set_location(SourceLocation location);
 
   Graph& graph();

@@ -82,7 +82,7 @@ def test_data_dependent_control_flow():
         return x if float(x.sum()) > 0 else -x
 
     same(weft.compile(f)(example() - 1), f(example() - 1))
-    with pytest.raises(RuntimeError, match=r"(?s)not known while it is traced.*test_compile_tensors.py"):
+    with pytest.raises(RuntimeError, match=r"(?s)not known.*test_compile_tensors.py"):
         weft.compile(f, fullgraph=True)(example())
 
 
@@ -139,8 +139,7 @@ def test_objects_that_may_change_are_no_constants():
     same(compiled(example(), state), example())
     state.factor = 3.0
     same(compiled(example(), state), example() * 3)
-    with pytest.raises(RuntimeError, match="a State is neither a tensor nor a constant"):
-        weft.compile(lambda x, s: x * s.factor, fullgraph=True)(example(), state)
+    same(weft.compile(lambda x, s: x * s.factor, fullgraph=True)(example(), state), example() * 3)
 
 
 def test_results_that_are_objects():

@@ -203,6 +203,8 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
     }
     return item;
   }
+  if (dict->object && !PyDict_CheckExact(dict->object.get()))
+    graph_break("a call of a method of OrderedDict");
   if (name == "update") {
     if (args.args.size() > 1) graph_break("dict.update() with several arguments");
     if (!args.args.empty()) {

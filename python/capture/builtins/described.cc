@@ -40,6 +40,7 @@ Ref Evaluator::described(const V& value) {
       return list ? checked(PyList_AsTuple(list.get())) : Ref();
     }
     case Kind::Dict: {
+      if (value->object && !PyDict_CheckExact(value->object.get())) return Ref();
       const Ref items = described_items(*this, value->items);
       if (!items) return Ref();
       Ref dict = checked(PyDict_New());

@@ -4,77 +4,132 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "array.h"
 #include "bindings.h"
+#include "capture/objects/classes.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
 
 namespace {
 
-// The tensor as an object of Python's, for weft's own functions.
-Ref traced_object(Evaluator& ev, const V& value) {
+const Tensor& tensor_of(Evaluator& ev, const V& value) { return ev.realize(value->items[0])->tensor; }
+
+V owner_of(V array) {
+  while (array->view_of) array = array->view_of;
+  return array;
+}
+
+// The value as an object of Python's, for weft's own functions: tensors are traced ones. `beside_floats`: an
+// operand of an operator whose other operand is a tensor of floating-point numbers, whose dtype a 0-d one
+// keeps.
+Ref traced_object(Evaluator& ev, const V& value, bool beside_floats = false) {
   ev.realize(value);
-  if (value->kind == Kind::Tensor)
-    return Ref::steal(python::to_python(ev.realize(value->items[0])->tensor).release().ptr());
-  if (value->kind == Kind::List || (value->kind == Kind::Tuple && !value->object_type)) {
+  const auto list_of = [&](const std::vector<V>& items) {
     Ref list = checked(PyList_New(0));
-    for (const V& item : value->items)
+    for (const V& item : items)
       if (PyList_Append(list.get(), traced_object(ev, item).get()) < 0) throw PythonError{};
-    return value->kind == Kind::List ? list : checked(PyList_AsTuple(list.get()));
+    return list;
+  };
+  switch (value->kind) {
+    case Kind::Tensor: return object_of_tensor(tensor_of(ev, value), value->is_array);
+    case Kind::List: return list_of(value->items);
+    case Kind::Tuple:
+      if (!value->object_type) return checked(PyList_AsTuple(list_of(value->items).get()));
+      break;
+    case Kind::Slice: {
+      const Ref parts = list_of(value->items);
+      PyObject** const part = PySequence_Fast_ITEMS(parts.get());
+      return checked(PySlice_New(part[0], part[1], part[2]));
+    }
+    case Kind::SymInt: return object_of_size(value->sym);
+    case Kind::Scalar:
+      if (value->weak == WeakKind::Float && beside_floats) return object_of_tensor(value->tensor);
+      if (value->source) ev.capture_as_constant(value);
+      break;
+    default: break;
   }
-  if (value->kind == Kind::SymInt) return int_value(sym_specialize(value->sym))->object;
-  Ref object = ev.constant(value);
+  Ref object =
+      value->is_const() && is_weft_constant(value->object.get()) ? value->object : ev.constant(value);
   if (!object) graph_break("an operator of weft's with an argument that is not known");
   return object;
 }
 
 // Results look at the memory of the argument that they are views of.
 V viewed(Evaluator& ev, V array, const std::vector<V>& args) {
-  const auto base = ev.tracer().base_view(array->tensor);
-  if (!base) return array;
   for (const V& arg : args) {
-    if (arg->kind != Kind::Tensor) continue;
-    const auto of = ev.tracer().base_view(arg->items[0]->tensor);
-    if (of && of->base.impl() == base->base.impl()) array->view_of = arg->items[0];
+    if (arg->kind == Kind::List || arg->kind == Kind::Tuple) array = viewed(ev, std::move(array), arg->items);
+    if (arg->kind == Kind::Tensor && ev.tracer().share_memory(tensor_of(ev, arg), array->tensor))
+      array->view_of = arg->items[0];
   }
   return array;
 }
 
 V result_value(Evaluator& ev, PyObject* object, const std::vector<V>& args) {
-  if (python::is_array(object)) graph_break("an array of weft.numpy");
-  if (const Tensor* tensor = python::tensor_of_python(object))
-    return tensor_value(viewed(ev, array_value(*tensor), args));
+  if (const Tensor* tensor = python::tensor_of_python(object)) {
+    if (!tensor->is_traced()) graph_break("a tensor that is no part of the graph");
+    V value = tensor_value(viewed(ev, array_value(*tensor), args));
+    value->is_array = is_weft_array(object);
+    return value;
+  }
   if (!PyTuple_Check(object) && !PyList_Check(object)) return const_value(Ref::borrow(object));
   std::vector<V> items;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
     items.push_back(result_value(ev, PySequence_Fast_GET_ITEM(object, i), args));
-  return PyTuple_Check(object) ? tuple_value(std::move(items)) : list_value(std::move(items));
+  if (PyList_Check(object)) return list_value(std::move(items));
+  V tuple = tuple_value(std::move(items));
+  if (!PyTuple_CheckExact(object)) {
+    if (!is_named_tuple(Py_TYPE(object))) graph_break("a tuple of a class that weft does not know");
+    tuple->object_type = Py_TYPE(object);
+  }
+  return tuple;
 }
 
-bool changes_an_argument(const std::string& name, const CallArgs& args) {
-  const bool is_special = name.starts_with("__");
-  return (!is_special && name.ends_with("_")) || name.starts_with("__i") || name == "__setitem__" ||
-         args.keyword("out");
+// Of a method or a function of weft's: does it change its first argument?
+bool is_in_place(const std::string& name) { return name.ends_with("_") && !name.ends_with("__"); }
+
+// Before the tensor is changed.
+void prepare_change(Evaluator& ev, const V& target, const std::string& name) {
+  static constexpr std::string_view kOfShape[] = {
+      "resize_",  "resize_as_", "set_",        "t_",         "transpose_", "swapaxes_",      "swapdims_",
+      "squeeze_", "unsqueeze_", "as_strided_", "unflatten_", "swap_",      "requires_grad_", "share_memory_"};
+  if (std::find(std::begin(kOfShape), std::end(kOfShape), name) != std::end(kOfShape))
+    graph_break(fmt::format("'{}' changes more of a tensor than its elements", name));
+  if (target->kind != Kind::Tensor)
+    graph_break(fmt::format("'{}' of an object that weft does not know", name));
+  ev.prepare_mutation(ev.realize(target->items[0]));
 }
+
+enum class Changes : uint8_t { Nothing, First };
 
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
-              size_t first, const CallArgs& args) {
-  if (changes_an_argument(name, args)) graph_break(fmt::format("'{}' changes a tensor", name));
+              size_t first, const CallArgs& args, Changes changes, bool beside_floats = false) {
+  if (V out = args.keyword("out"); out && !ev.is_none(out)) graph_break(fmt::format("'{}' with out=", name));
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(all.size() - first))),
       keywords = checked(PyDict_New());
   for (size_t i = first; i < all.size(); ++i)
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i - first),
-                     traced_object(ev, all[i]).release());
+                     traced_object(ev, all[i], beside_floats).release());
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), traced_object(ev, value).get()) < 0)
       throw PythonError{};
-  const Ref result = Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
+  if (changes == Changes::First) prepare_change(ev, all.at(0), name);
+  const Ref result = Ref::steal(python::calling_python(
+      [&] { return PyObject_Call(function.get(), positional.get(), keywords.get()); }));
   if (!result) {
     clear_error();  // raised again when the call is performed for real
     graph_break(fmt::format("weft's '{}' of these tensors", name));
   }
-  return result_value(ev, result.get(), all);
+  if (changes == Changes::First) {
+    ev.note_effect();
+    return all[0];
+  }
+  std::vector<V> operands = all;
+  for (const auto& [key, value] : args.keywords) operands.push_back(value);
+  return result_value(ev, result.get(), operands);
 }
 
 V from_numpy(Evaluator& ev, CallArgs& args) {
@@ -82,6 +137,7 @@ V from_numpy(Evaluator& ev, CallArgs& args) {
   const V& array = bound[0] ? ev.realize(bound[0]) : bound[0];
   if (!array || array->kind != Kind::Array || array->flavor != Flavor::NdArray)
     graph_break("weft.from_numpy() of this object");
+  owner_of(array)->of_numpy = true;
   return tensor_value(array);
 }
 
@@ -108,17 +164,50 @@ bool has_tensor_value(Evaluator& ev, const CallArgs& args) {
 }
 
 V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args) {
-  return call_traced(ev, Ref::borrow(callable), callable_name(callable), args.args, 0, args);
+  const std::string name = callable_name(callable);
+  const bool changes = is_in_place(name.substr(name.rfind('.') + 1)) && !args.args.empty();
+  for (const V& arg : args.args) ev.realize(arg);
+  return call_traced(ev, Ref::borrow(callable), name, args.args, 0, args,
+                     changes ? Changes::First : Changes::Nothing);
+}
+
+// What is known of the traced tensor without an operation; null for other methods.
+static V size_method(Evaluator& ev, const V& self, const std::string& name, const CallArgs& args) {
+  const Tensor& tensor = tensor_of(ev, self);
+  if (!args.keywords.empty()) return nullptr;
+  if (name == "size" && args.args.empty()) return tensor_attribute(ev, self, "shape");
+  if (name == "size" && args.args.size() == 1 && !ev.is_none(args.args[0])) {
+    int64_t dim = ev.to_int(args.args[0], "a dimension");
+    if (dim < 0) dim += tensor.dim();
+    if (dim < 0 || dim >= tensor.dim()) return nullptr;
+    return sym_value(ops::sym_shape(tensor)[static_cast<size_t>(dim)]);
+  }
+  if (!args.args.empty()) return nullptr;
+  if (name == "dim" || name == "ndimension") return int_value(tensor.dim());
+  if (name == "numel" || name == "nelement") return sym_value(product(ops::sym_shape(tensor)));
+  return nullptr;
 }
 
 V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args) {
-  if (name == "numpy" && args.args.empty() && args.keywords.empty()) return ev.realize(self->items[0]);
+  if (name == "numpy" && args.args.empty() && args.keywords.empty()) {
+    const V& array = ev.realize(self->items[0]);
+    if (array->tensor.dtype() == DType::BF16) graph_break("numpy() of a bfloat16 tensor");
+    owner_of(array)->of_numpy = true;
+    return array;
+  }
+  if (V size = size_method(ev, self, name, args)) return size;
+  if (name == "detach" && args.args.empty() && args.keywords.empty() && !self->is_array)
+    return tensor_value(self->items[0]);
+  static constexpr std::string_view kOfMemory[] = {"stride", "storage_offset", "data_ptr", "tolist", "item"};
+  if (std::find(std::begin(kOfMemory), std::end(kOfMemory), name) != std::end(kOfMemory))
+    graph_break(fmt::format("'{}' of a tensor", name));
   const char* const attribute = name == "size" ? "_sizes" : name.c_str();
   const Ref object = traced_object(ev, self),
             method = checked(PyObject_GetAttrString(object.get(), attribute));
   std::vector<V> all = args.args;
+  for (const V& arg : all) ev.realize(arg);
   all.insert(all.begin(), self);
-  return call_traced(ev, method, name, all, 1, args);
+  return call_traced(ev, method, name, all, 1, args, is_in_place(name) ? Changes::First : Changes::Nothing);
 }
 
 V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
@@ -136,11 +225,30 @@ V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
     bound->name = name;
     return bound;
   };
+  if (name == "size" && self->is_array) return sym_value(product(ops::sym_shape(tensor)));
   if (name == "size") return method();
+  if (self->source && Py_TYPE(self->object.get()) != tensor_class(self->is_array)) {
+    // What a subclass adds is Python's.
+    const Ref key = checked(PyUnicode_InternFromString(name.c_str()));
+    PyObject* const found = _PyType_Lookup(Py_TYPE(self->object.get()), key.get());
+    if (!found || found != _PyType_Lookup(tensor_class(), key.get())) {
+      if (name != "requires_grad" && name != "persistent")
+        graph_break(fmt::format("attribute '{}' of a subclass of Tensor", name));
+      const Ref value = checked(PyObject_GetAttr(self->object.get(), key.get()));
+      return lazy_value(value.get(), make_source({.step = Source::Step::Attribute,
+                                                  .base = self->source,
+                                                  .key = key,
+                                                  .object = {},
+                                                  .object2 = {}}));
+    }
+  }
   const Ref object = traced_object(ev, self);
   const Ref found = Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
   PyErr_Clear();
   if (found && python::tensor_of_python(found.get())) return result_value(ev, found.get(), {self});
+  if (found &&
+      (PyBool_Check(found.get()) || found.get() == Py_None || name == "device" || name == "itemsize"))
+    return const_value(found);
   if (!found || !PyCallable_Check(found.get())) graph_break(fmt::format("attribute '{}' of a tensor", name));
   return method();
 }
@@ -152,11 +260,52 @@ V read_attribute(Evaluator& ev, V value) {
 }
 
 V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operands) {
+  const std::string name = function;
+  const bool changes = name == "setitem" || (name.starts_with('i') && name != "invert");
+  // A number on the left of an in-place operator is changed by none: the operator makes a new tensor.
+  const bool in_place = changes && ev.realize(operands[0])->kind == Kind::Tensor;
   const Ref module = checked(PyImport_ImportModule("operator")),
             found = checked(PyObject_GetAttrString(module.get(), function));
-  return call_traced(ev, found, function, operands, 0, {});
+  for (const V& operand : operands) ev.realize(operand);
+  return call_traced(ev, found, name, operands, 0, {}, in_place ? Changes::First : Changes::Nothing,
+                     std::any_of(operands.begin(), operands.end(), [&](const V& operand) {
+                       return operand->kind == Kind::Tensor && is_floating(tensor_of(ev, operand).dtype()) &&
+                              tensor_of(ev, operand).dim() > 0;
+                     }));
 }
 
-void register_weft_tensors() { register_lowering("weft._C.from_numpy", from_numpy); }
+// Operators are replaced by faster ones: nobody traces while capturing.
+// A new tensor of numbers that are known.
+static V new_tensor(Evaluator& ev, CallArgs& args) {
+  for (const V& arg : args.args)
+    if (!ev.constant(arg) && ev.realize(arg)->kind != Kind::List)
+      graph_break("a tensor of what is not known");
+  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
+            keywords = checked(PyDict_New());
+  const auto known = [&](const V& value) {
+    Ref object = ev.realize(value)->is_const() ? value->object : ev.described(value);
+    if (!object) graph_break("a tensor of what is not known");
+    return object;
+  };
+  for (size_t i = 0; i < args.args.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
+  for (const auto& [key, value] : args.keywords)
+    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
+  const Ref module = checked(PyImport_ImportModule("weft._C")),
+            function = checked(PyObject_GetAttrString(module.get(), "tensor"));
+  const Ref made = Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
+  clear_error();
+  const Tensor* const tensor = made ? host_tensor(made.get()) : nullptr;
+  if (!tensor || tensor->is_traced()) graph_break("a call of weft.tensor");
+  return tensor_value(array_value(ops::call1("cast", {*tensor}, {{"dtype", tensor->dtype()}})));
+}
+
+static V takes_fast_path(Evaluator&, CallArgs&) { return bool_value(true); }
+
+void register_weft_tensors() {
+  register_lowering("weft._C.from_numpy", from_numpy);
+  register_lowering("weft._C.tensor", new_tensor);
+  register_lowering("weft.nn._types.takes_fast_path", takes_fast_path);
+}
 
 }  // namespace weft::capture

@@ -7,6 +7,7 @@
 #include "capture/evaluate/evaluator.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
+#include "capture/objects/host_tensors.h"
 #include "capture/objects/lifetimes.h"
 #include "capture/objects/numpy_api.h"
 
@@ -188,7 +189,10 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   }
   if (V item = find_instance_item(owner, name)) return item;
   if (found) return class_attribute(owner, name, found);
-  if (PyObject* hook = python_function_of(type, "__getattr__"))
+  PyObject* const hook = python_function_of(type, "__getattr__");
+  if (hook && is_method_of_modules(hook)) {
+    if (V value = module_attribute(owner, name)) return value;
+  } else if (hook)
     return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
   const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
   if (stood_for(owner)) leave_library(message);
@@ -424,6 +428,31 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
   graph_break(fmt::format("attribute '{}' of an object that weft does not know", utf8(name)));
 }
 
+// What weft.nn.Module's __getattr__ gives, or null: it looks into three dicts.
+V Evaluator::module_attribute(const V& owner, PyObject* name) {
+  for (const char* store : {"_parameters", "_modules", "_buffers"}) {
+    const Ref key = checked(PyUnicode_InternFromString(store));
+    const V items = find_instance_item(owner, key.get());
+    if (!items) return nullptr;
+    if (realize(items)->kind != Kind::Dict) graph_break("a module whose parts are in no dict");
+    for (size_t i = 0; i < items->keys.size(); ++i)
+      if (PyObject* have = items->keys[i]->object.get();
+          PyUnicode_Check(have) && PyUnicode_Compare(have, name) == 0)
+        return items->items[i];
+  }
+  return nullptr;
+}
+
+// Would weft.nn.Module's __setattr__ set it as object's does?
+bool Evaluator::is_plain_in_module(const V& owner, PyObject* name, const V& value) {
+  const Ref parameters = checked(PyUnicode_InternFromString("_parameters"));
+  if (!find_instance_item(owner, parameters.get()) || module_attribute(owner, name)) return false;
+  PyTypeObject* const type = python_type(value);
+  if (value->kind == Kind::Tensor) return type == tensor_class();
+  PyObject* const setter = type ? python_function_of(type, "__setattr__") : nullptr;
+  return type && !(setter && is_method_of_modules(setter));
+}
+
 // What a real object has in its dict by this name, which nobody has asked for yet; or null.
 static V attribute_of_dict(const V& owner, PyObject* name) {
   if (!owner->source || !owner->object) return nullptr;
@@ -451,7 +480,12 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
   }
   refuse_new_layout(owner, utf8(name));
   if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
-  if (PyObject* method = as_object ? nullptr : python_method(owner, "__setattr__")) {
+  PyObject* const method = as_object ? nullptr : python_method(owner, "__setattr__");
+  if (method && is_method_of_modules(method)) {
+    if (!is_plain_in_module(owner, name, value))
+      graph_break("assignment of a module, a parameter or a buffer");
+    as_object = true;
+  } else if (method) {
     call_method_now(owner, method, {const_value(Ref::borrow(name)), value});
     return;
   }

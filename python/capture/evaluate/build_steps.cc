@@ -260,7 +260,21 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
       step.op = BuildOp::Generator;
       operands.insert(operands.begin(), class_value(&PyRange_Type));
       break;
-    case Kind::Tensor: step.op = BuildOp::Tensor; break;
+    case Kind::Tensor: {
+      V root = realize(value->items[0]);
+      while (root->view_of) root = root->view_of;
+      if (root->of_numpy && value->is_array)
+        graph_break("an array of weft.numpy whose memory NumPy sees, too");
+      if (root->of_numpy) {
+        step.op = BuildOp::Tensor;
+        break;
+      }
+      operands.clear();
+      step = output_step(value->items[0]);
+      step.is_tensor = true;
+      step.is_array = value->is_array;
+      break;
+    }
     case Kind::Partial: graph_break("a functools.partial made inside");
   }
   return step;

@@ -10,6 +10,7 @@
 #include "capture/evaluate/frame_readers.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
+#include "capture/objects/host_tensors.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/values/memory_order.h"
@@ -335,7 +336,15 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     return zero_argument_super();
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.size() == 2 && args.keywords.empty())
     return super_value(args.args[0], args.args[1]);
-  if (is_weft_operator(object) && has_tensor_value(*this, args)) return call_on_tensors(*this, object, args);
+  if (is_weft_operator(object)) return call_on_tensors(*this, object, args);
+  for (const bool of_arrays : {false, true}) {
+    if (object != reinterpret_cast<PyObject*>(tensor_class(of_arrays)) || args.args.size() != 1 ||
+        !args.keywords.empty() || realize(args.args[0])->kind != Kind::Tensor)
+      continue;
+    V alias = tensor_value(args.args[0]->items[0]);
+    alias->is_array = of_arrays;
+    return alias;
+  }
   if (joins_long_list(object, args))
     throw GraphBreak{.reason = "an array of a long list", .is_planned = true};
   // A Python source stands in for what the lowering cannot do.
@@ -397,6 +406,9 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   if (PyObject* function = compiled_function(object); function && PyFunction_Check(function)) {
     enter(function, std::move(args));
     return nullptr;
+  } else if (function && callable->source) {  // of a module, of a method
+    const V wrapped = lazy_value(function, attribute_source(callable->source, "__wrapped__"));
+    return call(wrapped, std::move(args));
   }
   if (PyType_Check(object)) return construct(callable, std::move(args));
   // Functions behind NumPy's dispatcher are Python functions over others: entered when nothing is known of

@@ -30,9 +30,8 @@ std::shared_ptr<const std::string> file_of(const Code& code) {
 // An iterator of the interpreter's own that an earlier segment has made: Python takes its next element.
 bool is_begun(const V& iterator) {
   static constexpr std::string_view kTypes[] = {
-      "list_iterator",     "tuple_iterator",       "range_iterator",
-      "dict_itemiterator", "dict_keyiterator",     "dict_valueiterator",
-      "set_iterator",      "list_reverseiterator", "zip",
+      "odict_iterator",   "list_iterator",      "tuple_iterator", "range_iterator",       "dict_itemiterator",
+      "dict_keyiterator", "dict_valueiterator", "set_iterator",   "list_reverseiterator", "zip",
       "enumerate"};
   return iterator->kind == Kind::Opaque &&
          std::find(std::begin(kTypes), std::end(kTypes), Py_TYPE(iterator->object.get())->tp_name) !=
@@ -158,6 +157,12 @@ void Evaluator::begin_again(const Lesson& lesson, std::string reason, CaptureAbo
   throw CaptureAborted{std::move(reason), is_new ? CaptureAborted::Then::CaptureAgain : otherwise};
 }
 
+void Evaluator::capture_as_constant(const V& number) {
+  const bool is_new = history_.keep_constant(number->source->str());
+  throw CaptureAborted{"a number that an operator must know",
+                       is_new ? CaptureAborted::Then::CaptureAgain : CaptureAborted::Then::EndEarlier};
+}
+
 void Evaluator::leave_to_python(const Place& place, std::string reason) {
   if (!place.code) throw CaptureAborted{std::move(reason)};
   begin_again({Lesson::Kind::SeenObject, place}, std::move(reason));
@@ -257,6 +262,11 @@ void Evaluator::execute(const Instruction& in) {
   graph_break(fmt::format("instruction {}", op_name(in.op)));
 }
 
+bool Evaluator::has_tensor_input() const {
+  return std::any_of(variant_->inputs.begin(), variant_->inputs.end(),
+                     [](const GraphInput& input) { return input.type == GraphInput::Type::Tensor; });
+}
+
 // A loop that goes round too often in one segment gets a segment per iteration.
 void Evaluator::note_backward_jump(int target) {
   const Code* code = frame().code;
@@ -267,7 +277,9 @@ void Evaluator::note_backward_jump(int target) {
   const size_t nodes = tracer_.graph().body().nodes.size();
   if (++trips.rounds == 1) trips.first_nodes = nodes;
   trips.last_nodes = nodes;
-  if (trips.rounds > kMaxTrips && nodes > 2 * kMaxTrips) {
+  // Loops over layers are as long as a model is deep.
+  constexpr size_t kMostOfTensors = 4096;  // operations
+  if (trips.rounds > kMaxTrips && nodes > (has_tensor_input() ? kMostOfTensors : 2 * kMaxTrips)) {
     history_.learn({Lesson::Kind::LongLoop, {code, target}});
     graph_break("a long loop");
   }

@@ -144,11 +144,14 @@ class Evaluator {
   bool is_arraylike(const V& value);
   // Before an array is assigned to: it, or the input it is a view of, must be writable and alone.
   void prepare_mutation(const V& array);
+  // Captures the segment again, with this number as a constant.
+  [[noreturn]] void capture_as_constant(const V& number);
+  void note_effect() { ++num_effects_; }
   void record_update(const Tensor& view, const Tensor& value);
   void refuse_read_only(const V& array,
                         const char* what);  // raises NumPy's error for a view of a read-only one
-  // An array argument of the segment, as a graph input.
-  void add_array_input(const V& value);
+  // An array or a tensor from outside, as a graph input: the real one is found at `source`.
+  void add_array_input(const V& value, const SourceRef& source);
 
   AbstractFrame& frame() { return frames_.back(); }
   V& top(int depth = 1) { return frame().stack[frame().stack.size() - static_cast<size_t>(depth)]; }
@@ -250,6 +253,7 @@ class Evaluator {
   void unpack(int before, int after, bool starred);
   std::vector<V> taken(const V& value, size_t wanted, bool starred);
   void note_backward_jump(int target);
+  bool has_tensor_input() const;
   void note_unrolled_loops();
   void name_unrolled_loops();
   void count_step();
@@ -283,6 +287,8 @@ class Evaluator {
   V zero_argument_super();
   V class_attribute(const V& owner, PyObject* name, PyObject* found);
   V find_instance_item(const V& owner, PyObject* name);
+  V module_attribute(const V& owner, PyObject* name);
+  bool is_plain_in_module(const V& owner, PyObject* name, const V& value);
   V const_attribute(const V& owner, PyObject* name);
   void specialize_range(const V& iterator);
   V array_item(const V& array, int64_t index);
@@ -393,6 +399,7 @@ bool is_nan(const V& value);
 bool has_unguarded_nan(const V& value);
 // None, classes, modules, functions and the like: which one it is tells all.
 bool is_identity_type(PyObject* object);
+SourceRef attribute_source(const SourceRef& owner, const char* name);
 
 // The class that a stand-in's instance is given to the program as, or null.
 PyTypeObject* stood_for(const V& value);

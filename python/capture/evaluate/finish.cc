@@ -212,12 +212,16 @@ void Evaluator::keep_shared_roots() {
   }
 }
 
+static bool is_array(const GraphInput& input) {
+  return input.type == GraphInput::Type::Array || input.type == GraphInput::Type::Tensor;
+}
+
 // Views of an argument that is updated are taken of the argument itself, after the updates are written back,
 // and so are those that the graph would compute as copies.
 void Evaluator::take_views_of_inputs() {
   std::vector<size_t> array_inputs;  // graph inputs of the array arguments, in order
   for (size_t i = 0; i < variant_->inputs.size(); ++i)
-    if (variant_->inputs[i].type == GraphInput::Type::Array) array_inputs.push_back(i);
+    if (is_array(variant_->inputs[i])) array_inputs.push_back(i);
   for (BuildStep& step : variant_->steps) {
     if (step.op != BuildOp::Output || step.input < 0) continue;
     Tensor& output = outputs_[static_cast<size_t>(step.imm)];
@@ -236,8 +240,8 @@ std::vector<Strides> Evaluator::input_strides() const {
   std::vector<Strides> strides(variant_->inputs.size());
   size_t array = 0;
   for (size_t i = 0; i < strides.size(); ++i) {
-    if (variant_->inputs[i].type != GraphInput::Type::Array) continue;
-    const Tensor input = borrow_array(reinterpret_cast<PyArrayObject*>(inputs_[array++]->object.get()));
+    if (!is_array(variant_->inputs[i])) continue;
+    const Tensor input = borrow_memory(inputs_[array++]->object.get());
     if (!input.is_contiguous()) strides[i] = input.strides();
   }
   return strides;

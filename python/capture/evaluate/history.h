@@ -37,13 +37,15 @@ class History {
 
   // True if the integer or dimension, which is `value` now, is to be symbolic: one that changes is.
   bool symbolic(const std::string& what, int64_t value, Settings::Dynamic dynamic);
+  // Never symbolic from now on. False where that was known.
+  bool keep_constant(const std::string& what) { return constants_.insert(what).second; }
   // Symbolic from the first capture on. False where that was known.
   bool expect_change(const std::string& what) { return changing_.insert(what).second; }
 
  private:
   std::set<Lesson> lessons_;
   std::unordered_map<std::string, int64_t> seen_;
-  std::set<std::string> changing_;
+  std::set<std::string> changing_, constants_;
 };
 
 // Thrown where evaluation cannot go on to an end of the segment at this instruction.

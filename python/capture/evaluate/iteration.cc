@@ -1,6 +1,7 @@
 // Iterators: over sequences, dicts and sets, ranges, arrays, and others' iterators.
 #include <fmt/format.h>
 
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
@@ -20,6 +21,10 @@ V Evaluator::iterator(const V& value) {
   if (value->kind == Kind::Instance) {
     if (V found = instance_iterator(value)) return found;
     graph_break("an iterator that weft does not know");
+  }
+  if (value->kind == Kind::Tensor) {
+    CallArgs none;
+    return iterator(call_tensor_method(*this, value, "unbind", none));
   }
   V it = make_value(Kind::Iter);
   if (value->kind == Kind::Range) {

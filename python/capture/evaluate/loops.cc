@@ -369,6 +369,7 @@ bool Evaluator::ends_at_loop(std::string* reason) {
 // Loops of which more rounds than usual are in the graph. Rounds that computed nothing (a table of constants)
 // are not.
 void Evaluator::note_unrolled_loops() {
+  if (has_tensor_input()) return;
   for (const auto& [key, trips] : trips_) {
     if (trips.rounds <= kMaxTrips || trips.last_nodes == trips.first_nodes) continue;
     const auto verdict = native_verdicts_.find({trips.code, trips.head});

@@ -75,10 +75,12 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   const V &a = operands.first, &b = operands.second;
   const bool in_place = op >= 13;
   if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
-    if (in_place) graph_break("an in-place operator changes a tensor");
     static constexpr const char* kNames[] = {"add", "and_", "floordiv", "lshift", "matmul",  "mul", "mod",
                                              "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
-    return operate_on_tensors(*this, kNames[op], {a, b});
+    static constexpr const char* kInPlace[] = {"iadd", "iand",     "ifloordiv", "ilshift", "imatmul",
+                                               "imul", "imod",     "ior",       "ipow",    "irshift",
+                                               "isub", "itruediv", "ixor"};
+    return operate_on_tensors(*this, (in_place ? kInPlace : kNames)[op % 13], {a, b});
   }
   if (V result = instance_binary(op, a, b)) return result;
   if (V result = set_binary(*this, op, a, b)) return result;
@@ -133,6 +135,10 @@ V Evaluator::binary(int op, const V& first, const V& second) {
     return a;
   }
   if (op % 13 == 7 && a->kind == Kind::Dict && b->kind == Kind::Dict) {
+    const auto is_subclass = [](const V& dict) {
+      return dict->object && !PyDict_CheckExact(dict->object.get());
+    };
+    if (is_subclass(a) || is_subclass(b)) graph_break("a union with an OrderedDict");
     V result = in_place ? a : make_value(Kind::Dict);
     if (!in_place) {
       result->keys = a->keys;
@@ -397,6 +403,7 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
   realize(key);
   switch (container->kind) {
     case Kind::Array: return numpy_store(*this, container, key, value);
+    case Kind::Tensor: operate_on_tensors(*this, "setitem", {container, key, value}); return;
     case Kind::List: {
       if (key->kind == Kind::Slice) return store_list_slice(*this, container, key, elements(value));
       if (!is_int(key)) break;

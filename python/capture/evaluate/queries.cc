@@ -12,6 +12,7 @@
 #include "capture/evaluate/evaluator.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
+#include "capture/objects/host_tensors.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
@@ -69,6 +70,7 @@ bool Evaluator::truth(const V& value) {
     case Kind::Generator:
     case Kind::Partial: return true;
     case Kind::Array: graph_break("a condition that depends on the values of an array");
+    case Kind::Tensor: graph_break("a condition that depends on the values of a tensor");
     case Kind::Scalar: graph_break("a condition that depends on computed numbers");
     case Kind::Instance: {
       PyTypeObject* type = value->object_type;
@@ -282,6 +284,10 @@ bool Evaluator::equal(const V& a, const V& b) {
       if (!same_or_equal(left[i], right[i])) return false;
     return true;
   }
+  const auto is_ordered = [](const V& v) {
+    return v->kind == Kind::Dict && v->object && !PyDict_CheckExact(v->object.get());
+  };
+  if (is_ordered(a) || is_ordered(b)) graph_break("comparison of an OrderedDict");
   if (a->kind == Kind::Dict && b->kind == Kind::Dict) return equal_dicts(*this, a, b);
   Ref left = constant(a), right = constant(b);
   const auto is_container = [](const V& v) {
@@ -322,6 +328,7 @@ PyTypeObject* Evaluator::python_type(const V& value) {
     case Kind::Cell: return &PyCell_Type;
     case Kind::Instance:
     case Kind::Exception: return value->object_type;
+    case Kind::Tensor: return value->source ? Py_TYPE(value->object.get()) : tensor_class(value->is_array);
     default: return nullptr;
   }
 }

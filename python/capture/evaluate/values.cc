@@ -167,8 +167,6 @@ void Evaluator::use_attributes(const V& owner, PyObject* dict, bool changes) {
     graph_break("the attributes of an object that shares its __dict__ with another one");
 }
 
-namespace {
-
 SourceRef attribute_source(const SourceRef& owner, const char* name) {
   return make_source({.step = Source::Step::Attribute,
                       .base = owner,
@@ -176,6 +174,8 @@ SourceRef attribute_source(const SourceRef& owner, const char* name) {
                       .object = {},
                       .object2 = {}});
 }
+
+namespace {
 
 // Attributes of the real object, as the value's items.
 void add_attributes(const V& value, std::initializer_list<const char*> names) {
@@ -192,7 +192,7 @@ bool is_known_by_identity(PyObject* object) {
          type == &PyMethodDescr_Type || PyFrozenSet_CheckExact(object) ||
          (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
          is_cached_function(object) || find_lowering(object) || find_replacement(object) ||
-         compiled_function(object) || is_weft_operator(object);
+         compiled_function(object) || is_weft_operator(object) || is_weft_constant(object);
 }
 
 }  // namespace
@@ -265,7 +265,7 @@ void Evaluator::realize_container(const V& value) {
   PyTypeObject* type = Py_TYPE(object);
   Guards& guards = variant_->guards;
   if (PyArray_CheckExact(object)) {
-    add_array_input(value);
+    add_array_input(value, value->source);
   } else if (PyObject_TypeCheck(object, &PyGenericArrType_Type)) {
     Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
     const auto dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get()));
@@ -283,7 +283,7 @@ void Evaluator::realize_container(const V& value) {
     value->kind = Kind::List;
   } else if (is_namespace(object)) {
     value->kind = Kind::Opaque;  // what is done to it is done to names and modules
-  } else if (PyDict_CheckExact(object)) {
+  } else if (PyDict_CheckExact(object) || PyODict_CheckExact(object)) {
     realize_dict(value);
   } else if (PyCell_Check(object)) {
     PyObject* contents = PyCell_GET(object);
@@ -299,8 +299,12 @@ void Evaluator::realize_container(const V& value) {
     add_attributes(value, {"func", "args", "keywords"});
     value->kind = Kind::Partial;
   } else if (is_host_tensor(object)) {
-    value->items = {
-        lazy_value(array_of_tensor(object).get(), item_source(Source::Step::TensorArray, value->source, 0))};
+    V array = make_value(Kind::Array);
+    array->object = value->object;
+    array->source = item_source(Source::Step::TensorArray, value->source, 0);
+    add_array_input(array, value->source);
+    value->items = {std::move(array)};
+    value->is_array = is_weft_array(object);
     value->kind = Kind::Tensor;
   } else if (PyExceptionInstance_Check(object)) {
     realize_exception(value);
@@ -322,8 +326,9 @@ void Evaluator::realize_dict(const V& value) {
   Ref keys = checked(PyTuple_New(PyDict_GET_SIZE(object)));
   PyObject *key, *item;
   Py_ssize_t i = 0;
-  for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &item); ++i) {
-    if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) && !PyFloat_CheckExact(key))
+  const auto add = [&] {
+    if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) &&
+        !PyFloat_CheckExact(key) && !is_weft_constant(key))
       graph_break("a dict with keys that are not plain values");
     PyTuple_SET_ITEM(keys.get(), i, Py_NewRef(key));
     value->keys.push_back(const_value(Ref::borrow(key)));
@@ -332,6 +337,20 @@ void Evaluator::realize_dict(const V& value) {
                                                          .key = Ref::borrow(key),
                                                          .object = {},
                                                          .object2 = {}})));
+    ++i;
+  };
+  if (PyDict_CheckExact(object)) {
+    for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &item);) add();
+  } else {  // an OrderedDict has an order of its own
+    const Ref in_order = checked(PySequence_Tuple(object));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(in_order.get()); ++k) {
+      key = PyTuple_GET_ITEM(in_order.get(), k);
+      if (!PyUnicode_CheckExact(key) && !PyLong_CheckExact(key))
+        graph_break("an OrderedDict with keys that are not plain values");
+      item = PyDict_GetItemWithError(object, key);
+      if (!item) graph_break("an OrderedDict that changes");
+      add();
+    }
   }
   guards.add({.op = GuardOp::DictKeys, .a = guards.load(value->source), .object = keys.get()},
              fmt::format("keys of {} are {}", value->source->str(), short_repr(keys.get())));
@@ -366,23 +385,26 @@ V Evaluator::unify(const V& value) {
   return other;
 }
 
-void Evaluator::add_array_input(const V& value) {
-  auto* array = reinterpret_cast<PyArrayObject*>(value->object.get());
-  const auto dtype = dtype_of_descr(PyArray_DESCR(array));
+void Evaluator::add_array_input(const V& value, const SourceRef& source) {
+  PyObject* const object = value->object.get();
+  const bool is_tensor = !PyArray_CheckExact(object);
+  const auto dtype = dtype_of_array(object);
   if (!dtype)
-    graph_break(
-        fmt::format("an array of dtype {}", short_repr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))));
-  if (!PyArray_ISALIGNED(array)) graph_break("an array whose elements are not aligned");
-  ArrayGuard guard{.dtype = *dtype, .layout = layout_of(value->object.get()), .writable = false, .dims = {}};
-  const std::string text = value->source->str();
-  for (int d = 0; d < PyArray_NDIM(array); ++d)
-    if (PyArray_STRIDE(array, d) % PyArray_ITEMSIZE(array) != 0) graph_break("an array with odd strides");
+    graph_break(fmt::format(
+        "an array of dtype {}",
+        short_repr(reinterpret_cast<PyObject*>(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(object))))));
+  if (!is_tensor && !PyArray_ISALIGNED(reinterpret_cast<PyArrayObject*>(object)))
+    graph_break("an array whose elements are not aligned");
+  const ArrayMemory memory = memory_of(object);
+  ArrayGuard guard{.dtype = *dtype, .layout = layout_of(memory), .dims = {}, .is_tensor = is_tensor};
+  const std::string text = source->str();
+  if (!memory.has_whole_strides()) graph_break("an array with odd strides");
   for (int index : mutated_)
-    if (arrays_overlap(value->object.get(), inputs_[static_cast<size_t>(index)]->object.get()))
+    if (arrays_overlap(object, inputs_[static_cast<size_t>(index)]->object.get()))
       graph_break("an array that shares memory with one that was assigned to");
   ops::TensorType type{*dtype, {}, {}};
-  for (int d = 0; d < PyArray_NDIM(array); ++d) {
-    const auto size = static_cast<int64_t>(PyArray_DIM(array, d));
+  for (int d = 0; d < memory.num_dims; ++d) {
+    const int64_t size = memory.sizes[d];
     if (size >= 2 && history_.symbolic(fmt::format("{}.shape[{}]", text, d), size, settings_.dynamic)) {
       Sym symbol = tracer_.graph().env().new_symbol(size);
       type.shape.push_back(symbol);
@@ -392,23 +414,22 @@ void Evaluator::add_array_input(const V& value) {
       guard.dims.push_back(size);
     }
   }
-  if (guard.layout == ArrayGuard::Layout::Other) guard.strides = relations_of_strides(value->object.get());
+  if (guard.layout == ArrayGuard::Layout::Other) guard.strides = relations_of_strides(object);
   value->strided = guard.layout == ArrayGuard::Layout::Other;
   Strides strides;
-  for (int d = 0; d < PyArray_NDIM(array); ++d)
-    strides.push_back(PyArray_STRIDE(array, d) / PyArray_ITEMSIZE(array));
+  for (int d = 0; d < memory.num_dims; ++d) strides.push_back(memory.strides[d] / memory.element);
   value->kind = Kind::Array;
   value->flavor = Flavor::NdArray;
   variant_->guards.set_num_symbols(tracer_.graph().env().num_symbols());
-  variant_->guards.array(value->source, std::move(guard));
+  variant_->guards.array(source, std::move(guard));
   value->tensor = tracer_.input(
-      std::move(type),
-      value->source->step == Source::Step::Local && value->source->key ? utf8(value->source->key.get()) : "",
+      std::move(type), source->step == Source::Step::Local && source->key ? utf8(source->key.get()) : "",
       std::move(strides));
   value->input = static_cast<int>(inputs_.size());
   value->index = static_cast<int64_t>(variant_->guards.arrays().size()) - 1;
   inputs_.push_back(value);
-  variant_->inputs.push_back({GraphInput::Type::Array, variant_->guards.load(value->source), *dtype});
+  variant_->inputs.push_back({is_tensor ? GraphInput::Type::Tensor : GraphInput::Type::Array,
+                              variant_->guards.load(source), *dtype});
 }
 
 void Evaluator::refuse_read_only(const V& array, const char* what) {
@@ -424,8 +445,7 @@ void Evaluator::prepare_mutation(const V& array) {
   V owner = array;
   while (owner->view_of) owner = owner->view_of;
   if (owner->input < 0) return;
-  auto* object = reinterpret_cast<PyArrayObject*>(owner->object.get());
-  if (!PyArray_ISWRITEABLE(object)) graph_break("assignment to a read-only array");
+  if (!memory_of(owner->object.get()).is_writable) graph_break("assignment to a read-only array");
   for (const V& other : inputs_)
     if (other != owner && arrays_overlap(other->object.get(), owner->object.get()))
       graph_break("assignment to an array that shares memory with another argument");
@@ -439,6 +459,7 @@ void Evaluator::record_update(const Tensor& view, const Tensor& value) {
 }
 
 void Evaluator::mark_dirty(const V& value) {
+  if (value->object && PyODict_CheckExact(value->object.get())) graph_break("an OrderedDict that is changed");
   if (value->kind != Kind::Instance) std::for_each(value->items.begin(), value->items.end(), let_go);
   ++num_effects_;
   if (!value->source || value->dirty) return;

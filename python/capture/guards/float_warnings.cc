@@ -90,8 +90,18 @@ bool at_end(const State& state, const Variant& variant) {
 
 }  // namespace
 
+// Tensors raise no warnings of NumPy's.
+static bool is_over_tensors(const Variant& variant) {
+  const auto has = [&](GraphInput::Type type) {
+    return std::any_of(variant.inputs.begin(), variant.inputs.end(),
+                       [&](const GraphInput& input) { return input.type == type; });
+  };
+  return has(GraphInput::Type::Tensor) && !has(GraphInput::Type::Array) &&
+         !has(GraphInput::Type::NumpyScalar);
+}
+
 unsigned flags_to_watch(const Variant& variant) {
-  if (!variant.executable) return 0;
+  if (!variant.executable || is_over_tensors(variant)) return 0;
   const ErrorActions& actions = current_error_actions();
   if (actions.handled) return actions.handled | actions.warned | runtime::kEveryRun;
   if (!actions.warned) return 0;

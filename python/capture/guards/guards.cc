@@ -12,46 +12,50 @@
 
 namespace weft::capture {
 
-ArrayGuard::Layout layout_of(PyObject* object) {
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
-  if (PyArray_IS_C_CONTIGUOUS(array)) return ArrayGuard::Layout::C;
-  if (PyArray_IS_F_CONTIGUOUS(array)) return ArrayGuard::Layout::Fortran;
+ArrayGuard::Layout layout_of(const ArrayMemory& memory) {
+  if (memory.is_contiguous(false)) return ArrayGuard::Layout::C;
+  if (memory.is_contiguous(true)) return ArrayGuard::Layout::Fortran;
   return ArrayGuard::Layout::Other;
 }
 
 namespace {
 
 // Of one dimension, or of two.
-uint8_t relation_of_strides(PyArrayObject* array, int a, int b) {
-  if (PyArray_DIM(array, a) == 1 || PyArray_DIM(array, b) == 1) return 0;
-  const npy_intp x = PyArray_STRIDE(array, a), y = PyArray_STRIDE(array, b);
-  if (a == b) return static_cast<uint8_t>((x == 0) | (x == PyArray_ITEMSIZE(array)) << 1 | (x < 0) << 2);
+uint8_t relation_of_strides(const ArrayMemory& array, int a, int b) {
+  if (array.sizes[a] == 1 || array.sizes[b] == 1) return 0;
+  const int64_t x = array.strides[a], y = array.strides[b];
+  if (a == b) return static_cast<uint8_t>((x == 0) | (x == array.element) << 1 | (x < 0) << 2);
   return static_cast<uint8_t>((std::abs(x) < std::abs(y)) | (std::abs(x) == std::abs(y)) << 1 |
-                              (x == y * PyArray_DIM(array, b)) << 2);
+                              (x == y * array.sizes[b]) << 2);
 }
 
 template <class Visit>  // Visit(relation) -> whether to go on
-bool visit_relations(PyArrayObject* array, const Visit& visit) {
-  for (int a = 0; a < PyArray_NDIM(array); ++a)
-    for (int b = 0; b < PyArray_NDIM(array); ++b)
+bool visit_relations(const ArrayMemory& array, const Visit& visit) {
+  for (int a = 0; a < array.num_dims; ++a)
+    for (int b = 0; b < array.num_dims; ++b)
       if (!visit(relation_of_strides(array, a, b))) return false;
   return true;
 }
 
-bool has_relations(PyArrayObject* array, const std::vector<uint8_t>& wanted) {
+bool has_relations(const ArrayMemory& array, const std::vector<uint8_t>& wanted) {
   size_t i = 0;
   return visit_relations(array, [&](uint8_t relation) { return relation == wanted[i++]; });
 }
 
-// Bytes the array's elements lie in.
-std::pair<const char*, const char*> extent(PyArrayObject* array) {
-  const char *low = PyArray_BYTES(array), *high = low + PyArray_ITEMSIZE(array);
-  for (int d = 0; d < PyArray_NDIM(array); ++d) {
-    const npy_intp size = PyArray_DIM(array, d), stride = PyArray_STRIDE(array, d);
-    if (size == 0) return {low, low};
-    (stride < 0 ? low : high) += (size - 1) * stride;
+bool check_memory(const ArrayGuard& guard, const ArrayMemory& memory, std::vector<int64_t>& symbols) {
+  for (size_t d = 0; d < guard.dims.size(); ++d) {
+    const int64_t size = memory.sizes[d], wanted = guard.dims[d];
+    if (wanted >= 0) {
+      if (size != wanted) return false;
+    } else {
+      if (size < 2) return false;
+      symbols[static_cast<size_t>(~wanted)] = size;
+    }
   }
-  return {low, high};
+  if (layout_of(memory) != guard.layout) return false;
+  if (guard.layout == ArrayGuard::Layout::Other && !memory.has_whole_strides()) return false;
+  if (!guard.strides.empty() && !has_relations(memory, guard.strides)) return false;
+  return !guard.writable || memory.is_writable;
 }
 
 bool check_array(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>& symbols) {
@@ -61,31 +65,35 @@ bool check_array(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>
   PyArray_Descr* descr = PyArray_DESCR(array);
   if (descr->type_num != type_number(guard.dtype) && dtype_of_descr(descr) != guard.dtype) return false;
   if (!PyArray_ISNBO(descr->byteorder) || !PyArray_ISALIGNED(array)) return false;
-  for (size_t d = 0; d < guard.dims.size(); ++d) {
-    const int64_t size = PyArray_DIM(array, static_cast<int>(d)), wanted = guard.dims[d];
-    if (wanted >= 0) {
-      if (size != wanted) return false;
-    } else {
-      if (size < 2) return false;
-      symbols[static_cast<size_t>(~wanted)] = size;
-    }
-  }
-  if (layout_of(object) != guard.layout) return false;
-  if (guard.layout == ArrayGuard::Layout::Other)
-    for (int d = 0; d < PyArray_NDIM(array); ++d)
-      if (PyArray_STRIDE(array, d) % PyArray_ITEMSIZE(array) != 0) return false;
-  if (!guard.strides.empty() && !has_relations(array, guard.strides)) return false;
-  return !guard.writable || PyArray_ISWRITEABLE(array);
+  return check_memory(guard, memory_of(object), symbols);
+}
+
+bool check_tensor(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>& symbols) {
+  const Tensor* tensor = host_tensor(object);
+  return tensor && tensor->dtype() == guard.dtype &&
+         tensor->dim() == static_cast<int64_t>(guard.dims.size()) &&
+         check_memory(guard, memory_of(object), symbols);
+}
+
+bool is_key(PyObject* key, PyObject* wanted) {
+  return key == wanted ||
+         (Py_TYPE(key) == Py_TYPE(wanted) && PyObject_RichCompareBool(key, wanted, Py_EQ) == 1);
 }
 
 bool check_keys(PyObject* dict, PyObject* keys) {
   if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
+  if (!PyDict_CheckExact(dict)) {  // an OrderedDict has an order of its own
+    const Ref iterator = Ref::steal(PyObject_GetIter(dict));
+    for (Py_ssize_t i = 0; iterator && i < PyTuple_GET_SIZE(keys); ++i) {
+      const Ref key = Ref::steal(PyIter_Next(iterator.get()));
+      if (!key || !is_key(key.get(), PyTuple_GET_ITEM(keys, i))) return false;
+    }
+    return static_cast<bool>(iterator);
+  }
   PyObject *key, *value;
   Py_ssize_t i = 0;
   for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &value); ++i) {
-    PyObject* wanted = PyTuple_GET_ITEM(keys, i);
-    if (key == wanted) continue;
-    if (Py_TYPE(key) != Py_TYPE(wanted) || PyObject_RichCompareBool(key, wanted, Py_EQ) != 1) return false;
+    if (!is_key(key, PyTuple_GET_ITEM(keys, i))) return false;
   }
   return true;
 }
@@ -98,14 +106,13 @@ PyObject* lookup(PyObject* dict, PyObject* key) {
 
 std::vector<uint8_t> relations_of_strides(PyObject* object) {
   std::vector<uint8_t> relations;
-  visit_relations(reinterpret_cast<PyArrayObject*>(object),
-                  [&](uint8_t relation) { return relations.push_back(relation), true; });
+  visit_relations(memory_of(object), [&](uint8_t relation) { return relations.push_back(relation), true; });
   return relations;
 }
 
 bool arrays_overlap(PyObject* a, PyObject* b) {
-  const auto [low_a, high_a] = extent(reinterpret_cast<PyArrayObject*>(a));
-  const auto [low_b, high_b] = extent(reinterpret_cast<PyArrayObject*>(b));
+  const auto [low_a, high_a] = memory_of(a).extent();
+  const auto [low_b, high_b] = memory_of(b).extent();
   return low_a < high_b && low_b < high_a;
 }
 
@@ -114,8 +121,8 @@ std::string ArrayGuard::str() const {
   for (size_t d = 0; d < dims.size(); ++d)
     shape += (d ? ", " : "") + (dims[d] >= 0 ? std::to_string(dims[d]) : "s" + std::to_string(~dims[d]));
   const char* layouts[] = {"", " in Fortran order", " strided"};
-  return fmt::format("is an ndarray {}[{}]{}{}", short_name(dtype), shape, layouts[static_cast<int>(layout)],
-                     writable ? ", writable" : "");
+  return fmt::format("is {} {}[{}]{}{}", is_tensor ? "a Tensor" : "an ndarray", short_name(dtype), shape,
+                     layouts[static_cast<int>(layout)], writable ? ", writable" : "");
 }
 
 bool Guards::run_load(const GuardStep& s, std::span<const Frame> frames, Registers& r) const {
@@ -193,6 +200,7 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
       PyErr_Clear();
       return lacks;
     }
+    case GuardOp::Tensor: return check_tensor(arrays_[static_cast<size_t>(s.imm)], a, r.symbols);
     case GuardOp::Array: return check_array(arrays_[static_cast<size_t>(s.imm)], a, r.symbols);
     case GuardOp::Same: return a == r.values[static_cast<size_t>(s.b)];
     case GuardOp::NotSame: return a != r.values[static_cast<size_t>(s.b)];
@@ -232,11 +240,21 @@ int Guards::failing_step(std::span<const Frame> frames, Registers& registers) co
   registers.values.resize(static_cast<size_t>(num_registers_));
   registers.symbols.resize(static_cast<size_t>(num_symbols_));
   registers.owned.clear();
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  const auto passes = [&](size_t i) {
     const GuardStep& step = steps_[i];
-    if (!(step.op <= GuardOp::MethodSelf ? run_load(step, frames, registers)
-                                         : run_check(step, frames, registers)))
-      return static_cast<int>(i);
+    return step.op <= GuardOp::MethodSelf ? run_load(step, frames, registers)
+                                          : run_check(step, frames, registers);
+  };
+  if (unchanged_.is_known && is_unchanged(frames)) {
+    unchanged_.misses = 0;
+    for (const auto& [index, object] : unchanged_.registers)
+      registers.values[static_cast<size_t>(index)] = object;
+    for (const size_t i : unchanged_.others)
+      if (!passes(i)) return static_cast<int>(i);
+  } else {
+    for (size_t i = 0; i < steps_.size(); ++i)
+      if (!passes(i)) return static_cast<int>(i);
+    remember(registers);
   }
   for (size_t i = 0; i < sym_guards_.size(); ++i)
     if (!sym_guards_[i].holds(registers.symbols)) return static_cast<int>(steps_.size() + i);
@@ -367,8 +385,9 @@ void Guards::type(const SourceRef& source, PyTypeObject* type) {
 int Guards::array(const SourceRef& source, ArrayGuard guard) {
   const int index = static_cast<int>(arrays_.size());
   std::string text = fmt::format("{} {}", source->str(), guard.str());
+  const GuardOp op = guard.is_tensor ? GuardOp::Tensor : GuardOp::Array;
   arrays_.push_back(std::move(guard));
-  add({.op = GuardOp::Array, .a = load(source), .imm = index}, std::move(text));
+  add({.op = op, .a = load(source), .imm = index}, std::move(text));
   return index;
 }
 

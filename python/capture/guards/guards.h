@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/objects/array_memory.h"
 #include "capture/perform/state.h"
 #include "capture/values/value.h"
 #include "weft/sym.h"
@@ -21,6 +22,7 @@ struct ArrayGuard {
   Layout layout = Layout::C;
   bool writable = false;
   std::vector<int64_t> dims;
+  bool is_tensor = false;             // a weft.Tensor
   std::vector<uint8_t> strides = {};  // Other: how the strides are related (relations_of_strides)
   std::string str() const;
 };
@@ -52,6 +54,7 @@ enum class GuardOp : uint8_t {
   DictKeys,
   DictLacks,
   Array,
+  Tensor,
   Same,
   NotSame,
   AllDistinct,  // the registers of set `imm`
@@ -105,6 +108,28 @@ class Guards {
   void set_num_symbols(int n) { num_symbols_ = n; }
 
  private:
+  // Of a check that passed: what lies in dicts that have not changed since is not looked at again.
+  struct Unchanged {
+    struct Root {  // an object that the state holds
+      GuardStep load;
+      PyObject* object;
+    };
+    struct Dict {
+      PyObject* owner = nullptr;  // the object whose __dict__ it is; null where a dict holds it
+      PyObject* dict = nullptr;
+      uint64_t version = 0;
+    };
+    bool is_known = false;
+    int misses = 0;  // in a row
+    std::vector<Root> roots;
+    std::vector<Dict> dicts;
+    std::vector<std::pair<int, PyObject*>> registers;
+    std::vector<size_t> others;  // steps that are run all the same
+  };
+  bool is_unchanged(std::span<const Frame> frames) const;
+  void remember(const Registers& registers) const;
+  mutable Unchanged unchanged_;
+
   int failing_step(std::span<const Frame> frames, Registers& registers) const;
   bool run_load(const GuardStep& step, std::span<const Frame> frames, Registers& registers) const;
   bool run_check(const GuardStep& step, std::span<const Frame> frames, Registers& registers) const;
@@ -121,7 +146,7 @@ class Guards {
   int num_symbols_ = 0;
 };
 
-ArrayGuard::Layout layout_of(PyObject* array);
+ArrayGuard::Layout layout_of(const ArrayMemory& memory);
 // What NumPy decides by: which strides are 0, one element or negative, which of two is larger, and which
 // dimensions could be one. Dimensions of size one say nothing.
 std::vector<uint8_t> relations_of_strides(PyObject* array);

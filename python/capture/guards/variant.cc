@@ -20,6 +20,10 @@ namespace {
 
 using Op = BuildStep::Op;
 
+bool is_array(GraphInput::Type type) {
+  return type == GraphInput::Type::Array || type == GraphInput::Type::Tensor;
+}
+
 class Builder {
  public:
   Builder(const Variant& variant, Registers& registers, const std::vector<Tensor>& inputs,
@@ -213,7 +217,7 @@ class Builder {
   PyObject* base_of(const Tensor& tensor) const {
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (inputs_[i].storage() == tensor.storage())
-        return variant_.inputs[i].type == GraphInput::Type::Array ? slot(variant_.inputs[i].reg) : nullptr;
+        return is_array(variant_.inputs[i].type) ? slot(variant_.inputs[i].reg) : nullptr;
     return nullptr;
   }
 
@@ -262,8 +266,8 @@ class Builder {
     if (s.is_scalar)
       throw_error(ErrorKind::NotImplemented,
                   "a Python number is made of elements, and there are none on 'meta'");
-    if (!s.order.empty()) return meta_tensor(to_order(tensor, inverse(s.order)));
-    return meta_tensor(s.is_of_root || s.input >= 0 ? take_views(tensor, s) : tensor);
+    if (!s.order.empty()) return object_of_tensor(to_order(tensor, inverse(s.order)));
+    return object_of_tensor(s.is_of_root || s.input >= 0 ? take_views(tensor, s) : tensor);
   }
 
   static Ref read_only(Ref result) {
@@ -284,6 +288,7 @@ class Builder {
       return checked(PyComplex_FromDoubles(z.real(), z.imag()));
     }
     if (s.flavor == Flavor::NumpyScalar) return make_numpy_scalar(tensor);
+    if (s.is_tensor) return object_of_tensor(tensor_output(s, tensor), s.is_array);
     if (!s.order.empty()) {
       const Tensor whole = shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous();
       return with_base(permuted(whole, inverse(s.order)), s, true, whole);
@@ -308,6 +313,17 @@ class Builder {
       strides.push_back(tensor.strides()[static_cast<size_t>(axis)]);
     }
     return {tensor.storage(), tensor.dtype(), shape, strides, tensor.impl()->offset};
+  }
+
+  Tensor tensor_output(const BuildStep& s, const Tensor& tensor) {
+    if (!s.order.empty())
+      return permuted(shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous(), inverse(s.order));
+    if (s.input >= 0) return take_views(inputs_[static_cast<size_t>(s.input)], s);
+    if (s.root < 0) return tensor;
+    if (s.is_of_root) return view_of_root(tensor, s);
+    const bool in_one_piece = !s.is_view && !s.shares_root;
+    if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor)) return tensor.contiguous();
+    return shares_memory(tensor, s.root) ? tensor.clone() : tensor;
   }
 
   // The array, over memory of its own or, where NumPy has another array that owns it, over that one's: the
@@ -352,7 +368,8 @@ class Builder {
 Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<int64_t>& symbols) {
   switch (input.type) {
     case GraphInput::Type::Sym: return Tensor::scalar(Scalar(input.sym.evaluate(symbols)), DType::I64);
-    case GraphInput::Type::Array: return borrow_array(reinterpret_cast<PyArrayObject*>(object));
+    case GraphInput::Type::Array:
+    case GraphInput::Type::Tensor: return borrow_memory(object);
     case GraphInput::Type::NumpyScalar: return scalar_tensor(object, input.dtype);
     case GraphInput::Type::Float: return Tensor::scalar(PyFloat_AS_DOUBLE(object), DType::F64);
     case GraphInput::Type::Int:

@@ -57,6 +57,8 @@ struct BuildStep {
   Sym sym;
   Flavor flavor = Flavor::NdArray;
   WeakKind weak = WeakKind::Float;
+  bool is_tensor = false;      // Output: a weft.Tensor, not an array of NumPy's
+  bool is_array = false;       // Output: an array of weft.numpy
   bool is_scalar = false;      // Output: a Python bool, int or float
   std::vector<int64_t> order;  // Output in NumPy's memory order: the axes of the result that its own are
   int root = -1;               // Output: arrays of one root may share memory, others must not; -1: an input's
@@ -72,7 +74,7 @@ struct BuildStep {
 };
 
 struct GraphInput {
-  enum class Type : uint8_t { Array, NumpyScalar, Float, Int, Sym } type;
+  enum class Type : uint8_t { Array, Tensor, NumpyScalar, Float, Int, Sym } type;
   int reg;  // -1 for Sym
   DType dtype;
   Sym sym = {};  // the value of an expression over sizes

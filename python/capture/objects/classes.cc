@@ -71,6 +71,12 @@ Ref entered_function(const char* name) {
   return checked(PyObject_GetAttrString(module.get(), name));
 }
 
+bool is_method_of_modules(PyObject* function) {
+  PyObject* const module = PyDict_GetItemString(PyFunction_GetGlobals(function), "__name__");
+  return module && PyUnicode_Check(module) &&
+         PyUnicode_CompareWithASCIIString(module, "weft.nn.modules.module") == 0;
+}
+
 bool is_frozen_dataclass(PyTypeObject* type) {
   static constinit InternedName parameters("__dataclass_params__");
   PyObject* found = type->tp_setattro == PyObject_GenericSetAttr ? nullptr : _PyType_Lookup(type, parameters);

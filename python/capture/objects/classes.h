@@ -21,6 +21,8 @@ Ref protocol_function(const char* name);
 // A function of weft._entered_library, which stands in for a part of Python's own; a new reference.
 Ref entered_function(const char* name);
 
+// A method that weft.nn.Module itself defines.
+bool is_method_of_modules(PyObject* function);
 // Attributes of its instances are set in __init__, past its own __setattr__, and read as any other's.
 bool is_frozen_dataclass(PyTypeObject* type);
 // The exception of this class with these args; no __init__ of the program's own is called.

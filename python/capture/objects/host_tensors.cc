@@ -5,12 +5,12 @@
 
 namespace weft::capture {
 
-bool is_host_tensor(PyObject* object) {
+const Tensor* host_tensor(PyObject* object) {
   const Tensor* tensor = python::tensor_of_python(object);
-  // Arrays of weft.numpy follow rules of their own and stay what they are.
-  return tensor && !python::is_array(object) && tensor->device() == Device{} &&
-         tensor->dtype() != DType::BF16 && tensor->storage();
+  return tensor && tensor->device() == Device{} && tensor->storage() ? tensor : nullptr;
 }
+
+bool is_host_tensor(PyObject* object) { return host_tensor(object) != nullptr; }
 
 Ref array_of_tensor(PyObject* object) {
   if (!is_host_tensor(object)) return Ref();
@@ -21,7 +21,24 @@ Ref tensor_of_array(PyObject* array) {
   return Ref::steal(python::to_python(python::tensor_from_buffer(array, false)).release().ptr());
 }
 
-Ref meta_tensor(const Tensor& tensor) { return Ref::steal(python::to_python(tensor).release().ptr()); }
+bool is_weft_array(PyObject* object) { return python::is_array(object); }
+
+Ref object_of_tensor(const Tensor& tensor, bool as_array) {
+  const Promotion rules = as_array ? Promotion::NumPy : Promotion::Torch;
+  return Ref::steal(python::to_python(tensor, rules).release().ptr());
+}
+
+Ref object_of_size(Sym size) { return Ref::steal(python::symbolic_int_object(size).release().ptr()); }
+
+PyTypeObject* tensor_class(bool of_arrays) {
+  if (of_arrays) return python::array_type;
+  return reinterpret_cast<PyTypeObject*>(nanobind::type<Tensor>().ptr());
+}
+
+bool is_weft_constant(PyObject* object) {
+  return Py_TYPE(object) == Py_TYPE(python::to_python(DType::F32).ptr()) ||
+         nanobind::isinstance<Device>(object);
+}
 
 bool is_weft_operator(PyObject* callable) { return python::operator_of_python(callable) != nullptr; }
 

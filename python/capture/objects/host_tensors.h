@@ -2,16 +2,23 @@
 #pragma once
 
 #include "capture/objects/py.h"
+#include "ir/symbols.h"
 #include "weft/tensor.h"
 
 namespace weft::capture {
 
 // Is it a tensor whose memory NumPy can look at?
 bool is_host_tensor(PyObject* object);
+const Tensor* host_tensor(PyObject* object);  // null for any other object
 // A new array over the tensor's memory, and a new tensor over the array's; no copies.
 Ref array_of_tensor(PyObject* object);
 Ref tensor_of_array(PyObject* array);
-Ref meta_tensor(const Tensor& tensor);
+bool is_weft_array(PyObject* object);  // of weft.numpy
+Ref object_of_tensor(const Tensor& tensor, bool as_array = false);
+Ref object_of_size(Sym size);  // what operators take for an int
+PyTypeObject* tensor_class(bool of_arrays = false);
 
 bool is_weft_operator(PyObject* callable);
+bool is_weft_constant(PyObject* object);  // a dtype or a device
+
 }  // namespace weft::capture

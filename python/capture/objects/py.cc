@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "capture/objects/classes.h"
+#include "capture/objects/host_tensors.h"
 
 namespace weft::capture {
 
@@ -66,6 +67,7 @@ bool has_plain_metaclass(PyTypeObject* type) {
   PyObject* module = PyDict_GetItemString(metaclass->tp_dict, "__module__");
   return module && PyUnicode_Check(module) &&
          (PyUnicode_CompareWithASCIIString(module, "abc") == 0 ||
+          PyUnicode_CompareWithASCIIString(module, "nanobind") == 0 ||
           PyUnicode_CompareWithASCIIString(module, "enum") == 0);
 }
 
@@ -83,7 +85,7 @@ bool is_inert(PyObject* object) {
   }
   return (Py_TYPE(object)->tp_flags & (Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_IMMUTABLETYPE)) !=
              Py_TPFLAGS_HEAPTYPE ||
-         is_enum_member(object);
+         is_enum_member(object) || is_weft_constant(object);
 }
 
 static Ref plain_repr(PyObject* object) {

@@ -152,7 +152,8 @@ bool begin_function() {
   const Ref& empty = function.get([] {
     const Ref globals = checked(PyDict_New());
     if (PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) < 0) throw PythonError{};
-    return checked(PyRun_String("lambda: None", Py_eval_input, globals.get(), globals.get()));
+    return checked(python::calling_python(
+        [&] { return PyRun_String("lambda: None", Py_eval_input, globals.get(), globals.get()); }));
   });
   return static_cast<bool>(
       Ref::steal(python::calling_python([&] { return PyObject_CallNoArgs(empty.get()); })));

@@ -10,7 +10,6 @@
 #include "capture/objects/numpy_api.h"
 #include "capture/running/measured_call.h"
 #include "capture/running/segments.h"
-#include "capture/running/tensor_call.h"
 #include "capture/values/advice.h"
 #include "capture/values/choices.h"
 #include "op_arguments.h"
@@ -28,11 +27,8 @@ struct Callable {
   PyObject* weak_references;
   PyObject* function;
   CompiledFunction* compiled;
-  TensorFunction* over_tensors;  // modules, and calls with weft tensors
   Measurement* measurement;
   PyObject* options;  // (fullgraph, dynamic, mode), as weft.compile has them
-  bool is_module;
-  bool shares_arrays;  // takes the arrays of tensors, or makes tensors of arrays
 };
 
 void register_replacements(const char* module) {
@@ -94,15 +90,12 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
     return call_plain(self, args, nargsf, kwnames);
   auto* callable = reinterpret_cast<Callable*>(self);
   const size_t num_args = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
-  const bool over_tensors =
-      callable->is_module || (!callable->shares_arrays && has_tensor(args, num_args, kwnames));
   try {
     require_available(choices().device);
-    if (over_tensors) return callable->over_tensors->call(args, num_args, kwnames).release();
     return callable->compiled->call(args, num_args, kwnames).release();
   } catch (const PythonError&) {
   } catch (const Error& error) {
-    const bool has_kind = over_tensors || error.kind() == ErrorKind::Memory || choices().on_meta();
+    const bool has_kind = error.kind() == ErrorKind::Memory || choices().on_meta();
     python::set_error(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
     python::set_error(PyExc_RuntimeError, error.what());
@@ -140,7 +133,6 @@ void deallocate(PyObject* self) {
   if (callable->weak_references) PyObject_ClearWeakRefs(self);
   if (callable->compiled) callable->compiled->reset();
   delete callable->compiled;
-  delete callable->over_tensors;
   delete callable->measurement;
   clear(self);
   type->tp_free(self);
@@ -220,10 +212,7 @@ Ref make_callable(PyObject* function, bool fullgraph, Settings::Dynamic dynamic,
   callable->vectorcall = env::flag("WEFT_DISABLE_COMPILE") ? call_plain : call;
   callable->function = Py_NewRef(function);
   callable->compiled = new CompiledFunction(Ref::borrow(function), settings);
-  callable->over_tensors = new TensorFunction(function, settings);
   callable->measurement = new Measurement;
-  callable->is_module = is_module_callable(function);
-  callable->shares_arrays = !callable->is_module && shares_arrays(function);
   return made;
 }
 
@@ -301,7 +290,6 @@ PyObject* entered(PyObject*, PyObject*) {
 PyObject* reset(PyObject*, PyObject*) {
   return guarded([] {
     reset_all();
-    bump_module_state();  // graphs over tensors are forgotten at the next call
     return Py_NewRef(Py_None);
   });
 }
@@ -314,19 +302,6 @@ PyObject* stats(PyObject*, PyObject*) {
                        c.warning_runs);
 }
 
-// Graphs, guards and kernels of the calls with weft tensors.
-PyObject* explain_tensors(PyObject*, PyObject* object) {
-  if (!is_compiled(object)) return nullptr;
-  return guarded([&] {
-    return PyUnicode_FromString(reinterpret_cast<Callable*>(object)->over_tensors->explain().c_str());
-  });
-}
-
-PyObject* module_changed(PyObject*, PyObject*) {
-  bump_module_state();
-  Py_RETURN_NONE;
-}
-
 // _set_default_float(is_float32)
 PyObject* set_default_float_to(PyObject*, PyObject* is_float32) {
   set_default_float(is_float32 == Py_True ? DType::F32 : DType::F64);
@@ -337,7 +312,6 @@ PyMethodDef kFunctions[] = {
     {"_array_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array_operator)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_set_default_float", set_default_float_to, METH_O, nullptr},
-    {"_explain_tensors", explain_tensors, METH_O, nullptr},
     {"_fallbacks", fallbacks, METH_O, nullptr},
     {"_measure", measure, METH_O, nullptr},
     {"_measure_loops", measure_loops, METH_O, nullptr},
@@ -345,7 +319,6 @@ PyMethodDef kFunctions[] = {
     {"_measured_seconds", measured_seconds_object, METH_NOARGS, nullptr},
     {"_advice_for", advice, METH_O, nullptr},
     {"_entered", entered, METH_NOARGS, nullptr},
-    {"_module_changed", module_changed, METH_NOARGS, nullptr},
     {"_make_callable", make_callable_of, METH_VARARGS, nullptr},
     {"_report", report, METH_O, nullptr},
     {"_reset", reset, METH_NOARGS, nullptr},

@@ -102,6 +102,8 @@ struct Value {
   V returned;                 // Iter of a generator that has ended: its value
   bool strided = false;       // an argument that is neither in C nor in Fortran order
   bool within = false;        // Dict, List: held by a stand-in of the standard library alone
+  bool is_array = false;      // Tensor: an array of weft.numpy
+  bool of_numpy = false;      // Array of a tensor: NumPy sees its memory, or owns it
   bool read_only = false;     // a view that NumPy lets nobody write through
   std::vector<int64_t>
       order;  // of an array's own memory: axes from the outermost to the innermost; empty: C order

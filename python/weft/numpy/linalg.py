@@ -191,7 +191,7 @@ def matrix_rank(x, /, *, rtol=None):
         return through_numpy(numpy.linalg.matrix_rank)(x, rtol=rtol)
     values = weft.svdvals(x)
     if rtol is None:
-        rtol = max(x.shape[-2:]) * numpy.finfo(numpy_dtype(values.dtype)).eps
+        rtol = max(x.shape[-2:]) * float(numpy.finfo(numpy_dtype(values.dtype)).eps)
     limit = weft.amax(values, [-1], True) * (
         array(rtol).reshape([*rtol.shape, 1]) if isinstance(rtol, weft.Tensor) else rtol
     )
@@ -203,7 +203,7 @@ def pinv(x, /, *, rtol=None):
     if not _usable(x, square=False) or isinstance(rtol, weft.Tensor):
         return through_numpy(numpy.linalg.pinv)(x, rtol=rtol)
     if rtol is None:
-        rtol = max(x.shape[-2:]) * numpy.finfo(numpy_dtype(x.dtype)).eps
+        rtol = max(x.shape[-2:]) * float(numpy.finfo(numpy_dtype(x.dtype)).eps)
     u, values, vh = weft.svd(x, False)
     kept = values > weft.amax(values, [-1], True) * rtol
     inverse = weft.where(kept, 1 / values, weft.zeros_like(values))

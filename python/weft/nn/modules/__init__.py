@@ -18,6 +18,7 @@ from . import (
     transformer,
 )
 from .module import Module
+from .optimized import OptimizedModule
 
 _SOURCES = (activation, attention, container, conv, dropout, lazy, linear, loss, normalization, padding, pooling, rnn, shapes,
             sparse, transformer)  # fmt: skip
@@ -29,7 +30,7 @@ def _modules_of(source):
             if isinstance(value, type) and issubclass(value, Module) and value.__module__ == source.__name__ and name[0] != "_"}  # fmt: skip
 
 
-__all__ = ["Module"]
+__all__ = ["Module", "OptimizedModule"]
 for _source in _SOURCES:
     _found = _modules_of(_source)
     globals().update(_found)

@@ -2,10 +2,9 @@
 
 import collections
 import itertools
-import types
 import warnings
 
-_NONE = types.MappingProxyType({})  # a class's default, until the first hook of a kind is registered
+_NONE = {}  # a class's default, until the first hook of a kind is registered
 
 
 class RemovableHandle:

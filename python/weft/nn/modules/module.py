@@ -4,7 +4,6 @@ import collections
 import copy
 
 import weft
-from weft._C import _module_changed  # what compiled functions took for constant is so no more
 from weft.nn.parameter import Buffer, Parameter, is_lazy
 
 from .hooks import Hooks, RemovableHandle
@@ -27,6 +26,7 @@ class Module(State, Hooks):
     """
 
     training: bool
+    _compiled_call_impl = None  # of an instance whose compile() was called
 
     def __init__(self):
         put = super().__setattr__
@@ -39,9 +39,22 @@ class Module(State, Hooks):
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args, **kwargs):
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
+
+    def _call_impl(self, *args, **kwargs):
+        if self._forward_pre_hooks or self._forward_hooks:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def compile(self, *, fullgraph=False, dynamic=None, mode="default"):
+        """Compiles the calls of this module in place; the options are those of weft.compile."""
+        self.__dict__["_compiled_call_impl"] = weft.compile(
+            self._call_impl, fullgraph=fullgraph, dynamic=dynamic, mode=mode
+        )
 
     # ---- attributes --------------------------------------------------------------------------------------
     def __setattr__(self, name, value):
@@ -67,8 +80,6 @@ class Module(State, Hooks):
         elif name in self._buffers:
             self._assign(self._buffers, name, value, "buffer", "weft.Tensor", weft.Tensor)
         else:
-            if name in stores and stores[name] is not value:
-                _module_changed()
             super().__setattr__(name, value)
 
     def _assign(self, store, name, value, kind, expected, classes):
@@ -77,12 +88,9 @@ class Module(State, Hooks):
                 f"'{name}' is a {kind} of {type(self).__name__}: expected {expected} or None, got {type(value).__name__}"
             )
         store[name] = value
-        _module_changed()
 
     def _take(self, store, name, value):
         """Puts the value into a store, whatever had the name before."""
-        if name in store:
-            _module_changed()
         self.__dict__.pop(name, None)
         for other in (self._parameters, self._buffers, self._modules):
             if other is not store:
@@ -268,7 +276,6 @@ class Module(State, Hooks):
     def _apply(self, fn, recurse=True):
         """Replaces every parameter and buffer by fn(it); what is shared stays shared."""
         done = {}
-        _module_changed()
 
         def replaced(value):
             if id(value) not in done:
@@ -388,9 +395,13 @@ class Module(State, Hooks):
     def __deepcopy__(self, memo):
         result = type(self).__new__(type(self))
         memo[id(self)] = result
-        for name, value in self.__dict__.items():
+        for name, value in self.__getstate__().items():
             result.__dict__[name] = copy.deepcopy(value, memo)
         return result
+
+    def __getstate__(self):
+        """Copies and pickles are not compiled."""
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled_call_impl"}
 
 
 def _parse_to(*args, **kwargs):

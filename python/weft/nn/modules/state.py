@@ -3,7 +3,6 @@
 import collections
 
 import weft
-from weft._C import _module_changed
 from weft.nn.parameter import Parameter, is_lazy
 
 
@@ -92,7 +91,6 @@ class State:
         if not errors:
             for put in pending:
                 put()
-            _module_changed()
         self._run_load_hooks(keys)
         self._raise_if(errors, strict, keys)
         return keys
