@@ -1,0 +1,43 @@
+"""PyTorch's names over weft: `import weft.torch as torch`.
+
+`python -m weft.torch program.py` runs a program whose own `import torch` finds this module. `_names.py` is the table of
+PyTorch's public names: where each is found here, or why it is not; names are looked up when they are first used.
+
+source: PyTorch 2.15's documentation and behaviour.
+"""
+
+import importlib as _importlib
+import sys as _sys
+
+from weft import Tensor  # noqa: F401
+
+from . import _aliases, _methods, _names, _table
+
+__version__ = _table.TORCH_VERSION
+
+_aliases.add("weft.torch.nn", "weft.nn")
+
+
+def _submodule(name):
+    try:
+        return _importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+        return None
+
+
+def __getattr__(name):
+    where = _names.FUNCTIONS.where(name)
+    value = _table.find(where, name) if where else None if name.startswith("__") else _submodule(name)
+    if value is None:
+        raise AttributeError(_names.FUNCTIONS.why_missing(name), name=name, obj=_sys.modules[__name__])
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_names.FUNCTIONS.found})
+
+
+_methods.install()

@@ -1,0 +1,1 @@
+"""torch.fft over weft."""
