@@ -107,7 +107,9 @@ enum class Changes : uint8_t { Nothing, First };
 
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
               size_t first, const CallArgs& args, Changes changes, bool beside_floats = false) {
-  if (V out = args.keyword("out"); out && !ev.is_none(out)) graph_break(fmt::format("'{}' with out=", name));
+  const V out = args.keyword("out");
+  const bool writes_out = out && !ev.is_none(out);
+  if (writes_out && ev.realize(out)->kind != Kind::Tensor) graph_break(fmt::format("'{}' with out=", name));
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(all.size() - first))),
       keywords = checked(PyDict_New());
   for (size_t i = first; i < all.size(); ++i)
@@ -117,15 +119,16 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
     if (PyDict_SetItemString(keywords.get(), key.c_str(), traced_object(ev, value).get()) < 0)
       throw PythonError{};
   if (changes == Changes::First) prepare_change(ev, all.at(0), name);
+  if (writes_out) ev.prepare_mutation(ev.realize(out->items[0]));
   const Ref result = Ref::steal(python::calling_python(
       [&] { return PyObject_Call(function.get(), positional.get(), keywords.get()); }));
   if (!result) {
     clear_error();  // raised again when the call is performed for real
     graph_break(fmt::format("weft's '{}' of these tensors", name));
   }
-  if (changes == Changes::First) {
+  if (changes == Changes::First || writes_out) {
     ev.note_effect();
-    return all[0];
+    return writes_out ? out : all[0];
   }
   std::vector<V> operands = all;
   for (const auto& [key, value] : args.keywords) operands.push_back(value);
@@ -300,12 +303,14 @@ static V new_tensor(Evaluator& ev, CallArgs& args) {
   return tensor_value(array_value(ops::call1("cast", {*tensor}, {{"dtype", tensor->dtype()}})));
 }
 
-static V takes_fast_path(Evaluator&, CallArgs&) { return bool_value(true); }
+// Of captured programs.
+static V is_true(Evaluator&, CallArgs&) { return bool_value(true); }
 
 void register_weft_tensors() {
   register_lowering("weft._C.from_numpy", from_numpy);
   register_lowering("weft._C.tensor", new_tensor);
-  register_lowering("weft.nn._types.takes_fast_path", takes_fast_path);
+  register_lowering("weft.nn._types.takes_fast_path", is_true);
+  register_lowering("weft.compiler.is_compiling", is_true);
 }
 
 }  // namespace weft::capture

@@ -9,6 +9,7 @@
 #include "capture/builtins/named_tuples.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/marked_sizes.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/lifetimes.h"
@@ -405,7 +406,8 @@ void Evaluator::add_array_input(const V& value, const SourceRef& source) {
   ops::TensorType type{*dtype, {}, {}};
   for (int d = 0; d < memory.num_dims; ++d) {
     const int64_t size = memory.sizes[d];
-    if (size >= 2 && history_.symbolic(fmt::format("{}.shape[{}]", text, d), size, settings_.dynamic)) {
+    const auto dynamic = marked_size(object, d, settings_.dynamic);
+    if (size >= 2 && history_.symbolic(fmt::format("{}.shape[{}]", text, d), size, dynamic)) {
       Sym symbol = tracer_.graph().env().new_symbol(size);
       type.shape.push_back(symbol);
       guard.dims.push_back(~static_cast<int64_t>(symbol.node()->symbol));

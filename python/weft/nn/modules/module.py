@@ -32,7 +32,7 @@ class Module(State, Hooks):
         put = super().__setattr__
         put("training", True)
         for store in ("_parameters", "_buffers", "_modules"):
-            put(store, collections.OrderedDict())
+            put(store, {})
         put("_non_persistent_buffers_set", set())
 
     def forward(self, *args, **kwargs):
@@ -50,11 +50,9 @@ class Module(State, Hooks):
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
-    def compile(self, *, fullgraph=False, dynamic=None, mode="default"):
+    def compile(self, **options):
         """Compiles the calls of this module in place; the options are those of weft.compile."""
-        self.__dict__["_compiled_call_impl"] = weft.compile(
-            self._call_impl, fullgraph=fullgraph, dynamic=dynamic, mode=mode
-        )
+        self.__dict__["_compiled_call_impl"] = weft.compile(self._call_impl, **options)
 
     # ---- attributes --------------------------------------------------------------------------------------
     def __setattr__(self, name, value):
