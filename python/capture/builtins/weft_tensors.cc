@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "array.h"
 #include "bindings.h"
 #include "capture/objects/classes.h"
+#include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
@@ -49,6 +51,10 @@ Ref traced_object(Evaluator& ev, const V& value, bool beside_floats = false) {
     case Kind::Scalar:
       if (value->weak == WeakKind::Float && beside_floats) return object_of_tensor(value->tensor);
       if (value->source) ev.capture_as_constant(value);
+      break;
+    case Kind::Array:  // of NumPy's, as a Python number
+      if (value->flavor == Flavor::NumpyScalar && beside_floats && is_floating(value->tensor.dtype()))
+        return object_of_tensor(value->tensor);
       break;
     default: break;
   }
@@ -166,8 +172,30 @@ bool has_tensor_value(Evaluator& ev, const CallArgs& args) {
                      [&](const auto& pair) { return is_tensor(pair.second); });
 }
 
+// weft.arange() of symbolic integers; null for other calls.
+static V arange(Evaluator& ev, const CallArgs& args) {
+  std::array<V, 3> bounds;
+  if (args.args.empty() || args.args.size() > bounds.size()) return nullptr;
+  std::copy(args.args.begin(), args.args.end(), bounds.begin());
+  DType dtype = DType::I64;
+  for (const auto& [key, value] : args.keywords) {
+    if (ev.is_none(value)) continue;
+    if (key == "device" && ev.realize(value)->is_const() &&
+        python::device_of_python(value->object.get()) == Device{})
+      continue;
+    if (key != "dtype" || !ev.realize(value)->is_const()) return nullptr;
+    dtype = python::dtype_of_python(value->object.get());
+  }
+  if (args.args.size() == 1) std::swap(bounds[0], bounds[1]);
+  const Tensor range = symbolic_range(ev, bounds[0], bounds[1], bounds[2]);
+  if (!range.defined()) return nullptr;
+  return tensor_value(array_value(cast_to(range, dtype)));
+}
+
 V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args) {
   const std::string name = callable_name(callable);
+  if (python::operator_of_python(callable) == ops::find_op("arange"))
+    if (V range = arange(ev, args)) return range;
   const bool changes = is_in_place(name.substr(name.rfind('.') + 1)) && !args.args.empty();
   for (const V& arg : args.args) ev.realize(arg);
   return call_traced(ev, Ref::borrow(callable), name, args.args, 0, args,
