@@ -190,8 +190,8 @@ class RecordedSelector {
   }
   Sym size() const { return ops::sym_shape(view_)[static_cast<size_t>(dim_)]; }
   void take(Sym start, Sym stop, Sym step) {
-    view_ = ops::call1("slice", {view_},
-                       {{"dim", Sym(dim_)}, {"start", start}, {"stop", stop}, {"step", step}});
+    view_ =
+        ops::call1("slice", {view_}, {{"dim", Sym(dim_)}, {"start", start}, {"stop", stop}, {"step", step}});
   }
   void select_symbolic(Sym at) {
     WEFT_CHECK_INDEX(!sym_lt(at, -size()) && sym_lt(at, size()),

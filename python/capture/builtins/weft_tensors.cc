@@ -10,8 +10,8 @@
 
 #include "array.h"
 #include "bindings.h"
-#include "capture/objects/classes.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/classes.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {

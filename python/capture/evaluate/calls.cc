@@ -201,8 +201,7 @@ void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
 // weft.compiler.disable: Python performs the call.
 static void refuse_disabled(PyFunctionObject* function) {
   static constinit InternedName mark("_weft_disabled");
-  PyObject* const reason =
-      function->func_dict ? PyDict_GetItemWithError(function->func_dict, mark) : nullptr;
+  PyObject* const reason = function->func_dict ? PyDict_GetItemWithError(function->func_dict, mark) : nullptr;
   if (!reason) return;
   const std::string name = callable_name(reinterpret_cast<PyObject*>(function));
   graph_break(PyUnicode_Check(reason) ? fmt::format("a call of {}, which is disabled: {}", name, utf8(reason))

@@ -3,7 +3,7 @@
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/bytecode/entered.h"
-#include "capture/evaluate/marked_sizes.h"
+#include "capture/evaluate/promises.h"
 #include "capture/numpy/error_state.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/array_operator.h"
@@ -311,6 +311,12 @@ PyObject* set_marked(PyObject*, PyObject* marks) {
   Py_RETURN_NONE;
 }
 
+// _set_frozen_tensors({id: anything})
+PyObject* set_frozen(PyObject*, PyObject* frozen) {
+  set_frozen_tensors(frozen);
+  Py_RETURN_NONE;
+}
+
 // _set_default_float(is_float32)
 PyObject* set_default_float_to(PyObject*, PyObject* is_float32) {
   set_default_float(is_float32 == Py_True ? DType::F32 : DType::F64);
@@ -322,6 +328,7 @@ PyMethodDef kFunctions[] = {
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_set_default_float", set_default_float_to, METH_O, nullptr},
     {"_set_marked_sizes", set_marked, METH_O, nullptr},
+    {"_set_frozen_tensors", set_frozen, METH_O, nullptr},
     {"_fallbacks", fallbacks, METH_O, nullptr},
     {"_measure", measure, METH_O, nullptr},
     {"_measure_loops", measure_loops, METH_O, nullptr},
