@@ -221,9 +221,8 @@ def test_a_disabled_function_is_a_break():
 
     explained = compiler.explain(f)(weft.ones(2))
     assert explained.result.tolist() == [9, 9] and calls == [weft.Tensor]
-    assert [entry.reason for entry in explained.breaks] == [
-        f"a call of {__name__}.count, which is disabled: it counts"
-    ]
+    (entry,) = explained.breaks
+    assert entry.reason.endswith("count, which is disabled: it counts")
     with pytest.raises(RuntimeError, match="it counts"):
         weft.compile(f, fullgraph=True)(weft.ones(2))
 
