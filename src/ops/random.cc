@@ -1,4 +1,5 @@
-// Random numbers. Each operator draws from a generator, which its first operand names: calls keep their order, in graphs too.
+#include "ops/random.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "ops/tracer.h"
 #include "weft/generator.h"
 
+// Each operator draws from a generator, which its first operand names: calls keep their order, in graphs too.
 namespace weft::ops {
 namespace {
 
@@ -77,6 +79,8 @@ void check_geometric(const OpDef& op, const Attrs& attrs) {
   if (!(p > 0 && p < 1)) refuse(fmt::format("{}: expected p to be in (0, 1), got {}", op.name, p));
 }
 
+constexpr DTypeSet kWide = dtype_bit(DType::U16) | dtype_bit(DType::U32) | dtype_bit(DType::U64);
+constexpr DTypeSet kNarrow = kReal & ~kWide;  // without the unsigned integers that PyTorch has few operators of
 constexpr DTypeSet kRealOrBool = kReal | kBool;
 constexpr std::initializer_list<Distribution> kDistributions = {
     {"random_uniform", "float low=0.0, float high=1.0", "Numbers of [low, high), each as probable.", kFloats | kComplex,
@@ -90,7 +94,7 @@ constexpr std::initializer_list<Distribution> kDistributions = {
      [](RandomState& state, const Tensor& out, const Attrs& attrs) {
        kernels::random_normal(state, out, float_arg(attrs, "mean"), float_arg(attrs, "std"), attrs.get_bool("blocks"));
      }},
-    {"random_bernoulli", "float p=0.5", "Ones with probability p, else zeros.", kAllDTypes, ErrorKind::NotImplemented,
+    {"random_bernoulli", "float p=0.5", "Ones with probability p, else zeros.", kNarrow | kBool, ErrorKind::NotImplemented,
      check_bernoulli,
      [](RandomState& state, const Tensor& out, const Attrs& attrs) {
        kernels::random_bernoulli(state, out, float_arg(attrs, "p"));
@@ -110,7 +114,7 @@ constexpr std::initializer_list<Distribution> kDistributions = {
      [](RandomState& state, const Tensor& out, const Attrs& attrs) {
        kernels::random_log_normal(state, out, float_arg(attrs, "mean"), float_arg(attrs, "std"));
      }},
-    {"random_geometric", "float p=0.5", "How many trials of probability p the first success takes.", kReal,
+    {"random_geometric", "float p=0.5", "How many trials of probability p the first success takes.", kNarrow,
      ErrorKind::NotImplemented, check_geometric,
      [](RandomState& state, const Tensor& out, const Attrs& attrs) {
        kernels::random_geometric(state, out, float_arg(attrs, "p"));
@@ -125,7 +129,7 @@ constexpr std::initializer_list<Distribution> kDistributions = {
      }},
     {"random_words", "",
      "Any number of the dtype that is not negative; of floating-point ones, the integers that it has without gaps.",
-     kRealOrBool, ErrorKind::NotImplemented, [](const OpDef&, const Attrs&) {},
+     kNarrow | kBool, ErrorKind::NotImplemented, [](const OpDef&, const Attrs&) {},
      [](RandomState& state, const Tensor& out, const Attrs&) { kernels::random_words(state, out); }},
 };
 
@@ -210,11 +214,10 @@ OpDef kernel(std::string name, std::string schema, std::string doc, InferFn infe
     const std::string params = *each.params ? fmt::format(", {}", each.params) : "";
     declare_draws(register_op(kernel(each.name, fmt::format("(Tensor generator, int[] shape{}, *, dtype dtype) -> Tensor", params),
                                      each.doc, infer_distribution, draw_distribution)));
-    define_composite((new std::string(fmt::format("{}_like", each.name)))->c_str(),
-                     (new std::string(fmt::format("(Tensor generator, Tensor like{}, *, dtype? dtype=None) -> Tensor", params)))
-                         ->c_str(),
-                     (new std::string(fmt::format("{}\nIn the shape of `like`, in the order of its memory.", each.doc)))->c_str(),
-                     "", draw_like);
+    const std::string name = fmt::format("{}_like", each.name),
+                      schema = fmt::format("(Tensor generator, Tensor like{}, *, dtype? dtype=None) -> Tensor", params),
+                      doc = fmt::format("{}{}\n{}\nIn the shape of `like`, in the order of its memory.", name, schema, each.doc);
+    define_composite(name.c_str(), schema.c_str(), doc.c_str(), "", draw_like);
   }
   return true;
 }();
@@ -241,7 +244,9 @@ Types infer_elements(const OpDef& op, std::span<const TensorType> operands, cons
   const TensorType& x = operands[1];
   check_floating(op, kFloats, x.dtype, ErrorKind::NotImplemented);
   const bool has_dtype = op.find_param("dtype") != nullptr;
-  return {{has_dtype ? dtype_arg(attrs).value_or(x.dtype) : x.dtype, x.shape, x.device}};
+  const DType dtype = has_dtype ? dtype_arg(attrs).value_or(x.dtype) : x.dtype;
+  check_floating(op, kNarrow | kBool, dtype, ErrorKind::NotImplemented);
+  return {{dtype, x.shape, x.device}};
 }
 
 template <class Draw>
@@ -254,10 +259,38 @@ EagerFn eager_elements(Draw draw) {
   };
 }
 
+Tensors draw_scaled(const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) {
+  const Tensor std = operands[1].contiguous();
+  const Tensor out = Tensor::empty(std.shape(), dtype_arg(attrs).value_or(std.dtype()));
+  const Tensor least = std.to(DType::F64);
+  const auto* const deviations = least.data_as<double>();
+  if (std::any_of(deviations, deviations + std.numel(), [](double each) { return each < 0; }))
+    refuse("random_normal_of: expected all elements of std to be >= 0.0");
+  Generator::of_handle(operands[0]).draw([&](RandomState& state) { kernels::random_normal(state, out, 0, 1, true); });
+  return {build::mul(out, std.to(out.dtype()))};
+}
+
+Types infer_slopes(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+  check_generator(op, operands[0]);
+  const TensorType& x = operands[1];
+  check_floating(op, kFloats & ~dtype_bit(DType::F16), x.dtype, ErrorKind::NotImplemented);
+  return {{x.dtype == DType::F64 ? DType::F64 : DType::F32, x.shape, x.device}};
+}
+
+Tensors draw_slopes(const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) {
+  const Tensor x = operands[1].contiguous();
+  const Tensor out = Tensor::empty(x.shape(), x.dtype() == DType::F64 ? DType::F64 : DType::F32);
+  Generator::of_handle(operands[0]).draw([&](RandomState& state) {
+    kernels::random_slopes(state, out, x, float_arg(attrs, "low"), float_arg(attrs, "high"));
+  });
+  return {out};
+}
+
 Types infer_binomial(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_generator(op, operands[0]);
   check_floating(op, kFloats, operands[1].dtype, ErrorKind::Value);
   check_floating(op, kFloats, operands[2].dtype, ErrorKind::Value);
+  check_floating(op, dtype_bit(DType::F32) | dtype_bit(DType::F64), operands[1].dtype, ErrorKind::NotImplemented);
   if (operands[1].dtype != operands[2].dtype)
     refuse(fmt::format("{}: count and prob must have one dtype{}", op.name, describe_operands(op, operands)));
   const std::array<SymShape, 2> shapes = {operands[1].shape, operands[2].shape};
@@ -296,11 +329,12 @@ Types infer_multinomial(const OpDef& op, std::span<const TensorType> operands, c
 Tensors draw_multinomial(const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor weights = operands[1].contiguous();
   const bool is_row = weights.dim() == 1;
+  const bool by_columns = !is_row && memory_order(operands[1])[0] == 1;
   const int64_t rows = is_row ? 1 : weights.size(0), samples = int_arg(attrs, "num_samples");
   const Tensor out = Tensor::empty({rows, samples}, DType::I64);
   Generator::of_handle(operands[0]).draw([&](RandomState& state) {
     kernels::random_multinomial(state, out, weights.as_strided({rows, weights.size(-1)}, {weights.size(-1), 1}, weights.offset()),
-                                attrs.get_bool("replacement"));
+                                attrs.get_bool("replacement"), by_columns);
   });
   return {is_row ? out.as_strided({samples}, {1}, 0) : out};
 }
@@ -315,6 +349,8 @@ Types infer_state(const OpDef& op, std::span<const TensorType> operands, const A
   return {{DType::U8, {Sym(Generator::kStateBytes)}, operands[0].device}};
 }
 
+Types infer_new(const OpDef&, std::span<const TensorType>, const Attrs&) { return {{DType::I64, {}, {}}}; }
+
 [[maybe_unused]] const bool kOthers = [] {
   const auto define = [](const char* name, const char* schema, const char* doc, InferFn infer, EagerFn eager) {
     declare_draws(register_op(kernel(name, schema, doc, std::move(infer), std::move(eager))));
@@ -326,19 +362,23 @@ Types infer_state(const OpDef& op, std::span<const TensorType> operands, const A
          eager_elements([](RandomState& state, const Tensor& out, const Tensor& p, const Attrs&) {
            kernels::random_bernoulli_of(state, out, p);
          }));
+  define("random_normal_of", "(Tensor generator, Tensor std, *, dtype? dtype=None) -> Tensor",
+         "Normal numbers of mean 0, each with its own deviation.", infer_elements, draw_scaled);
   define("random_poisson", "(Tensor generator, Tensor rate) -> Tensor", "Numbers of Poisson's distribution.", infer_elements,
          eager_elements([](RandomState& state, const Tensor& out, const Tensor& rate, const Attrs&) {
            kernels::random_poisson(state, out, rate);
          }));
   define("random_slopes", "(Tensor generator, Tensor x, float low, float high) -> Tensor",
-         "Slopes of [low, high) where x <= 0, else 1.", infer_elements,
-         eager_elements([](RandomState& state, const Tensor& out, const Tensor& x, const Attrs& attrs) {
-           kernels::random_slopes(state, out, x, float_arg(attrs, "low"), float_arg(attrs, "high"));
-         }));
+         "Slopes of [low, high) where x <= 0, else 1; float64 for such an x, else float32.", infer_slopes, draw_slopes);
   define("random_binomial", "(Tensor generator, Tensor count, Tensor prob) -> Tensor",
          "How many of `count` trials succeed, each with probability prob.", infer_binomial, draw_binomial);
   define("random_multinomial", "(Tensor generator, Tensor weights, int num_samples, bool replacement=False) -> Tensor",
          "Positions in the last dimension, as probable as their weights; int64.", infer_multinomial, draw_multinomial);
+  OpDef fresh = kernel("random_new", "() -> Tensor", "The handle of a new generator, which lives as long as the handle does.",
+                       infer_new, [](const OpDef&, std::span<const Tensor>, const Attrs&) -> Tensors {
+                         return {Generator().handle()};
+                       });
+  register_op(std::move(fresh));
   define("random_seed", "(Tensor generator, int seed) -> Tensor", "Seeds the generator; gives the handle.", infer_handle,
          [](const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
            Generator::of_handle(operands[0]).manual_seed(static_cast<uint64_t>(int_arg(attrs, "seed")));
@@ -358,4 +398,14 @@ Types infer_state(const OpDef& op, std::span<const TensorType> operands, const A
 }();
 
 }  // namespace
+
+Tensor dropped(const Tensor& x, double p) {
+  if (p == 0) return x;
+  if (p == 1) return build::mul(x, build::full({}, Scalar(0), x.dtype()));
+  const bool is_half = itemsize(x.dtype()) == 2;
+  const Tensor kept = call1("random_bernoulli_like", {Generator::default_generator().handle(), x},
+                            {{"p", 1 - p}, {"dtype", is_half ? DType::F32 : x.dtype()}});
+  return build::mul(x, build::cast(invoke("true_divide", {kept, Scalar(1 - p)}), x.dtype()));
+}
+
 }  // namespace weft::ops

@@ -18,7 +18,7 @@ using kernels::RandomState;
 
 struct Generator::Impl {
   Impl(int64_t number, uint64_t seed) : id(number), state(seed) {}
-  const int64_t id;
+  int64_t id;
   std::mutex mutex;
   RandomState state;
 };
@@ -158,7 +158,10 @@ Generator Generator::clone_state() const {
   return copy;
 }
 
-Tensor Generator::handle() const { return Tensor::scalar(Scalar(impl_->id), DType::I64); }
+// Its memory is the generator's own number, and keeps the generator.
+Tensor Generator::handle() const {
+  return Tensor(Storage::wrap(&impl_->id, sizeof impl_->id, [kept = impl_]() mutable { kept.reset(); }), DType::I64, {}, {});
+}
 
 Generator Generator::of_handle(const Tensor& handle) {
   const int64_t id = *handle.data_as<int64_t>();

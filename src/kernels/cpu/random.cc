@@ -76,7 +76,7 @@ void uniform_halves(RandomState& state, T* out, int64_t count, float low, float 
 
 template <class T>
 void normal_one_by_one(RandomState& state, T* out, int64_t count, double mean, double deviation) {
-  for (int64_t i = 0; i < count; ++i) out[i] = as<T>(state.normal() * deviation + mean);
+  for (int64_t i = 0; i < count; ++i) out[i] = as<T>(std::fma(state.normal(), deviation, mean));
 }
 
 // Sixteen uniform numbers become eight pairs of normal ones; the sine's stand behind the cosine's.
@@ -151,10 +151,10 @@ void random_uniform(RandomState& state, const Tensor& out, double low, double hi
       uniform_halves(state, to, count, static_cast<float>(low), static_cast<float>(high));
     } else if constexpr (std::is_same_v<T, std::complex<double>>) {
       from_doubles(state, reinterpret_cast<double*>(to), 2 * count,
-                   [=](double u) { return u * (high - low) + low; });
+                   [=](double u) { return std::fma(u, high - low, low); });
     } else if constexpr (std::is_same_v<T, double>) {
       from_doubles(state, to, count, [=](double u) {
-        const double value = u * (high - low) + low;
+        const double value = std::fma(u, high - low, low);
         return value >= high ? low : value;
       });
     }
@@ -186,7 +186,7 @@ void random_cauchy(RandomState& state, const Tensor& out, double median, double 
 
 void random_log_normal(RandomState& state, const Tensor& out, double mean, double deviation) {
   visit_out(out, [&]<class T>(T* to, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) to[i] = as<T>(std::exp(state.normal() * deviation + mean));
+    for (int64_t i = 0; i < count; ++i) to[i] = as<T>(std::exp(std::fma(state.normal(), deviation, mean)));
   });
 }
 
@@ -198,8 +198,7 @@ void random_geometric(RandomState& state, const Tensor& out, double probability)
 void random_integers(RandomState& state, const Tensor& out, int64_t low, uint64_t range) {
   visit_out(out, [&]<class T>(T* to, int64_t count) {
     const auto value = [&](uint64_t word) {
-      const uint64_t offset = range == 0 ? word : word % range;
-      return as<T>(static_cast<int64_t>(offset + static_cast<uint64_t>(low)));
+      return as<T>(static_cast<int64_t>(range == 0 ? word : word % range + static_cast<uint64_t>(low)));
     };
     if (range == 0 || range >= uint64_t{1} << 28) {
       for (int64_t i = 0; i < count; ++i) to[i] = value(state.word64());
@@ -227,6 +226,8 @@ void random_words(RandomState& state, const Tensor& out) {
       } else if constexpr (std::is_same_v<T, float> || kIsHalf<T>) {
         constexpr int kDigits = std::is_same_v<T, float> ? 24 : std::is_same_v<T, Half> ? 11 : 8;
         to[i] = as<T>(static_cast<float>(state.words() % ((uint64_t{1} << kDigits) + 1)));
+      } else if constexpr (std::is_same_v<T, uint64_t>) {
+        to[i] = state.word64();
       } else if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
         to[i] = static_cast<T>(state.word64() % (static_cast<uint64_t>(std::numeric_limits<T>::max()) + 1));
       } else if constexpr (std::is_integral_v<T>) {

@@ -117,29 +117,27 @@ double binomial(RandomState& state, double count, double probability) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// Each category by where a uniform number falls in the running sums.
+// Each category by where a uniform number falls in the running sums, which are of float at least.
 template <class T>
-void with_replacement(RandomState& state, int64_t* out, int64_t samples, const T* weights, int64_t categories,
-                      std::vector<T>& sums) {
-  T sum = rounded<T>(0);
+void with_replacement(RandomState& state, int64_t* out, int64_t samples, const T* weights, int64_t categories) {
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  std::vector<Sum> sums(static_cast<size_t>(categories));
+  Sum sum = 0;
   for (int64_t j = 0; j < categories; ++j) {
     const double weight = number(weights[j]);
-    if (!(weight >= 0)) refuse("multinomial: invalid multinomial distribution (encountering probability entry < 0)");
+    if (!(weight >= 0))
+      refuse("multinomial: invalid multinomial distribution (encountering probability entry < 0)");
     if (!std::isfinite(weight))
       refuse("multinomial: invalid multinomial distribution (encountering probability entry = infinity or NaN)");
-    if constexpr (std::is_floating_point_v<T>) sum += weights[j];
-    else sum = T(static_cast<float>(sum) + static_cast<float>(weights[j]));
+    sum += static_cast<Sum>(weight);
     sums[static_cast<size_t>(j)] = sum;
   }
-  if (!(number(sum) > 0)) refuse("multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
-  for (T& each : sums) {
-    if constexpr (std::is_floating_point_v<T>) each /= sum;
-    else each = T(static_cast<float>(each) / static_cast<float>(sum));
-  }
-  sums.back() = rounded<T>(1);
+  if (!(sum > 0)) refuse("multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
+  for (Sum& each : sums) each /= sum;
+  sums.back() = 1;
   for (int64_t i = 0; i < samples; ++i) {
     const double u = state.uniform();
-    out[i] = std::partition_point(sums.begin(), sums.end(), [&](T each) { return number(each) < u; }) - sums.begin();
+    out[i] = std::partition_point(sums.begin(), sums.end(), [&](Sum each) { return each < u; }) - sums.begin();
   }
 }
 
@@ -222,30 +220,42 @@ void random_binomial(RandomState& state, const Tensor& out, const Tensor& count,
 }
 
 void random_slopes(RandomState& state, const Tensor& out, const Tensor& x, double low, double high) {
-  visit_floating(out, [&]<class T>(std::type_identity<T>) {
+  visit_floating(x, [&]<class T>(std::type_identity<T>) {
+    const T* const from = x.data_as<T>();
     const int64_t count = out.numel();
-    for (int64_t i = 0; i < count; ++i)
-      out.data_as<T>()[i] =
-          rounded<T>(number(x.data_as<T>()[i]) <= 0 ? state.uniform() * (high - low) + low : 1.0);
+    for (int64_t i = 0; i < count; ++i) {
+      const double slope = number(from[i]) <= 0 ? state.uniform() * (high - low) + low : 1.0;
+      if constexpr (std::is_same_v<T, double>)
+        out.data_as<double>()[i] = slope;
+      else
+        out.data_as<float>()[i] = static_cast<float>(slope);
+    }
   });
 }
 
-void random_multinomial(RandomState& state, const Tensor& out, const Tensor& weights, bool replacement) {
+void random_multinomial(RandomState& state, const Tensor& out, const Tensor& weights, bool replacement,
+                        bool by_columns) {
   const int64_t rows = out.size(0), samples = out.size(1), categories = weights.size(1);
   if (out.numel() == 0) return;
   auto* const to = out.data_as<int64_t>();
   visit_floating(weights, [&]<class T>(std::type_identity<T>) {
     const T* const from = weights.data_as<T>();
     if (replacement && samples > 1) {
-      std::vector<T> sums(static_cast<size_t>(categories));
       for (int64_t row = 0; row < rows; ++row)
-        with_replacement(state, to + row * samples, samples, from + row * categories, categories, sums);
+        with_replacement(state, to + row * samples, samples, from + row * categories, categories);
       return;
     }
     check_weights(from, rows, categories);
     const Tensor scores = Tensor::empty({rows, categories}, weights.dtype());
-    random_exponential(state, scores, 1);
     T* const score = scores.data_as<T>();
+    if (by_columns) {
+      const Tensor columns = Tensor::empty({categories, rows}, weights.dtype());
+      random_exponential(state, columns, 1);
+      for (int64_t i = 0; i < rows * categories; ++i)
+        score[i] = columns.data_as<T>()[i % categories * rows + i / categories];
+    } else {
+      random_exponential(state, scores, 1);
+    }
     for (int64_t i = 0; i < rows * categories; ++i) {
       if constexpr (std::is_floating_point_v<T>) score[i] = from[i] / score[i];
       else score[i] = T(static_cast<float>(from[i]) / static_cast<float>(score[i]));
