@@ -52,6 +52,7 @@ _LAZY = {
     "ops": None,
     "__config__": None,
     "profiler": None,
+    "random": None,
 }
 
 

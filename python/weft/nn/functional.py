@@ -8,7 +8,7 @@ stand, or as `_scripted` says.
 from typing import List, Optional
 
 import weft as _weft
-from weft import Tensor
+from weft import Tensor, _drawing
 
 from ._attention import *  # noqa: F403
 from ._images import *  # noqa: F403
@@ -162,7 +162,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False,
           inplace: bool = False) -> Tensor:  # fmt: skip
     if training:
-        raise NotImplementedError("rrelu: training=True draws random slopes, which weft has none of")
+        return _finish(input, _drawing.rrelu(input, lower, upper, training), inplace)
     return leaky_relu(input, (lower + upper) / 2, inplace)
 
 
@@ -303,40 +303,49 @@ def log_softmax(
 # ---- dropout -------------------------------------------------------------------------------------------------
 
 
-def _drop(name, input, p, training, inplace):
+def _check_probability(p):
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
-        return input
-    if p == 1 and "alpha" not in name:
-        return _finish(input, input * 0, inplace)
-    raise NotImplementedError(
-        f"{name}: training=True draws random numbers, which weft has none of; pass training=False"
-    )
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
-    return _drop("dropout", input, p, training, inplace)
+    _check_probability(p)
+    return _finish(input, _drawing.dropout(input, p, training), inplace)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
-    return _drop("dropout1d", input, p, training, inplace)
+    _check_probability(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"dropout1d: expected two or three dimensions, got shape {list(input.shape)}")
+    if input.ndim == 3:
+        return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
+    return _finish(input, _drawing.feature_dropout(input.unsqueeze(0), p, training).squeeze(0), inplace)
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
-    return _drop("dropout2d", input, p, training, inplace)
+    _check_probability(p)
+    return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
-    return _drop("dropout3d", input, p, training, inplace)
+    _check_probability(p)
+    if input.ndim == 5:
+        return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
+    return _finish(input, _drawing.feature_dropout(input.unsqueeze(0), p, training).squeeze(0), inplace)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _drop("alpha_dropout", input, p, training, inplace)
+    _check_probability(p)
+    return _finish(input, _drawing.alpha_dropout(input, p, training), inplace)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _drop("feature_alpha_dropout", input, p, training, inplace)
+    _check_probability(p)
+    return _finish(input, _drawing.feature_alpha_dropout(input, p, training), inplace)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    return _drawing.gumbel_softmax(logits, tau, hard, eps, dim)
 
 
 # ---- normalization -------------------------------------------------------------------------------------------

@@ -138,7 +138,12 @@ FUNCTIONS = Namespace(
         unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms values_copy vander var
         var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap
         vsplit vstack wait where while_loop xlogy xlogy_ zero_ zeros zeros_like""",
-    found={},
+    found={
+        "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
+        "weft._drawing": """alpha_dropout alpha_dropout_ bernoulli binomial dropout dropout_ feature_alpha_dropout
+            feature_alpha_dropout_ feature_dropout feature_dropout_ multinomial native_dropout normal poisson rand rand_like
+            randint randint_like randn randn_like randperm rrelu rrelu_""",
+    },
     left_out={},
     same="weft",
 )
@@ -199,7 +204,10 @@ METHODS = Namespace(
         tril tril_ triu triu_ true_divide true_divide_ trunc trunc_ type type_as unbind unflatten unfold
         uniform_ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
         unsqueeze_ untyped_storage values var vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_""",
-    found={},
+    found={
+        "weft._drawing": """bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_
+            uniform_""",
+    },
     left_out={},
     same="weft:Tensor",
 )
