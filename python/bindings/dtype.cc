@@ -206,7 +206,8 @@ void bind_dtypes(nb::module_& m) {
     m.attr(name(value).data()) = object;
   }
   for (const auto& [alias, value] : kDtypeAliases) m.attr(alias) = to_python(value);
-  m.def("_foreign_dtype", &foreign_dtype, nb::arg("name"));
+  m.def(
+      "_foreign_dtype", [](const std::string& name) { return foreign_dtype(name); }, nb::arg("name"));
   m.def(
       "get_default_dtype", [] { return to_python(default_float()); },
       "The dtype of tensors that are made of Python's floats; float32 until it is set.");
