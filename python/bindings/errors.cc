@@ -31,7 +31,30 @@ void set_error(PyObject* type, std::string_view message) {
   Py_DECREF(text);
 }
 
-void set_error(const Error& error) { set_error(exception_type(error.kind()), error.what()); }
+namespace {
+
+// The class of weft/_errors.py; null for kinds that Python and PyTorch agree on.
+const char* torch_exception(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Value: return "ArgumentError";
+    case ErrorKind::Type: return "ArgumentTypeError";
+    case ErrorKind::Index: return "ArgumentIndexError";
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+void set_error(const Error& error, Promotion rules) {
+  const char* const name = rules == Promotion::Torch ? torch_exception(error.kind()) : nullptr;
+  nb::object type = nb::borrow(exception_type(error.kind()));
+  try {
+    if (name) type = nb::module_::import_("weft._errors").attr(name);
+  } catch (nb::python_error& failure) {  // at the end of the process
+    failure.discard_as_unraisable("weft._errors");
+  }
+  set_error(type.ptr(), error.what());
+}
 
 std::string_view text_view(nb::handle text) {
   Py_ssize_t size = 0;

@@ -377,7 +377,8 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       if (V flag = flags_attribute(*this, owner, utf8(name))) return flag;
       break;
     case Kind::Tuple:
-      if (owner->object_type) {
+      if (owner->object_type == size_class() && utf8(name) == "numel") return bound(owner, utf8(name));
+      if (owner->object_type && owner->object_type != size_class()) {
         if (V field = named_tuple_field(owner, name)) return field;
         if (is_named_tuple_method(utf8(name))) return bound(owner, utf8(name));
         PyObject* found = _PyType_Lookup(owner->object_type, name);

@@ -238,7 +238,7 @@ void Evaluator::guard_length(const SourceRef& source, Py_ssize_t length) {
 // What is its parts, and nothing more: a tuple, a slice, a bound method.
 bool Evaluator::realize_parts(const V& value) {
   PyObject* object = value->object.get();
-  if (PyTuple_CheckExact(object) || is_named_tuple(Py_TYPE(object))) {
+  if (PyTuple_CheckExact(object) || is_named_tuple(Py_TYPE(object)) || Py_TYPE(object) == size_class()) {
     guard_length(value->source, PyTuple_GET_SIZE(object));
     if (!PyTuple_CheckExact(object)) value->object_type = Py_TYPE(object);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)

@@ -10,6 +10,8 @@ class Parameter(weft.Tensor):
     requires_grad: kept as a flag; weft computes no gradients.
     """
 
+    _is_module_tensor = True  # printed as a tensor
+
     def __init__(self, data=None, requires_grad=True):
         if data is None:
             data = weft.empty((0,))
@@ -48,6 +50,8 @@ class Buffer(weft.Tensor):
 
     persistent: it is in state_dict().
     """
+
+    _is_module_tensor = True
 
     def __init__(self, data=None, *, persistent=True):
         if data is None:
