@@ -79,13 +79,6 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotio
   target.copy_from(result);
 }
 
-// As PyTorch, out= of another shape than the result's gets that: it is a tensor over other memory then.
-void reshape_target(PyObject* out, const Tensor& result) {
-  const Tensor& target = *tensor_of_python(out);
-  if (target.is_traced() || result.is_traced() || target.shape() == result.shape()) return;
-  nb::inst_ptr<Tensor>(nb::handle(out))[0] = Tensor::empty(result.shape(), target.dtype(), target.device());
-}
-
 // weft.return_types has the named tuples of what gives several tensors.
 nb::object named(const OpDef& op, const nb::list& values) {
   static constinit MadeOnce<nb::object> types;
@@ -130,7 +123,6 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     const Tensor* target = tensor_of_python(out);
     WEFT_CHECK_TYPE(target && op.num_outputs == 1,
                     fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
-    if (rules == Promotion::Torch) reshape_target(out, results.at(0));
     store(op, *target, results.at(0), rules);
     return nb::borrow(out);
   }

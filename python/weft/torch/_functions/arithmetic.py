@@ -1,5 +1,7 @@
 """Elementwise functions and products with PyTorch's arguments."""
 
+from builtins import complex as _complex
+
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
@@ -14,15 +16,11 @@ def _check_alpha(function, result, alpha):
     if isinstance(alpha, bool):
         if result.dtype != _weft.bool:
             raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    elif isinstance(alpha, complex):
+    elif isinstance(alpha, _complex):
         if not result.is_complex():
             raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     elif isinstance(alpha, float) and not is_inexact(result):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-
-
-def _scaled(other, alpha, dtype):
-    return _weft.mul(other, alpha) if alpha != 1 else other
 
 
 def add(input, other, *args, alpha=1, out=None):
@@ -76,8 +74,12 @@ def _refuse_bool_difference(input, other):
 def _sum(function, operator, input, other, alpha, out):
     if isinstance(alpha, _Tensor):
         alpha = alpha.item()
-    if not isinstance(input, _Tensor) and not isinstance(other, _Tensor):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    for position, each in enumerate((input, other)):
+        if not isinstance(each, (_Tensor, bool, int, float, _complex)):
+            raise TypeError(
+                f"{function}(): argument '{('input', 'other')[position]}' (position {position + 1}) must be Tensor, not "
+                f"{type(each).__name__}"
+            )
     if function == "sub":
         _refuse_bool_difference(input, other)
     if isinstance(alpha, (int, float)) and not isinstance(alpha, bool) and alpha == 1 and not isinstance(alpha, float):
@@ -191,6 +193,15 @@ def _check_parts(function, real, imag):
         raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}")
     if names[0] != names[1]:
         raise RuntimeError(f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for second argument")
+
+
+def angle(input, *, out=None):
+    """The angle of complex numbers; of real ones 0, pi below zero and NaN for NaN."""
+    need_tensor("angle", input)
+    if input.is_complex():
+        return written(out, _weft.angle(input))
+    x = input if is_inexact(input) else input.to(_weft.float32)
+    return written(out, _weft.where(_weft.isnan(x), x, _weft.where(x < 0, 3.141592653589793, 0.0)).to(x.dtype))
 
 
 def real(input):
@@ -399,18 +410,11 @@ def _combine(function, input, product, beta, alpha, out):
         for name, factor in (("beta", beta), ("alpha", alpha)):
             if isinstance(factor, float):
                 raise RuntimeError(f"{function}: For integral input tensors, argument {name} must not be a floating point number.")
-    half = product.dtype in (_weft.float16, _weft.bfloat16)
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         shape = tuple(product.shape)
         return written(out, scaled if tuple(input.shape) == shape else _weft.broadcast_to(scaled, shape))
-    del half
     return written(out, (input if beta == 1 else input * beta) + scaled)
-
-
-def _older(args, first, second, beta, alpha):
-    """The operands of the older forms f(beta, input, alpha, a, b) and f(beta, input, a, b), whose numbers stand in front."""
-    return first, second, beta, alpha, args
 
 
 def addmm(input, *args, mat1=None, mat2=None, beta=1, alpha=1, out=None):
@@ -542,6 +546,9 @@ def logit(input, eps=None, *, out=None):
     """log(x / (1 - x)), x clamped to [eps, 1 - eps]."""
     need_tensor("logit", input)
     x = input if is_inexact(input) else input.to(_weft.float32)
-    if eps is None:
-        return written(out, _weft.logit(x))
-    return written(out, _weft.logit(x, eps))
+    if eps is not None:
+        # The lower bound goes first, also where it is above the upper one.
+        x = _weft.where(x < eps, eps, _weft.where(x > 1 - eps, 1 - eps, x)).to(x.dtype)
+    if x.dtype in (_weft.float16, _weft.bfloat16):
+        return written(out, _weft.log(x / (1 - x)))
+    return written(out, _weft.logit(x))

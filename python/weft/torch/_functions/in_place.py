@@ -1,6 +1,7 @@
 """torch.abs_(input) and its like: the method of that name, called as a function."""
 
 from weft import Tensor as _Tensor
+from weft.torch import _names
 
 NAMES = """
     abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_
@@ -13,7 +14,12 @@ def _of_method(name):
     def function(input, *args, **kwargs):
         if not isinstance(input, _Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-        return getattr(input, name)(*args, **kwargs)
+        method = None if name[:-1] in _names.FUNCTIONS.own else getattr(input, name, None)
+        if method is not None:
+            return method(*args, **kwargs)
+        import weft.torch as torch
+
+        return input.copy_(getattr(torch, name[:-1])(input, *args, **kwargs))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name[:-1]}, written into the input."

@@ -404,10 +404,17 @@ def unravel_index(indices, shape):
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     found, step = [], 1
+    indices = indices.to(_weft.int64)
     for size in reversed(sizes):
         found.append(_weft.remainder(_weft.floor_divide(indices, step), size))
         step *= size
     return tuple(reversed(found))
+
+
+def msort(input, *, out=None):
+    """The elements sorted along the first dimension."""
+    need_tensor("msort", input)
+    return written(out, _weft.sort(input, 0)[0] if input.dim() else input.clone())
 
 
 # ---- searching and counting ----------------------------------------------------------------------------------
@@ -429,11 +436,6 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError("searchsorted(): boundary and sorter must have the same size")
         sorted_sequence = _weft.gather(sorted_sequence, -1, sorter)
-    if sorted_sequence.dtype != values.dtype and isinstance(input, _Tensor):
-        raise RuntimeError(
-            f"searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor "
-            f"dtype {sorted_sequence.dtype} and input value tensor dtype {values.dtype}"
-        )
     found = _weft.searchsorted(sorted_sequence, values, right=_side("searchsorted", right, side))
     return written(out, found.to(_weft.int32) if out_int32 else found)
 
@@ -449,7 +451,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
 def _range_of(x, low, high):
     """The range of a histogram: of the elements where it is not given, and no empty one."""
     if low == high:
-        low, high = (float(_weft.amin(x)), float(_weft.amax(x))) if x.numel() else (0.0, 0.0)
+        low, high = (float(_weft.amin(x)), float(_weft.amax(x))) if x.numel() else (0.0, 1.0)
         if low == high:
             low, high = low - 0.5, high + 0.5
     return low, high
@@ -465,7 +467,11 @@ def _edges(x, bins, given):
             low, high = low - 0.5, high + 0.5
     else:
         low, high = _range_of(x, 0.0, 0.0)
-    return _weft.linspace(low, high, bins + 1, dtype=x.dtype)
+    # Counted from the nearer end, so that both ends are exact.
+    number = _weft.arange(bins + 1).to(x.dtype)
+    first, last = _weft.tensor(low, dtype=x.dtype), _weft.tensor(high, dtype=x.dtype)
+    step = (last - first) / bins
+    return _weft.where(number < (bins + 1) // 2, first + step * number, last - step * (bins - number))
 
 
 def _bins_of(column, edges):
@@ -501,7 +507,7 @@ def _histogram(rows, edges, weight, density):
     return counts
 
 
-def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
+def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """Counts, or sums of weights, in bins, and the edges of the bins: as many equal ones, or between edges."""
     need_tensor("histogram", input)
     if str(input.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
@@ -521,7 +527,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     return all_written(out, _types.histogram(counts, edges))
 
 
-def histogramdd(input, bins, *, range=None, weight=None, density=False):
+def histogramdd(input, bins, range=None, weight=None, density=False):
     """Counts, or sums of weights, of points, the last dimension of the input, in a grid of bins; the grid's edges."""
     need_tensor("histogramdd", input)
     if input.dim() < 2:

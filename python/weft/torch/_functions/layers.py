@@ -34,7 +34,9 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
 
 
 def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
-    return _F.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
+    result = _F.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
+    # PyTorch takes the margin in the input's dtype.
+    return result if input.is_floating_point() or reduction == 1 else result.to(input.dtype)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):

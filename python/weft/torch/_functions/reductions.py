@@ -78,13 +78,20 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 # ---- order statistics ----------------------------------------------------------------------------------------
 
 
+def _no_median(input):
+    """What PyTorch gives for no elements: NaN, or the least integer."""
+    if input.is_floating_point():
+        return _weft.full((), float("nan"), dtype=input.dtype)
+    return _weft.full((), -(2**63), dtype=_weft.int64).to(input.dtype)
+
+
 def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """The median of what is no NaN, the lower of two; along `dim` with its index."""
     need_tensor("nanmedian", input)
     if dim is None:
         flat = input.reshape(-1)
         if flat.numel() == 0:
-            return written(out, _weft.median(flat))
+            return written(out, _no_median(input))
         return written(out, _weft.nanmedian_dim(flat, 0)[0])
     dim = dimension("nanmedian", dim, input.dim())
     if input.dim() == 0:
@@ -98,7 +105,7 @@ def median(input, dim=None, keepdim=False, *, out=None):
     """The median, the lower of two; along `dim` with its index."""
     need_tensor("median", input)
     if dim is None:
-        return written(out, _weft.median(input))
+        return written(out, _weft.median(input) if input.numel() else _no_median(input))
     dim = dimension("median", dim, input.dim())
     if input.dim() == 0:
         return all_written(out, _types.median(input.clone(), _weft.zeros((), dtype=_weft.int64)))
@@ -315,9 +322,9 @@ def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
     need_tensor("nuclear_norm", input)
     if isinstance(dim, bool):
         dim, keepdim = None, dim
-    if dim is None and input.dim() != 2:
-        raise RuntimeError(f"nuclear_norm: expected a matrix, got {input.dim()} dimensions")
-    axes = (0, 1) if dim is None else tuple(dimension("nuclear_norm", each, input.dim()) for each in dim)
+    if input.dim() < 2:
+        raise RuntimeError(f"nuclear_norm: expected matrices, got {input.dim()} dimensions")
+    axes = (input.dim() - 2, input.dim() - 1) if dim is None else tuple(dimension("nuclear_norm", each, input.dim()) for each in dim)
     result = _weft.svdvals(input.movedim(axes, (-2, -1))).sum(-1)
     if keepdim:
         for axis in sorted(axes):
@@ -334,7 +341,7 @@ def norm_except_dim(v, pow=2, dim=0):
         raise IndexError(f"norm_except_dim: Dimension out of range: expected -1 or one in [0, {v.dim() - 1}], got {dim}")
     axes = [axis for axis in range(v.dim()) if axis != dim]
     if not axes:
-        return _weft.abs(v)
+        return _weft.vector_norm(v.reshape(-1, 1), float(pow), [1])
     return _weft.vector_norm(v, float(pow), axes, keepdim=True)
 
 
@@ -373,12 +380,8 @@ def renorm(input, p, dim, maxnorm, *, out=None):
 # ---- running sums --------------------------------------------------------------------------------------------
 
 
-def _spacing(function, y, x, dx, dim):
-    """Distances between neighbours, to be multiplied with their sums; or one number."""
-    if x is None:
-        return dx
-    if not isinstance(x, _Tensor):
-        return x
+def _spacing(function, y, x, dim):
+    """Distances between neighbours, to be multiplied with their sums."""
     if x.dim() == 0:
         raise RuntimeError(f"{function}: x must have at least one dimension")
     if x.dim() == 1:
@@ -397,20 +400,17 @@ def _between(x, dim):
     return _weft.narrow(x, dim, 0, size - 1), _weft.narrow(x, dim, 1, size - 1)
 
 
-def _trapezoids(function, y, x, dx, dim):
-    need_tensor(function, y)
-    dim = dimension(function, dim, y.dim())
-    if y.shape[dim] == 0:
-        return None, dim
-    steps = _spacing(function, y, x, dx, dim)
-    low, high = _between(y, dim)
-    return (low + high) * steps / 2.0, dim
-
-
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The integral along `dim` by the trapezoidal rule, over points x or steps dx."""
-    areas, dim = _trapezoids("trapezoid", y, x, dx, dim)
-    return _weft.sum(y, dim) if areas is None else _weft.sum(areas, dim)
+    need_tensor("trapezoid", y)
+    dim = dimension("trapezoid", dim, y.dim())
+    if y.shape[dim] == 0:
+        return _weft.sum(y, dim)
+    if isinstance(x, _Tensor):
+        low, high = _between(y, dim)
+        return _weft.sum((low + high) * _spacing("trapezoid", y, x, dim), dim) / 2.0
+    ends = _weft.select(y, dim, 0) + _weft.select(y, dim, -1)
+    return (_weft.sum(y, dim) - ends * 0.5) * (dx if x is None else x)
 
 
 trapz = trapezoid
@@ -418,8 +418,13 @@ trapz = trapezoid
 
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The running integrals along `dim` by the trapezoidal rule."""
-    areas, dim = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
-    return y if areas is None else _weft.cumsum(areas, dim)
+    need_tensor("cumulative_trapezoid", y)
+    dim = dimension("cumulative_trapezoid", dim, y.dim())
+    if y.shape[dim] == 0:
+        return y
+    steps = _spacing("cumulative_trapezoid", y, x, dim) if isinstance(x, _Tensor) else dx if x is None else x
+    low, high = _between(y, dim)
+    return _weft.cumsum((low + high) * steps, dim) / 2.0
 
 
 def _slice(x, dim, start, length):
@@ -478,6 +483,16 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return tuple(_gradient_along(x, step, axis, edge_order) for axis, step in zip(axes, steps))
 
 
+def logsumexp(input, dim, keepdim=False, *, out=None):
+    """log(sum(exp(input))) over dimensions, without overflow."""
+    need_tensor("logsumexp", input)
+    if input.numel() == 0:
+        summed = _weft.sum(_weft.exp(input), dim, keepdim)
+        return written(out, _weft.log(summed))
+    axes = dim if is_integer(dim) or isinstance(dim, int) else list(dim)
+    return written(out, _weft.logsumexp(input, axes, keepdim))
+
+
 def logcumsumexp(input, dim, *, out=None):
     """log(cumsum(exp(input))) along `dim`, without overflow."""
     need_tensor("logcumsumexp", input)
@@ -502,7 +517,7 @@ def hash_tensor(input, dim=(), keepdim=False, *, mode=0, out=None):
     if input.is_complex():
         raise NotImplementedError(f"hash_tensor: not implemented for {input.dtype}")
     words = _weft.bitcast(input.to(_weft.float64), _weft.int64) if input.is_floating_point() else input.to(_weft.int64)
-    given = [dim] if is_integer(dim) else list(dim)
+    given = [dim] if is_integer(dim) else list(dim or ())
     axes = sorted({dimension("hash_tensor", axis, words.dim()) for axis in given} or range(words.dim()))
     bits = _weft.arange(64)
     # A bit of the result is the parity of its count.

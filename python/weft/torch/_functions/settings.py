@@ -85,7 +85,7 @@ def get_device(input):
     return -1
 
 
-def is_vulkan_available(*args):
+def is_vulkan_available(*args, **kwargs):
     """False."""
     return False
 
@@ -167,6 +167,42 @@ solve = _removed("solve", "torch.linalg.solve")
 symeig = _removed("symeig", "torch.linalg.eigh")
 
 
+has_lapack = has_mkl = has_openmp = has_spectral = True
+
+
+def to_dlpack(input):
+    """A capsule over the tensor's memory."""
+    if not isinstance(input, _Tensor):
+        raise TypeError(f"to_dlpack: expected a Tensor, got {type(input).__name__}")
+    return input.__dlpack__()
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """true_fn(*operands) where pred holds, else false_fn(*operands)."""
+    if not isinstance(pred, (bool, int, float, _Tensor)):
+        raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
+    if isinstance(pred, _Tensor) and pred.numel() != 1:
+        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    if not isinstance(operands, (tuple, list)):
+        raise RuntimeError(f"Expect operands to be a tuple or a list, but got {type(operands).__name__}.")
+    return true_fn(*operands) if pred else false_fn(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """The carried values after body_fn(*values) as often as cond_fn(*values) holds."""
+    if not callable(cond_fn) or not callable(body_fn):
+        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
+    if not isinstance(carried_inputs, (tuple, list)):
+        raise RuntimeError(f"Expect carried_inputs to be a tuple or list, got {type(carried_inputs).__name__}")
+    values = tuple(carried_inputs)
+    while cond_fn(*values):
+        values = body_fn(*values)
+        values = tuple(values) if isinstance(values, (tuple, list)) else (values,)
+    return values
+
+
 # ---- sizes as numbers ----------------------------------------------------------------------------------------
 
 
@@ -218,8 +254,8 @@ def sym_ite(b, t, f):
 
 
 def sym_fresh_size(expr):
-    """The number itself."""
-    return expr
+    """The number itself; a tensor's element."""
+    return expr.item() if isinstance(expr, _Tensor) else expr
 
 
 def sym_constrain_range(size, *, min=None, max=None):
