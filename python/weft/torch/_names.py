@@ -140,40 +140,42 @@ FUNCTIONS = Namespace(
         vsplit vstack wait where while_loop xlogy xlogy_ zero_ zeros zeros_like""",
     found={
         "weft.torch._functions.reductions": """
-            aminmax corrcoef cov cumulative_trapezoid diff dist frobenius_norm gradient hash_tensor
-            logcumsumexp logsumexp max median min mode nanmedian nanquantile norm norm_except_dim
-            nuclear_norm quantile renorm std_mean trapezoid trapz var_mean""",
+            all aminmax any corrcoef cov cumulative_trapezoid diff dist frobenius_norm gradient hash_tensor
+            kthvalue logcumsumexp logsumexp max median min mode nanmedian nanquantile norm norm_except_dim
+            nuclear_norm quantile renorm sort std_mean trapezoid trapz var_mean""",
         "weft.torch._functions.shapes": """
             adjoint alias_copy as_strided_copy as_strided_scatter atleast_1d atleast_2d atleast_3d
             block_diag broadcast_shapes broadcast_tensors cartesian_prod clone combinations detach
-            detach_copy diag_embed diagflat diagonal_copy diagonal_scatter einsum expand_copy meshgrid
-            narrow_copy permute_copy select_copy select_scatter slice_copy slice_inverse slice_scatter split
-            split_copy split_with_sizes split_with_sizes_copy squeeze_copy t_copy tensor_split tensordot
+            detach_copy diag diag_embed diagflat diagonal_copy diagonal_scatter dsplit einsum expand_copy
+            flip fliplr flipud hsplit meshgrid narrow_copy permute_copy roll rot90 select_copy
+            select_scatter slice_copy slice_inverse slice_scatter split split_copy split_with_sizes
+            split_with_sizes_copy squeeze_copy swapaxes swapdims t_copy tensor_split tensordot
             transpose_copy tril_indices triu_indices unbind_copy unflatten unfold_copy unsafe_chunk
             unsafe_split unsafe_split_with_sizes unsqueeze_copy view_as_complex view_as_complex_copy
-            view_as_real view_as_real_copy view_copy""",
+            view_as_real view_as_real_copy view_copy vsplit""",
         "weft.torch._functions.indexing": """
-            bucketize gather histogram histogramdd index_add index_copy index_fill index_put index_reduce
-            index_select isin masked_fill masked_scatter masked_select msort nonzero nonzero_static put
-            repeat_interleave scatter scatter_add scatter_reduce searchsorted take take_along_dim unique
-            unique_consecutive unravel_index where""",
+            argwhere bincount bucketize gather histogram histogramdd index_add index_copy index_fill
+            index_put index_reduce index_select isin masked_fill masked_scatter masked_select msort nonzero
+            nonzero_static put repeat_interleave scatter scatter_add scatter_reduce searchsorted take
+            take_along_dim unique unique_consecutive unravel_index where""",
         "weft.torch._functions.arithmetic": """
-            add addbmm addcdiv addcmul addmm addmv addr allclose angle baddbmm cdist clamp clamp_max
-            clamp_min clip complex conj conj_physical dsmm frexp ger heaviside imag is_complex is_conj
+            add addbmm addcdiv addcmul addmm addmv addr allclose angle baddbmm bmm cdist clamp clamp_max
+            clamp_min clip complex conj conj_physical dot dsmm frexp ger heaviside imag is_complex is_conj
             is_distributed is_floating_point is_inference is_neg is_nonzero is_same_size is_signed isclose
-            isreal ldexp logit mm mv nan_to_num nextafter numel outer pdist polar real resolve_conj
+            isreal ldexp lerp logit mm mv nan_to_num nextafter numel outer pdist polar real resolve_conj
             resolve_neg rsub sgn sign spmm square sub subtract vander""",
         "weft.torch._functions.layers": """
-            adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ avg_pool1d batch_norm
-            batch_norm_update_stats binary_cross_entropy_with_logits celu_ constant_pad_nd conv_tbc
-            cosine_embedding_loss ctc_loss dropout dropout_ embedding embedding_bag embedding_renorm_
-            feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fill grid_sampler
-            grid_sampler_2d grid_sampler_3d group_norm gru hinge_embedding_loss instance_norm kl_div
-            layer_norm log_softmax lstm margin_ranking_loss max_pool1d_with_indices native_batch_norm
-            native_channel_shuffle native_dropout native_group_norm native_layer_norm poisson_nll_loss relu_
-            rnn_relu rnn_tanh rrelu rrelu_ segment_reduce selu_ softmax threshold_ triplet_margin_loss""",
+            adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_
+            avg_pool1d batch_norm batch_norm_update_stats binary_cross_entropy_with_logits celu_
+            constant_pad_nd conv_tbc cosine_embedding_loss ctc_loss dropout dropout_ embedding embedding_bag
+            embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_
+            fill grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru hinge_embedding_loss
+            instance_norm kl_div layer_norm log_softmax lstm margin_ranking_loss max_pool1d_with_indices
+            native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm
+            poisson_nll_loss relu_ rnn_relu rnn_tanh rrelu rrelu_ segment_reduce selu_ softmax threshold
+            threshold_ triplet_margin_loss""",
         "weft.torch._functions.settings": """
-            are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond eig
+            are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize eig
             get_deterministic_debug_mode get_device get_float32_matmul_precision has_lapack has_mkl
             has_openmp has_spectral is_deterministic_algorithms_warn_only_enabled is_storage
             is_vulkan_available is_warn_always_enabled lstsq matrix_rank prepare_multiprocessing_environment
@@ -229,8 +231,8 @@ FUNCTIONS = Namespace(
             set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled unify_type_list""",
         QUANTIZED: """
             QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage bit bits16 bits1x8
-            bits2x4 bits4x2 bits8 choose_qparams_optimized dequantize empty_quantized
-            fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
+            bits2x4 bits4x2 bits8 choose_qparams_optimized empty_quantized fake_quantize_per_channel_affine
+            fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
             fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
             fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
             fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant int1

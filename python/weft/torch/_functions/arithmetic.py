@@ -50,11 +50,11 @@ def rsub(input, other, *args, alpha=1):
         alpha = args[0]
     need_tensor("rsub", input)
     _refuse_bool_difference(input, other)
-    if alpha is 1 or (isinstance(alpha, int) and alpha == 1):  # noqa: F632
+    if isinstance(alpha, int) and alpha == 1:
         return _weft.sub(other, input)
     result_like = _weft.add(input, other)
     _check_alpha("rsub", result_like, alpha)
-    return _weft.sub(other, _weft.mul(input, alpha)).to(result_like.dtype)
+    return _weft.sub(other, _weft.mul(input.to(result_like.dtype), alpha)).to(result_like.dtype)
 
 
 def _refuse_bool_difference(input, other):
@@ -82,7 +82,12 @@ def _sum(function, operator, input, other, alpha, out):
             )
     if function == "sub":
         _refuse_bool_difference(input, other)
-    if isinstance(alpha, (int, float)) and not isinstance(alpha, bool) and alpha == 1 and not isinstance(alpha, float):
+    if (
+        isinstance(alpha, (int, float))
+        and not isinstance(alpha, bool)
+        and alpha == 1
+        and not isinstance(alpha, float)
+    ):
         return written(out, operator(input, other))
     like = _weft.add(input, other)
     _check_alpha(function, like, alpha)
@@ -162,7 +167,9 @@ def frexp(input, *, out=None):
     exponent = _weft.where(special, 0, field - bias - _weft.where(is_small, shift, 0))
     cleared = _weft.bitwise_and(bits, -1 - (mask << fraction) if is_double else ~(mask << fraction))
     mantissa = _weft.bitcast(_weft.bitwise_or(cleared, bias << fraction), x.dtype)
-    return all_written(out, _types.frexp(_weft.where(special, x, mantissa).to(input.dtype), exponent.to(_weft.int32)))
+    return all_written(
+        out, _types.frexp(_weft.where(special, x, mantissa).to(input.dtype), exponent.to(_weft.int32))
+    )
 
 
 def polar(abs, angle, *, out=None):
@@ -190,9 +197,13 @@ def complex(real, imag, *, out=None):
 def _check_parts(function, real, imag):
     names = [str(each.dtype).rsplit(".", 1)[-1] for each in (real, imag)]
     if any(name not in ("float16", "float32", "float64") for name in names):
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}")
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}"
+        )
     if names[0] != names[1]:
-        raise RuntimeError(f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for second argument"
+        )
 
 
 def angle(input, *, out=None):
@@ -201,7 +212,9 @@ def angle(input, *, out=None):
     if input.is_complex():
         return written(out, _weft.angle(input))
     x = input if is_inexact(input) else input.to(_weft.float32)
-    return written(out, _weft.where(_weft.isnan(x), x, _weft.where(x < 0, 3.141592653589793, 0.0)).to(x.dtype))
+    return written(
+        out, _weft.where(_weft.isnan(x), x, _weft.where(x < 0, 3.141592653589793, 0.0)).to(x.dtype)
+    )
 
 
 def real(input):
@@ -259,7 +272,9 @@ def sign(input, *, out=None):
     """-1, 0 or 1; of bool the input."""
     need_tensor("sign", input)
     if input.is_complex():
-        raise RuntimeError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+        raise RuntimeError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
     return written(out, input.clone() if input.dtype == _weft.bool else _weft.sign(input))
 
 
@@ -294,9 +309,38 @@ def nextafter(input, other, *, out=None):
 
 def ldexp(input, other, *, out=None):
     """input * 2**other."""
-    if isinstance(input, _Tensor) and isinstance(other, _Tensor) and not input.is_complex() and not other.is_complex():
+    if (
+        isinstance(other, _Tensor)
+        and not is_inexact(other)
+        and isinstance(input, _Tensor)
+        and not input.is_complex()
+    ):
         return written(out, _weft.ldexp(input, other))
     return written(out, _weft.mul(input, _weft.pow(2.0, other)))
+
+
+def lerp(input, end, weight, *, out=None):
+    """input + weight * (end - input)."""
+    need_tensor("lerp", input)
+    need_tensor("lerp", end, "end", 2)
+    if isinstance(weight, _Tensor) and weight.dtype != input.dtype:
+        raise RuntimeError(f"lerp: expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}")
+    if input.dtype != end.dtype:
+        raise RuntimeError(f"lerp: expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    if not is_inexact(input):
+        raise NotImplementedError(f'"lerp_kernel_scalar" not implemented for {input.dtype}')
+    if isinstance(weight, bool):
+        weight = float(weight)
+    if not input.is_complex():
+        return written(out, _weft.lerp(input, end, weight))
+    if isinstance(weight, _Tensor):
+        near = _weft.abs(weight) < 0.5
+        return written(
+            out, _weft.where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
+        )
+    return written(
+        out, input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight)
+    )
 
 
 def heaviside(input, values, *, out=None):
@@ -309,7 +353,8 @@ def heaviside(input, values, *, out=None):
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     if input.dtype == _weft.bool:
         return written(out, input | values)
-    return written(out, _weft.heaviside(input, values))
+    # Zero for NaN.
+    return written(out, _weft.where(input == 0, values, (input > 0).to(input.dtype)))
 
 
 # ---- comparison ----------------------------------------------------------------------------------------------
@@ -394,13 +439,17 @@ def numel(input):
 def _need_dimensions(function, **expected):
     for name, (tensor, rank) in expected.items():
         if tensor.dim() != rank:
-            raise RuntimeError(f"{function}: {name} must be a {'vector' if rank == 1 else 'matrix' if rank == 2 else 'batch of matrices'}, got {tensor.dim()} dimensions")
+            raise RuntimeError(
+                f"{function}: {name} must be a {'vector' if rank == 1 else 'matrix' if rank == 2 else 'batch of matrices'}, got {tensor.dim()} dimensions"
+            )
 
 
 def _same_dtype(function, first, *others):
     for other in others:
         if other.dtype != first.dtype:
-            raise RuntimeError(f"{function}: expected operands of one dtype, got {first.dtype} and {other.dtype}")
+            raise RuntimeError(
+                f"{function}: expected operands of one dtype, got {first.dtype} and {other.dtype}"
+            )
 
 
 def _combine(function, input, product, beta, alpha, out):
@@ -409,7 +458,9 @@ def _combine(function, input, product, beta, alpha, out):
     if not is_inexact(product):
         for name, factor in (("beta", beta), ("alpha", alpha)):
             if isinstance(factor, float):
-                raise RuntimeError(f"{function}: For integral input tensors, argument {name} must not be a floating point number.")
+                raise RuntimeError(
+                    f"{function}: For integral input tensors, argument {name} must not be a floating point number."
+                )
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         shape = tuple(product.shape)
@@ -417,18 +468,21 @@ def _combine(function, input, product, beta, alpha, out):
     return written(out, (input if beta == 1 else input * beta) + scaled)
 
 
-def addmm(input, *args, mat1=None, mat2=None, beta=1, alpha=1, out=None):
+def addmm(input, *args, mat1=None, mat2=None, beta=1, alpha=1, out=None, out_dtype=None):
     """beta * input + alpha * (mat1 @ mat2)."""
     input, mat1, mat2, beta, alpha = _operands("addmm", input, args, mat1, mat2, beta, alpha)
     _need_dimensions("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
     _same_dtype("addmm", input, mat1, mat2)
-    return written(out, _weft.addmm(input, mat1, mat2, beta=beta, alpha=alpha))
+    result = _weft.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return written(out, result if out_dtype is None else result.to(out_dtype))
 
 
 def _operands(function, input, args, first, second, beta, alpha):
     """(input, a, b), or the older (beta, input, alpha, a, b), (beta, input, a, b) and (input, alpha, a, b)."""
     given = [input, *args]
-    tensors = [each for each in given if isinstance(each, _Tensor) and each.dim()] if len(given) > 3 else given
+    tensors = (
+        [each for each in given if isinstance(each, _Tensor) and each.dim()] if len(given) > 3 else given
+    )
     if len(given) > 3:
         if len(tensors) != 3 or len(given) > 5:
             raise TypeError(f"{function}(): expected (input, a, b), got {len(given)} positional arguments")
@@ -500,6 +554,24 @@ def mm(input, mat2, *, out=None, out_dtype=None):
 dsmm = spmm = mm
 
 
+def bmm(input, mat2, *, out_dtype=None, out=None):
+    """The products of two batches of matrices."""
+    need_tensor("bmm", input)
+    _need_dimensions("bmm", input=(input, 3), mat2=(mat2, 3))
+    _same_dtype("bmm", input, mat2)
+    result = _weft.bmm(input, mat2)
+    return written(out, result if out_dtype is None else result.to(out_dtype))
+
+
+def dot(input, tensor, *, out=None):
+    """The sum of products of two vectors."""
+    need_tensor("dot", input)
+    need_tensor("dot", tensor, "tensor", 2)
+    _need_dimensions("dot", input=(input, 1), tensor=(tensor, 1))
+    _same_dtype("dot", input, tensor)
+    return written(out, _weft.dot(input, tensor))
+
+
 def ger(input, vec2, *, out=None):
     """The outer product of two vectors."""
     need_tensor("ger", input)
@@ -539,6 +611,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 def vander(x, N=None, increasing=False):
     """Powers of a vector's elements, a row each."""
     need_tensor("vander", x, "x")
+    x = x.to(_weft.int64) if x.dtype == _weft.bool else x
     return _weft.vander(x, N, increasing) if N is not None else _weft.vander(x, increasing=increasing)
 
 

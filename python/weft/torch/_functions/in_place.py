@@ -13,7 +13,9 @@ NAMES = """
 def _of_method(name):
     def function(input, *args, **kwargs):
         if not isinstance(input, _Tensor):
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+            raise TypeError(
+                f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+            )
         method = None if name[:-1] in _names.FUNCTIONS.own else getattr(input, name, None)
         if method is not None:
             return method(*args, **kwargs)

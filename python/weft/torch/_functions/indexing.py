@@ -35,7 +35,9 @@ def where(condition, input=None, other=None, *, self=None, out=None):
     if input is None or other is None:
         raise TypeError("where(): expected both input and other, or neither")
     if condition.dtype not in (_weft.bool, _weft.uint8):
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
     if condition.dtype == _weft.uint8:
         condition = condition != 0
     return written(out, _weft.where(condition, input, other))
@@ -45,9 +47,18 @@ def nonzero(input, *, out=None, as_tuple=False):
     """[n, dim] the indices of elements that differ from zero; with as_tuple one tensor per dimension."""
     need_tensor("nonzero", input)
     if not as_tuple:
-        return written(out, _weft.nonzero(input))
-    found = _weft.nonzero(_with_dimension(input))
-    return tuple(_weft.unbind(found, 1))
+        return written(out, _by_columns(_weft.nonzero(input)))
+    return tuple(_weft.unbind(_by_columns(_weft.nonzero(_with_dimension(input))), 1))
+
+
+def _by_columns(indices):
+    """The same elements, those of a column beside each other, as PyTorch has them."""
+    return indices.t().contiguous().t()
+
+
+def argwhere(input):
+    """[n, dim] the indices of elements that differ from zero."""
+    return nonzero(input)
 
 
 def nonzero_static(input, *, size, fill_value=-1, out=None):
@@ -88,8 +99,13 @@ def masked_scatter(input, mask, source):
     if mask.dtype != _weft.bool:
         raise RuntimeError("masked_scatter: expected BoolTensor for mask")
     if input.dtype != source.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}")
-    input, mask = _weft.broadcast_to(input, _shape_of(input, mask)), _weft.broadcast_to(mask, _shape_of(input, mask))
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}"
+        )
+    input, mask = (
+        _weft.broadcast_to(input, _shape_of(input, mask)),
+        _weft.broadcast_to(mask, _shape_of(input, mask)),
+    )
     flat = mask.reshape(-1)
     if flat.numel() == 0:
         return input.clone()
@@ -157,9 +173,16 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
     need_tensor("index_add", input)
     index = _positions("index_add", index)
     if input.dim() == 0:
-        return written(out, _weft.index_add(input.reshape(1), 0, _with_dimension(index), source.reshape(-1), alpha=alpha).reshape(()))
+        return written(
+            out,
+            _weft.index_add(
+                input.reshape(1), 0, _with_dimension(index), source.reshape(-1), alpha=alpha
+            ).reshape(()),
+        )
     if input.dtype != source.dtype:
-        raise RuntimeError(f"index_add_(): self ({input.dtype}) and source ({source.dtype}) must have the same scalar type")
+        raise RuntimeError(
+            f"index_add_(): self ({input.dtype}) and source ({source.dtype}) must have the same scalar type"
+        )
     return written(out, _weft.index_add(input, dim, _with_dimension(index), source, alpha=alpha))
 
 
@@ -168,7 +191,9 @@ def index_copy(input, dim, index, source, *, out=None):
     need_tensor("index_copy", input)
     index = _positions("index_copy", index)
     if input.dtype != source.dtype:
-        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype} and (source) {source.dtype}")
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype} and (source) {source.dtype}"
+        )
     if input.dim() == 0:
         return written(out, source.reshape(()).clone())
     return written(out, _weft.index_copy(input, dim, _with_dimension(index), source))
@@ -195,7 +220,9 @@ def index_put(input, indices, values, accumulate=False):
     """The input with input[indices] replaced by values, or increased by them."""
     need_tensor("index_put", input)
     if input.dtype != values.dtype:
-        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and {values.dtype} for the source.")
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and {values.dtype} for the source."
+        )
     return _weft.index_put(input, values, list(indices), accumulate=accumulate)
 
 
@@ -205,13 +232,17 @@ def put(input, index, source, accumulate=False):
     if index.dtype != _weft.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
     if input.dtype != source.dtype:
-        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got {input.dtype} and {source.dtype}")
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got {input.dtype} and {source.dtype}"
+        )
     if index.numel() != source.numel():
         raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {index.numel()}"
         )
-    result = _weft.index_put(input.reshape(-1), source.reshape(-1), [index.reshape(-1)], accumulate=accumulate)
+    result = _weft.index_put(
+        input.reshape(-1), source.reshape(-1), [index.reshape(-1)], accumulate=accumulate
+    )
     return result.reshape(input.shape)
 
 
@@ -260,7 +291,9 @@ def _neutral(index, reduce, dtype):
 def _combined(function, input, dim, index, source, reduce, include_self):
     """scatter with a reduction, over `index` of as many dimensions as the input."""
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"{function}(): reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+        raise RuntimeError(
+            f"{function}(): reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
+        )
     if input.dtype != source.dtype:
         raise RuntimeError(f"{function}(): Expected self.dtype to be equal to src.dtype")
     if index.numel() == 0:
@@ -277,7 +310,11 @@ def _combined(function, input, dim, index, source, reduce, include_self):
         base = _weft.scatter_combine(base, dim, index, source, reduce)
     if reduce == "mean":
         ones = _weft.ones(tuple(index.shape), dtype=input.dtype)
-        count = _weft.ones(tuple(input.shape), dtype=input.dtype) if include_self else _weft.zeros(tuple(input.shape), dtype=input.dtype)
+        count = (
+            _weft.ones(tuple(input.shape), dtype=input.dtype)
+            if include_self
+            else _weft.zeros(tuple(input.shape), dtype=input.dtype)
+        )
         count = _weft.scatter_add(count, dim, index, ones)
         count = _weft.where(count == 0, 1, count).to(input.dtype)
         base = base / count if is_inexact(input) else _weft.floor_divide(base, count)
@@ -288,28 +325,59 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     """The input combined with src[i] at j = i but j[dim] = index[i]: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
     need_tensor("scatter_reduce", input)
     dim = dimension("scatter_reduce", dim, input.dim())
-    return written(out, _combined("scatter_reduce", input, dim, _positions("scatter_reduce", index), src, reduce, include_self))
+    return written(
+        out,
+        _combined(
+            "scatter_reduce", input, dim, _positions("scatter_reduce", index), src, reduce, include_self
+        ),
+    )
 
 
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """The input combined with slices of source at indices of a dimension: 'prod', 'mean', 'amax' or 'amin'."""
     need_tensor("index_reduce", input)
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"index_reduce(): reduce argument must be either prod, mean, amax or amin, got {reduce}.")
+        raise RuntimeError(
+            f"index_reduce(): reduce argument must be either prod, mean, amax or amin, got {reduce}."
+        )
     dim = dimension("index_reduce", dim, input.dim())
     index, source = _with_dimension(_positions("index_reduce", index)), _with_dimension(source)
     if source.shape[dim] != index.shape[0]:
-        raise RuntimeError(f"index_reduce(): Number of indices ({index.shape[0]}) should be equal to source.size(dim) ({source.shape[dim]})")
+        raise RuntimeError(
+            f"index_reduce(): Number of indices ({index.shape[0]}) should be equal to source.size(dim) ({source.shape[dim]})"
+        )
     shape = [1] * source.dim()
     shape[dim] = index.shape[0]
-    return written(out, _combined("index_reduce", input, dim, index.reshape(shape).expand(source.shape), source, reduce, include_self))
+    return written(
+        out,
+        _combined(
+            "index_reduce",
+            input,
+            dim,
+            index.reshape(shape).expand(source.shape),
+            source,
+            reduce,
+            include_self,
+        ),
+    )
 
 
 # ---- membership and sets -------------------------------------------------------------------------------------
 
 
-def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
+def isin(
+    elements=None,
+    test_elements=None,
+    *,
+    assume_unique=False,
+    invert=False,
+    element=None,
+    test_element=None,
+    out=None,
+):
     """Which elements are among test_elements."""
+    elements = element if elements is None else elements
+    test_elements = test_element if test_elements is None else test_elements
     if not isinstance(elements, _Tensor) and not isinstance(test_elements, _Tensor):
         raise TypeError("isin(): expected a tensor for elements or test_elements")
     elements = elements if isinstance(elements, _Tensor) else _weft.tensor(elements)
@@ -345,7 +413,9 @@ def _rows(function, input, dim):
     """[n, m]: slices along `dim`, flattened."""
     moved = input.movedim(dim, 0)
     if input.shape[dim] and not input.numel():
-        raise RuntimeError(f"{function}: There are 0 sized dimensions, and they aren't selected, so unable to apply unique")
+        raise RuntimeError(
+            f"{function}: There are 0 sized dimensions, and they aren't selected, so unable to apply unique"
+        )
     width = 1
     for size in moved.shape[1:]:
         width *= size
@@ -366,7 +436,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         starts = _run_starts(ordered.reshape(-1, 1))
         numbers, first, lengths = _runs(starts)
         inverse = _weft.scatter(_weft.zeros_like(order), 0, order, numbers) if flat.shape[0] else order
-        return _chosen(_weft.take(ordered, first), inverse.reshape(input.shape), lengths, return_inverse, return_counts)
+        return _chosen(
+            _weft.take(ordered, first), inverse.reshape(input.shape), lengths, return_inverse, return_counts
+        )
     dim = dimension("unique", dim, input.dim())
     if input.dim() == 0:
         found = unique(input.reshape(1), True, True, True)
@@ -387,7 +459,9 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     if dim is None:
         flat = input.reshape(-1)
         numbers, first, lengths = _runs(_run_starts(flat.reshape(-1, 1)))
-        return _chosen(_weft.take(flat, first), numbers.reshape(input.shape), lengths, return_inverse, return_counts)
+        return _chosen(
+            _weft.take(flat, first), numbers.reshape(input.shape), lengths, return_inverse, return_counts
+        )
     dim = dimension("unique_consecutive", dim, input.dim())
     numbers, first, lengths = _runs(_run_starts(_rows("unique_consecutive", input, dim)))
     return _chosen(_weft.index_select(input, dim, first), numbers, lengths, return_inverse, return_counts)
@@ -424,7 +498,9 @@ def _side(function, right, side):
     if side not in (None, "left", "right"):
         raise RuntimeError(f"{function}(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError(f"{function}(): side and right can't be set to opposites, got side of left while right was True")
+        raise RuntimeError(
+            f"{function}(): side and right can't be set to opposites, got side of left while right was True"
+        )
     return right or side == "right"
 
 
@@ -444,8 +520,17 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     """The number of the bucket between boundaries that each value falls in."""
     need_tensor("bucketize", boundaries, "boundaries", 2)
     if boundaries.dim() != 1:
-        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+        raise RuntimeError(
+            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})"
+        )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+def bincount(input, weights=None, minlength=0):
+    """How often each value from 0 to the largest occurs, or the sums of its weights."""
+    need_tensor("bincount", input)
+    counts = _weft.bincount(input, weights, minlength)
+    return counts.to(_weft.float32) if weights is not None and weights.dtype == _weft.float32 else counts
 
 
 def _range_of(x, low, high):
@@ -510,10 +595,12 @@ def _histogram(rows, edges, weight, density):
 def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """Counts, or sums of weights, in bins, and the edges of the bins: as many equal ones, or between edges."""
     need_tensor("histogram", input)
-    if str(input.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
+    if not input.is_floating_point():
         raise NotImplementedError(f'"histogram_cpu" not implemented for {input.dtype}')
     if weight is not None and weight.shape != input.shape:
-        raise RuntimeError("histogram(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension")
+        raise RuntimeError(
+            "histogram(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension"
+        )
     flat = input.reshape(-1)
     if isinstance(bins, _Tensor):
         if bins.dtype != input.dtype:
@@ -531,14 +618,18 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     """Counts, or sums of weights, of points, the last dimension of the input, in a grid of bins; the grid's edges."""
     need_tensor("histogramdd", input)
     if input.dim() < 2:
-        raise RuntimeError(f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.dim()}")
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.dim()}"
+        )
     if str(input.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
         raise NotImplementedError(f'"histogramdd" not implemented for {input.dtype}')
     rows = input.reshape(-1, input.shape[-1])
     if is_integer(bins):
         bins = [bins] * rows.shape[1]
     if len(bins) != rows.shape[1]:
-        raise RuntimeError(f"histogramdd: The size of bins must be equal to the innermost dimension of the input, got {len(bins)}")
+        raise RuntimeError(
+            f"histogramdd: The size of bins must be equal to the innermost dimension of the input, got {len(bins)}"
+        )
     edges = []
     for axis, each in enumerate(bins):
         given = None if range is None else (range[2 * axis], range[2 * axis + 1])

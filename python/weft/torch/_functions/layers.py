@@ -7,13 +7,10 @@ from weft.nn import functional as _F
 
 from ._support import is_integer, need_tensor, written
 
-_REDUCTIONS = ("none", "mean", "sum")
 
-
-def _reduction(function, number):
-    if number not in (0, 1, 2):
-        raise ValueError(f"{function}: reduction: expected 0 (none), 1 (mean) or 2 (sum), got {number!r}")
-    return _REDUCTIONS[number]
+def _reduction(number):
+    """PyTorch's numbers: 1 the mean, 2 the sum, any other each loss for itself."""
+    return "mean" if number == 1 else "sum" if number == 2 else "none"
 
 
 # ---- losses --------------------------------------------------------------------------------------------------
@@ -21,43 +18,41 @@ def _reduction(function, number):
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
     return _F.binary_cross_entropy_with_logits(
-        input, target, weight, pos_weight=pos_weight, reduction=_reduction("binary_cross_entropy_with_logits", reduction)
+        input, target, weight, pos_weight=pos_weight, reduction=_reduction(reduction)
     )
 
 
 def kl_div(input, target, reduction=0, *, log_target=False):
-    return _F.kl_div(input, target, reduction=_reduction("kl_div", reduction), log_target=log_target)
+    return _F.kl_div(input, target, reduction=_reduction(reduction), log_target=log_target)
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
-    return _F.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction("margin_ranking_loss", reduction))
+    return _F.margin_ranking_loss(input1, input2, target, float(margin), reduction=_reduction(reduction))
 
 
 def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
-    result = _F.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
+    result = _F.hinge_embedding_loss(input, target, float(margin), reduction=_reduction(reduction))
     # PyTorch takes the margin in the input's dtype.
     return result if input.is_floating_point() or reduction == 1 else result.to(input.dtype)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
-    return _F.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction("cosine_embedding_loss", reduction))
+    return _F.cosine_embedding_loss(input1, input2, target, float(margin), reduction=_reduction(reduction))
 
 
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0):
     return _F.triplet_margin_loss(
-        anchor, positive, negative, margin, p, eps, swap, reduction=_reduction("triplet_margin_loss", reduction)
+        anchor, positive, negative, float(margin), p, eps, swap, reduction=_reduction(reduction)
     )
 
 
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
-    return _F.poisson_nll_loss(
-        input, target, log_input, full, eps=eps, reduction=_reduction("poisson_nll_loss", reduction)
-    )
+    return _F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction(reduction))
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
     return _F.ctc_loss(
-        log_probs, targets, input_lengths, target_lengths, blank, _reduction("ctc_loss", reduction), zero_infinity
+        log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity
     )
 
 
@@ -68,7 +63,9 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     return _weft.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+def instance_norm(
+    input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+):
     return _weft.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
@@ -107,7 +104,11 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     axes = [axis for axis in range(input.dim()) if axis != 1]
     mean = _weft.mean(input, axes)
     deviation = _weft.rsqrt(_weft.var(input, axes, unbiased=False) + eps)
-    return _weft.batch_norm(input, running_mean, running_var, weight, bias, True, momentum, eps), mean, deviation
+    return (
+        _weft.batch_norm(input, running_mean, running_var, weight, bias, True, momentum, eps),
+        mean,
+        deviation,
+    )
 
 
 def batch_norm_update_stats(input, running_mean, running_var, momentum):
@@ -188,8 +189,15 @@ def _softmax(function, operator, input, dim, dtype):
     return operator(x.reshape(1), dim).reshape(()) if x.dim() == 0 else operator(x, dim)
 
 
+def threshold(input, threshold, value, *, out=None):
+    """The input where it is above the threshold or NaN, else the value."""
+    need_tensor("threshold", input)
+    result = _weft.where(input <= threshold, value, input)
+    return written(out, result.to(input.dtype))
+
+
 def threshold_(input, threshold, value):
-    return input.copy_(_weft.threshold(input, threshold, value))
+    return input.copy_(_weft.where(input <= threshold, value, input))
 
 
 def celu_(input, alpha=1.0):
@@ -232,11 +240,20 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation
     return tuple(_weft.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode))
 
 
+def adaptive_avg_pool1d(input, output_size):
+    """The mean of each part; of integers rounded towards zero."""
+    if input.dtype == _weft.int64:
+        return _weft.adaptive_avg_pool1d(input.to(_weft.float64), output_size).to(_weft.int64)
+    return _weft.adaptive_avg_pool1d(input, output_size)
+
+
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window; of integers rounded towards zero."""
     stride = None if stride is not None and not is_integer(stride) and not len(stride) else stride
     if input.dtype == _weft.int64:
-        wide = _weft.avg_pool1d(input.to(_weft.float64), kernel_size, stride, padding, ceil_mode, count_include_pad)
+        wide = _weft.avg_pool1d(
+            input.to(_weft.float64), kernel_size, stride, padding, ceil_mode, count_include_pad
+        )
         return wide.to(_weft.int64)
     return _weft.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
@@ -251,13 +268,17 @@ _PADDINGS = ("zeros", "border", "reflection")
 
 def _chosen(function, name, choices, number):
     if not is_integer(number) or not 0 <= number < len(choices):
-        raise RuntimeError(f"{function}: {name}: expected one of {', '.join(map(str, range(len(choices))))}, got {number!r}")
+        raise RuntimeError(
+            f"{function}: {name}: expected one of {', '.join(map(str, range(len(choices))))}, got {number!r}"
+        )
     return choices[number]
 
 
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     mode = _chosen("grid_sampler", "interpolation_mode", _MODES, interpolation_mode)
-    return _F.grid_sample(input, grid, mode, _chosen("grid_sampler", "padding_mode", _PADDINGS, padding_mode), align_corners)
+    return _F.grid_sample(
+        input, grid, mode, _chosen("grid_sampler", "padding_mode", _PADDINGS, padding_mode), align_corners
+    )
 
 
 grid_sampler_2d = grid_sampler_3d = grid_sampler
@@ -282,7 +303,9 @@ def constant_pad_nd(input, pad, value=0):
         size = result.shape[dim]
         if start or stop:
             if size - start - stop < 0:
-                raise RuntimeError(f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size")
+                raise RuntimeError(
+                    f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size"
+                )
             result = _weft.narrow(result, dim, start, size - start - stop)
         parts = [result]
         for where, count in ((0, before), (len(parts), after)):
@@ -309,7 +332,9 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
     if weight.dim() != 2:
         raise RuntimeError(f"'weight' must be 2-D, got {weight.dim()} dimensions")
     if indices.dtype not in (_weft.int32, _weft.int64):
-        raise RuntimeError(f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {indices.dtype} instead")
+        raise RuntimeError(
+            f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {indices.dtype} instead"
+        )
     return _weft.embedding(indices.to(_weft.int64), weight)
 
 
@@ -332,16 +357,28 @@ def embedding_bag(
     name = _chosen("embedding_bag", "mode", ("sum", "mean", "max"), mode)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
-    result = _weft.embedding_bag(indices, weight, offsets, name, per_sample_weights, include_last_offset, padding_idx)
+    result = _weft.embedding_bag(
+        indices, weight, offsets, name, per_sample_weights, include_last_offset, padding_idx
+    )
     count = offsets.shape[0] - 1 if include_last_offset else offsets.shape[0]
     starts = offsets[:count]
-    ends = _weft.cat([offsets[1:], _weft.tensor([indices.shape[0]], dtype=offsets.dtype)[: 0 if include_last_offset else 1]])
+    ends = _weft.cat(
+        [
+            offsets[1:],
+            _weft.tensor([indices.shape[0]], dtype=offsets.dtype)[: 0 if include_last_offset else 1],
+        ]
+    )
     bag_size = ends - starts
     numbers = _weft.empty((0,), dtype=offsets.dtype)
     if mode == 2:
         return result, numbers, bag_size, _weft.zeros((count, weight.shape[1]), dtype=offsets.dtype)
     if mode == 0:
-        return result, numbers, _weft.zeros((count,), dtype=offsets.dtype), _weft.zeros((count,), dtype=offsets.dtype)
+        return (
+            result,
+            numbers,
+            _weft.zeros((count,), dtype=offsets.dtype),
+            _weft.zeros((count,), dtype=offsets.dtype),
+        )
     position = _weft.arange(indices.shape[0])
     numbers = _weft.searchsorted(starts, position, right=True) - 1
     return result, numbers.to(offsets.dtype), bag_size, bag_size
@@ -362,7 +399,9 @@ def _recurrent(name):
         return tuple(whole(input, *args, **kwargs))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"torch.{name}(input, hx, params, …), or of a packed sequence (data, batch_sizes, hx, params, …)."
+    function.__doc__ = (
+        f"torch.{name}(input, hx, params, …), or of a packed sequence (data, batch_sizes, hx, params, …)."
+    )
     return function
 
 
@@ -372,7 +411,9 @@ lstm, gru, rnn_tanh, rnn_relu = (_recurrent(name) for name in ("lstm", "gru", "r
 # ---- segments ------------------------------------------------------------------------------------------------
 
 
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+def segment_reduce(
+    data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None
+):
     """'sum', 'mean', 'max', 'min' or 'prod' of segments of a dimension, of given lengths or between offsets."""
     need_tensor("segment_reduce", data, "data")
     if reduce not in ("sum", "mean", "max", "min", "prod"):
@@ -390,7 +431,9 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
         )
     number = _weft.repeat_interleave(_weft.arange(lengths.shape[0]), lengths, 0)
     if not unsafe and number.shape[0] != data.shape[0]:
-        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1)")
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1)"
+        )
     neutral = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": float("inf")}[reduce]
     start = neutral if initial is None else initial
     shape = (lengths.shape[0], *data.shape[1:])
@@ -400,10 +443,14 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
         if reduce in ("sum", "mean"):
             result = _weft.scatter_add(result, 0, at, data)
         else:
-            result = _weft.scatter_combine(result, 0, at, data, {"max": "amax", "min": "amin", "prod": "prod"}[reduce])
+            result = _weft.scatter_combine(
+                result, 0, at, data, {"max": "amax", "min": "amin", "prod": "prod"}[reduce]
+            )
     if reduce == "mean":
         count = lengths.reshape([-1] + [1] * (data.dim() - 1)).to(data.dtype)
-        result = _weft.where(count == 0, float("nan") if initial is None else initial, result / count).to(data.dtype)
+        result = _weft.where(count == 0, float("nan") if initial is None else initial, result / count).to(
+            data.dtype
+        )
     return result
 
 
@@ -412,8 +459,8 @@ def fill(input, value):
     need_tensor("fill", input)
     if isinstance(value, _Tensor):
         if value.dim():
-            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+            )
         return _weft.broadcast_to(value.to(input.dtype), tuple(input.shape)).clone()
     return _weft.full_like(input, value)
-
-

@@ -186,7 +186,10 @@ class autocast:
     def __enter__(self):
         self.previous = _autocast.enabled.get(self.device, False), _autocast.dtypes.get(self.device)
         if self._enabled:
-            _warnings.warn("torch.autocast has no effect in weft: operators compute in their operands' dtypes", stacklevel=2)
+            _warnings.warn(
+                "torch.autocast has no effect in weft: operators compute in their operands' dtypes",
+                stacklevel=2,
+            )
         _autocast.enabled[self.device], _autocast.dtypes[self.device] = self._enabled, self.fast_dtype
         return self
 

@@ -22,7 +22,30 @@ def _refuse_empty(function, input, dim=None):
 
 def _refuse_complex(function, input):
     if input.is_complex():
-        raise RuntimeError(f"{function}: complex numbers have no order: expected real operands, got {input.dtype}")
+        raise RuntimeError(
+            f"{function}: complex numbers have no order: expected real operands, got {input.dtype}"
+        )
+
+
+# ---- truth ---------------------------------------------------------------------------------------------------
+
+
+def _truth(function, operator, input, dim, keepdim, out):
+    need_tensor(function, input)
+    if isinstance(dim, (tuple, list)) and not dim:
+        result = input != 0
+        return written(out, result.to(input.dtype) if input.dtype == _weft.uint8 else result)
+    return written(out, operator(input) if dim is None and not keepdim else operator(input, dim, keepdim))
+
+
+def all(input, dim=None, keepdim=False, *, out=None):
+    """Whether all elements, or all over dimensions, differ from zero; of dim=() each element."""
+    return _truth("all", _weft.all, input, dim, keepdim, out)
+
+
+def any(input, dim=None, keepdim=False, *, out=None):
+    """Whether an element, or one over dimensions, differs from zero; of dim=() each element."""
+    return _truth("any", _weft.any, input, dim, keepdim, out)
 
 
 # ---- extremes ------------------------------------------------------------------------------------------------
@@ -85,6 +108,21 @@ def _no_median(input):
     return _weft.full((), -(2**63), dtype=_weft.int64).to(input.dtype)
 
 
+def sort(input, dim=-1, descending=False, stable=False, *, out=None):
+    """The elements in order along `dim`, and their indices."""
+    need_tensor("sort", input)
+    if isinstance(dim, bool):
+        raise TypeError("sort(): argument 'dim' (position 2) must be int, not bool")
+    return all_written(out, _types.sort(*_weft.sort(input, dim, descending)))
+
+
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
+    """The k-th smallest element along `dim` and its index."""
+    need_tensor("kthvalue", input)
+    values, indices = _weft.kthvalue(input, k, dim, keepdim)
+    return all_written(out, _types.kthvalue(values.contiguous(), indices.contiguous()))
+
+
 def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """The median of what is no NaN, the lower of two; along `dim` with its index."""
     need_tensor("nanmedian", input)
@@ -126,7 +164,13 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
     positions = _weft.arange(size).reshape(shape).expand(input.shape)
     # The length of the run of equal values up to each element: its position less that of the run's start.
     before, after = _weft.narrow(ordered, dim, 0, size - 1), _weft.narrow(ordered, dim, 1, size - 1)
-    starts = _weft.cat([_weft.narrow(positions, dim, 0, 1), _weft.where(before != after, _weft.narrow(positions, dim, 1, size - 1), 0)], dim)
+    starts = _weft.cat(
+        [
+            _weft.narrow(positions, dim, 0, 1),
+            _weft.where(before != after, _weft.narrow(positions, dim, 1, size - 1), 0),
+        ],
+        dim,
+    )
     run = positions - _weft.cummax(starts, dim)[0]
     at = _weft.argmax(run, dim, keepdim=True)
     values, indices = _weft.gather(ordered, dim, at), _weft.gather(order, dim, at)
@@ -224,18 +268,24 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     """The covariance of variables, one a row; weights by which observations, one a column, count."""
     need_tensor("cov", input)
     if input.dim() > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
     rows = input.reshape(1, -1) if input.dim() < 2 else input
     count = rows.shape[1]
     weights = None
     if fweights is not None:
         if is_inexact(fweights):
-            raise RuntimeError(f"cov(): Expected fweights to have integral dtype but got fweights with {fweights.dtype} dtype")
+            raise RuntimeError(
+                f"cov(): Expected fweights to have integral dtype but got fweights with {fweights.dtype} dtype"
+            )
         _check_weights("fweights", fweights, count)
         weights = fweights
     if aweights is not None:
         if not aweights.is_floating_point():
-            raise RuntimeError(f"cov(): Expected aweights to have floating point dtype but got aweights with {aweights.dtype} dtype")
+            raise RuntimeError(
+                f"cov(): Expected aweights to have floating point dtype but got aweights with {aweights.dtype} dtype"
+            )
         _check_weights("aweights", aweights, count)
         weights = aweights if weights is None else weights * aweights
     if not is_inexact(rows):
@@ -265,16 +315,22 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 def _check_weights(name, weights, count):
     if weights.dim() > 1:
-        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions")
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
     if weights.numel() != count:
-        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input")
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input"
+        )
 
 
 def corrcoef(input):
     """The correlation coefficients of variables, one a row."""
     need_tensor("corrcoef", input)
     if input.dim() > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions")
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
     covariance = cov(input)
     if covariance.dim() == 0:
         return covariance / covariance
@@ -305,7 +361,9 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     if not is_inexact(x):
         raise RuntimeError(f"norm(): Expected a floating point or complex tensor as input. Got {input.dtype}")
     if p == "nuc":
-        return written(out, nuclear_norm(x, keepdim=keepdim) if dim is None else nuclear_norm(x, dim, keepdim))
+        return written(
+            out, nuclear_norm(x, keepdim=keepdim) if dim is None else nuclear_norm(x, dim, keepdim)
+        )
     axes = dim if dim is None or is_integer(dim) else list(dim) or None
     return written(out, _weft.vector_norm(x, _order("norm", p), axes, keepdim=keepdim))
 
@@ -324,7 +382,11 @@ def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
         dim, keepdim = None, dim
     if input.dim() < 2:
         raise RuntimeError(f"nuclear_norm: expected matrices, got {input.dim()} dimensions")
-    axes = (input.dim() - 2, input.dim() - 1) if dim is None else tuple(dimension("nuclear_norm", each, input.dim()) for each in dim)
+    axes = (
+        (input.dim() - 2, input.dim() - 1)
+        if dim is None
+        else tuple(dimension("nuclear_norm", each, input.dim()) for each in dim)
+    )
     result = _weft.svdvals(input.movedim(axes, (-2, -1))).sum(-1)
     if keepdim:
         for axis in sorted(axes):
@@ -337,8 +399,7 @@ def norm_except_dim(v, pow=2, dim=0):
     need_tensor("norm_except_dim", v)
     if dim == -1:
         return _weft.vector_norm(v, float(pow))
-    if not 0 <= dim < v.dim():
-        raise IndexError(f"norm_except_dim: Dimension out of range: expected -1 or one in [0, {v.dim() - 1}], got {dim}")
+    dim = dimension("norm_except_dim", dim, v.dim())
     axes = [axis for axis in range(v.dim()) if axis != dim]
     if not axes:
         return _weft.vector_norm(v.reshape(-1, 1), float(pow), [1])
@@ -351,7 +412,9 @@ def dist(input, other, p=2):
     need_tensor("dist", other, "other", 2)
     difference = input - other
     if not is_inexact(difference):
-        raise RuntimeError(f"dist: Expected a floating point or complex tensor as input. Got {difference.dtype}")
+        raise RuntimeError(
+            f"dist: Expected a floating point or complex tensor as input. Got {difference.dtype}"
+        )
     return _weft.vector_norm(difference, float(p))
 
 
@@ -457,8 +520,16 @@ def _gradient_along(f, spacing, dim, edge_order):
     else:
         a = b = c = d = spacing
     points = [_slice(f, dim, at, 1) for at in (0, 1, 2, size - 3, size - 2, size - 1)]
-    head = -(2.0 * a + b) / (a * (a + b)) * points[0] + (a + b) / (a * b) * points[1] - a / (b * (a + b)) * points[2]
-    tail = d / (c * (c + d)) * points[3] - (c + d) / (c * d) * points[4] + (2.0 * d + c) / (d * (c + d)) * points[5]
+    head = (
+        -(2.0 * a + b) / (a * (a + b)) * points[0]
+        + (a + b) / (a * b) * points[1]
+        - a / (b * (a + b)) * points[2]
+    )
+    tail = (
+        d / (c * (c + d)) * points[3]
+        - (c + d) / (c * d) * points[4]
+        + (2.0 * d + c) / (d * (c + d)) * points[5]
+    )
     return _weft.cat([head, inner, tail], dim)
 
 
@@ -471,7 +542,13 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     axes = [dimension("gradient", axis, input.dim()) for axis in axes]
     if len(set(axes)) != len(axes):
         raise RuntimeError("dim appears multiple times in the list of dims")
-    steps = [spacing] * len(axes) if is_number(spacing) else [spacing] if isinstance(spacing, _Tensor) else list(spacing)
+    steps = (
+        [spacing] * len(axes)
+        if is_number(spacing) or isinstance(spacing, bool)
+        else [spacing]
+        if isinstance(spacing, _Tensor)
+        else list(spacing)
+    )
     if len(steps) != len(axes):
         raise RuntimeError(
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(axes)}, got {len(steps)}"
@@ -503,6 +580,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     """Differences of neighbours along `dim`, taken n times, of the input between `prepend` and `append`."""
     need_tensor("diff", input)
     parts = [part for part in (prepend, input, append) if part is not None]
+    if n == 0:
+        return written(out, input)
     x = input if len(parts) == 1 else _weft.cat(parts, dim)
     if x.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -516,7 +595,11 @@ def hash_tensor(input, dim=(), keepdim=False, *, mode=0, out=None):
         raise RuntimeError(f"hash_tensor: mode: expected 0, got {mode}")
     if input.is_complex():
         raise NotImplementedError(f"hash_tensor: not implemented for {input.dtype}")
-    words = _weft.bitcast(input.to(_weft.float64), _weft.int64) if input.is_floating_point() else input.to(_weft.int64)
+    words = (
+        _weft.bitcast(input.to(_weft.float64), _weft.int64)
+        if input.is_floating_point()
+        else input.to(_weft.int64)
+    )
     given = [dim] if is_integer(dim) else list(dim or ())
     axes = sorted({dimension("hash_tensor", axis, words.dim()) for axis in given} or range(words.dim()))
     bits = _weft.arange(64)

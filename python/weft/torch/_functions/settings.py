@@ -35,7 +35,9 @@ def set_deterministic_debug_mode(debug_mode):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str):
         if debug_mode not in names:
-            raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
+            raise RuntimeError(
+                f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+            )
         debug_mode = names[debug_mode]
     if debug_mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
@@ -52,7 +54,9 @@ def get_deterministic_debug_mode():
 def set_float32_matmul_precision(precision):
     """Notes 'highest', 'high' or 'medium'; products of float32 are of the highest."""
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"float32_matmul_precision: expected 'highest', 'high' or 'medium', got {precision!r}")
+        raise RuntimeError(
+            f"float32_matmul_precision: expected 'highest', 'high' or 'medium', got {precision!r}"
+        )
     _state["float32_matmul_precision"] = precision
 
 
@@ -81,7 +85,9 @@ def set_flush_denormal(mode):
 def get_device(input):
     """-1: the number of a CPU's tensor's device."""
     if not isinstance(input, _Tensor):
-        raise TypeError(f"get_device(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise TypeError(
+            f"get_device(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
     return -1
 
 
@@ -133,10 +139,18 @@ def compile(
     """weft.compile. What is PyTorch's compiler's own is taken and not looked at; backend 'eager' and disable=True give
     the model as it is."""
     if mode is not None and options is not None:
-        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
     if model is None:
         return lambda model: compile(
-            model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+            model,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
         )
     if not callable(model):
         raise RuntimeError("torch.compile: expected a callable")
@@ -148,7 +162,9 @@ def compile(
     chosen = "default" if mode is None else "max-autotune" if mode.startswith("max-autotune") else mode
     from weft.compiler import _MODES
 
-    return _weft.compile(model, fullgraph=fullgraph, dynamic=dynamic, mode=chosen if chosen in _MODES else "default")
+    return _weft.compile(
+        model, fullgraph=fullgraph, dynamic=dynamic, mode=chosen if chosen in _MODES else "default"
+    )
 
 
 def _removed(name, instead):
@@ -168,6 +184,13 @@ symeig = _removed("symeig", "torch.linalg.eigh")
 
 
 has_lapack = has_mkl = has_openmp = has_spectral = True
+
+
+def dequantize(input):
+    """The tensor as float32: weft's are not quantized."""
+    if isinstance(input, (tuple, list)):
+        return [dequantize(each) for each in input]
+    return input.to(_weft.float32)
 
 
 def to_dlpack(input):
@@ -195,7 +218,9 @@ def while_loop(cond_fn, body_fn, carried_inputs):
     if not callable(cond_fn) or not callable(body_fn):
         raise RuntimeError("Expect cond_fn and body_fn to be callable.")
     if not isinstance(carried_inputs, (tuple, list)):
-        raise RuntimeError(f"Expect carried_inputs to be a tuple or list, got {type(carried_inputs).__name__}")
+        raise RuntimeError(
+            f"Expect carried_inputs to be a tuple or list, got {type(carried_inputs).__name__}"
+        )
     values = tuple(carried_inputs)
     while cond_fn(*values):
         values = body_fn(*values)

@@ -30,7 +30,9 @@ def broadcast_shapes(*shapes):
         sizes = [1] * (len(given) - len(sizes)) + sizes
         for at, size in enumerate(given, len(sizes) - len(given)):
             if size != 1 and sizes[at] not in (1, size):
-                raise RuntimeError(f"broadcast_shapes: shape mismatch: objects cannot be broadcast to a single shape: {shapes}")
+                raise RuntimeError(
+                    f"broadcast_shapes: shape mismatch: objects cannot be broadcast to a single shape: {shapes}"
+                )
             if size != 1:
                 sizes[at] = size
     return _size(sizes)
@@ -54,7 +56,9 @@ def block_diag(*tensors):
     for at, each in enumerate(tensors):
         need_tensor("block_diag", each, "tensors", at + 1)
         if each.dim() > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {at} has {each.dim()} dimensions")
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {at} has {each.dim()} dimensions"
+            )
         matrices.append(each.reshape(1, -1) if each.dim() < 2 else each)
     dtype = matrices[0].dtype
     for each in matrices[1:]:
@@ -203,12 +207,12 @@ def _slice(input, dim, start, end, step):
     return input[(slice(None),) * dim + (slice(start, end, step),)]
 
 
-def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):
+def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """[2, n]: row and column numbers of a matrix's lower triangle, up to the diagonal `offset`."""
     return _triangle("tril_indices", row, col, dtype, lambda rows, columns: columns - rows <= offset)
 
 
-def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):
+def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """[2, n]: row and column numbers of a matrix's upper triangle, from the diagonal `offset` on."""
     return _triangle("triu_indices", row, col, dtype, lambda rows, columns: columns - rows >= offset)
 
@@ -229,7 +233,9 @@ def adjoint(input):
     if input.dim() == 0:
         return _weft.conj(input) if input.is_complex() else input
     if input.dim() == 1:
-        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
     turned = input.transpose(-2, -1)
     return _weft.conj(turned) if input.is_complex() else turned
 
@@ -308,6 +314,79 @@ def meshgrid(*tensors, indexing=None):
     return _weft.meshgrid(given, indexing=indexing or "ij")
 
 
+def _flipped(function, input, dims):
+    need_tensor(function, input)
+    return _weft.flip(input, dims).clone()
+
+
+def flip(input, dims, *more):
+    """A copy with the elements of dimensions in the opposite order."""
+    axes = [dims, *more] if is_integer(dims) else list(dims)
+    return _flipped("flip", input, axes) if axes else input.clone()
+
+
+def fliplr(input):
+    """A copy with the second dimension in the opposite order."""
+    need_tensor("fliplr", input)
+    if input.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return _flipped("fliplr", input, [1])
+
+
+def flipud(input):
+    """A copy with the first dimension in the opposite order."""
+    need_tensor("flipud", input)
+    if input.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return _flipped("flipud", input, [0])
+
+
+def rot90(input, k=1, dims=(0, 1)):
+    """Turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+    need_tensor("rot90", input)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.dim() < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.dim()}")
+    first, second = (dimension("rot90", dim, input.dim()) for dim in dims)
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    turns = k % 4
+    if turns == 0:
+        return input.clone()
+    if turns == 2:
+        return _flipped("rot90", input, [first, second])
+    return _flipped("rot90", input, [second if turns == 1 else first]).transpose(first, second)
+
+
+def roll(input, shifts, dims=()):
+    """The elements moved along dimensions, those beyond the end first; of no dimensions, the flattened ones."""
+    need_tensor("roll", input)
+    axes = dims if is_integer(dims) else list(dims or ())
+    return _weft.roll(input, shifts, axes) if is_integer(axes) or axes else _weft.roll(input, shifts)
+
+
+def diag(input, diagonal=0, *, out=None):
+    """A matrix with a vector on a diagonal; of a matrix a copy of a diagonal."""
+    need_tensor("diag", input)
+    result = _weft.diag(input, diagonal)
+    return written(out, result.clone() if input.dim() == 2 else result)
+
+
+def swapaxes(input, axis0, axis1):
+    """Two dimensions swapped."""
+    need_tensor("swapaxes", input)
+    return _weft.transpose(input, axis0, axis1)
+
+
+def swapdims(input, dim0, dim1):
+    """Two dimensions swapped."""
+    need_tensor("swapdims", input)
+    return _weft.transpose(input, dim0, dim1)
+
+
 # ---- splitting -----------------------------------------------------------------------------------------------
 
 
@@ -336,9 +415,47 @@ def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sectio
     return _weft.tensor_split(input, where, dim)
 
 
-def split(input, split_size_or_sections, dim=0):
+def _split_along(function, input, where, dim, rank):
+    need_tensor(function, input)
+    if input.dim() < rank:
+        raise RuntimeError(
+            f"torch.{function} requires a tensor with at least {rank} dimension{'s' * (rank > 1)}, but got a tensor with "
+            f"{input.dim()} dimensions!"
+        )
+    if where is None:
+        raise TypeError(f"{function}(): expected indices or sections")
+    if is_integer(where):
+        if where <= 0 or input.shape[dim] % where:
+            raise RuntimeError(
+                f"torch.{function} attempted to split along dimension {dim}, but the size of the dimension "
+                f"{input.shape[dim]} is not divisible by the split_size {where}!"
+            )
+    return tensor_split(input, where, dim)
+
+
+def hsplit(input, indices_or_sections=None, *, indices=None, sections=None):
+    """Parts of the second dimension, of a vector's only one: of one size, or between indices."""
+    need_tensor("hsplit", input)
+    where = next((each for each in (indices_or_sections, indices, sections) if each is not None), None)
+    return _split_along("hsplit", input, where, 0 if input.dim() == 1 else 1, 1)
+
+
+def vsplit(input, indices_or_sections=None, *, indices=None, sections=None):
+    """Parts of the first dimension: of one size, or between indices."""
+    where = next((each for each in (indices_or_sections, indices, sections) if each is not None), None)
+    return _split_along("vsplit", input, where, 0, 2)
+
+
+def dsplit(input, indices_or_sections=None, *, indices=None, sections=None):
+    """Parts of the third dimension: of one size, or between indices."""
+    where = next((each for each in (indices_or_sections, indices, sections) if each is not None), None)
+    return _split_along("dsplit", input, where, 2, 3)
+
+
+def split(input, split_size_or_sections=None, dim=0, *, split_size=None):
     """Parts of one size, the last may be smaller, or of the given sizes."""
     need_tensor("split", input)
+    split_size_or_sections = split_size if split_size_or_sections is None else split_size_or_sections
     if isinstance(split_size_or_sections, _Tensor):
         split_size_or_sections = int(split_size_or_sections)
     if not is_integer(split_size_or_sections):
@@ -488,12 +605,16 @@ def view_as_complex(input):
     """The complex tensor whose real and imaginary parts the last dimension, of size 2, is."""
     need_tensor("view_as_complex", input)
     if not input.is_floating_point() or input.dtype in (_weft.float16, _weft.bfloat16):
-        raise RuntimeError(f"view_as_complex is only supported for floating point tensors, but got a tensor of {input.dtype}")
+        raise RuntimeError(
+            f"view_as_complex is only supported for floating point tensors, but got a tensor of {input.dtype}"
+        )
     if input.dim() == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    return _weft.bitcast(input, _weft.complex64 if input.dtype == _weft.float32 else _weft.complex128).squeeze(-1)
+    return _weft.bitcast(
+        input, _weft.complex64 if input.dtype == _weft.float32 else _weft.complex128
+    ).squeeze(-1)
 
 
 def view_as_real_copy(input, *, out=None):
