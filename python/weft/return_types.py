@@ -5,13 +5,14 @@ from collections import namedtuple
 
 def _named(name, fields):
     """A named tuple that prints as PyTorch's do."""
+    made = namedtuple(name, fields, module=__name__)
+    made.__repr__ = _text
+    return made
 
-    def __repr__(self):
-        items = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
-        return f"torch.return_types.{name}(\n{items})"
 
-    plain = namedtuple(name, fields)
-    return type(name, (plain,), {"__slots__": (), "__module__": __name__, "__repr__": __repr__})
+def _text(self):
+    items = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
+    return f"torch.return_types.{type(self).__name__}(\n{items})"
 
 
 max = _named("max", "values indices")

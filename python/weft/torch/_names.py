@@ -189,6 +189,8 @@ FUNCTIONS = Namespace(
             is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_inference_mode_enabled no_grad
             set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
             set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_grad_enabled""",
+        "weft.torch._functions.vmap": """
+            vmap""",
         "weft.torch._functions.in_place": """
             abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_
             asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_

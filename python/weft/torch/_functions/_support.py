@@ -6,6 +6,40 @@ _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _COMPLEX = ("complex64", "complex128")
 
 
+_DTYPES = [
+    getattr(_weft, name)
+    for name in (
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint16",
+        "uint32",
+        "uint64",
+        *_FLOATS,
+        *_COMPLEX,
+    )
+]
+_PROMOTED = {}
+for _a in _DTYPES:
+    for _b in _DTYPES:
+        try:
+            _PROMOTED[_a, _b] = _weft.promote_types(_a, _b)
+        except (TypeError, RuntimeError, ValueError):
+            pass
+
+
+def promoted(first, *others):
+    """The dtype of an operation on tensors of these. A table: captured functions look it up."""
+    for other in others:
+        if (first, other) not in _PROMOTED:
+            raise RuntimeError(f"Promotion for {first} and {other} is not supported")
+        first = _PROMOTED[first, other]
+    return first
+
+
 def kind(dtype):
     """0 for bool, 1 for integers, 2 for floating dtypes, 3 for complex ones."""
     name = str(dtype).rsplit(".", 1)[-1]
@@ -16,6 +50,18 @@ def kind(dtype):
 
 def is_inexact(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
+
+
+def of_number(value, dtype=None):
+    """A number as a tensor without dimensions, also in captured functions."""
+    if dtype is None:
+        if isinstance(value, bool):
+            dtype = _weft.bool
+        elif isinstance(value, int):
+            dtype = _weft.int64
+        else:
+            dtype = _weft.complex64 if isinstance(value, complex) else _weft.float32
+    return _weft.full((), value, dtype=dtype)
 
 
 def is_number(value):

@@ -6,7 +6,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
 
-from ._support import all_written, is_inexact, is_number, kind, need_tensor, written
+from ._support import all_written, is_inexact, need_tensor, promoted, written
 
 # ---- sums and products ---------------------------------------------------------------------------------------
 
@@ -293,7 +293,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
 def nextafter(input, other, *, out=None):
     """The next number after the input towards `other`."""
     need_tensor("nextafter", input)
-    dtype = _weft.promote_types(input.dtype, other.dtype)
+    dtype = promoted(input.dtype, other.dtype)
     if dtype not in (_weft.bfloat16, _weft.float16):
         return written(out, _weft.nextafter(input, other))
     x, y = input.to(dtype), other.to(dtype)
@@ -508,7 +508,7 @@ def addr(input, *args, vec1=None, vec2=None, beta=1, alpha=1, out=None):
     """beta * input + alpha * outer(vec1, vec2)."""
     input, vec1, vec2, beta, alpha = _operands("addr", input, args, vec1, vec2, beta, alpha)
     _need_dimensions("addr", vec1=(vec1, 1), vec2=(vec2, 1))
-    dtype = _weft.promote_types(_weft.promote_types(input.dtype, vec1.dtype), vec2.dtype)
+    dtype = promoted(input.dtype, vec1.dtype, vec2.dtype)
     if dtype == _weft.bool:
         product = vec1.unsqueeze(1) & vec2
         product = product if alpha else _weft.zeros_like(product)

@@ -4,7 +4,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
 
-from ._support import all_written, dimension, is_inexact, is_integer, need_tensor, written
+from ._support import all_written, dimension, is_inexact, is_integer, need_tensor, of_number, promoted, written
 
 
 def _positions(function, index):
@@ -380,9 +380,9 @@ def isin(
     test_elements = test_element if test_elements is None else test_elements
     if not isinstance(elements, _Tensor) and not isinstance(test_elements, _Tensor):
         raise TypeError("isin(): expected a tensor for elements or test_elements")
-    elements = elements if isinstance(elements, _Tensor) else _weft.tensor(elements)
-    tested = test_elements if isinstance(test_elements, _Tensor) else _weft.tensor(test_elements)
-    dtype = _weft.promote_types(elements.dtype, tested.dtype)
+    elements = elements if isinstance(elements, _Tensor) else of_number(elements)
+    tested = test_elements if isinstance(test_elements, _Tensor) else of_number(test_elements)
+    dtype = promoted(elements.dtype, tested.dtype)
     elements, tested = elements.to(dtype), tested.to(dtype).reshape(-1)
     if tested.shape[0] == 0:
         found = _weft.zeros(tuple(elements.shape), dtype=_weft.bool)
@@ -507,7 +507,7 @@ def _side(function, right, side):
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
     """Positions at which values would keep the last dimension of a sequence sorted."""
     need_tensor("searchsorted", sorted_sequence, "sorted_sequence")
-    values = input if isinstance(input, _Tensor) else _weft.tensor(input)
+    values = input if isinstance(input, _Tensor) else of_number(input)
     if sorter is not None:
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError("searchsorted(): boundary and sorter must have the same size")
@@ -554,7 +554,7 @@ def _edges(x, bins, given):
         low, high = _range_of(x, 0.0, 0.0)
     # Counted from the nearer end, so that both ends are exact.
     number = _weft.arange(bins + 1).to(x.dtype)
-    first, last = _weft.tensor(low, dtype=x.dtype), _weft.tensor(high, dtype=x.dtype)
+    first, last = of_number(low, x.dtype), of_number(high, x.dtype)
     step = (last - first) / bins
     return _weft.where(number < (bins + 1) // 2, first + step * number, last - step * (bins - number))
 

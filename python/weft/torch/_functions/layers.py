@@ -2,7 +2,6 @@
 
 import weft as _weft
 from weft import Tensor as _Tensor
-from weft import return_types as _types
 from weft.nn import functional as _F
 
 from ._support import is_integer, need_tensor, written

@@ -4,7 +4,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
 
-from ._support import all_written, dimension, is_inexact, is_integer, is_number, need_tensor, written
+from ._support import all_written, dimension, is_inexact, is_integer, is_number, need_tensor, of_number, written
 
 _INFINITY = float("inf")
 
@@ -191,7 +191,7 @@ def _quantile(function, input, q, dim, keepdim, interpolation, ignore_nan):
     if not isinstance(q, _Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{function}() q must be in the range [0, 1] but got {q}")
-        q = _weft.tensor(float(q), dtype=input.dtype)
+        q = of_number(float(q), input.dtype)
     if q.dim() > 1:
         raise RuntimeError(f"{function}() q must be a scalar or 1D tensor")
     if q.dtype != input.dtype:

@@ -3,13 +3,11 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 
-from ._support import copied, dimension, is_integer, need_tensor, written
+from ._support import copied, dimension, is_integer, need_tensor, promoted, written
 
 
 def _size(sizes):
-    import weft.torch as torch
-
-    return torch.Size(sizes)
+    return getattr(_weft, "Size", tuple)(sizes)
 
 
 def _listed(args):
@@ -62,7 +60,7 @@ def block_diag(*tensors):
         matrices.append(each.reshape(1, -1) if each.dim() < 2 else each)
     dtype = matrices[0].dtype
     for each in matrices[1:]:
-        dtype = _weft.promote_types(dtype, each.dtype)
+        dtype = promoted(dtype, each.dtype)
     columns = sum(each.shape[1] for each in matrices)
     rows, before = [], 0
     for each in matrices:
