@@ -146,6 +146,9 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
     case Param::Type::Float:
       if (const auto scalar = scalar_of_python(value); scalar && !scalar->is_complex())
         return scalar->to_double();
+      if (const Tensor* tensor = tensor_of_python(value);
+          tensor && tensor->dim() == 0 && !is_complex(tensor->dtype()))
+        return tensor->item().to_double();
       break;
     case Param::Type::Scalar:
       if (const auto scalar = scalar_of_python(value)) return *scalar;
