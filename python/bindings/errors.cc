@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/printable.h"
+#include "once.h"
 
 namespace weft::python {
 
@@ -23,6 +24,13 @@ PyObject* exception_type(ErrorKind kind) {
   return PyExc_RuntimeError;
 }
 
+PyObject* exception_type(const Error& error) {
+  if (error.kind() != ErrorKind::Runtime || !std::string_view(error.what()).starts_with("linalg."))
+    return exception_type(error.kind());
+  static constinit MadeOnce<nb::object> type;
+  return type.get([] { return nb::object(nb::module_::import_("weft.return_types").attr("LinAlgError")); }).ptr();
+}
+
 void set_error(PyObject* type, std::string_view message) {
   PyObject* text =
       PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace");
@@ -31,7 +39,7 @@ void set_error(PyObject* type, std::string_view message) {
   Py_DECREF(text);
 }
 
-void set_error(const Error& error) { set_error(exception_type(error.kind()), error.what()); }
+void set_error(const Error& error) { set_error(exception_type(error), error.what()); }
 
 std::string_view text_view(nb::handle text) {
   Py_ssize_t size = 0;

@@ -2,6 +2,11 @@
 
 from collections import namedtuple
 
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, not positive definite, or its decomposition does not converge."""
+
+
 sort = namedtuple("sort", "values indices")
 topk = namedtuple("topk", "values indices")
 kthvalue = namedtuple("kthvalue", "values indices")
