@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/printable.h"
+#include "once.h"
 
 namespace weft::python {
 
@@ -21,6 +22,13 @@ PyObject* exception_type(ErrorKind kind) {
     case ErrorKind::Internal: break;
   }
   return PyExc_RuntimeError;
+}
+
+PyObject* exception_type(const Error& error) {
+  if (error.kind() != ErrorKind::Runtime || !std::string_view(error.what()).starts_with("linalg."))
+    return exception_type(error.kind());
+  static constinit MadeOnce<nb::object> type;
+  return type.get([] { return nb::object(nb::module_::import_("weft.return_types").attr("LinAlgError")); }).ptr();
 }
 
 void set_error(PyObject* type, std::string_view message) {
@@ -47,7 +55,7 @@ const char* torch_exception(ErrorKind kind) {
 
 void set_error(const Error& error, Promotion rules) {
   const char* const name = rules == Promotion::Torch ? torch_exception(error.kind()) : nullptr;
-  nb::object type = nb::borrow(exception_type(error.kind()));
+  nb::object type = nb::borrow(exception_type(error));
   try {
     if (name) type = nb::module_::import_("weft._errors").attr(name);
   } catch (nb::python_error& failure) {  // at the end of the process

@@ -97,7 +97,9 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
   } catch (const PythonError&) {
   } catch (const Error& error) {
     const bool has_kind = error.kind() == ErrorKind::Memory || choices().on_meta();
-    python::set_error(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
+    PyObject* const type = python::exception_type(error);
+    const bool is_runtime = PyObject_IsSubclass(type, PyExc_RuntimeError) == 1;
+    python::set_error(has_kind || is_runtime ? type : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
     python::set_error(PyExc_RuntimeError, error.what());
   }

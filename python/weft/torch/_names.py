@@ -14,6 +14,7 @@ TRAINING = "weft runs models and does not train them"
 INTERNAL = "it is about PyTorch's own compiler, CUDA or build"
 QUANTIZED = "quantized dtypes; use weft's weight-only quantization"
 DISTRIBUTED = "it is about processes"
+DOCUMENTATION = "it is a part of the documentation's text, or torch itself"
 SPARSE = "sparse and other layouts; weft's tensors are strided"
 
 FUNCTIONS = Namespace(
@@ -139,6 +140,26 @@ FUNCTIONS = Namespace(
         var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap
         vsplit vstack wait where while_loop xlogy xlogy_ zero_ zeros zeros_like""",
     found={
+        "weft.torch._functions.factors": """
+            cholesky_inverse cholesky_solve geqrf inverse lu_unpack orgqr ormqr triangular_solve""",
+        "weft.torch._functions.factors:lu_solve_of": "lu_solve",
+        "weft.torch._functions.factors:lu_with_info": "lu",
+        "weft.torch._functions.factors:removed_cholesky": "cholesky",
+        "weft.torch._functions.factors:removed_eig": "eig",
+        "weft.torch._functions.factors:removed_lstsq": "lstsq",
+        "weft.torch._functions.factors:removed_matrix_rank": "matrix_rank",
+        "weft.torch._functions.factors:removed_qr": "qr",
+        "weft.torch._functions.factors:removed_solve": "solve",
+        "weft.torch._functions.factors:removed_symeig": "symeig",
+        "weft.torch._functions.norms": "dist frobenius_norm nuclear_norm pinverse renorm",
+        "weft.torch._functions.norms:old_norm": "norm",
+        "weft.torch._functions.products": "chain_matmul matrix_exp matrix_power",
+        "weft.torch._functions.spectra": "det lobpcg logdet pca_lowrank svd_lowrank",
+        "weft.torch._functions.spectra:old_slogdet": "slogdet",
+        "weft.torch._functions.spectra:old_svd": "svd",
+        "weft.torch._functions.special": "logit mvlgamma polygamma",
+        "weft.torch._functions.spectral": """
+            bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft""",
         "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
         "weft._drawing": """alpha_dropout alpha_dropout_ bernoulli binomial dropout dropout_ feature_alpha_dropout
             feature_alpha_dropout_ feature_dropout feature_dropout_ multinomial native_dropout normal poisson rand rand_like
@@ -329,6 +350,15 @@ METHODS = Namespace(
         uniform_ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
         unsqueeze_ untyped_storage values var vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_""",
     found={
+        "function": """
+            cholesky_inverse cholesky_solve det dist geqrf inverse istft logdet logit lu lu_solve matrix_exp
+            matrix_power mvlgamma orgqr ormqr pinverse renorm slogdet stft svd symeig triangular_solve""",
+        "weft.torch._functions.norms:norm_of": "norm",
+        "weft.torch._functions.norms:renorm_into": "renorm_",
+        "weft.torch._functions.special:logit_into": "logit_",
+        "weft.torch._functions.special:mvlgamma_into": "mvlgamma_",
+        "weft.torch._functions.special:polygamma_of": "polygamma",
+        "weft.torch._functions.special:polygamma_into": "polygamma_",
         "weft._drawing": """bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_
             uniform_""",
         # The function of torch, called with the tensor, where torch has one that is not weft's operator itself.
@@ -453,7 +483,9 @@ LINALG = Namespace(
         polar qr slogdet solve solve_ex solve_triangular svd svdvals tensorinv tensorsolve vander vecdot
         vector_norm""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_notes",
+    },
     same="weft.torch.linalg",
 )
 
@@ -463,7 +495,9 @@ FFT = Namespace(
         Tensor common_args factory_common_args fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2
         ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn torch""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_args factory_common_args torch",
+    },
     same="weft.torch.fft",
 )
 
@@ -479,7 +513,9 @@ SPECIAL = Namespace(
         shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
         shifted_chebyshev_polynomial_w sinc softmax spherical_bessel_j0 torch xlog1py xlogy zeta""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_args multi_dim_common torch",
+    },
     same="weft.torch.special",
 )
 
