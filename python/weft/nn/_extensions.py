@@ -165,12 +165,16 @@ def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
         ranges = list(zip([0, *ends[:-1]], ends))
         if ranks == (2, 3):
             parts = [_weft.matmul(mat_a[a:b], mat_b[g]) for g, (a, b) in enumerate(ranges)]
-            result = _weft.cat([*parts, _weft.zeros((mat_a.shape[0] - ends[-1], mat_b.shape[-1]), dtype=mat_a.dtype)])
+            result = _weft.cat(
+                [*parts, _weft.zeros((mat_a.shape[0] - ends[-1], mat_b.shape[-1]), dtype=mat_a.dtype)]
+            )
         elif ranks == (3, 2):
             parts = [_weft.matmul(mat_a[g], mat_b[:, a:b]) for g, (a, b) in enumerate(ranges)]
             result = _weft.cat(parts, 1)
         elif ranks == (2, 2):
             result = _weft.stack([_weft.matmul(mat_a[:, a:b], mat_b[a:b]) for a, b in ranges])
         else:
-            raise RuntimeError(f"grouped_mm: expected operands of 2 or 3 dimensions, got {ranks[0]} and {ranks[1]}")
+            raise RuntimeError(
+                f"grouped_mm: expected operands of 2 or 3 dimensions, got {ranks[0]} and {ranks[1]}"
+            )
     return result if out_dtype is None else result.to(out_dtype)

@@ -34,7 +34,9 @@ def _reduced(loss: Tensor, reduction: str) -> Tensor:
 def _weighted(loss, weight, reduction):
     """The sum of weighted losses, or their weighted mean."""
     if weight.shape != loss.shape:
-        raise ValueError(f"weight: expected the shape of the losses, {tuple(loss.shape)}, got {tuple(weight.shape)}")
+        raise ValueError(
+            f"weight: expected the shape of the losses, {tuple(loss.shape)}, got {tuple(weight.shape)}"
+        )
     if reduction == "mean":
         return (loss * weight).sum() / weight.sum()
     return _reduced(loss * weight, reduction)
@@ -264,7 +266,9 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         terms = terms * weight.index_select(0, target.reshape([-1])).reshape(index.shape)
     classes = _weft.arange(input.shape[-1])
     terms = _weft.where(classes == index, _weft.zeros_like(terms), terms)
-    return _reduced(terms.sum(-1).reshape(target.shape) / input.shape[-1], _older(size_average, reduce, reduction))
+    return _reduced(
+        terms.sum(-1).reshape(target.shape) / input.shape[-1], _older(size_average, reduce, reduction)
+    )
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,

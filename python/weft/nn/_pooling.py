@@ -115,7 +115,9 @@ def _fractional(name, rank, input, kernel_size, output_size, output_ratio, sampl
         output_size = [int(size * ratio) for size, ratio in zip(spatial, ratios)]
     counts = [output_size] * rank if isinstance(output_size, int) else list(output_size)
     if input.dim() not in (rank + 1, rank + 2):
-        raise RuntimeError(f"{name}: expected an input of {rank + 1} or {rank + 2} dimensions, got {input.dim()}")
+        raise RuntimeError(
+            f"{name}: expected an input of {rank + 1} or {rank + 2} dimensions, got {input.dim()}"
+        )
     for size, window, count in zip(spatial, windows, counts):
         if count < 1 or count + window - 1 > size:
             raise RuntimeError(f"{name}: {count} windows of {window} do not fit into {size} elements")
@@ -269,7 +271,9 @@ def adaptive_avg_pool1d(input, output_size):
 
 def _is_mean(sizes, input, rank):
     """One element is the mean of the whole plane, whatever is before it."""
-    return all(size == 1 for size in sizes) and input.dim() not in (rank + 1, rank + 2) and input.dim() >= rank
+    return (
+        all(size == 1 for size in sizes) and input.dim() not in (rank + 1, rank + 2) and input.dim() >= rank
+    )
 
 
 def adaptive_avg_pool2d(input, output_size):

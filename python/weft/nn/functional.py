@@ -61,7 +61,9 @@ def _convolve_named(operator, input, weight, bias, stride, padding, dilation, gr
 def _convolve_integers(function, input, weight, bias, *arguments):
     """In float64, whose sums are exact below 2 ** 53."""
     if input.dtype != _weft.int64:
-        raise NotImplementedError(f"{function.__name__}: expected floating or int64 operands, got {input.dtype}")
+        raise NotImplementedError(
+            f"{function.__name__}: expected floating or int64 operands, got {input.dtype}"
+        )
     bias = None if bias is None else bias.double()
     return function(input.double(), weight.double(), bias, *arguments).to(input.dtype)
 
