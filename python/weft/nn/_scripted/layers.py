@@ -204,3 +204,9 @@ def unfold(input: Tensor, kernel_size: BroadcastingList2[int], dilation: Broadca
 def fold(input: Tensor, output_size: BroadcastingList2[int], kernel_size: BroadcastingList2[int], dilation: BroadcastingList2[int] = 1,
          padding: BroadcastingList2[int] = 0, stride: BroadcastingList2[int] = 1) -> Tensor:  # fmt: skip
     return aten.col2im(input, output_size, kernel_size, dilation, padding, stride)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return aten.silu_(input)
+    return aten.silu(input)
