@@ -29,7 +29,10 @@ class Namespace:
     def __init__(self, title, public, found, left_out, same=None, notes=None, functions=None):
         self.title = title
         self.public = frozenset(public.split())
-        self.own = {name: where for where, names in found.items() for name in names.split()}
+        self.own = {}
+        for where, names in found.items():
+            for name in names.split():
+                self.own.setdefault(name, where)
         self._left_out = {name: reason for reason, names in left_out.items() for name in names.split()}
         self.same = same
         self.notes = notes or {}
