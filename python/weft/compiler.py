@@ -159,6 +159,9 @@ def is_compiling():
     return False
 
 
+is_compiling._when_captured = True
+
+
 _marked = {}  # id of a tensor -> (a weak reference that takes the entry out, {dimension: is dynamic})
 
 

@@ -360,15 +360,29 @@ static V new_size(Evaluator& ev, CallArgs& args) {
   return size;
 }
 
-// Of captured programs.
-static V is_true(Evaluator&, CallArgs&) { return bool_value(true); }
+// weft.device("cpu"), weft.device("cpu", 0)
+static V new_device(Evaluator& ev, CallArgs& args) {
+  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
+            keywords = checked(PyDict_New());
+  const auto known = [&](const V& value) {
+    Ref object = ev.constant(value);
+    if (!object) graph_break("a device that is not known");
+    return object;
+  };
+  for (size_t i = 0; i < args.args.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
+  for (const auto& [key, value] : args.keywords)
+    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
+  const Ref module = checked(PyImport_ImportModule("weft._C")),
+            type = checked(PyObject_GetAttrString(module.get(), "device"));
+  return const_value(checked(PyObject_Call(type.get(), positional.get(), keywords.get())));
+}
 
 void register_weft_tensors() {
+  register_lowering("weft._C.device", new_device);
   register_lowering("weft._C.from_numpy", from_numpy);
   register_lowering("weft._C.tensor", new_tensor);
   register_lowering("weft.Size", new_size);
-  register_lowering("weft.nn._types.takes_fast_path", is_true);
-  register_lowering("weft.compiler.is_compiling", is_true);
 }
 
 }  // namespace weft::capture
