@@ -59,14 +59,36 @@ def _finish(result, out, device, requires_grad=False):
     return out
 
 
-def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None):
+def rand(
+    *args,
+    size=None,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+    names=None,
+):
     """Numbers of [0, 1), each as probable."""
     shape = _sizes("rand", args, size)
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
     return _finish(_weft.random_uniform(_handle_of(generator, "rand"), shape, dtype=dtype), out, device)
 
 
-def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None):
+def randn(
+    *args,
+    size=None,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+    names=None,
+):
     """Normal numbers of mean 0 and deviation 1."""
     shape = _sizes("randn", args, size)
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
@@ -128,7 +150,17 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
     return _finish(result, out, device)
 
 
-def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def randperm(
+    n,
+    *,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
     """The numbers 0 … n - 1 in random order."""
     _check_int("randperm", "n", n)
     dtype = dtype or (out.dtype if out is not None else _weft.int64)
@@ -222,7 +254,9 @@ def binomial(count, prob, generator=None):
 
 # ---- in place ------------------------------------------------------------------------------------------------
 def _check_distinct(name, tensor):
-    if 0 in tensor.stride() and any(size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride())):
+    if 0 in tensor.stride() and any(
+        size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride())
+    ):
         raise RuntimeError(f"{name}: several elements of the tensor share memory; clone() it first")
 
 
@@ -253,7 +287,9 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
 def exponential_(self, lambd=1.0, *, generator=None):
     """Exponential numbers of rate lambd."""
     _check_distinct("exponential_", self)
-    return self.copy_(_weft.random_exponential_like(_handle_of(generator, "exponential_"), self, float(lambd)))
+    return self.copy_(
+        _weft.random_exponential_like(_handle_of(generator, "exponential_"), self, float(lambd))
+    )
 
 
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):

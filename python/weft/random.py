@@ -143,7 +143,9 @@ def set_rng_state(new_state):
 class fork_rng(contextlib.ContextDecorator):
     """Within `with fork_rng():` the default generator goes on from where it is; afterwards it is where it was."""
 
-    def __init__(self, devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
+    def __init__(
+        self, devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"
+    ):
         self.enabled = enabled
         self.state = None
 

@@ -21,7 +21,7 @@ from ._pooling import *  # noqa: F403
 
 
 def _finish(input, result, inplace):
-    if not inplace:
+    if not inplace or result is input:
         return result
     input[...] = result
     return input
@@ -317,7 +317,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     _check_probability(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: expected two or three dimensions, got shape {list(input.shape)}")
-    if input.ndim == 3:
+    if input.ndim == 3 or not training:
         return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
     return _finish(input, _drawing.feature_dropout(input.unsqueeze(0), p, training).squeeze(0), inplace)
 
@@ -329,7 +329,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
     _check_probability(p)
-    if input.ndim == 5:
+    if input.ndim == 5 or not training:
         return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
     return _finish(input, _drawing.feature_dropout(input.unsqueeze(0), p, training).squeeze(0), inplace)
 
