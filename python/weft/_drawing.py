@@ -48,6 +48,11 @@ def _sizes(name, size, keyword):
     return list(size)
 
 
+def _is_meta(device):
+    """Of tensors without elements nothing is drawn."""
+    return device is not None and str(device) == "meta"
+
+
 def _finish(result, out, device, requires_grad=False):
     if device is not None and str(device) != "cpu":
         result = result.to(device)
@@ -74,6 +79,8 @@ def rand(
     """Numbers of [0, 1), each as probable."""
     shape = _sizes("rand", args, size)
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
+    if _is_meta(device):
+        return _weft.empty(shape, dtype=dtype, device=device)
     return _finish(_weft.random_uniform(_handle_of(generator, "rand"), shape, dtype=dtype), out, device)
 
 
@@ -92,6 +99,8 @@ def randn(
     """Normal numbers of mean 0 and deviation 1."""
     shape = _sizes("randn", args, size)
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
+    if _is_meta(device):
+        return _weft.empty(shape, dtype=dtype, device=device)
     return _finish(_weft.random_normal(_handle_of(generator, "randn"), shape, dtype=dtype), out, device)
 
 
@@ -146,6 +155,8 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
         raise TypeError("randint: missing argument 'size'")
     dtype = dtype or (out.dtype if out is not None else _weft.int64)
     _check_range("randint", low, high, dtype)
+    if _is_meta(device):
+        return _weft.empty(list(size), dtype=dtype, device=device)
     result = _weft.random_integers(_handle_of(generator, "randint"), list(size), low, high, dtype=dtype)
     return _finish(result, out, device)
 
@@ -170,6 +181,8 @@ def randperm(
     most = _INTEGERS[kind][1] if kind in _INTEGERS else _EXACT[kind]
     if n - 1 > most:
         raise RuntimeError(f"randperm: the numbers up to {n - 1} do not fit into {kind}")
+    if _is_meta(device):
+        return _weft.empty([n], dtype=dtype, device=device)
     result = _weft.random_permutation(_handle_of(generator, "randperm"), n)
     return _finish(result if dtype == _weft.int64 else result.to(dtype), out, device)
 

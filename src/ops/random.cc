@@ -188,6 +188,9 @@ Tensors draw_like(const OpDef& op, const OpArgs& args) {
   const Tensor& like = args.tensors[1];
   OpArgs plain{{args.tensors[0]}, args.attrs, args.rules};
   if (args.attrs.is_none("dtype")) plain.attrs.set("dtype", like.dtype());
+  const bool is_elsewhere = !like.is_traced() && like.device() != Device();
+  if (is_elsewhere && like.device().type == DeviceType::Meta)  // nothing is drawn
+    return {Tensor::empty(like.shape(), plain.attrs.get<DType>("dtype"), like.device())};
   const SymShape shape = sym_shape(like);
   const std::vector<int64_t> order = memory_order(like);
   SymShape ordered;
@@ -203,7 +206,8 @@ Tensors draw_like(const OpDef& op, const OpArgs& args) {
   const std::string name = op.name.substr(0, op.name.size() - std::string_view("_like").size());
   if (name == "random_normal" && !dense && args.attrs.get_bool("blocks")) plain.attrs.set("blocks", false);
   const Tensor drawn = call(get_op(name), std::move(plain)).at(0);
-  return {turned ? build::permute(drawn, back) : drawn};
+  const Tensor result = turned ? build::permute(drawn, back) : drawn;
+  return {is_elsewhere ? result.to(like.device()) : result};
 }
 
 OpDef kernel(std::string name, std::string schema, std::string doc, InferFn infer, EagerFn eager) {
