@@ -8,6 +8,7 @@ import math
 
 import weft as _weft
 
+from .nn import _types
 from .random import _handle_of
 
 _INTEGERS = {
@@ -22,7 +23,8 @@ _INTEGERS = {
     "uint64": (0, (1 << 64) - 1),
 }
 _EXACT = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53}
-_LARGEST = {"float16": 65504, "bfloat16": int(3.3895313892515355e38), "float32": int(3.4028234663852886e38)}
+_BOUNDS = {name: bounds for name, bounds in _INTEGERS.items() if name not in ("int64", "uint64")}
+_BOUNDS["float16"] = (-65504, 65504)
 
 
 def _name_of(dtype):
@@ -114,11 +116,9 @@ def _check_range(name, low, high, dtype):
     if low >= high:
         raise RuntimeError(f"{name}: expected 'from' to be less than 'to', got from={low} >= to={high}")
     kind = _name_of(dtype)
-    if kind in _INTEGERS:
-        least, most = _INTEGERS[kind]
-    else:
-        most = _LARGEST.get(kind, 1 << 1023)
-        least = -most
+    if kind not in _BOUNDS:  # numbers of 64 bits fit
+        return
+    least, most = _BOUNDS[kind]
     if not least <= low <= most:
         raise RuntimeError(f"{name}: from is out of bounds for {kind}: {low}")
     if not least <= high - 1 <= most:
@@ -179,7 +179,7 @@ def randperm(
     if kind not in _EXACT and kind not in ("uint8", "int8", "int16", "int32", "int64"):
         raise NotImplementedError(f"randperm: not implemented for {kind}")
     most = _INTEGERS[kind][1] if kind in _INTEGERS else _EXACT[kind]
-    if n - 1 > most:
+    if kind != "int64" and n - 1 > most:
         raise RuntimeError(f"randperm: the numbers up to {n - 1} do not fit into {kind}")
     if _is_meta(device):
         return _weft.empty([n], dtype=dtype, device=device)
@@ -342,7 +342,7 @@ def random_(self, *args, generator=None, **limits):
         high = (_INTEGERS[kind][1] if kind in _INTEGERS else _EXACT[kind]) + 1
     _check_int("random_", "to", high)
     _check_range("random_", low, high, self.dtype)
-    if high >= 1 << 63:
+    if high >= 1 << 62 and high >= 1 << 63:
         high -= 1 << 64
     return self.copy_(_weft.random_integers_like(handle, self, low, high))
 
@@ -357,6 +357,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
 def _drop(name, input, p, train, of_features=False, alpha=False):
     """Elements, or whole features, are dropped with probability p; the rest is scaled, or moved too (alpha), so that mean and
     deviation stay."""
+    p = _types.pinned(p)
     if not 0 <= p <= 1:
         raise RuntimeError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
     if not train or p == 0 or input.numel() == 0:

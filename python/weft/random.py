@@ -30,6 +30,8 @@ def _seed_number(seed, name):
         seed = int(seed)
     elif not isinstance(seed, int):
         seed = int(seed)
+    if -(1 << 62) <= seed < 1 << 62:
+        return seed
     if not -(1 << 63) <= seed <= _MASK:
         raise ValueError(f"{name}: a seed has 64 bits, got {seed}")
     return seed - (1 << 64) if seed >= 1 << 63 else seed

@@ -570,6 +570,31 @@ def test_compiled_calls_give_the_sequence_of_eager_ones(function, mode):
     assert same(sequence(function), sequence(compiled))
 
 
+def sizes(x, n, p):
+    return (
+        torch.rand(x.shape[0]),
+        torch.randn_like(x),
+        torch.randint(0, n, (4,)),
+        torch.randperm(n),
+        F.dropout(x, p),
+    )
+
+
+def seeds(x, n, p):
+    torch.manual_seed(n)
+    return torch.rand(3)
+
+
+@pytest.mark.parametrize("function", [sizes, seeds], ids=lambda function: function.__name__)
+def test_sizes_and_numbers_change_from_call_to_call(function):
+    compiled = weft.compile(function, fullgraph=True)
+    results = []
+    for called in (function, compiled):
+        torch.manual_seed(5)
+        results.append([called(torch.ones(n + 1), n, 1 / n) for n in (3, 4, 20, 33, 7)])
+    assert same(*results)
+
+
 def test_a_generator_is_an_argument_of_a_graph():
     def function(x, generator):
         return x + torch.rand(3, generator=generator), torch.randperm(5, generator=generator), torch.rand(2)

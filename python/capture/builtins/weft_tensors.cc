@@ -302,10 +302,19 @@ static V new_tensor(Evaluator& ev, CallArgs& args) {
 
 static V takes_fast_path(Evaluator&, CallArgs&) { return bool_value(true); }
 
+// A number that the program's course depends on: its value is a guard.
+static V pinned_number(Evaluator& ev, CallArgs& args) {
+  if (args.args.size() != 1 || !args.keywords.empty()) graph_break("a call of weft.nn._types.pinned");
+  const V& value = ev.realize(args.args[0]);
+  if (value->kind == Kind::Scalar && value->source) ev.capture_as_constant(value);
+  return value;
+}
+
 void register_weft_tensors() {
   register_lowering("weft._C.from_numpy", from_numpy);
   register_lowering("weft._C.tensor", new_tensor);
   register_lowering("weft.nn._types.takes_fast_path", takes_fast_path);
+  register_lowering("weft.nn._types.pinned", pinned_number);
 }
 
 }  // namespace weft::capture

@@ -9,6 +9,7 @@ from typing import List, Optional
 
 import weft as _weft
 from weft import Tensor, _drawing
+from weft.nn import _types
 
 from ._attention import *  # noqa: F403
 from ._images import *  # noqa: F403
@@ -304,6 +305,7 @@ def log_softmax(
 
 
 def _check_probability(p):
+    p = _types.pinned(p)
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
