@@ -294,7 +294,7 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Normal numbers."""
     _check_distinct("normal_", self)
     handle = _handle_of(generator, "normal_")
-    return self.copy_(_weft.random_normal_like(handle, self, float(mean), float(std)))
+    return self.copy_(_weft.random_normal_like(handle, self, float(mean), float(std), in_place=True))
 
 
 def exponential_(self, lambd=1.0, *, generator=None):

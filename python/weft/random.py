@@ -96,7 +96,7 @@ class _DefaultGenerator(Generator):
     """The process's own, which scripts draw from, too."""
 
     def __init__(self):
-        self._handle = _weft.tensor(0)
+        self._handle = _weft.tensor(0, device="cpu")
 
     def __reduce__(self):
         return _restored, (self.get_state(),)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -31,8 +32,7 @@ void check_generator(const OpDef& op, const TensorType& handle) {
       fmt::format("{}: generator: expected the handle of a Generator, got {}", op.name, handle.str()));
 }
 
-// ---- numbers of a shape
-// ------------------------------------------------------------------------------------------------------
+// ---- numbers of a shape -----------------------------------------------------------------------------------
 void check_floating(const OpDef& op, DTypeSet allowed, DType dtype, ErrorKind kind) {
   if (dtype_bit(dtype) & allowed) return;
   throw_error(kind,
@@ -173,20 +173,27 @@ Tensors draw_distribution(const OpDef& op, std::span<const Tensor> operands, con
 std::vector<int64_t> memory_order(const Tensor& like) {
   const Shape& shape = like.impl()->shape;
   const Strides& strides = like.impl()->strides;
-  std::vector<int64_t> dims(shape.size());
+  std::vector<int64_t> dims(shape.size()), sorted;
   std::iota(dims.begin(), dims.end(), 0);
   const auto at = [](const auto& list, int64_t d) { return list[static_cast<size_t>(d)]; };
-  std::stable_sort(dims.begin(), dims.end(), [&](int64_t a, int64_t b) {
-    if (at(shape, a) == 1 || at(shape, b) == 1) return false;
-    return at(strides, a) > at(strides, b);
-  });
+  // Dimensions of one element stay where they are.
+  std::copy_if(dims.begin(), dims.end(), std::back_inserter(sorted),
+               [&](int64_t d) { return at(shape, d) != 1; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](int64_t a, int64_t b) { return at(strides, a) > at(strides, b); });
+  size_t next = 0;
+  for (int64_t& d : dims)
+    if (at(shape, d) != 1) d = sorted[next++];
   return dims;
 }
 
 // Numbers in the order of the memory of `like`, in its shape.
 Tensors draw_like(const OpDef& op, const OpArgs& args) {
   const Tensor& like = args.tensors[1];
-  OpArgs plain{{args.tensors[0]}, args.attrs, args.rules};
+  const std::string name = op.name.substr(0, op.name.size() - std::string_view("_like").size());
+  OpArgs plain{{args.tensors[0]}, {}, args.rules};
+  for (const Param& param : get_op(name).params)
+    if (const Attr* const value = args.attrs.find(param.name)) plain.attrs.set(param.name, *value);
   if (args.attrs.is_none("dtype")) plain.attrs.set("dtype", like.dtype());
   const bool is_elsewhere = !like.is_traced() && like.device() != Device();
   if (is_elsewhere && like.device().type == DeviceType::Meta)  // nothing is drawn
@@ -201,10 +208,11 @@ Tensors draw_like(const OpDef& op, const OpArgs& args) {
   }
   plain.attrs.set("shape", ordered);
   const bool turned = !std::is_sorted(order.begin(), order.end());
-  const bool dense =
-      like.is_traced() ? like.strides() == contiguous_strides(like.impl()->shape) : like.is_contiguous();
-  const std::string name = op.name.substr(0, op.name.size() - std::string_view("_like").size());
-  if (name == "random_normal" && !dense && args.attrs.get_bool("blocks")) plain.attrs.set("blocks", false);
+  if (name == "random_normal") {
+    const bool dense =
+        like.is_traced() ? like.strides() == contiguous_strides(like.impl()->shape) : like.is_contiguous();
+    plain.attrs.set("blocks", !turned && (dense || !args.attrs.get_bool("in_place")));
+  }
   const Tensor drawn = call(get_op(name), std::move(plain)).at(0);
   const Tensor result = turned ? build::permute(drawn, back) : drawn;
   return {is_elsewhere ? result.to(like.device()) : result};
@@ -231,9 +239,12 @@ OpDef kernel(std::string name, std::string schema, std::string doc, InferFn infe
     declare_draws(register_op(
         kernel(each.name, fmt::format("(Tensor generator, int[] shape{}, *, dtype dtype) -> Tensor", params),
                each.doc, infer_distribution, draw_distribution)));
+    // Blocks are made where the numbers lie one behind the other: in `like` itself, if it is filled in place.
+    const bool is_normal = std::string_view(each.name) == "random_normal";
     const std::string name = fmt::format("{}_like", each.name),
                       schema = fmt::format(
-                          "(Tensor generator, Tensor like{}, *, dtype? dtype=None) -> Tensor", params),
+                          "(Tensor generator, Tensor like{}, *, dtype? dtype=None) -> Tensor",
+                          is_normal ? ", float mean=0.0, float std=1.0, bool in_place=False" : params),
                       doc = fmt::format("{}{}\n{}\nIn the shape of `like`, in the order of its memory.", name,
                                         schema, each.doc);
     define_composite(name.c_str(), schema.c_str(), doc.c_str(), "", draw_like);
@@ -241,8 +252,7 @@ OpDef kernel(std::string name, std::string schema, std::string doc, InferFn infe
   return true;
 }();
 
-// ---- permutations
-// ------------------------------------------------------------------------------------------------------------
+// ---- permutations -----------------------------------------------------------------------------------------
 Types infer_permutation(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_generator(op, operands[0]);
   const Sym size = sym_arg(attrs, "n");
@@ -260,8 +270,7 @@ Tensors draw_permutation(const OpDef& op, std::span<const Tensor> operands, cons
   return {out};
 }
 
-// ---- numbers whose distributions are operands
-// --------------------------------------------------------------------------------
+// ---- numbers whose distributions are operands -------------------------------------------------------------
 Types infer_elements(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_generator(op, operands[0]);
   const TensorType& x = operands[1];
@@ -368,8 +377,7 @@ Tensors draw_multinomial(const OpDef&, std::span<const Tensor> operands, const A
   return {is_row ? out.as_strided({samples}, {1}, 0) : out};
 }
 
-// ---- the generator itself
-// ----------------------------------------------------------------------------------------------------
+// ---- the generator itself ---------------------------------------------------------------------------------
 Types infer_handle(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_generator(op, operands[0]);
   return {operands[0]};

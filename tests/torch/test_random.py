@@ -280,6 +280,17 @@ def test_memory_order_is_the_streams():
     assert same(parts, torch.empty(3, 4).exponential_())
 
 
+def test_normal_numbers_in_the_shape_of_a_part():
+    """A new tensor lies in one piece; a part that is filled in place does not."""
+    part = torch.zeros(20, 4)[:, ::2]
+    torch.manual_seed(1)
+    expected = torch.randn(20, 2)
+    torch.manual_seed(1)
+    assert same(torch.randn_like(part), expected)
+    torch.manual_seed(1)
+    assert not same(part.normal_(), expected)
+
+
 # ---- generators ----------------------------------------------------------------------------------------------
 def test_seeds():
     assert torch.manual_seed(2**63 + 7) is torch.default_generator

@@ -160,7 +160,7 @@ void define_random(std::string_view schema, F f) {
       "normal_(Tensor(a!) self, float mean=0.0, float std=1.0, *, Generator? generator=None) -> "
       "Tensor(a!)",
       [](const Tensor& x, double mean, double deviation, const IValue&) {
-        return fill("random_normal", x, {{"mean", mean}, {"std", deviation}});
+        return fill("random_normal", x, {{"mean", mean}, {"std", deviation}, {"in_place", true}});
       });
   define_random("exponential_(Tensor(a!) self, float lambd=1.0, *, Generator? generator=None) -> Tensor(a!)",
                 [](const Tensor& x, double rate, const IValue&) {

@@ -22,7 +22,7 @@ def _fill(name, fill):
 
 
 _fill("random_uniform", lambda x, low=0.0, high=1.0: aten.uniform_(x, low, high))
-_fill("random_normal", lambda x, mean=0.0, std=1.0, blocks=True: aten.normal_(x, mean, std))
+_fill("random_normal", lambda x, mean=0.0, std=1.0, blocks=True, in_place=False: aten.normal_(x, mean, std))
 _fill("random_bernoulli", lambda x, p=0.5: aten.bernoulli_(x, p))
 _fill("random_exponential", lambda x, lambd=1.0: aten.exponential_(x, lambd))
 _fill("random_cauchy", lambda x, median=0.0, sigma=1.0: aten.cauchy_(x, median, sigma))
