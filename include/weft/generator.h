@@ -13,8 +13,8 @@ namespace kernels {
 struct RandomState;
 }
 
-// A handle: copies are the same generator. Its methods, and operators that draw from it, may be called by several threads; each
-// call draws its numbers in one piece.
+// A handle: copies are the same generator. Its methods, and operators that draw from it, may be called by
+// several threads; each call draws its numbers in one piece.
 class Generator {
  public:
   static constexpr uint64_t kDefaultSeed = 67280421310721;

@@ -8,6 +8,7 @@ import math
 
 import weft as _weft
 
+from .nn import _types
 from .random import _handle_of
 
 _INTEGERS = {
@@ -22,7 +23,8 @@ _INTEGERS = {
     "uint64": (0, (1 << 64) - 1),
 }
 _EXACT = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53}
-_LARGEST = {"float16": 65504, "bfloat16": int(3.3895313892515355e38), "float32": int(3.4028234663852886e38)}
+_BOUNDS = {name: bounds for name, bounds in _INTEGERS.items() if name not in ("int64", "uint64")}
+_BOUNDS["float16"] = (-65504, 65504)
 
 
 def _name_of(dtype):
@@ -48,6 +50,11 @@ def _sizes(name, size, keyword):
     return list(size)
 
 
+def _is_meta(device):
+    """Of tensors without elements nothing is drawn."""
+    return device is not None and str(device) == "meta"
+
+
 def _finish(result, out, device, requires_grad=False):
     if device is not None and str(device) != "cpu":
         result = result.to(device)
@@ -59,17 +66,43 @@ def _finish(result, out, device, requires_grad=False):
     return out
 
 
-def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None):
+def rand(
+    *args,
+    size=None,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+    names=None,
+):
     """Numbers of [0, 1), each as probable."""
     shape = _sizes("rand", args, size)
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
+    if _is_meta(device):
+        return _weft.empty(shape, dtype=dtype, device=device)
     return _finish(_weft.random_uniform(_handle_of(generator, "rand"), shape, dtype=dtype), out, device)
 
 
-def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None):
+def randn(
+    *args,
+    size=None,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+    names=None,
+):
     """Normal numbers of mean 0 and deviation 1."""
     shape = _sizes("randn", args, size)
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
+    if _is_meta(device):
+        return _weft.empty(shape, dtype=dtype, device=device)
     return _finish(_weft.random_normal(_handle_of(generator, "randn"), shape, dtype=dtype), out, device)
 
 
@@ -83,11 +116,9 @@ def _check_range(name, low, high, dtype):
     if low >= high:
         raise RuntimeError(f"{name}: expected 'from' to be less than 'to', got from={low} >= to={high}")
     kind = _name_of(dtype)
-    if kind in _INTEGERS:
-        least, most = _INTEGERS[kind]
-    else:
-        most = _LARGEST.get(kind, 1 << 1023)
-        least = -most
+    if kind not in _BOUNDS:  # numbers of 64 bits fit
+        return
+    least, most = _BOUNDS[kind]
     if not least <= low <= most:
         raise RuntimeError(f"{name}: from is out of bounds for {kind}: {low}")
     if not least <= high - 1 <= most:
@@ -124,11 +155,23 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
         raise TypeError("randint: missing argument 'size'")
     dtype = dtype or (out.dtype if out is not None else _weft.int64)
     _check_range("randint", low, high, dtype)
+    if _is_meta(device):
+        return _weft.empty(list(size), dtype=dtype, device=device)
     result = _weft.random_integers(_handle_of(generator, "randint"), list(size), low, high, dtype=dtype)
     return _finish(result, out, device)
 
 
-def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def randperm(
+    n,
+    *,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
     """The numbers 0 … n - 1 in random order."""
     _check_int("randperm", "n", n)
     dtype = dtype or (out.dtype if out is not None else _weft.int64)
@@ -136,8 +179,10 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     if kind not in _EXACT and kind not in ("uint8", "int8", "int16", "int32", "int64"):
         raise NotImplementedError(f"randperm: not implemented for {kind}")
     most = _INTEGERS[kind][1] if kind in _INTEGERS else _EXACT[kind]
-    if n - 1 > most:
+    if kind != "int64" and n - 1 > most:
         raise RuntimeError(f"randperm: the numbers up to {n - 1} do not fit into {kind}")
+    if _is_meta(device):
+        return _weft.empty([n], dtype=dtype, device=device)
     result = _weft.random_permutation(_handle_of(generator, "randperm"), n)
     return _finish(result if dtype == _weft.int64 else result.to(dtype), out, device)
 
@@ -222,7 +267,9 @@ def binomial(count, prob, generator=None):
 
 # ---- in place ------------------------------------------------------------------------------------------------
 def _check_distinct(name, tensor):
-    if 0 in tensor.stride() and any(size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride())):
+    if 0 in tensor.stride() and any(
+        size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride())
+    ):
         raise RuntimeError(f"{name}: several elements of the tensor share memory; clone() it first")
 
 
@@ -247,13 +294,15 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Normal numbers."""
     _check_distinct("normal_", self)
     handle = _handle_of(generator, "normal_")
-    return self.copy_(_weft.random_normal_like(handle, self, float(mean), float(std)))
+    return self.copy_(_weft.random_normal_like(handle, self, float(mean), float(std), in_place=True))
 
 
 def exponential_(self, lambd=1.0, *, generator=None):
     """Exponential numbers of rate lambd."""
     _check_distinct("exponential_", self)
-    return self.copy_(_weft.random_exponential_like(_handle_of(generator, "exponential_"), self, float(lambd)))
+    return self.copy_(
+        _weft.random_exponential_like(_handle_of(generator, "exponential_"), self, float(lambd))
+    )
 
 
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
@@ -293,7 +342,7 @@ def random_(self, *args, generator=None, **limits):
         high = (_INTEGERS[kind][1] if kind in _INTEGERS else _EXACT[kind]) + 1
     _check_int("random_", "to", high)
     _check_range("random_", low, high, self.dtype)
-    if high >= 1 << 63:
+    if high >= 1 << 62 and high >= 1 << 63:
         high -= 1 << 64
     return self.copy_(_weft.random_integers_like(handle, self, low, high))
 
@@ -308,6 +357,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
 def _drop(name, input, p, train, of_features=False, alpha=False):
     """Elements, or whole features, are dropped with probability p; the rest is scaled, or moved too (alpha), so that mean and
     deviation stay."""
+    p = _types.pinned(p)
     if not 0 <= p <= 1:
         raise RuntimeError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
     if not train or p == 0 or input.numel() == 0:

@@ -30,6 +30,8 @@ def _seed_number(seed, name):
         seed = int(seed)
     elif not isinstance(seed, int):
         seed = int(seed)
+    if -(1 << 62) <= seed < 1 << 62:
+        return seed
     if not -(1 << 63) <= seed <= _MASK:
         raise ValueError(f"{name}: a seed has 64 bits, got {seed}")
     return seed - (1 << 64) if seed >= 1 << 63 else seed
@@ -94,7 +96,7 @@ class _DefaultGenerator(Generator):
     """The process's own, which scripts draw from, too."""
 
     def __init__(self):
-        self._handle = _weft.tensor(0)
+        self._handle = _weft.tensor(0, device="cpu")
 
     def __reduce__(self):
         return _restored, (self.get_state(),)
@@ -143,7 +145,9 @@ def set_rng_state(new_state):
 class fork_rng(contextlib.ContextDecorator):
     """Within `with fork_rng():` the default generator goes on from where it is; afterwards it is where it was."""
 
-    def __init__(self, devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
+    def __init__(
+        self, devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"
+    ):
         self.enabled = enabled
         self.state = None
 

@@ -92,12 +92,14 @@ std::vector<TensorType> infer_attention(const OpDef& op, Types operands, const A
   return {result};
 }
 
-std::vector<TensorType> infer_kernel(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+std::vector<TensorType> infer_kernel(const OpDef& op, std::span<const TensorType> operands,
+                                     const Attrs& attrs) {
   std::vector<TensorType> results = infer_attention(op, operands, attrs);
   if (float_arg(attrs, "dropout_p") > 0) {
-    throw_error(ErrorKind::NotImplemented,
-                fmt::format("{}: dropout (dropout_p={}) needs the weights: call _scaled_dot_product_attention_math",
-                            op.name, float_arg(attrs, "dropout_p")));
+    throw_error(
+        ErrorKind::NotImplemented,
+        fmt::format("{}: dropout (dropout_p={}) needs the weights: call _scaled_dot_product_attention_math",
+                    op.name, float_arg(attrs, "dropout_p")));
   }
   return results;
 }
@@ -153,8 +155,9 @@ std::vector<Tensor> math_attention(const OpDef& op, const OpArgs& args) {
   // A row that sees nothing: NaN from softmax, which weighs nothing instead.
   const Tensor seen = call1("any", {invoke("ne", {scores, Scalar(-std::numeric_limits<double>::infinity())})},
                             {{"dim", SymShape{Sym(-1)}}, {"keepdim", true}});
-  const Tensor weights = dropped(
-      invoke("where", {seen, call1("softmax", {scores}, {{"dim", Sym(-1)}}), Scalar(0.0)}), float_arg(args.attrs, "dropout_p"));
+  const Tensor weights =
+      dropped(invoke("where", {seen, call1("softmax", {scores}, {{"dim", Sym(-1)}}), Scalar(0.0)}),
+              float_arg(args.attrs, "dropout_p"));
   return {call1("matmul", {weights, value}), weights};
 }
 

@@ -162,7 +162,8 @@ class MultiHead {
     const bool need_weights = args_.attrs.get_bool("need_weights");
     const bool causal = args_.attrs.get_bool("is_causal") && !padding_.defined() && !need_weights;
     const double dropout = args_.attrs.get_bool("training") ? float_arg(args_.attrs, "dropout_p") : 0;
-    const Attended attended = attend(heads, combined_mask(size_of(heads[1], 2)), need_weights, causal, dropout);
+    const Attended attended =
+        attend(heads, combined_mask(size_of(heads[1], 2)), need_weights, causal, dropout);
     Tensor output = build::reshape(build::permute(attended.output, {2, 0, 1, 3}), {queries_, batch_, size_});
     output = linear(output, given(kOutWeight), given(kOutBias));
     if (!need_weights) return {batched_ ? output : build::squeeze(output, 1), Tensor()};
@@ -318,7 +319,8 @@ std::vector<Tensor> self_attention(const OpDef& op, const OpArgs& args, const st
     part = build::permute(build::reshape(part, {batch, size_of(part, 1), heads, floor_div(size, heads)}),
                           {0, 2, 1, 3});
   }
-  const Attended attended = attend(projected, native_mask(op, args, mask, x[0].dtype()), need_weights, false, 0);
+  const Attended attended =
+      attend(projected, native_mask(op, args, mask, x[0].dtype()), need_weights, false, 0);
   const Tensor output =
       build::reshape(build::permute(attended.output, {0, 2, 1, 3}), {batch, size_of(x[0], 1), size});
   return {linear(output, weights.out_weight, weights.out_bias),

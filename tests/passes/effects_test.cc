@@ -76,6 +76,33 @@ TEST(Effects, CachesMadeInTheGraphAreNoConstants) {
   EXPECT_EQ(graph->str(), before);
 }
 
+// ---- random numbers
+// ------------------------------------------------------------------------------------------
+constexpr const char* kDraw = " = random_uniform(%g) {shape=[3], dtype=f32}\n";
+
+std::string drawing(const std::string& body) { return "graph f(%g: i64[]) {\n" + body + "}\n"; }
+
+TEST(Effects, DrawsStayApartAndInOrder) {
+  const std::string text = drawing(std::string("  %1: f32[3]") + kDraw + "  %2: f32[3]" + kDraw +
+                                   "  %3: f32[3] = sub(%2, %1)\n  return %3\n");
+  const auto graph = ir::parse_graph(text);
+  compiler::run_graph_stages(*graph);
+  EXPECT_EQ(graph->str(), text);
+}
+
+TEST(Effects, DrawsThatNobodyUsesStay) {
+  const std::string text = drawing(std::string("  %1: f32[3]") + kDraw + "  return %g\n");
+  const auto graph = ir::parse_graph(text);
+  compiler::run_graph_stages(*graph);
+  EXPECT_EQ(graph->str(), text);
+}
+
+TEST(Effects, WhichOperatorsDraw) {
+  EXPECT_TRUE(ops::draws(ops::get_op("random_uniform")));
+  EXPECT_FALSE(ops::draws(ops::get_op("random_uniform_like")));  // written over it
+  EXPECT_TRUE(ops::has_side_effects(ops::get_op("random_seed")));
+}
+
 // What reads the cache is a step of its own on its side of the call; the rest may be computed where it is
 // used.
 TEST(Effects, KernelsReadWhereTheProgramReads) {

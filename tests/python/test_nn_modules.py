@@ -423,9 +423,10 @@ def test_encoder_layer_as_one_operator_and_step_by_step():
         close(layer(x, weft.where(mask, weft.full((), float("-inf")), weft.zeros(()))), whole)
 
 
-def test_dropout_needs_eval_mode():
-    with pytest.raises(NotImplementedError, match="pass training=False"):
-        nn.Dropout(0.5)(weft.ones((2,)))
+def test_dropout_follows_the_mode():
+    x = weft.ones((100,))
+    assert sorted(set(nn.Dropout(0.5)(x).tolist())) == [0.0, 2.0]
+    assert nn.Dropout(0.5).eval()(x) is x
     assert not np.asarray(nn.Dropout(1.0)(weft.ones((2,)))).any()
 
 

@@ -661,7 +661,6 @@ def test_encoder_layer(norm_first, mask_type):
         ((5, 2, 8), {"key_padding_mask": (5, 2)}, ValueError, r"expected key_padding_mask of shape \[2, 5\]"),
         ((5, 2, 8), {"in_proj_weight": None}, TypeError, "in_proj_weight is missing"),
         ((5, 2, 8), {"is_causal": True}, ValueError, "attn_mask is missing"),
-        ((5, 2, 8), {"training": True, "dropout_p": 0.1}, NotImplementedError, "dropout"),
         ((5, 2, 8), {"use_separate_proj_weight": True}, TypeError, "needs q_proj_weight"),
     ],
 )

@@ -378,6 +378,14 @@ static V new_device(Evaluator& ev, CallArgs& args) {
   return const_value(checked(PyObject_Call(type.get(), positional.get(), keywords.get())));
 }
 
+// A number that the program's course depends on: its value is a guard.
+V pinned_number(Evaluator& ev, const CallArgs& args) {
+  if (args.args.size() != 1 || !args.keywords.empty()) graph_break("a call of weft.nn._types.pinned");
+  const V& value = ev.realize(args.args[0]);
+  if (value->kind == Kind::Scalar && value->source) ev.capture_as_constant(value);
+  return value;
+}
+
 void register_weft_tensors() {
   register_lowering("weft._C.device", new_device);
   register_lowering("weft._C.from_numpy", from_numpy);

@@ -19,4 +19,7 @@ V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operand
 
 void register_weft_tensors();
 
+// A call of weft.nn._types.pinned: a number that the program's course depends on, whose value is a guard.
+V pinned_number(Evaluator& ev, const CallArgs& args);
+
 }  // namespace weft::capture

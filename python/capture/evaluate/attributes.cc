@@ -77,9 +77,9 @@ bool is_module_of_weft(PyObject* object) {
 
 // Looks for the attribute as Python does, which puts it into the module's dict.
 bool look_up_lazily(PyObject* module, PyObject* name) {
-  const Ref found = Ref::steal(python::calling_python([&] { return PyObject_GetAttr(module, name); }));
+  const Ref found = Ref::steal(PyObject_GetAttr(module, name));
   if (!found) clear_error();
-  return found != nullptr;
+  return static_cast<bool>(found);
 }
 
 bool is_read_by_python(PyObject* object, PyObject* name) {

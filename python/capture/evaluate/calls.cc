@@ -198,11 +198,14 @@ void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
   }
 }
 
-// What a function of weft's own answers to captured programs: a value in its dict; null for all others.
-static PyObject* answer_when_captured(PyObject* function) {
+// What a function of weft's own answers to captured programs: a value in its dict, or its argument, pinned where that is
+// the function itself; null for all others.
+static V answer_when_captured(Evaluator& ev, PyObject* function, const CallArgs& args) {
   static constinit InternedName name("_when_captured");
   PyObject* const attributes = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
-  return attributes ? PyDict_GetItemWithError(attributes, name) : nullptr;
+  PyObject* const answer = attributes ? PyDict_GetItemWithError(attributes, name) : nullptr;
+  if (!answer) return nullptr;
+  return answer == function ? pinned_number(ev, args) : const_value(Ref::borrow(answer));
 }
 
 // weft.compiler.disable: Python performs the call.
@@ -411,7 +414,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     }
   }
   if (PyFunction_Check(object))
-    if (PyObject* answer = answer_when_captured(object)) return const_value(Ref::borrow(answer));
+    if (V answer = answer_when_captured(*this, object, args)) return answer;
   if (PyFunction_Check(object) && is_of_pure_module(object)) return fold_call(*this, object, args);
   if (PyFunction_Check(object)) {
     if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {

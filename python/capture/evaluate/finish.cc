@@ -274,12 +274,12 @@ void Evaluator::finish_graph() {
   variant_->num_slots = next;
   for (const GraphInput& input : variant_->inputs)
     if (input.reg >= 0) variant_->held_registers.push_back(input.reg);
-  bool may_raise = false;
+  bool does_more = false;  // than giving results
   for (const auto& node : variant_->graph->body().nodes) {
     if (node->op) ++variant_->num_nodes;
-    may_raise |= node->op && ops::refuses_by_value(*node->op);
+    does_more |= node->op && (ops::refuses_by_value(*node->op) || ops::draws(*node->op));
   }
-  if (may_raise || !outputs_.empty() || !variant_->graph->write_backs.empty()) {
+  if (does_more || !outputs_.empty() || !variant_->graph->write_backs.empty()) {
     const auto start = std::chrono::steady_clock::now();
     try {
       if (!settings_.on_meta)

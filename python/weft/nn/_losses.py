@@ -246,7 +246,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[
                                 size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                                 reduction: str = "mean") -> Tensor:  # fmt: skip
     """Mean over the classes, the last dimension, of the binary cross entropy with logits times weight[C]."""
-    loss = -(target * _weft.logsigmoid(input) + (1 - target) * _weft.logsigmoid(-input))
+    loss = -(target * -_weft.softplus(-input) + (1 - target) * -_weft.softplus(input))
     if weight is not None:
         loss = loss * weight
     return _reduced(loss.mean(-1), _older(size_average, reduce, reduction))

@@ -16,6 +16,14 @@ def is_scripting():
     return False
 
 
+def pinned(number):
+    """The number; in a function that is compiled, one that its code is made for."""
+    return number
+
+
+pinned._when_captured = pinned
+
+
 def takes_fast_path():
     """May several operators be replaced by one? Not in scripts and not while the thread traces: their operators are
     those that every version of PyTorch has."""

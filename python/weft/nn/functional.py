@@ -9,6 +9,7 @@ from typing import List, Optional
 
 import weft as _weft
 from weft import Tensor, _drawing
+from weft.nn import _types
 
 from ._attention import *  # noqa: F403
 from ._extensions import *  # noqa: F403
@@ -22,7 +23,7 @@ from ._pooling import *  # noqa: F403
 
 
 def _finish(input, result, inplace):
-    if not inplace:
+    if not inplace or result is input:
         return result
     input[...] = result
     return input
@@ -368,6 +369,7 @@ def log_softmax(
 
 
 def _check_probability(p):
+    p = _types.pinned(p)
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -381,7 +383,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     _check_probability(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: expected two or three dimensions, got shape {list(input.shape)}")
-    if input.ndim == 3:
+    if input.ndim == 3 or not training:
         return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
     return _finish(input, _drawing.feature_dropout(input.unsqueeze(0), p, training).squeeze(0), inplace)
 
@@ -393,7 +395,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
     _check_probability(p)
-    if input.ndim == 5:
+    if input.ndim == 5 or not training:
         return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
     return _finish(input, _drawing.feature_dropout(input.unsqueeze(0), p, training).squeeze(0), inplace)
 

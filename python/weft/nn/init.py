@@ -51,7 +51,9 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
             outside = (values < low) | (values > high)
             if not bool(outside.any()):
                 return tensor.copy_(values)
-            values = weft.where(outside, _drawing.normal_(weft.empty_like(values), mean, std, generator=generator), values)
+            values = weft.where(
+                outside, _drawing.normal_(weft.empty_like(values), mean, std, generator=generator), values
+            )
     most = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
     def is_refused(values):

@@ -65,7 +65,8 @@ SavedState saved(const RandomState& state) {
 
 RandomState restored(const SavedState& from) {
   RandomState state(from.seed);
-  if (!from.is_seeded || from.left <= 0 || from.left > MersenneTwister::kWords || from.next > MersenneTwister::kWords)
+  if (!from.is_seeded || from.left <= 0 || from.left > MersenneTwister::kWords ||
+      from.next > MersenneTwister::kWords)
     throw_error(ErrorKind::Runtime, "Generator.set_state: invalid mt19937 state");
   // The words that are left are those behind `next`.
   if (from.left > 1 && from.next + static_cast<uint64_t>(from.left) > MersenneTwister::kWords + 1U)
@@ -81,7 +82,8 @@ RandomState restored(const SavedState& from) {
 
 }  // namespace
 
-// By number, so that operators find the generator that a handle names. Never destroyed: threads may draw to the end.
+// By number, so that operators find the generator that a handle names. Never destroyed: threads may draw to
+// the end.
 static std::mutex& table_mutex() {
   static auto* const mutex = new std::mutex;
   return *mutex;
@@ -144,8 +146,8 @@ void Generator::set_state(const Tensor& state) const {
   WEFT_CHECK_TYPE(state.dtype() == DType::U8,
                   "Generator.set_state: expected a state of dtype uint8, got " + describe(state));
   if (state.numel() != kStateBytes)
-    throw_error(ErrorKind::Runtime, fmt::format("Generator.set_state: expected a state of {} bytes, got {}", kStateBytes,
-                                                describe(state)));
+    throw_error(ErrorKind::Runtime, fmt::format("Generator.set_state: expected a state of {} bytes, got {}",
+                                                kStateBytes, describe(state)));
   SavedState bytes;
   std::memcpy(&bytes, state.to(Device()).contiguous().data(), sizeof bytes);
   const RandomState next = restored(bytes);
@@ -160,7 +162,8 @@ Generator Generator::clone_state() const {
 
 // Its memory is the generator's own number, and keeps the generator.
 Tensor Generator::handle() const {
-  return Tensor(Storage::wrap(&impl_->id, sizeof impl_->id, [kept = impl_]() mutable { kept.reset(); }), DType::I64, {}, {});
+  return Tensor(Storage::wrap(&impl_->id, sizeof impl_->id, [kept = impl_]() mutable { kept.reset(); }),
+                DType::I64, {}, {});
 }
 
 Generator Generator::of_handle(const Tensor& handle) {
@@ -169,7 +172,8 @@ Generator Generator::of_handle(const Tensor& handle) {
   const std::lock_guard lock(table_mutex());
   const auto found = table<Impl>().find(id);
   std::shared_ptr<Impl> impl = found == table<Impl>().end() ? nullptr : found->second.lock();
-  if (!impl) throw_error(ErrorKind::Runtime, fmt::format("no generator of random numbers has the handle {}", id));
+  if (!impl)
+    throw_error(ErrorKind::Runtime, fmt::format("no generator of random numbers has the handle {}", id));
   return Generator(std::move(impl));
 }
 

@@ -17,8 +17,7 @@ inline uint32_t twist(uint32_t upper, uint32_t lower) {
 void MersenneTwister::seed(uint64_t seed) {
   given_seed = seed;
   state[0] = static_cast<uint32_t>(seed);
-  for (uint32_t i = 1; i < kWords; ++i)
-    state[i] = 1812433253U * (state[i - 1] ^ (state[i - 1] >> 30)) + i;
+  for (uint32_t i = 1; i < kWords; ++i) state[i] = 1812433253U * (state[i - 1] ^ (state[i - 1] >> 30)) + i;
   left = 1;
   next = 0;
 }

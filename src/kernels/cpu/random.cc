@@ -242,11 +242,17 @@ void random_permutation(RandomState& state, const Tensor& out) {
   const int64_t count = out.numel();
   auto* const to = out.data_as<int64_t>();
   for (int64_t i = 0; i < count; ++i) to[i] = i;
-  const bool small = count < std::numeric_limits<uint32_t>::max() / 20;
-  for (int64_t i = 0; i + 1 < count; ++i) {
-    const auto left = static_cast<uint64_t>(count - i);
-    const uint64_t step = small ? state.words() % static_cast<uint32_t>(left) : state.word64() % left;
-    std::swap(to[i], to[i + static_cast<int64_t>(step)]);
+  const auto swap = [&](int64_t i, uint64_t word) { std::swap(to[i], to[i + static_cast<int64_t>(word)]); };
+  if (count >= std::numeric_limits<uint32_t>::max() / 20) {
+    for (int64_t i = 0; i + 1 < count; ++i) swap(i, state.word64() % static_cast<uint64_t>(count - i));
+    return;
+  }
+  std::array<uint32_t, kBatch> words;
+  for (int64_t begin = 0; begin + 1 < count; begin += kBatch) {
+    const int64_t taken = std::min(kBatch, count - 1 - begin);
+    state.words.draw(words.data(), taken);
+    for (int64_t i = 0; i < taken; ++i)
+      swap(begin + i, words[static_cast<size_t>(i)] % static_cast<uint32_t>(count - begin - i));
   }
 }
 

@@ -1,5 +1,5 @@
-// Random numbers in contiguous tensors, drawn as PyTorch draws them on the CPU: the same words of the Mersenne twister for
-// the same numbers.
+// Random numbers in contiguous tensors, drawn as PyTorch draws them on the CPU: the same words of the
+// Mersenne twister for the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,9 @@ void random_poisson(RandomState& state, const Tensor& out, const Tensor& rate);
 void random_binomial(RandomState& state, const Tensor& out, const Tensor& count, const Tensor& probability);
 // Slopes in [low, high) where x <= 0, else 1; float32, or float64 as x.
 void random_slopes(RandomState& state, const Tensor& out, const Tensor& x, double low, double high);
-// out: int64[rows, samples] of positions in the rows of `weights`, [rows, categories]. by_columns: numbers of all categories
-// are drawn column by column.
-void random_multinomial(RandomState& state, const Tensor& out, const Tensor& weights, bool replacement, bool by_columns);
+// out: int64[rows, samples] of positions in the rows of `weights`, [rows, categories]. by_columns: numbers of
+// all categories are drawn column by column.
+void random_multinomial(RandomState& state, const Tensor& out, const Tensor& weights, bool replacement,
+                        bool by_columns);
 
 }  // namespace weft::kernels

@@ -114,8 +114,8 @@ void uniform_floats(RandomState& state, float* out, int64_t count, float low, fl
   }
 }
 
-// The blocks of a batch are transformed while they are in the cache. The last sixteen numbers are drawn again where the count
-// is no multiple of sixteen, when all others have been drawn.
+// The blocks of a batch are transformed while they are in the cache. The last sixteen numbers are drawn again
+// where the count is no multiple of sixteen, when all others have been drawn.
 void normal_floats(RandomState& state, float* out, int64_t count, float mean, float deviation) {
   for (int64_t begin = 0; begin < count; begin += kBatch) {
     const int64_t taken = std::min(kBatch, count - begin);

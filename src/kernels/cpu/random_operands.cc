@@ -31,17 +31,21 @@ void visit_floating(const Tensor& tensor, F f) {
 
 template <class T>
 double number(T value) {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
-  else return static_cast<double>(static_cast<float>(value));
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<double>(value);
+  else
+    return static_cast<double>(static_cast<float>(value));
 }
 template <class T>
 T rounded(double value) {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(value);
-  else return T(static_cast<float>(value));
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(value);
+  else
+    return T(static_cast<float>(value));
 }
 
-// source: Hörmann 1993, "The transformed rejection method for generating Poisson random variables" (PTRS); below 10 the
-// product of uniform numbers.
+// source: Hörmann 1993, "The transformed rejection method for generating Poisson random variables" (PTRS);
+// below 10 the product of uniform numbers.
 double poisson(RandomState& state, double rate) {
   if (rate == 0) return 0;
   if (rate < 10) {
@@ -78,8 +82,8 @@ double binomial_by_waiting(RandomState& state, double count, double probability)
 // log k! less Stirling's formula.
 double stirling_rest(double k) {
   static constexpr std::array<double, 10> kRest = {
-      0.0810614667953272,  0.0413406959554092,  0.0276779256849983,  0.02079067210376509, 0.0166446911898211,
-      0.0138761288230707,  0.0118967099458917,  0.0104112652619720,  0.00925546218271273, 0.00833056343336287};
+      0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
+      0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
   if (k <= 9) return kRest[static_cast<size_t>(k)];
   const double square = (k + 1) * (k + 1);
   return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1);
@@ -119,7 +123,8 @@ double binomial(RandomState& state, double count, double probability) {
 
 // Each category by where a uniform number falls in the running sums, which are of float at least.
 template <class T>
-void with_replacement(RandomState& state, int64_t* out, int64_t samples, const T* weights, int64_t categories) {
+void with_replacement(RandomState& state, int64_t* out, int64_t samples, const T* weights,
+                      int64_t categories) {
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   std::vector<Sum> sums(static_cast<size_t>(categories));
   Sum sum = 0;
@@ -128,7 +133,8 @@ void with_replacement(RandomState& state, int64_t* out, int64_t samples, const T
     if (!(weight >= 0))
       refuse("multinomial: invalid multinomial distribution (encountering probability entry < 0)");
     if (!std::isfinite(weight))
-      refuse("multinomial: invalid multinomial distribution (encountering probability entry = infinity or NaN)");
+      refuse(
+          "multinomial: invalid multinomial distribution (encountering probability entry = infinity or NaN)");
     sum += static_cast<Sum>(weight);
     sums[static_cast<size_t>(j)] = sum;
   }
@@ -137,7 +143,8 @@ void with_replacement(RandomState& state, int64_t* out, int64_t samples, const T
   sums.back() = 1;
   for (int64_t i = 0; i < samples; ++i) {
     const double u = state.uniform();
-    out[i] = std::partition_point(sums.begin(), sums.end(), [&](Sum each) { return each < u; }) - sums.begin();
+    out[i] =
+        std::partition_point(sums.begin(), sums.end(), [&](Sum each) { return each < u; }) - sums.begin();
   }
 }
 
@@ -204,7 +211,8 @@ void random_poisson(RandomState& state, const Tensor& out, const Tensor& rate) {
     const int64_t count = out.numel();
     for (int64_t i = 0; i < count; ++i) {
       const double each = number(rate.data_as<T>()[i]);
-      if (!(each >= 0)) refuse(fmt::format("poisson: invalid Poisson rate, expected rate to be non-negative, got {}", each));
+      if (!(each >= 0))
+        refuse(fmt::format("poisson: invalid Poisson rate, expected rate to be non-negative, got {}", each));
       out.data_as<T>()[i] = rounded<T>(poisson(state, each));
     }
   });
@@ -223,6 +231,10 @@ void random_slopes(RandomState& state, const Tensor& out, const Tensor& x, doubl
   visit_floating(x, [&]<class T>(std::type_identity<T>) {
     const T* const from = x.data_as<T>();
     const int64_t count = out.numel();
+    if constexpr (!std::is_same_v<T, double>) {
+      low = static_cast<double>(static_cast<float>(low));
+      high = static_cast<double>(static_cast<float>(high));
+    }
     for (int64_t i = 0; i < count; ++i) {
       const double slope = number(from[i]) <= 0 ? state.uniform() * (high - low) + low : 1.0;
       if constexpr (std::is_same_v<T, double>)
@@ -257,8 +269,10 @@ void random_multinomial(RandomState& state, const Tensor& out, const Tensor& wei
       random_exponential(state, scores, 1);
     }
     for (int64_t i = 0; i < rows * categories; ++i) {
-      if constexpr (std::is_floating_point_v<T>) score[i] = from[i] / score[i];
-      else score[i] = T(static_cast<float>(from[i]) / static_cast<float>(score[i]));
+      if constexpr (std::is_floating_point_v<T>)
+        score[i] = from[i] / score[i];
+      else
+        score[i] = T(static_cast<float>(from[i]) / static_cast<float>(score[i]));
     }
     for (int64_t row = 0; row < rows; ++row)
       without_replacement(to + row * samples, samples, score + row * categories, categories);

@@ -36,11 +36,14 @@ Tensor random_integers(int64_t low, int64_t high, const Ints& shape, DType dtype
 }
 Tensor random_integers_like(const Tensor& x, int64_t low, int64_t high, OptionalDType dtype) {
   if (low >= high)
-    refuse(fmt::format("randint_like: expected 'from' to be less than 'to', got from={} >= to={}", low, high));
+    refuse(
+        fmt::format("randint_like: expected 'from' to be less than 'to', got from={} >= to={}", low, high));
   return drawn_like("random_integers", x, dtype, {{"low", Sym(low)}, {"high", Sym(high)}});
 }
 
-Tensor bernoulli(const Tensor& x, double p) { return drawn_like("random_bernoulli", x, std::nullopt, {{"p", p}}); }
+Tensor bernoulli(const Tensor& x, double p) {
+  return drawn_like("random_bernoulli", x, std::nullopt, {{"p", p}});
+}
 Tensor bernoulli_of(const Tensor& p, DType dtype) {
   return call(op<"random_bernoulli_of">(), {handle(), p}, {{"dtype", dtype}});
 }
@@ -58,7 +61,8 @@ Tensor dropout(const DropoutKind& kind, const Tensor& x, double p, bool train) {
   if (p == 1) return promoted(op<"mul">(), {x, Tensor::full({}, 0, x.dtype())});
   Tensor noise;
   if (kind.of_features) {
-    if (x.dim() < 2) refuse(fmt::format("{}: expected at least 2 dimensions, got {}", kind.name, describe(x)));
+    if (x.dim() < 2)
+      refuse(fmt::format("{}: expected at least 2 dimensions, got {}", kind.name, describe(x)));
     Ints shape(static_cast<size_t>(x.dim()), 1);
     shape[0] = x.size(0);
     shape[1] = x.size(1);
@@ -122,15 +126,17 @@ void define_random(std::string_view schema, F f) {
       "device=None, bool? pin_memory=None) -> Tensor",
       [](int64_t low, int64_t high, const Ints& size, OptionalDType dtype, const IValue&, OptionalDevice,
          const IValue&) { return random_integers(low, high, size, dtype.value_or(DType::I64)); });
-  define_random(fmt::format("randint_like(Tensor self, int high, *, {}, MemoryFormat? memory_format=None) -> Tensor",
-                            kRandomOptions),
-                [](const Tensor& x, int64_t high, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&,
-                   const IValue&) { return random_integers_like(x, 0, high, dtype); });
   define_random(
-      fmt::format("randint_like.low_dtype(Tensor self, int low, int high, *, {}, MemoryFormat? memory_format=None) -> Tensor",
+      fmt::format("randint_like(Tensor self, int high, *, {}, MemoryFormat? memory_format=None) -> Tensor",
                   kRandomOptions),
-      [](const Tensor& x, int64_t low, int64_t high, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&,
-         const IValue&) { return random_integers_like(x, low, high, dtype); });
+      [](const Tensor& x, int64_t high, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&,
+         const IValue&) { return random_integers_like(x, 0, high, dtype); });
+  define_random(
+      fmt::format("randint_like.low_dtype(Tensor self, int low, int high, *, {}, MemoryFormat? "
+                  "memory_format=None) -> Tensor",
+                  kRandomOptions),
+      [](const Tensor& x, int64_t low, int64_t high, OptionalDType dtype, const IValue&, OptionalDevice,
+         const IValue&, const IValue&) { return random_integers_like(x, low, high, dtype); });
   define_random(
       "randperm(int n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
       "pin_memory=None) -> Tensor",
@@ -141,8 +147,9 @@ void define_random(std::string_view schema, F f) {
                 [](const Tensor& p, const IValue&) { return bernoulli_of(p, p.dtype()); });
   define_random("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
                 [](const Tensor& x, double p, const IValue&) { return bernoulli(x, p); });
-  define_random("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
-                [](const Tensor& x, double p, const IValue&) { return fill("random_bernoulli", x, {{"p", p}}); });
+  define_random(
+      "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
+      [](const Tensor& x, double p, const IValue&) { return fill("random_bernoulli", x, {{"p", p}}); });
   define_random(
       "uniform_(Tensor(a!) self, float from=0.0, float to=1.0, *, Generator? generator=None) -> "
       "Tensor(a!)",
@@ -153,21 +160,24 @@ void define_random(std::string_view schema, F f) {
       "normal_(Tensor(a!) self, float mean=0.0, float std=1.0, *, Generator? generator=None) -> "
       "Tensor(a!)",
       [](const Tensor& x, double mean, double deviation, const IValue&) {
-        return fill("random_normal", x, {{"mean", mean}, {"std", deviation}});
+        return fill("random_normal", x, {{"mean", mean}, {"std", deviation}, {"in_place", true}});
       });
   define_random("exponential_(Tensor(a!) self, float lambd=1.0, *, Generator? generator=None) -> Tensor(a!)",
                 [](const Tensor& x, double rate, const IValue&) {
                   return fill("random_exponential", x, {{"lambd", rate}});
                 });
-  define_random("geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
-                [](const Tensor& x, double p, const IValue&) { return fill("random_geometric", x, {{"p", p}}); });
   define_random(
-      "cauchy_(Tensor(a!) self, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor(a!)",
+      "geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
+      [](const Tensor& x, double p, const IValue&) { return fill("random_geometric", x, {{"p", p}}); });
+  define_random(
+      "cauchy_(Tensor(a!) self, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> "
+      "Tensor(a!)",
       [](const Tensor& x, double median, double sigma, const IValue&) {
         return fill("random_cauchy", x, {{"median", median}, {"sigma", sigma}});
       });
   define_random(
-      "log_normal_(Tensor(a!) self, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor(a!)",
+      "log_normal_(Tensor(a!) self, float mean=1.0, float std=2.0, *, Generator? generator=None) -> "
+      "Tensor(a!)",
       [](const Tensor& x, double mean, double deviation, const IValue&) {
         return fill("random_log_normal", x, {{"mean", mean}, {"std", deviation}});
       });
@@ -178,9 +188,9 @@ void define_random(std::string_view schema, F f) {
          OptionalDevice, const IValue&) {
         return drawn("random_normal", size, dtype.value_or(DType::F32), {{"mean", mean}, {"std", deviation}});
       });
-  define_random("poisson(Tensor self, Generator? generator=None) -> Tensor", [](const Tensor& rate, const IValue&) {
-    return call(op<"random_poisson">(), {handle(), rate});
-  });
+  define_random(
+      "poisson(Tensor self, Generator? generator=None) -> Tensor",
+      [](const Tensor& rate, const IValue&) { return call(op<"random_poisson">(), {handle(), rate}); });
   define_random(
       "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) "
       "-> Tensor",
@@ -213,13 +223,15 @@ constexpr DropoutKind kPlain{"dropout", false, false}, kFeature{"feature_dropout
   define_dropout<kAlpha>();
   define_dropout<kFeatureAlpha>();
   define_random(
-      "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? "
+      "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
+      "Generator? "
       "generator=None) -> Tensor",
       [](const Tensor& x, const Scalar& low, const Scalar& high, bool training, const IValue&) {
         return rrelu(x, low.to_double(), high.to_double(), training);
       });
   define_random(
-      "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? "
+      "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
+      "Generator? "
       "generator=None) -> Tensor(a!)",
       [](const Tensor& x, const Scalar& low, const Scalar& high, bool training, const IValue&) {
         x.copy_from(rrelu(x, low.to_double(), high.to_double(), training));

@@ -22,8 +22,7 @@ class Module(State, Hooks):
     """Base of all layers and models. Derived classes assign parameters, buffers and sub-modules in `__init__` and
     define `forward`; calling the module calls `forward` between its hooks.
 
-    training: train() and eval() set it, here and in all sub-modules. weft draws no random numbers in training mode:
-    dropout raises NotImplementedError there.
+    training: train() and eval() set it, here and in all sub-modules. Dropout draws random numbers in training mode.
     """
 
     training: bool
