@@ -40,7 +40,14 @@ std::vector<TensorType> infer_lu(const OpDef& op, std::span<const TensorType> op
   return {x, stack_type(x, DType::I32, {sym_min(rows_of(x), x.shape.back())}), info_type(x)};
 }
 
+[[noreturn]] void zero_on_diagonal(const OpDef& op, const char* factor, int64_t element, int info) {
+  throw_error(ErrorKind::Runtime,
+              fmt::format("linalg.{}: {}{}[{},{}] is zero: to solve with it would divide by zero", op.name,
+                          element < 0 ? std::string() : fmt::format("(Batch element {}): ", element), factor, info, info));
+}
+
 std::vector<Tensor> eager_lu(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const bool check = attrs.get_bool("check");
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   visit_lapack(operands[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const MatrixStack<T> stack(operands[0]);
@@ -49,6 +56,7 @@ std::vector<Tensor> eager_lu(const OpDef& op, std::span<const Tensor> operands, 
       std::vector<T> a = stack.read(i);
       int info = 0;
       if (least > 0) info = Lapack<T>::lu(m, n, a.data(), results[1].data_as<int32_t>() + i * least);
+      if (check && info > 0) zero_on_diagonal(op, "U", stack.count() > 1 ? i : -1, info);
       results[2].data_as<int32_t>()[i] = info;
       write_matrix(results[0], i, a.data(), m);
     });
@@ -128,6 +136,7 @@ std::vector<TensorType> infer_ldl(const OpDef& op, std::span<const TensorType> o
 }
 
 std::vector<Tensor> eager_ldl(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const bool check = attrs.get_bool("check");
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   visit_lapack(operands[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const MatrixStack<T> stack(operands[0]);
@@ -135,8 +144,9 @@ std::vector<Tensor> eager_ldl(const OpDef& op, std::span<const Tensor> operands,
     stack.for_each([&](int64_t i) {
       std::vector<T> a = stack.read(i);
       int32_t* const pivots = results[1].data_as<int32_t>() + i * n;
-      results[2].data_as<int32_t>()[i] =
-          n > 0 ? Lapack<T>::ldl(n, a.data(), pivots, attrs.get_bool("hermitian")) : 0;
+      const int info = n > 0 ? Lapack<T>::ldl(n, a.data(), pivots, attrs.get_bool("hermitian")) : 0;
+      if (check && info > 0) zero_on_diagonal(op, "D", stack.count() > 1 ? i : -1, info);
+      results[2].data_as<int32_t>()[i] = info;
       for (int j = 1; j < n; ++j) std::fill_n(a.begin() + static_cast<int64_t>(j) * n, j, T(0));
       write_matrix(results[0], i, a.data(), n);
     });
@@ -201,6 +211,39 @@ std::vector<Tensor> eager_householder(const OpDef& op, std::span<const Tensor> o
       std::vector<T> a = stack.read(i);
       Lapack<T>::qr_vectors(m, stack.columns(), count, a.data(), factors.data_as<T>() + i * count);
       write_matrix(results[0], i, a.data(), m);
+    });
+  });
+  return results;
+}
+
+// ---- least squares ---------------------------------------------------------------------------------------
+std::vector<TensorType> infer_least_squares(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+  check_matrices(op, operands, false);
+  check_batch(op, operands, 1, 2);
+  const TensorType &a = operands[0], &b = operands[1];
+  WEFT_CHECK(a.dtype == b.dtype && sym_eq(rows_of(a), rows_of(b)),
+             fmt::format("{}: expected right sides of the same dtype with {} rows{}", op.name, rows_of(a).str(),
+                         describe_operands(op, operands)));
+  return {stack_type(a, a.dtype, {a.shape.back(), b.shape.back()}), info_type(a)};
+}
+
+std::vector<Tensor> eager_least_squares(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  std::vector<Tensor> results = empty_results(op, operands, attrs);
+  visit_lapack(operands[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    const MatrixStack<T> left(operands[0]), right(operands[1]);
+    const int m = left.rows(), n = left.columns(), count = right.columns(), rows = std::max(m, n);
+    const double rcond = float_arg(attrs, "rcond");
+    left.for_each([&](int64_t i) {
+      std::vector<T> a = left.read(i);
+      std::vector<T> b(static_cast<size_t>(std::max(rows, 1)) * static_cast<size_t>(std::max(count, 1)));
+      right.read(i, b.data(), rows);
+      int rank = 0;
+      if (m > 0 && n > 0)
+        Lapack<T>::least_squares_qr(m, n, count, a.data(), b.data(), static_cast<typename Lapack<T>::Real>(rcond), &rank);
+      else
+        std::fill(b.begin(), b.end(), T(0));
+      results[1].data_as<int32_t>()[i] = rank;
+      write_matrix(results[0], i, b.data(), rows);
     });
   });
   return results;
@@ -277,11 +320,11 @@ std::vector<Tensor> eager_exponential(const OpDef& op, std::span<const Tensor> o
 
 [[maybe_unused]] const OpDef* const kOps[] = {
     &register_op({.name = "lu_factor",
-                  .schema = "(Tensor x) -> (Tensor, Tensor, Tensor)",
+                  .schema = "(Tensor x, bool check=False) -> (Tensor, Tensor, Tensor)",
                   .dtypes = kLapack,
                   .doc = "The factors L and U of x[*B, m, n] with rows exchanged, in one matrix; the exchanges, int32 from 1, "
                          "[*B, min(m, n)]; and the first zero on U's diagonal, from 1, or 0: int32 [*B].\n"
-                         "dtype: float32, float64, complex. source: LAPACK getrf.",
+                         "dtype: float32, float64, complex. raises: RuntimeError for such a zero with `check`. source: LAPACK getrf.",
                   .infer = infer_lu,
                   .eager = eager_lu}),
     &register_op({.name = "lu_solve",
@@ -299,11 +342,11 @@ std::vector<Tensor> eager_exponential(const OpDef& op, std::span<const Tensor> o
                   .infer = infer_cholesky,
                   .eager = eager_cholesky}),
     &register_op({.name = "ldl_factor",
-                  .schema = "(Tensor x, bool hermitian=False) -> (Tensor, Tensor, Tensor)",
+                  .schema = "(Tensor x, bool hermitian=False, bool check=False) -> (Tensor, Tensor, Tensor)",
                   .dtypes = kLapack,
                   .doc = "Factors of symmetric x[*B, n, n] = L D L^T (`hermitian`: L D L^H), of which the lower half is read, in "
                          "LAPACK's form; pivots, int32 [*B, n]; and the first zero in D, from 1, or 0: int32 [*B].\n"
-                         "dtype: float32, float64, complex. source: LAPACK sytrf, hetrf.",
+                         "dtype: float32, float64, complex. raises: RuntimeError for such a zero with `check`. source: LAPACK sytrf, hetrf.",
                   .infer = infer_ldl,
                   .eager = eager_ldl}),
     &register_op({.name = "ldl_solve",
@@ -329,6 +372,14 @@ std::vector<Tensor> eager_exponential(const OpDef& op, std::span<const Tensor> o
                          "dtype: float32, float64, complex. source: LAPACK orgqr, ungqr.",
                   .infer = infer_householder,
                   .eager = eager_householder}),
+    &register_op({.name = "lstsq_qr",
+                  .schema = "(Tensor a, Tensor b, float rcond) -> (Tensor, Tensor)",
+                  .dtypes = kLapack,
+                  .doc = "x[*B, n, k] of least norm that minimizes the norm of a[*B, m, n] @ x - b[*B, m, k], and the rank, int32 "
+                         "[*B]: the size of the largest leading part of R whose condition is below 1 / rcond.\n"
+                         "dtype: float32, float64, complex. source: LAPACK gelsy.",
+                  .infer = infer_least_squares,
+                  .eager = eager_least_squares}),
     &register_op({.name = "matrix_exp",
                   .schema = "(Tensor x) -> Tensor",
                   .dtypes = kLapack,

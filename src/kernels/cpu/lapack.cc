@@ -294,6 +294,34 @@ int Lapack<T>::least_squares(int m, int n, int num_right, T* a, T* b, Real* sing
   return info;
 }
 
+template <class T>
+int Lapack<T>::least_squares_qr(int m, int n, int num_right, T* a, T* b, Real rcond, int* rank) {
+  const int lda = leading(m), ldb = leading(std::max(m, n)), query = -1;
+  int info = 0;
+  T size{};
+  std::vector<int> exchanged = integers(n);
+  if constexpr (kIsComplex<T>) {
+    using F = void(const int*, const int*, const int*, T*, const int*, T*, const int*, int*, const Real*, int*, T*,
+                   const int*, Real*, int*);
+    static F* const gelsy = routine<F, T>({"", "", "cgelsy_", "zgelsy_"});
+    std::vector<Real> reals(static_cast<size_t>(2 * leading(n)));
+    gelsy(&m, &n, &num_right, a, &lda, b, &ldb, exchanged.data(), &rcond, rank, &size, &query, reals.data(), &info);
+    std::vector<T> work = workspace(size);
+    const int work_size = size_of(work);
+    gelsy(&m, &n, &num_right, a, &lda, b, &ldb, exchanged.data(), &rcond, rank, work.data(), &work_size, reals.data(),
+          &info);
+  } else {
+    using F = void(const int*, const int*, const int*, T*, const int*, T*, const int*, int*, const T*, int*, T*,
+                   const int*, int*);
+    static F* const gelsy = routine<F, T>({"sgelsy_", "dgelsy_", "", ""});
+    gelsy(&m, &n, &num_right, a, &lda, b, &ldb, exchanged.data(), &rcond, rank, &size, &query, &info);
+    std::vector<T> work = workspace(size);
+    const int work_size = size_of(work);
+    gelsy(&m, &n, &num_right, a, &lda, b, &ldb, exchanged.data(), &rcond, rank, work.data(), &work_size, &info);
+  }
+  return info;
+}
+
 template struct Lapack<float>;
 template struct Lapack<double>;
 template struct Lapack<std::complex<float>>;
