@@ -69,7 +69,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
                 "an identity"
             )
     if x.ndim == 0:
-        magnitude = abs(x)
+        magnitude = _weft.abs(x)
         return written(out, (x != 0).to(real_dtype(x.dtype)) if ord == 0 else magnitude)
     return written(out, _weft.vector_norm(x, ord, dims or list(range(x.ndim)), keepdim))
 
@@ -275,7 +275,7 @@ def _epsilon(dtype):
 
 
 def _magnitudes(x, hermitian):
-    return abs(_weft.eigvalsh(x)) if hermitian else _weft.svdvals(x)
+    return _weft.abs(_weft.eigvalsh(x)) if hermitian else _weft.svdvals(x)
 
 
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
@@ -306,8 +306,10 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
     if hermitian:
         values, vectors = _weft.eigh(A)
         left, right = vectors, adjoint_of(vectors)
-        limit = _tolerances("torch.linalg.pinv", A, _weft.amax(abs(values), [-1]), atol, rtol).unsqueeze(-1)
-        keep = abs(values) > limit
+        limit = _tolerances(
+            "torch.linalg.pinv", A, _weft.amax(_weft.abs(values), [-1]), atol, rtol
+        ).unsqueeze(-1)
+        keep = _weft.abs(values) > limit
     else:
         U, values, Vh = _weft.svd(A, False)
         left, right = adjoint_of(Vh), adjoint_of(U)

@@ -144,7 +144,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
     else:
         solution, rank, values = _by_singular_values(a, b, bound)
     if m > n and driver != "gelsy":
-        difference = abs(b - _weft.matmul(a, solution))
+        difference = _weft.abs(b - _weft.matmul(a, solution))
         residuals = (difference * difference).sum(-2)
         if driver != "gels" and not bool((rank == n).all()):
             residuals = None

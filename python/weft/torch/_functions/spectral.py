@@ -69,7 +69,7 @@ def bartlett_window(
 ):
     """A triangle from 0 to 1 and back."""
     return _window(
-        "bartlett_window", window_length, periodic, dtype, lambda k, last: 1 - abs(k * (2 / last) - 1)
+        "bartlett_window", window_length, periodic, dtype, lambda k, last: 1 - _weft.abs(k * (2 / last) - 1)
     )  # fmt: skip
 
 
@@ -218,10 +218,8 @@ def istft(
     if length is not None:
         end = min(total, start + length)
     added, weights = added[..., start:end], weights[start:end]
-    if not _weft.is_tensor(weights) or bool((abs(weights) > 1e-11).all()):
-        result = added / weights
-    else:
-        raise RuntimeError("istft: window overlap add min is zero: the input cannot be inverted")
+    inverted = "istft: window overlap add min is zero: the input cannot be inverted"
+    result = added / _weft.require(weights, _weft.abs(weights) > 1e-11, error=inverted)
     if length is not None and length > result.shape[-1]:
         result = _weft.pad(result, [0, length - result.shape[-1]])
     return result

@@ -77,7 +77,7 @@ def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad
     """A triangle from 0 to 1 and back."""
 
     def make(k, last):
-        return k + 1 if M == 1 else 1 - abs(k * (2 / last) - 1)
+        return k + 1 if M == 1 else 1 - _weft.abs(k * (2 / last) - 1)
 
     return _made("bartlett", M, sym, dtype, layout, make)
 
@@ -105,7 +105,7 @@ def exponential(
 
     def make(k, last):
         middle = last / 2 if center is None else center
-        return k * 0 + 1 if M == 1 else _weft.exp(-abs(k - middle) / tau)
+        return k * 0 + 1 if M == 1 else _weft.exp(-_weft.abs(k - middle) / tau)
 
     return _made("exponential", M, sym, dtype, layout, make)
 
