@@ -164,8 +164,7 @@ def old_norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         p = p.item()
     if not isinstance(dim, (int, type(None))) and len(dim) == 0:
         dim = None
-    x = input if dtype is None or is_inexact(input) else input.to(dtype)
-    return vector_norm(x, p, dim, keepdim, dtype=dtype, out=out)
+    return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
 def norm_of(self, p="fro", dim=None, keepdim=False, dtype=None):

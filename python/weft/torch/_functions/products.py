@@ -15,7 +15,13 @@ def matmul(input, other, *, out=None):
 
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """The diagonals of the matrices, a view."""
-    return _weft.diagonal(need_tensor("linalg_diagonal", A, "A"), offset, dim1, dim2)
+    need_tensor("linalg_diagonal", A, "A")
+    for dim in (dim1, dim2):
+        if not -A.ndim <= dim < A.ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-A.ndim}, {A.ndim - 1}], but got {dim})"
+            )
+    return _weft.diagonal(A, offset, dim1, dim2)
 
 
 def vecdot(x, y, *, dim=-1, out=None):
