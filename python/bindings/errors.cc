@@ -28,7 +28,8 @@ PyObject* exception_type(const Error& error) {
   if (error.kind() != ErrorKind::Runtime || !std::string_view(error.what()).starts_with("linalg."))
     return exception_type(error.kind());
   static constinit MadeOnce<nb::object> type;
-  return type.get([] { return nb::object(nb::module_::import_("weft.return_types").attr("LinAlgError")); }).ptr();
+  return type.get([] { return nb::object(nb::module_::import_("weft.return_types").attr("LinAlgError")); })
+      .ptr();
 }
 
 void set_error(PyObject* type, std::string_view message) {

@@ -13,7 +13,8 @@ namespace weft::python {
 
 // Python's own class for it.
 PyObject* exception_type(ErrorKind kind);
-// weft.return_types.LinAlgError where a matrix is singular or the like: messages of these begin with "linalg.".
+// weft.return_types.LinAlgError where a matrix is singular or the like: messages of these begin with
+// "linalg.".
 PyObject* exception_type(const Error& error);
 
 // Raises `type` with this text, in which bytes that are no UTF-8 (a message may quote a damaged file) are

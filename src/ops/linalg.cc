@@ -70,9 +70,9 @@ std::vector<TensorType> infer_solve(const OpDef& op, std::span<const TensorType>
 }
 
 [[noreturn]] void singular(const OpDef& op, int info) {
-  throw_error(
-      ErrorKind::Runtime,
-      fmt::format("linalg.{}: Singular matrix: the diagonal element {} of its LU factor is zero", op.name, info));
+  throw_error(ErrorKind::Runtime,
+              fmt::format("linalg.{}: Singular matrix: the diagonal element {} of its LU factor is zero",
+                          op.name, info));
 }
 
 // The determinant as a number of absolute value 1, or 0, and the logarithm of its absolute value.
@@ -150,7 +150,8 @@ std::vector<Tensor> eager_solve(const OpDef& op, std::span<const Tensor> operand
       std::vector<T> factors = matrices.read(i), right = right_sides.read(i);
       const int rows = matrices.rows();
       std::vector<int> pivots(static_cast<size_t>(rows));
-      if (const int info = Lapack<T>::lu(rows, rows, factors.data(), pivots.data()); info > 0) singular(op, info);
+      if (const int info = Lapack<T>::lu(rows, rows, factors.data(), pivots.data()); info > 0)
+        singular(op, info);
       Lapack<T>::lu_solve(rows, right_sides.columns(), factors.data(), pivots.data(), right.data());
       write_matrix(solutions, i, right.data(), rows);
     });
@@ -168,8 +169,9 @@ std::vector<Tensor> eager_cholesky(const OpDef& op, std::span<const Tensor> oper
       if (const int info = Lapack<T>::cholesky_lower(n, a.data()); info > 0) {
         throw_error(
             ErrorKind::Runtime,
-            fmt::format("linalg.{}: the matrix is not positive definite: its leading minor of order {} is not",
-                        op.name, info));
+            fmt::format(
+                "linalg.{}: the matrix is not positive definite: its leading minor of order {} is not",
+                op.name, info));
       }
       for (int j = 1; j < n; ++j) std::fill_n(a.begin() + static_cast<int64_t>(j) * n, j, T(0));
       write_matrix(result, index, a.data(), n);

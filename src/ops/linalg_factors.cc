@@ -1,4 +1,5 @@
-// Factors of matrices for what is solved by them, triangular systems, and the exponential, through LAPACK and BLAS.
+// Factors of matrices for what is solved by them, triangular systems, and the exponential, through LAPACK and
+// BLAS.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -40,7 +41,15 @@ std::vector<TensorType> infer_lu(const OpDef& op, std::span<const TensorType> op
   return {x, stack_type(x, DType::I32, {sym_min(rows_of(x), x.shape.back())}), info_type(x)};
 }
 
+[[noreturn]] void zero_on_diagonal(const OpDef& op, const char* factor, int64_t element, int info) {
+  throw_error(ErrorKind::Runtime,
+              fmt::format("linalg.{}: {}{}[{},{}] is zero: to solve with it would divide by zero", op.name,
+                          element < 0 ? std::string() : fmt::format("(Batch element {}): ", element), factor,
+                          info, info));
+}
+
 std::vector<Tensor> eager_lu(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const bool check = attrs.get_bool("check");
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   visit_lapack(operands[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const MatrixStack<T> stack(operands[0]);
@@ -49,6 +58,7 @@ std::vector<Tensor> eager_lu(const OpDef& op, std::span<const Tensor> operands, 
       std::vector<T> a = stack.read(i);
       int info = 0;
       if (least > 0) info = Lapack<T>::lu(m, n, a.data(), results[1].data_as<int32_t>() + i * least);
+      if (check && info > 0) zero_on_diagonal(op, "U", stack.count() > 1 ? i : -1, info);
       results[2].data_as<int32_t>()[i] = info;
       write_matrix(results[0], i, a.data(), m);
     });
@@ -57,21 +67,23 @@ std::vector<Tensor> eager_lu(const OpDef& op, std::span<const Tensor> operands, 
 }
 
 // Operands 0 (factors), 1 (pivots) and 2 (right sides).
-std::vector<TensorType> infer_with_pivots(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+std::vector<TensorType> infer_with_pivots(const OpDef& op, std::span<const TensorType> operands,
+                                          const Attrs&) {
   check_matrices(op, operands, true);
   check_batch(op, operands, 1, 1);
   check_batch(op, operands, 2, 2);
   const TensorType &a = operands[0], &b = operands[2];
   WEFT_CHECK(operands[1].dtype == DType::I32 && a.dtype == b.dtype && sym_eq(rows_of(a), rows_of(b)) &&
                  sym_eq(rows_of(a), operands[1].shape.back()),
-             fmt::format("{}: expected int32 pivots, and right sides of the factors' dtype, all of {} rows{}", op.name,
-                         rows_of(a).str(), describe_operands(op, operands)));
+             fmt::format("{}: expected int32 pivots, and right sides of the factors' dtype, all of {} rows{}",
+                         op.name, rows_of(a).str(), describe_operands(op, operands)));
   return {b};
 }
 
 // solve(T(), n, count, factors, pivots, b) on every matrix.
 template <class F>
-std::vector<Tensor> solve_by_factors(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs, F&& solve) {
+std::vector<Tensor> solve_by_factors(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs,
+                                     F&& solve) {
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   if (results[0].numel() == 0) return results;
   const Tensor pivots = operands[1].contiguous();
@@ -95,9 +107,8 @@ std::vector<Tensor> solve_by_factors(const OpDef& op, std::span<const Tensor> op
 std::vector<Tensor> eager_lu_solve(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const bool adjoint = attrs.get_bool("adjoint");
   return solve_by_factors(op, operands, attrs,
-                          [&]<class T>(std::type_identity<T>, int n, int count, const T* a, const int* pivots, T* b) {
-                            Lapack<T>::lu_solve(n, count, a, pivots, b, adjoint);
-                          });
+                          [&]<class T>(std::type_identity<T>, int n, int count, const T* a, const int* pivots,
+                                       T* b) { Lapack<T>::lu_solve(n, count, a, pivots, b, adjoint); });
 }
 
 // ---- Cholesky, LDL ---------------------------------------------------------------------------------------
@@ -128,6 +139,7 @@ std::vector<TensorType> infer_ldl(const OpDef& op, std::span<const TensorType> o
 }
 
 std::vector<Tensor> eager_ldl(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const bool check = attrs.get_bool("check");
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   visit_lapack(operands[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const MatrixStack<T> stack(operands[0]);
@@ -135,8 +147,9 @@ std::vector<Tensor> eager_ldl(const OpDef& op, std::span<const Tensor> operands,
     stack.for_each([&](int64_t i) {
       std::vector<T> a = stack.read(i);
       int32_t* const pivots = results[1].data_as<int32_t>() + i * n;
-      results[2].data_as<int32_t>()[i] =
-          n > 0 ? Lapack<T>::ldl(n, a.data(), pivots, attrs.get_bool("hermitian")) : 0;
+      const int info = n > 0 ? Lapack<T>::ldl(n, a.data(), pivots, attrs.get_bool("hermitian")) : 0;
+      if (check && info > 0) zero_on_diagonal(op, "D", stack.count() > 1 ? i : -1, info);
+      results[2].data_as<int32_t>()[i] = info;
       for (int j = 1; j < n; ++j) std::fill_n(a.begin() + static_cast<int64_t>(j) * n, j, T(0));
       write_matrix(results[0], i, a.data(), n);
     });
@@ -147,19 +160,19 @@ std::vector<Tensor> eager_ldl(const OpDef& op, std::span<const Tensor> operands,
 std::vector<Tensor> eager_ldl_solve(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const bool hermitian = attrs.get_bool("hermitian");
   return solve_by_factors(op, operands, attrs,
-                          [&]<class T>(std::type_identity<T>, int n, int count, const T* a, const int* pivots, T* b) {
-                            Lapack<T>::ldl_solve(n, count, a, pivots, b, hermitian);
-                          });
+                          [&]<class T>(std::type_identity<T>, int n, int count, const T* a, const int* pivots,
+                                       T* b) { Lapack<T>::ldl_solve(n, count, a, pivots, b, hermitian); });
 }
 
 // ---- triangular systems ----------------------------------------------------------------------------------
-std::vector<TensorType> infer_triangular(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+std::vector<TensorType> infer_triangular(const OpDef& op, std::span<const TensorType> operands,
+                                         const Attrs&) {
   check_matrices(op, operands, true);
   check_batch(op, operands, 1, 2);
   const TensorType &a = operands[0], &b = operands[1];
   WEFT_CHECK(a.dtype == b.dtype && sym_eq(rows_of(a), rows_of(b)),
-             fmt::format("{}: expected right sides of the same dtype with {} rows{}", op.name, rows_of(a).str(),
-                         describe_operands(op, operands)));
+             fmt::format("{}: expected right sides of the same dtype with {} rows{}", op.name,
+                         rows_of(a).str(), describe_operands(op, operands)));
   return {b};
 }
 
@@ -180,13 +193,16 @@ std::vector<Tensor> eager_triangular(const OpDef& op, std::span<const Tensor> op
 }
 
 // ---- Householder's reflections ---------------------------------------------------------------------------
-std::vector<TensorType> infer_householder(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+std::vector<TensorType> infer_householder(const OpDef& op, std::span<const TensorType> operands,
+                                          const Attrs&) {
   check_matrices(op, operands, false);
   check_batch(op, operands, 1, 1);
   const TensorType &a = operands[0], &tau = operands[1];
-  WEFT_CHECK(a.dtype == tau.dtype && sym_ge(rows_of(a), a.shape.back()) && sym_ge(a.shape.back(), tau.shape.back()),
-             fmt::format("{}: expected at least as many rows as columns, as many columns as reflections, and one dtype{}",
-                         op.name, describe_operands(op, operands)));
+  WEFT_CHECK(
+      a.dtype == tau.dtype && sym_ge(rows_of(a), a.shape.back()) && sym_ge(a.shape.back(), tau.shape.back()),
+      fmt::format(
+          "{}: expected at least as many rows as columns, as many columns as reflections, and one dtype{}",
+          op.name, describe_operands(op, operands)));
   return {a};
 }
 
@@ -206,6 +222,42 @@ std::vector<Tensor> eager_householder(const OpDef& op, std::span<const Tensor> o
   return results;
 }
 
+// ---- least squares ---------------------------------------------------------------------------------------
+std::vector<TensorType> infer_least_squares(const OpDef& op, std::span<const TensorType> operands,
+                                            const Attrs&) {
+  check_matrices(op, operands, false);
+  check_batch(op, operands, 1, 2);
+  const TensorType &a = operands[0], &b = operands[1];
+  WEFT_CHECK(a.dtype == b.dtype && sym_eq(rows_of(a), rows_of(b)),
+             fmt::format("{}: expected right sides of the same dtype with {} rows{}", op.name,
+                         rows_of(a).str(), describe_operands(op, operands)));
+  return {stack_type(a, a.dtype, {a.shape.back(), b.shape.back()}), info_type(a)};
+}
+
+std::vector<Tensor> eager_least_squares(const OpDef& op, std::span<const Tensor> operands,
+                                        const Attrs& attrs) {
+  std::vector<Tensor> results = empty_results(op, operands, attrs);
+  visit_lapack(operands[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    const MatrixStack<T> left(operands[0]), right(operands[1]);
+    const int m = left.rows(), n = left.columns(), count = right.columns(), rows = std::max(m, n);
+    const double rcond = float_arg(attrs, "rcond");
+    left.for_each([&](int64_t i) {
+      std::vector<T> a = left.read(i);
+      std::vector<T> b(static_cast<size_t>(std::max(rows, 1)) * static_cast<size_t>(std::max(count, 1)));
+      right.read(i, b.data(), rows);
+      int rank = 0;
+      if (m > 0 && n > 0)
+        Lapack<T>::least_squares_qr(m, n, count, a.data(), b.data(),
+                                    static_cast<typename Lapack<T>::Real>(rcond), &rank);
+      else
+        std::fill(b.begin(), b.end(), T(0));
+      results[1].data_as<int32_t>()[i] = rank;
+      write_matrix(results[0], i, b.data(), rows);
+    });
+  });
+  return results;
+}
+
 // ---- the exponential -------------------------------------------------------------------------------------
 std::vector<TensorType> infer_same(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_matrices(op, operands, true);
@@ -217,10 +269,20 @@ std::vector<TensorType> infer_same(const OpDef& op, std::span<const TensorType> 
 template <class T>
 std::vector<T> exponential(int n, std::vector<T> a) {
   constexpr double kTheta = 5.371920351148152;
-  constexpr double kPade[] = {64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800.,
-                              129060195264000.,   10559470521600.,    670442572800.,     33522128640.,
-                              1323241920.,        40840800.,          960960.,           16380.,
-                              182.,               1.};
+  constexpr double kPade[] = {64764752532480000.,
+                              32382376266240000.,
+                              7771770303897600.,
+                              1187353796428800.,
+                              129060195264000.,
+                              10559470521600.,
+                              670442572800.,
+                              33522128640.,
+                              1323241920.,
+                              40840800.,
+                              960960.,
+                              16380.,
+                              182.,
+                              1.};
   const auto order = static_cast<size_t>(n), elements = order * order;
   double norm = 0;
   for (size_t j = 0; j < order; ++j) {
@@ -262,7 +324,8 @@ std::vector<Tensor> eager_exponential(const OpDef& op, std::span<const Tensor> o
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   if (results[0].numel() == 0) return results;
   visit_lapack(operands[0].dtype(), [&]<class T>(std::type_identity<T>) {
-    using Wide = std::conditional_t<std::is_same_v<T, typename kernels::RealOf<T>::type>, double, std::complex<double>>;
+    using Wide = std::conditional_t<std::is_same_v<T, typename kernels::RealOf<T>::type>, double,
+                                    std::complex<double>>;
     const MatrixStack<T> stack(operands[0]);
     stack.for_each([&](int64_t i) {
       const std::vector<T> a = stack.read(i);
@@ -277,35 +340,43 @@ std::vector<Tensor> eager_exponential(const OpDef& op, std::span<const Tensor> o
 
 [[maybe_unused]] const OpDef* const kOps[] = {
     &register_op({.name = "lu_factor",
-                  .schema = "(Tensor x) -> (Tensor, Tensor, Tensor)",
+                  .schema = "(Tensor x, bool check=False) -> (Tensor, Tensor, Tensor)",
                   .dtypes = kLapack,
-                  .doc = "The factors L and U of x[*B, m, n] with rows exchanged, in one matrix; the exchanges, int32 from 1, "
+                  .doc = "The factors L and U of x[*B, m, n] with rows exchanged, in one matrix; the "
+                         "exchanges, int32 from 1, "
                          "[*B, min(m, n)]; and the first zero on U's diagonal, from 1, or 0: int32 [*B].\n"
-                         "dtype: float32, float64, complex. source: LAPACK getrf.",
+                         "dtype: float32, float64, complex. raises: RuntimeError for such a zero with "
+                         "`check`. source: LAPACK getrf.",
                   .infer = infer_lu,
                   .eager = eager_lu}),
-    &register_op({.name = "lu_solve",
-                  .schema = "(Tensor factors, Tensor pivots, Tensor b, bool adjoint=False) -> Tensor",
-                  .dtypes = kLapack,
-                  .doc = "x with a[*B, n, n] @ x = b[*B, n, k], from lu_factor's results for a; `adjoint`: a^H @ x = b.\n"
-                         "dtype: float32, float64, complex. source: LAPACK getrs.",
-                  .infer = infer_with_pivots,
-                  .eager = eager_lu_solve}),
+    &register_op(
+        {.name = "lu_solve",
+         .schema = "(Tensor factors, Tensor pivots, Tensor b, bool adjoint=False) -> Tensor",
+         .dtypes = kLapack,
+         .doc =
+             "x with a[*B, n, n] @ x = b[*B, n, k], from lu_factor's results for a; `adjoint`: a^H @ x = b.\n"
+             "dtype: float32, float64, complex. source: LAPACK getrs.",
+         .infer = infer_with_pivots,
+         .eager = eager_lu_solve}),
     &register_op({.name = "cholesky_ex",
                   .schema = "(Tensor x) -> (Tensor, Tensor)",
                   .dtypes = kLapack,
-                  .doc = "cholesky, and the order of the first leading minor that is not positive definite, or 0: int32 [*B].\n"
+                  .doc = "cholesky, and the order of the first leading minor that is not positive definite, "
+                         "or 0: int32 [*B].\n"
                          "dtype: float32, float64, complex. source: LAPACK potrf.",
                   .infer = infer_cholesky,
                   .eager = eager_cholesky}),
-    &register_op({.name = "ldl_factor",
-                  .schema = "(Tensor x, bool hermitian=False) -> (Tensor, Tensor, Tensor)",
-                  .dtypes = kLapack,
-                  .doc = "Factors of symmetric x[*B, n, n] = L D L^T (`hermitian`: L D L^H), of which the lower half is read, in "
-                         "LAPACK's form; pivots, int32 [*B, n]; and the first zero in D, from 1, or 0: int32 [*B].\n"
-                         "dtype: float32, float64, complex. source: LAPACK sytrf, hetrf.",
-                  .infer = infer_ldl,
-                  .eager = eager_ldl}),
+    &register_op(
+        {.name = "ldl_factor",
+         .schema = "(Tensor x, bool hermitian=False, bool check=False) -> (Tensor, Tensor, Tensor)",
+         .dtypes = kLapack,
+         .doc = "Factors of symmetric x[*B, n, n] = L D L^T (`hermitian`: L D L^H), of which the lower half "
+                "is read, in "
+                "LAPACK's form; pivots, int32 [*B, n]; and the first zero in D, from 1, or 0: int32 [*B].\n"
+                "dtype: float32, float64, complex. raises: RuntimeError for such a zero with `check`. "
+                "source: LAPACK sytrf, hetrf.",
+         .infer = infer_ldl,
+         .eager = eager_ldl}),
     &register_op({.name = "ldl_solve",
                   .schema = "(Tensor factors, Tensor pivots, Tensor b, bool hermitian=False) -> Tensor",
                   .dtypes = kLapack,
@@ -313,27 +384,40 @@ std::vector<Tensor> eager_exponential(const OpDef& op, std::span<const Tensor> o
                          "dtype: float32, float64, complex. source: LAPACK sytrs, hetrs.",
                   .infer = infer_with_pivots,
                   .eager = eager_ldl_solve}),
-    &register_op({.name = "solve_triangular",
-                  .schema = "(Tensor a, Tensor b, bool upper, bool unitriangular=False) -> Tensor",
-                  .dtypes = kLapack,
-                  .doc = "x with a[*B, n, n] @ x = b[*B, n, k], a triangular: its other half is not read, nor with "
-                         "`unitriangular` its diagonal, which counts as ones.\n"
-                         "dtype: float32, float64, complex. source: BLAS trsm.",
-                  .infer = infer_triangular,
-                  .eager = eager_triangular}),
+    &register_op(
+        {.name = "solve_triangular",
+         .schema = "(Tensor a, Tensor b, bool upper, bool unitriangular=False) -> Tensor",
+         .dtypes = kLapack,
+         .doc = "x with a[*B, n, n] @ x = b[*B, n, k], a triangular: its other half is not read, nor with "
+                "`unitriangular` its diagonal, which counts as ones.\n"
+                "dtype: float32, float64, complex. source: BLAS trsm.",
+         .infer = infer_triangular,
+         .eager = eager_triangular}),
     &register_op({.name = "householder_product",
                   .schema = "(Tensor x, Tensor tau) -> Tensor",
                   .dtypes = kLapack,
-                  .doc = "The first n columns of the product of reflections, whose vectors stand below x[*B, m, n]'s diagonal and "
+                  .doc = "The first n columns of the product of reflections, whose vectors stand below x[*B, "
+                         "m, n]'s diagonal and "
                          "whose factors are tau[*B, k]: q of qr, from geqrf's results.\n"
                          "dtype: float32, float64, complex. source: LAPACK orgqr, ungqr.",
                   .infer = infer_householder,
                   .eager = eager_householder}),
+    &register_op({.name = "lstsq_qr",
+                  .schema = "(Tensor a, Tensor b, float rcond) -> (Tensor, Tensor)",
+                  .dtypes = kLapack,
+                  .doc =
+                      "x[*B, n, k] of least norm that minimizes the norm of a[*B, m, n] @ x - b[*B, m, k], "
+                      "and the rank, int32 "
+                      "[*B]: the size of the largest leading part of R whose condition is below 1 / rcond.\n"
+                      "dtype: float32, float64, complex. source: LAPACK gelsy.",
+                  .infer = infer_least_squares,
+                  .eager = eager_least_squares}),
     &register_op({.name = "matrix_exp",
                   .schema = "(Tensor x) -> Tensor",
                   .dtypes = kLapack,
-                  .doc = "The exponentials of the matrices x[*B, n, n]; NaN where an element is not finite.\n"
-                         "dtype: float32, float64, complex. source: Higham's scaling and squaring, in float64.",
+                  .doc =
+                      "The exponentials of the matrices x[*B, n, n]; NaN where an element is not finite.\n"
+                      "dtype: float32, float64, complex. source: Higham's scaling and squaring, in float64.",
                   .methods = {""},
                   .infer = infer_same,
                   .eager = eager_exponential}),

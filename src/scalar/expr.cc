@@ -18,12 +18,14 @@ constexpr std::array kPrimNames = {
     "gcd",       "exp",       "exp2",       "expm1",   "log",     "log2",  "log10",      "log1p",
     "sin",       "cos",       "tan",        "asin",    "acos",    "atan",  "sinh",       "cosh",
     "tanh",      "asinh",     "acosh",      "atanh",   "cbrt",    "erf",   "erfc",       "lgamma",
-    "tgamma",    "digamma",   "erfinv",     "i0",      "pow",     "atan2", "hypot",
+    "tgamma",    "digamma",   "erfinv",     "i0",      "pow",     "atan2", "hypot"};
+static_assert(kPrimNames.size() == static_cast<size_t>(Prim::Hypot) + 1);
+
 #define WEFT_NAME(NUMBER, NAME) #NAME,
-    WEFT_FOR_EACH_SPECIAL_UNARY(WEFT_NAME) WEFT_FOR_EACH_SPECIAL_BINARY(WEFT_NAME)
+constexpr std::array kSpecialNames = {WEFT_FOR_EACH_SPECIAL_UNARY(WEFT_NAME)
+                                          WEFT_FOR_EACH_SPECIAL_BINARY(WEFT_NAME)};
 #undef WEFT_NAME
-};
-static_assert(kPrimNames.size() == static_cast<size_t>(kFirstSpecial + kNumSpecial));
+static_assert(kSpecialNames.size() == kNumSpecial);
 
 Expr binary(Prim prim, const Expr& a, const Expr& b) {
   WEFT_ASSERT(a.dtype() == b.dtype(), std::string(prim_name(prim)) + ": operands have different dtypes");
@@ -36,7 +38,10 @@ Expr compare(Prim prim, const Expr& a, const Expr& b) {
 
 }  // namespace
 
-std::string_view prim_name(Prim prim) { return kPrimNames[static_cast<size_t>(prim)]; }
+std::string_view prim_name(Prim prim) {
+  return is_special(prim) ? kSpecialNames[static_cast<size_t>(prim) - kFirstSpecial]
+                          : kPrimNames[static_cast<size_t>(prim)];
+}
 
 Expr Expr::arg(int index, DType dtype) {
   auto node = std::make_shared<ExprNode>();

@@ -13,9 +13,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // ---- first and second kind ----
 // PyTorch's functions have no limit at infinities.
-double first_kind(double x, double (*function)(double)) {
-  return std::isinf(x) ? kNaN : function(x);
-}
+double first_kind(double x, double (*function)(double)) { return std::isinf(x) ? kNaN : function(x); }
 double second_kind(double x, double (*function)(double)) {
   if (x == 0) return -kInfinity;
   return x > 0 && !std::isinf(x) ? function(x) : kNaN;
@@ -138,7 +136,8 @@ double airy_oscillating(double x) {
   const double magnitude = -x, zeta = 2 * magnitude * std::sqrt(magnitude) / 3;
   double even = 1, odd = 0, term = 1;
   for (int k = 1; k < 40; ++k) {
-    const double next = term * (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / (216.0 * k * (2 * k - 1)) / zeta;
+    const double next =
+        term * (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / (216.0 * k * (2 * k - 1)) / zeta;
     if (next >= term) break;
     term = next;
     const double signed_term = (k / 2) % 2 == 0 ? term : -term;
@@ -146,7 +145,8 @@ double airy_oscillating(double x) {
     if (term < 1e-18) break;
   }
   const double angle = zeta + kPi / 4;
-  return (std::sin(angle) * even - std::cos(angle) * odd) / (std::sqrt(kPi) * std::sqrt(std::sqrt(magnitude)));
+  return (std::sin(angle) * even - std::cos(angle) * odd) /
+         (std::sqrt(kPi) * std::sqrt(std::sqrt(magnitude)));
 }
 
 double airy(double x) {
@@ -160,8 +160,8 @@ double airy(double x) {
 }  // namespace
 
 extern "C" {
-#define WEFT_DEFINE(NAME, EXPRESSION)                                        \
-  double weft_##NAME(double x) { return EXPRESSION; }                        \
+#define WEFT_DEFINE(NAME, EXPRESSION)                 \
+  double weft_##NAME(double x) { return EXPRESSION; } \
   float weft_##NAME##f(float given) { return static_cast<float>(weft_##NAME(given)); }
 WEFT_DEFINE(airy_ai, airy(x))
 WEFT_DEFINE(bessel_j0, first_kind(x, ::j0))

@@ -1,5 +1,5 @@
-// Zeta, polygamma and incomplete gamma functions, and those of the normal distribution. Those of float32 are computed in
-// float64 and rounded once.
+// Zeta, polygamma and incomplete gamma functions, and those of the normal distribution. Those of float32 are
+// computed in float64 and rounded once.
 #include <cmath>
 #include <initializer_list>
 #include <limits>
@@ -19,13 +19,7 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 2;
 double log_gamma(double x) { return Sleef_finz_lgammad1_u10purecfma(x); }
 
 // ---- Hurwitz' zeta function: a sum, then Euler and Maclaurin's formula ----
-double zeta(double s, double q) {
-  if (s == 1) return kInfinity;
-  if (std::isnan(s) || std::isnan(q) || s < 1) return kNaN;
-  if (q <= 0) {
-    if (q == std::floor(q)) return kInfinity;
-    if (s != std::floor(s)) return kNaN;
-  }
+double zeta_positive(double s, double q) {
   double sum = 0, at = q;
   for (int i = 0; i < 10 || at <= 10; ++i, at += 1) {
     const double term = std::pow(at, -s);
@@ -58,6 +52,18 @@ double zeta(double s, double q) {
     step += 2;
   }
   return sum;
+}
+
+double zeta(double s, double q) {
+  if (s == 1) return kInfinity;
+  if (std::isnan(s) || std::isnan(q) || s < 1) return kNaN;
+  if (q > 0) return zeta_positive(s, q);
+  if (q == std::floor(q)) return kInfinity;
+  if (s != std::floor(s)) return kNaN;
+  // The terms below zero are those of two other sums, but for the sign of odd powers.
+  const double fraction = -q - std::floor(-q);
+  const double below = zeta_positive(s, fraction) - zeta_positive(s, 1 - q);
+  return zeta_positive(s, 1 - fraction) + (std::fmod(s, 2) == 0 ? below : -below);
 }
 
 // `reflected`: pi^2 / sin^2(pi x) in the operand's precision, for x < 1/2.
@@ -136,6 +142,15 @@ double upper_series(double a, double x) {
   return term - std::exp(a * logx - log_gamma(a)) * sum;
 }
 
+// For a from 1e8 on, the first term of Temme's uniform expansion: P for `sign` = -1, Q for 1.
+double uniform(double a, double x, double sign) {
+  const double mu = (x - a) / a, eta = std::copysign(std::sqrt(-2 * log1p_minus(mu)), mu);
+  const double coefficient = std::fabs(mu) < 1e-3 ? -1.0 / 3 + eta / 12 : 1 / mu - 1 / eta;
+  const double rest = std::exp(-a * eta * eta / 2) / std::sqrt(2 * kPi * a) * coefficient;
+  return 0.5 * std::erfc(sign * eta * std::sqrt(a / 2)) + sign * rest;
+}
+constexpr double kUniform = 1e8;
+
 // NaN, 0, 1 at the borders; 2 inside.
 double lower_at_border(double a, double x) {
   if (std::isnan(a) || std::isnan(x) || x < 0 || a < 0) return kNaN;
@@ -147,12 +162,14 @@ double lower_at_border(double a, double x) {
 
 double igamma(double a, double x) {
   if (const double border = lower_at_border(a, x); border != 2) return border;
+  if (a > kUniform) return uniform(a, x, -1);
   if (x > 1 && x > a) return 1 - upper_fraction(a, x);
   return lower_series(a, x);
 }
 
 double igammac(double a, double x) {
   if (const double border = lower_at_border(a, x); border != 2) return 1 - border;
+  if (a > kUniform) return uniform(a, x, 1);
   if (x > 1.1) return x < a ? 1 - lower_series(a, x) : upper_fraction(a, x);
   if (x <= 0.5 ? -0.4 / std::log(x) < a : x * 1.1 < a) return 1 - lower_series(a, x);
   return upper_series(a, x);
@@ -185,7 +202,8 @@ double ndtri(double p) {
   const double tail = p < 0.5 ? p : 1 - p;
   if (tail == 0.5) return 0;
   const double t = std::sqrt(-2 * std::log(tail));
-  double x = t - ((0.010328 * t + 0.802853) * t + 2.515517) / (((0.001308 * t + 0.189269) * t + 1.432788) * t + 1);
+  double x =
+      t - ((0.010328 * t + 0.802853) * t + 2.515517) / (((0.001308 * t + 0.189269) * t + 1.432788) * t + 1);
   for (int step = 0; step < 3; ++step) {
     // Relative to the tail: both it and the density may be tiny.
     const double density = std::exp(-x * x / 2) / std::sqrt(2 * kPi);
@@ -204,11 +222,11 @@ double log_ndtr(double x) {
 }  // namespace
 
 extern "C" {
-#define WEFT_DEFINE_UNARY(NAME)                         \
-  double weft_##NAME(double x) { return NAME(x); }      \
+#define WEFT_DEFINE_UNARY(NAME)                    \
+  double weft_##NAME(double x) { return NAME(x); } \
   float weft_##NAME##f(float x) { return static_cast<float>(NAME(x)); }
-#define WEFT_DEFINE_BINARY(NAME)                                  \
-  double weft_##NAME(double x, double y) { return NAME(x, y); }   \
+#define WEFT_DEFINE_BINARY(NAME)                                \
+  double weft_##NAME(double x, double y) { return NAME(x, y); } \
   float weft_##NAME##f(float x, float y) { return static_cast<float>(NAME(x, y)); }
 WEFT_DEFINE_UNARY(erfcx)
 WEFT_DEFINE_UNARY(ndtri)

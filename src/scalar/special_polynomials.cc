@@ -1,5 +1,6 @@
-// Orthogonal polynomials of degree n, at any x: closed forms inside the interval of Chebyshev's, else the recurrence of
-// three terms in the operand's precision. The degree is cut to an integer; a negative one gives 0.
+// Orthogonal polynomials of degree n, at any x: closed forms inside the interval of Chebyshev's, else the
+// recurrence of three terms in the operand's precision. The degree is cut to an integer; a negative one gives
+// 0.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -82,7 +83,8 @@ template <class R>
 R legendre(R x, int64_t n) {
   if (n < 0) return 0;
   if (std::fabs(x) == 1) return x > 0 || n % 2 == 0 ? R(1) : R(-1);
-  return recurrence<R>(1, x, n, [x](R k, R p, R before) { return ((2 * k + 1) * x * p - k * before) / (k + 1); });
+  return recurrence<R>(1, x, n,
+                       [x](R k, R p, R before) { return ((2 * k + 1) * x * p - k * before) / (k + 1); });
 }
 
 template <class R>
@@ -93,14 +95,14 @@ int64_t degree_of(R n) {
 }  // namespace
 
 extern "C" {
-#define WEFT_DEFINE(NAME, EXPRESSION)         \
+#define WEFT_DEFINE(NAME, EXPRESSION)          \
   double weft_##NAME(double x, double given) { \
-    const int64_t n = degree_of(given);       \
-    return EXPRESSION;                        \
-  }                                           \
+    const int64_t n = degree_of(given);        \
+    return EXPRESSION;                         \
+  }                                            \
   float weft_##NAME##f(float x, float given) { \
-    const int64_t n = degree_of(given);       \
-    return EXPRESSION;                        \
+    const int64_t n = degree_of(given);        \
+    return EXPRESSION;                         \
   }
 WEFT_DEFINE(chebyshev_polynomial_t, chebyshev(Kind::T, x, n))
 WEFT_DEFINE(chebyshev_polynomial_u, chebyshev(Kind::U, x, n))

@@ -37,8 +37,8 @@ const void* address(F* function) {
 const auto& rows() {
 #define WEFT_ROW(PRIM, DTYPE, BYTES, LANES, SYMBOL) \
   Row{Prim::PRIM, DType::DTYPE, BYTES, {#SYMBOL, address(&SYMBOL), LANES}},
-#define WEFT_SPECIAL_ROWS(NUMBER, NAME)                                                               \
-  Row{special_prim(NUMBER), DType::F32, 0, {"weft_" #NAME "f", address(&weft_##NAME##f), 1}},         \
+#define WEFT_SPECIAL_ROWS(NUMBER, NAME)                                                       \
+  Row{special_prim(NUMBER), DType::F32, 0, {"weft_" #NAME "f", address(&weft_##NAME##f), 1}}, \
       Row{special_prim(NUMBER), DType::F64, 0, {"weft_" #NAME, address(&weft_##NAME), 1}},
 #define WEFT_SLEEF_ROWS(PRIM, NAME, ACCURACY)                             \
   WEFT_ROW(PRIM, F32, 0, 1, Sleef_finz_##NAME##f1_##ACCURACY##purecfma)   \

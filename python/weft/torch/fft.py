@@ -1,9 +1,11 @@
 """torch.fft over weft: discrete Fourier transforms along one or several dimensions."""
 
+import math
+
 import weft as _weft
 from weft import Tensor  # noqa: F401
 
-from ._functions._numeric import HALF, complex_dtype, need_tensor, written
+from ._functions._numeric import COMPLEX, FLOATS, HALF, complex_dtype, need_tensor, written
 
 # Powers of 1 / sqrt(n) by the name of the norm, for transforms forward and back.
 _FORWARD = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
@@ -75,11 +77,16 @@ def _ihfft(x, n, dim, norm):
     return _weft.conj(_weft.fft_r2c(x, _points(n, x.shape[dim]), dim, _power(_BACK, norm)))
 
 
-def _single(transform, x, n, dim, norm):
-    """Of one transform the results stand in memory as it computes them: along its dimension."""
-    if dim == x.ndim - 1:
-        return transform(x, n, dim, norm)
-    return transform(x.movedim(dim, -1), n, x.ndim - 1, norm).movedim(-1, dim)
+def _transformed(x, dims, transforms, points, norm):
+    """Transforms along dimensions, one after the other; in memory these dimensions come last, as PyTorch has them."""
+    last = sorted(dims)
+    order = [each for each in range(x.ndim) if each not in last] + last
+    moved = order != list(range(x.ndim))
+    if moved:
+        x = x.permute(order)
+    for transform, dim, size in zip(transforms, dims, points):
+        x = transform(x, size, order.index(dim), norm)
+    return x.permute([order.index(each) for each in range(x.ndim)]) if moved else x
 
 
 def _of_line(name, transform, doc, only_real=False, as_complex=False):
@@ -87,7 +94,7 @@ def _of_line(name, transform, doc, only_real=False, as_complex=False):
         x = _real(name, input) if only_real else _operand(name, input, as_complex)
         if n is not None and (isinstance(n, (bool, float, str, tuple, list))):
             raise TypeError(f"fft_{name}(): argument 'n' must be int, not {type(n).__name__}")
-        return written(out, _single(transform, x, n, _dimension(x, dim), norm))
+        return written(out, _transformed(x, [_dimension(x, dim)], [transform], [n], norm))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -97,8 +104,12 @@ def _of_line(name, transform, doc, only_real=False, as_complex=False):
 fft = _of_line("fft", _fft, "y[k] = the sum of x[j] * exp(-2 pi i j k / n) along a dimension.")
 ifft = _of_line("ifft", _ifft, "The inverse of fft.", as_complex=True)
 rfft = _of_line("rfft", _rfft, "fft of real numbers: the frequencies up to n // 2.", only_real=True)
-irfft = _of_line("irfft", _irfft, "The real numbers of which x has the frequencies up to n // 2.", as_complex=True)
-hfft = _of_line("hfft", _hfft, "fft of numbers with Hermitian symmetry, given one half of them.", as_complex=True)
+irfft = _of_line(
+    "irfft", _irfft, "The real numbers of which x has the frequencies up to n // 2.", as_complex=True
+)
+hfft = _of_line(
+    "hfft", _hfft, "fft of numbers with Hermitian symmetry, given one half of them.", as_complex=True
+)
 ihfft = _of_line("ihfft", _ihfft, "The inverse of hfft.", only_real=True)
 
 
@@ -111,7 +122,9 @@ def _sizes(x, s, dim):
     if dim is None:
         count = x.ndim if s is None else len(s)
         if count > x.ndim:
-            raise RuntimeError(f"Got shape with {count} values but input tensor only has {x.ndim} dimensions.")
+            raise RuntimeError(
+                f"Got shape with {count} values but input tensor only has {x.ndim} dimensions."
+            )
         dims = list(range(x.ndim - count, x.ndim))
     else:
         dims = [_dimension(x, each) for each in dim]
@@ -125,17 +138,8 @@ def _sizes(x, s, dim):
     return dims, points
 
 
-def _along(x, transforms, dims, points, norm):
-    """A transform along each dimension."""
-    if len(dims) == 1:
-        return _single(transforms[0], x, points[0], dims[0], norm)
-    for transform, dim, size in zip(transforms, dims, points):
-        x = transform(x, size, dim, norm)
-    return x
-
-
-def _of_space(name, last, others, last_first, doc, only_real=False):
-    """`last` along the last of the dimensions, before or after `others` along the others."""
+def _of_space(name, last, others, doc, only_real=False, last_first=False, apart=False):
+    """`last` along the last of the dimensions, before (at a time of its own: `apart`) or after `others` along the others."""
 
     def function(input, s=None, dim=None, norm=None, *, out=None):
         _power(_FORWARD, norm)
@@ -143,21 +147,45 @@ def _of_space(name, last, others, last_first, doc, only_real=False):
         dims, points = _sizes(x, s, dim)
         if not dims and last is not others:
             raise RuntimeError(f"{name} must transform at least one axis")
+        if apart:
+            x = _transformed(x, dims[-1:], [last], points[-1:], norm)
+            return written(
+                out,
+                _transformed(x, dims[:-1], [others] * (len(dims) - 1), points[:-1], norm) if dims[:-1] else x,
+            )
         transforms = [others] * (len(dims) - 1) + [last]
         order = slice(None, None, -1) if last_first else slice(None)
-        return written(out, _along(x, transforms[order], dims[order], points[order], norm))
+        return written(
+            out, _transformed(x, dims[order], transforms[order], points[order], norm) if dims else x
+        )
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
 
 
-fftn = _of_space("fftn", _fft, _fft, False, "fft along several dimensions: all, the last len(s), or `dim`.")
-ifftn = _of_space("ifftn", _ifft, _ifft, False, "The inverse of fftn.")
-rfftn = _of_space("rfftn", _rfft, _fft, True, "rfft along the last of several dimensions, fft along the others.", True)
-irfftn = _of_space("irfftn", _irfft, _ifft, False, "The inverse of rfftn; the last dimension has 2 * (m - 1) points.")
-hfftn = _of_space("hfftn", _hfft, _fft, False, "hfft along the last of several dimensions, fft along the others.")
-ihfftn = _of_space("ihfftn", _ihfft, _ifft, True, "ihfft along the last of several dimensions, ifft along the others.", True)
+fftn = _of_space("fftn", _fft, _fft, "fft along several dimensions: all, the last len(s), or `dim`.")
+ifftn = _of_space("ifftn", _ifft, _ifft, "The inverse of fftn.")
+irfftn = _of_space(
+    "irfftn", _irfft, _ifft, "The inverse of rfftn; the last dimension has 2 * (m - 1) points."
+)
+hfftn = _of_space("hfftn", _hfft, _fft, "hfft along the last of several dimensions, fft along the others.")
+rfftn = _of_space(
+    "rfftn",
+    _rfft,
+    _fft,
+    "rfft along the last of several dimensions, fft along the others.",
+    only_real=True,
+    last_first=True,
+)
+ihfftn = _of_space(
+    "ihfftn",
+    _ihfft,
+    _ifft,
+    "ihfft along the last of several dimensions, ifft along the others.",
+    only_real=True,
+    apart=True,
+)
 
 
 def _of_plane(name, transform):
@@ -177,26 +205,30 @@ hfft2 = _of_plane("hfft2", hfftn)
 ihfft2 = _of_plane("ihfft2", ihfftn)
 
 
-def _frequencies(name, indices, n, d, dtype, out):
+def _frequencies(name, n, count, wrap, d, dtype, out):
+    """k / (n d) of `count` positions k, those from `wrap` on less n."""
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"fft_{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}")
-    scaled = indices * (1.0 / (n * d)) if n else indices * 1.0
-    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+    if count < 0:
+        raise RuntimeError(f"fft_{name}: Trying to create tensor with negative dimension {count}")
+    dtype = dtype or (out.dtype if out is not None else _weft.zeros(0).dtype)
+    if dtype not in FLOATS and dtype not in COMPLEX:
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
-    if dtype is None and out is not None:
-        dtype = out.dtype
-    return written(out, scaled if dtype is None else scaled.to(dtype))
+    position = _weft.arange(count)
+    position = (position - (position >= wrap).to(position.dtype) * n).to(dtype)
+    return written(out, position * (1.0 / (n * d) if n else math.inf))
 
 
 def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequencies that fft's results belong to, for samples at a distance of d."""
-    position = _weft.arange(n)
-    return _frequencies("fftfreq", position - (position >= (n + 1) // 2).to(position.dtype) * n, n, d, dtype, out)
+    whole = n if isinstance(n, int) else 0
+    return _frequencies("fftfreq", n, whole, (whole + 1) // 2, d, dtype, out)
 
 
 def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequencies that rfft's results belong to."""
-    return _frequencies("rfftfreq", _weft.arange(n // 2 + 1), n, d, dtype, out)
+    whole = n if isinstance(n, int) else 0
+    return _frequencies("rfftfreq", n, whole // 2 + 1, whole + 1, d, dtype, out)
 
 
 def _rolled(name, input, dim, back):

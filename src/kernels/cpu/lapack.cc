@@ -90,13 +90,13 @@ int Lapack<T>::ldl_solve(int n, int num_right, const T* factors, const int* pivo
 
 template <class T>
 void Lapack<T>::solve_triangular(int n, int num_right, const T* a, T* b, bool upper, bool unit_diagonal) {
-  using F = void(const char*, const char*, const char*, const char*, const int*, const int*, const T*, const T*,
-                 const int*, T*, const int*, size_t, size_t, size_t, size_t);
+  using F = void(const char*, const char*, const char*, const char*, const int*, const int*, const T*,
+                 const T*, const int*, T*, const int*, size_t, size_t, size_t, size_t);
   static F* const trsm = routine<F, T>({"strsm_", "dtrsm_", "ctrsm_", "ztrsm_"});
   const int lda = leading(n);
   const T one = 1;
-  trsm("L", upper ? "U" : "L", "N", unit_diagonal ? "U" : "N", &n, &num_right, &one, a, &lda, b, &lda, 1, 1, 1,
-       1);
+  trsm("L", upper ? "U" : "L", "N", unit_diagonal ? "U" : "N", &n, &num_right, &one, a, &lda, b, &lda, 1, 1,
+       1, 1);
 }
 
 template <class T>
@@ -290,6 +290,36 @@ int Lapack<T>::least_squares(int m, int n, int num_right, T* a, T* b, Real* sing
     const int work_size = size_of(work);
     gelsd(&m, &n, &num_right, a, &lda, b, &ldb, singular_values, &rcond, rank, work.data(), &work_size,
           whole.data(), &info);
+  }
+  return info;
+}
+
+template <class T>
+int Lapack<T>::least_squares_qr(int m, int n, int num_right, T* a, T* b, Real rcond, int* rank) {
+  const int lda = leading(m), ldb = leading(std::max(m, n)), query = -1;
+  int info = 0;
+  T size{};
+  std::vector<int> exchanged = integers(n);
+  if constexpr (kIsComplex<T>) {
+    using F = void(const int*, const int*, const int*, T*, const int*, T*, const int*, int*, const Real*,
+                   int*, T*, const int*, Real*, int*);
+    static F* const gelsy = routine<F, T>({"", "", "cgelsy_", "zgelsy_"});
+    std::vector<Real> reals(static_cast<size_t>(2 * leading(n)));
+    gelsy(&m, &n, &num_right, a, &lda, b, &ldb, exchanged.data(), &rcond, rank, &size, &query, reals.data(),
+          &info);
+    std::vector<T> work = workspace(size);
+    const int work_size = size_of(work);
+    gelsy(&m, &n, &num_right, a, &lda, b, &ldb, exchanged.data(), &rcond, rank, work.data(), &work_size,
+          reals.data(), &info);
+  } else {
+    using F = void(const int*, const int*, const int*, T*, const int*, T*, const int*, int*, const T*, int*,
+                   T*, const int*, int*);
+    static F* const gelsy = routine<F, T>({"sgelsy_", "dgelsy_", "", ""});
+    gelsy(&m, &n, &num_right, a, &lda, b, &ldb, exchanged.data(), &rcond, rank, &size, &query, &info);
+    std::vector<T> work = workspace(size);
+    const int work_size = size_of(work);
+    gelsy(&m, &n, &num_right, a, &lda, b, &ldb, exchanged.data(), &rcond, rank, work.data(), &work_size,
+          &info);
   }
   return info;
 }

@@ -44,6 +44,8 @@ struct Lapack {
   // The solutions replace b[max(m, n)][num_right].
   static int least_squares(int m, int n, int num_right, T* a, T* b, Real* singular_values, Real rcond,
                            int* rank);
+  // The same by a QR factorization that exchanges columns.
+  static int least_squares_qr(int m, int n, int num_right, T* a, T* b, Real rcond, int* rank);
 };
 
 }  // namespace weft::kernels

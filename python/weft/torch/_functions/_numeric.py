@@ -5,6 +5,8 @@ from collections import namedtuple
 import weft as _weft
 
 HALF = (_weft.float16, _weft.bfloat16)
+FLOATS = (*HALF, _weft.float32, _weft.float64)
+COMPLEX = (_weft.complex64, _weft.complex128)
 
 
 def named(name, fields):
@@ -14,8 +16,9 @@ def named(name, fields):
         items = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
         return f"torch.return_types.{name}(\n{items})"
 
-    plain = namedtuple(name, fields)
-    return type(name, (plain,), {"__slots__": (), "__module__": __name__, "__repr__": __repr__})
+    made = namedtuple(name, fields, module=__name__)
+    made.__repr__ = __repr__  # a subclass's constructor would end a compiled graph
+    return made
 
 
 def is_inexact(x):
@@ -31,11 +34,15 @@ def need_tensor(function, value, name="input", position=1):
 
 
 def real_dtype(dtype):
-    return {_weft.complex64: _weft.float32, _weft.complex128: _weft.float64}.get(dtype, dtype)
+    return (
+        _weft.float32 if dtype == _weft.complex64 else _weft.float64 if dtype == _weft.complex128 else dtype
+    )
 
 
 def complex_dtype(dtype):
-    return {_weft.float32: _weft.complex64, _weft.float64: _weft.complex128}.get(dtype, dtype)
+    return (
+        _weft.complex64 if dtype == _weft.float32 else _weft.complex128 if dtype == _weft.float64 else dtype
+    )
 
 
 def inexact(x):
@@ -64,9 +71,19 @@ def all_written(out, results):
     return type(results)(*pairs) if hasattr(results, "_fields") else tuple(pairs)
 
 
+def transposed(x):
+    """The matrices' transposes, a view."""
+    return x.transpose(-2, -1)
+
+
+def adjoint_of(x):
+    """The matrices' conjugate transposes."""
+    return transposed(_weft.conj(x))
+
+
 def columns(x):
     """The matrices column after column in memory, as LAPACK gives them."""
-    return x.mT.contiguous().mT
+    return transposed(transposed(x).contiguous())
 
 
 def need_matrices(function, x, name="A", square=False, half=False):
@@ -79,7 +96,9 @@ def need_matrices(function, x, name="A", square=False, half=False):
             f"{function}: {name} must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices"
         )
     if not is_inexact(x):
-        raise NotImplementedError(f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype}")
+        raise NotImplementedError(
+            f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype}"
+        )
     if x.dtype in HALF and not half:
         raise NotImplementedError(f"{function}: Low precision dtypes not supported. Got {x.dtype}")
     return x
@@ -88,13 +107,17 @@ def need_matrices(function, x, name="A", square=False, half=False):
 def need_same_dtype(function, a, b, name="B"):
     need_tensor(function, b, name, 2)
     if a.dtype != b.dtype:
-        raise RuntimeError(f"{function}: Expected A and {name} to have the same dtype, got {a.dtype} and {b.dtype}")
+        raise RuntimeError(
+            f"{function}: Expected A and {name} to have the same dtype, got {a.dtype} and {b.dtype}"
+        )
 
 
 def broadcast_batch(function, a, b):
     """Both with one batch shape before their last two dimensions."""
     shape, size = [], max(a.ndim, b.ndim) - 2
-    for left, right in zip((1,) * (size + 2 - a.ndim) + tuple(a.shape[:-2]), (1,) * (size + 2 - b.ndim) + tuple(b.shape[:-2])):
+    for left, right in zip(
+        (1,) * (size + 2 - a.ndim) + tuple(a.shape[:-2]), (1,) * (size + 2 - b.ndim) + tuple(b.shape[:-2])
+    ):
         if left != right and left != 1 and right != 1:
             raise RuntimeError(
                 f"{function}: The size of tensor a ({left}) must match the size of tensor b ({right}) in the batch dimensions"

@@ -4,6 +4,7 @@ import weft as _weft
 from weft.return_types import LinAlgError
 
 from ._numeric import (
+    adjoint_of,
     all_written,
     broadcast_batch,
     columns,
@@ -12,6 +13,7 @@ from ._numeric import (
     need_matrices,
     need_same_dtype,
     need_tensor,
+    transposed,
     written,
 )
 
@@ -24,6 +26,7 @@ linalg_lu_factor = named("linalg_lu_factor", "LU pivots")
 linalg_lu_factor_ex = named("linalg_lu_factor_ex", "LU pivots info")
 linalg_qr = named("linalg_qr", "Q R")
 linalg_solve_ex = named("linalg_solve_ex", "result info")
+lu_and_info = named("_lu_with_info", "LU pivots info")
 lu_unpacked = named("lu_unpack", "P L U")
 geqrf_factors = named("geqrf", "a tau")
 triangular_solution = named("triangular_solve", "solution cloned_coefficient")
@@ -42,18 +45,18 @@ def _not_positive(function, info):
 def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
     """The triangular factor L with L L^H = A, and where it fails: no error."""
     need_matrices("linalg.cholesky_ex" if check_errors else "linalg.cholesky", A, square=True)
-    factor, info = _weft.cholesky_ex(_weft.conj(A).mT if upper else A)
+    factor, info = _weft.cholesky_ex(adjoint_of(A) if upper else A)
     if check_errors:
         _not_positive("linalg.cholesky_ex", info)
-    factor = columns(_weft.conj(factor).mT if upper else factor)
+    factor = columns(adjoint_of(factor) if upper else factor)
     return all_written(out, linalg_cholesky_ex(factor, info))
 
 
 def cholesky(A, *, upper=False, out=None):
     """The lower (or upper) triangular factor of a positive-definite matrix."""
     need_matrices("linalg.cholesky", A, square=True)
-    factor = _weft.cholesky(_weft.conj(A).mT if upper else A)
-    return written(out, columns(_weft.conj(factor).mT if upper else factor))
+    factor = _weft.cholesky(adjoint_of(A) if upper else A)
+    return written(out, columns(adjoint_of(factor) if upper else factor))
 
 
 def cholesky_solve(input, L, upper=False, *, out=None):
@@ -70,7 +73,7 @@ def cholesky_solve(input, L, upper=False, *, out=None):
         raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]}"
                            f" but each b matrix is {B.shape[-2]} by {B.shape[-1]}")  # fmt: skip
     L, B = broadcast_batch("cholesky_solve", L, B)
-    adjoint = _weft.conj(L).mT
+    adjoint = adjoint_of(L)
     first, second = (adjoint, L) if upper else (L, adjoint)
     inner = _weft.solve_triangular(first, B, False)
     return written(out, columns(_weft.solve_triangular(second, inner, True)))
@@ -96,25 +99,15 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     """LU factors in one matrix, the exchanges of rows, and where U has a zero on its diagonal: no error."""
     need_matrices("torch.lu_factor_ex", A)
     _no_pivot(pivot)
-    LU, pivots, info = _weft.lu_factor(A)
-    failure = first_failure(info) if check_errors else None
-    if failure:
-        raise LinAlgError(f"torch.linalg.lu_factor_ex: {failure[0]}U[{failure[1]},{failure[1]}] is zero")
+    LU, pivots, info = _weft.lu_factor(A, bool(check_errors))
     return all_written(out, linalg_lu_factor_ex(columns(LU), pivots, info))
 
 
 def lu_factor(A, *, pivot=True, out=None):
-    """LU factors in one matrix, and the exchanges of rows."""
+    """LU factors in one matrix, and the exchanges of rows; an error where U has a zero on its diagonal."""
     need_matrices("torch.lu_factor", A)
     _no_pivot(pivot)
-    LU, pivots, info = _weft.lu_factor(A)
-    failure = first_failure(info)
-    if failure:
-        raise RuntimeError(
-            f"{failure[0]}torch.linalg.lu_factor: U[{failure[1]},{failure[1]}] is zero and using it on lu_solve would result "
-            "in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) "
-            "or linalg.lu_factor_ex(A, pivot)"
-        )
+    LU, pivots, _ = _weft.lu_factor(A, True)
     return all_written(out, linalg_lu_factor(columns(LU), pivots))
 
 
@@ -144,7 +137,9 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=N
     need_tensor("lu_unpack", LU_data, "LU_data")
     need_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)
     if unpack_pivots and LU_pivots.dtype != _weft.int32:
-        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype."
+        )
     nothing = _weft.empty(0, dtype=LU_data.dtype)
     P = _permutation(LU_pivots, LU_data.shape[-2], LU_data.dtype) if unpack_pivots else nothing
     L, U = _unpacked(LU_data) if unpack_data else (nothing, nothing)
@@ -163,11 +158,8 @@ def lu_with_info(A, pivot=True, get_infos=False, out=None):
     """torch.lu: LU factors in one matrix, the exchanges of rows, and with `get_infos` where it fails."""
     need_matrices("torch.lu", A)
     _no_pivot(pivot)
-    LU, pivots, info = _weft.lu_factor(A)
-    failure = None if get_infos else first_failure(info)
-    if failure:
-        raise LinAlgError(f"torch.linalg.lu_factor_ex: {failure[0]}U[{failure[1]},{failure[1]}] is zero")
-    return all_written(out, (columns(LU), pivots, info) if get_infos else (columns(LU), pivots))
+    LU, pivots, info = _weft.lu_factor(A, not get_infos)
+    return all_written(out, lu_and_info(columns(LU), pivots, info) if get_infos else (columns(LU), pivots))
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
@@ -175,8 +167,8 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     need_matrices("torch.linalg.lu_solve", LU, "LU", square=True)
     need_same_dtype("linalg.lu_solve", LU, B)
     if not left:
-        flipped = lu_solve(LU, pivots, _weft.conj(B).mT, adjoint=not adjoint)
-        return written(out, _weft.conj(flipped).mT)
+        flipped = lu_solve(LU, pivots, adjoint_of(B), adjoint=not adjoint)
+        return written(out, transposed(columns(_weft.conj(flipped))))
     if B.ndim < 2 or B.shape[-2] != LU.shape[-1]:
         raise RuntimeError(f"linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B ({tuple(LU.shape)} and "
                            f"{tuple(B.shape)})")  # fmt: skip
@@ -201,7 +193,9 @@ def _system(function, A, B, left):
     need_same_dtype(function, A, B)
     vector = _is_vector(A, B)
     if vector and not left:
-        raise RuntimeError(f"{function}: Vector broadcasting of the left hand side is not supported for left=False.")
+        raise RuntimeError(
+            f"{function}: Vector broadcasting of the left hand side is not supported for left=False."
+        )
     right = B.unsqueeze(-1) if vector else B
     if right.shape[-2 if left else -1] != A.shape[-1]:
         raise RuntimeError(
@@ -214,18 +208,18 @@ def _system(function, A, B, left):
 def solve_ex(A, B, *, left=True, check_errors=False, out=None):
     """x with A x = B (or x A = B), and where A is singular: no error."""
     a, b, vector = _system("linalg.solve", A, B, left)
-    LU, pivots, info = _weft.lu_factor(a if left else a.mT)
+    LU, pivots, info = _weft.lu_factor(a if left else transposed(a))
     if check_errors and first_failure(info):
         raise LinAlgError("torch.linalg.solve_ex: The solver failed because the input matrix is singular.")
-    x = _weft.lu_solve(LU, pivots, b if left else b.mT)
-    x = columns(x) if left else x.mT
+    x = _weft.lu_solve(LU, pivots, b if left else transposed(b))
+    x = columns(x) if left else transposed(columns(x))
     return all_written(out, linalg_solve_ex(x.squeeze(-1) if vector else x, info))
 
 
 def solve(A, B, *, left=True, out=None):
     """x with A x = B, or x A = B; a LinAlgError where A is singular."""
     a, b, vector = _system("linalg.solve", A, B, left)
-    x = columns(_weft.solve(a, b)) if left else _weft.solve(a.mT, b.mT).mT
+    x = columns(_weft.solve(a, b)) if left else transposed(columns(_weft.solve(transposed(a), transposed(b))))
     return written(out, x.squeeze(-1) if vector else x)
 
 
@@ -267,7 +261,7 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
     a, b = broadcast_batch("linalg.solve_triangular", A, B)
     if left:
         return written(out, columns(_weft.solve_triangular(a, b, bool(upper), bool(unitriangular))))
-    x = _weft.solve_triangular(a.mT, b.mT, not upper, bool(unitriangular)).mT
+    x = transposed(_weft.solve_triangular(transposed(a), transposed(b), not upper, bool(unitriangular)))
     return written(out, columns(x))
 
 
@@ -276,9 +270,13 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, 
     need_matrices("triangular_solve", A, square=True)
     need_tensor("triangular_solve", b)
     if b.ndim < 2:
-        raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions")
+        raise RuntimeError(
+            f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions"
+        )
     a, right = broadcast_batch("triangular_solve", A, b)
-    x = solve_triangular(a.mT if transpose else a, right, upper=upper != transpose, unitriangular=unitriangular)
+    x = solve_triangular(
+        transposed(a) if transpose else a, right, upper=upper != transpose, unitriangular=unitriangular
+    )
     return all_written(out, triangular_solution(x, columns(a)))
 
 
@@ -286,12 +284,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, 
 def ldl_factor_ex(A, *, hermitian=False, check_errors=False, out=None):
     """Factors of a symmetric or Hermitian matrix, in LAPACK's form, and where they fail: no error."""
     need_matrices("torch.linalg.ldl_factor_ex", A, square=True)
-    LD, pivots, info = _weft.ldl_factor(A, hermitian)
-    failure = first_failure(info) if check_errors else None
-    if failure:
-        raise LinAlgError(
-            f"torch.linalg.ldl_factor_ex: {failure[0]}The factorization was completed, but D[{failure[1]},{failure[1]}] is zero."
-        )
+    LD, pivots, info = _weft.ldl_factor(A, hermitian, bool(check_errors))
     return all_written(out, linalg_ldl_factor_ex(columns(LD), pivots, info))
 
 
@@ -369,14 +362,16 @@ def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
     if count < m:
         vectors = _weft.cat([vectors, _weft.zeros(*input.shape[:-2], m, m - count, dtype=input.dtype)], -1)
     Q = _weft.householder_product(vectors, tau)
-    Q = _weft.conj(Q).mT if transpose else Q
+    Q = adjoint_of(Q) if transpose else Q
     return written(out, columns(_weft.matmul(Q, other) if left else _weft.matmul(other, Q)))
 
 
 # ---- what PyTorch has removed ----
 def _removed(name, instead):
     def function(*args, **kwargs):
-        raise RuntimeError(f"torch.{name}: this function was removed from PyTorch; use torch.linalg.{instead}")
+        raise RuntimeError(
+            f"torch.{name}: this function was removed from PyTorch; use torch.linalg.{instead}"
+        )
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Raises RuntimeError: PyTorch has torch.linalg.{instead} in its place."

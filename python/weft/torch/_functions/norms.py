@@ -4,7 +4,18 @@ import math
 
 import weft as _weft
 
-from ._numeric import HALF, all_written, is_inexact, named, need_matrices, need_tensor, real_dtype, written
+from ._numeric import (
+    COMPLEX,
+    HALF,
+    adjoint_of,
+    all_written,
+    is_inexact,
+    named,
+    need_matrices,
+    need_tensor,
+    real_dtype,
+    written,
+)
 
 linalg_polar = named("linalg_polar", "U H")
 
@@ -26,11 +37,15 @@ def _dims(function, x, dim):
 
 def _converted(function, x, dtype):
     if not is_inexact(x):
-        raise NotImplementedError(f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype}")
+        raise NotImplementedError(
+            f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype}"
+        )
     if dtype is None:
         return x
-    if dtype.is_complex != x.dtype.is_complex:
-        raise RuntimeError(f"{function}: dtype should be {'complex' if x.is_complex() else 'real'} for {x.dtype} inputs, but got {dtype}")
+    if (dtype in COMPLEX) != x.is_complex():
+        raise RuntimeError(
+            f"{function}: dtype should be {'complex' if x.is_complex() else 'real'} for {x.dtype} inputs, but got {dtype}"
+        )
     return x.to(dtype)
 
 
@@ -38,7 +53,9 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     """The sum of |x|**ord to the power 1 / ord; the extremes of |x| for infinite orders, the count of x != 0 for 0."""
     need_tensor("linalg.vector_norm", x, "x")
     if isinstance(ord, (str, bool)) or ord is None:
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+        raise TypeError(
+            f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
+        )
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     x = _converted("linalg.vector_norm", x, dtype)
@@ -52,7 +69,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
                 "an identity"
             )
     if x.ndim == 0:
-        magnitude = abs(x)
+        magnitude = _weft.abs(x)
         return written(out, (x != 0).to(real_dtype(x.dtype)) if ord == 0 else magnitude)
     return written(out, _weft.vector_norm(x, ord, dims or list(range(x.ndim)), keepdim))
 
@@ -77,6 +94,8 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     size = abs(float(ord))
     if size not in (1, 2, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if x.numel() == 0 and ord > 0 and (x.shape[rows] == 0 or x.shape[cols] == 0):
+        return written(out, _weft.vector_norm(x, 1.0, [rows, cols], keepdim))
     extreme = _weft.amax if ord > 0 else _weft.amin
     if size == 2:
         return written(out, _of_singular_values(x, rows, cols, keepdim, lambda s: extreme(s, [-1])))
@@ -134,7 +153,7 @@ def old_norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     need_tensor("norm", input)
     if p == "nuc":
         if dim is None:
-            return nuclear_norm(input, keepdim=keepdim, out=out)
+            dim = tuple(range(input.ndim))
         x = input if dtype is None else input.to(dtype)
         return matrix_norm(x, "nuc", dim, keepdim, out=out)
     if isinstance(p, str) and p != "fro":
@@ -145,8 +164,7 @@ def old_norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         p = p.item()
     if not isinstance(dim, (int, type(None))) and len(dim) == 0:
         dim = None
-    x = input if dtype is None or is_inexact(input) else input.to(dtype)
-    return vector_norm(x, p, dim, keepdim, dtype=dtype, out=out)
+    return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
 def norm_of(self, p="fro", dim=None, keepdim=False, dtype=None):
@@ -210,17 +228,17 @@ def cond(A, p=None, *, out=None):
     need_matrices("linalg.cond", A)
     if p is None or p in (2, -2):
         if A.numel() == 0:
-            return written(out, _weft.zeros(*A.shape[:-2], dtype=real_dtype(A.dtype)))
+            return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=real_dtype(A.dtype)))
         s = _weft.svdvals(A)
         large, small = s[..., 0], s[..., -1]
         return written(out, small / large if p == -2 else large / small)
     if isinstance(p, str) and p not in ("fro", "nuc"):
-        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+        raise ValueError(f"linalg.cond got an invalid norm type: {p}")
     if not isinstance(p, str) and abs(p) not in (1, math.inf):
-        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+        raise ValueError(f"linalg.cond got an invalid norm type: {p}")
     need_matrices(f"linalg.cond(ord={p})", A, square=True)
     if A.numel() == 0:
-        return written(out, _weft.zeros(*A.shape[:-2], dtype=real_dtype(A.dtype)))
+        return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=real_dtype(A.dtype)))
     LU, pivots, info = _weft.lu_factor(A)
     eye = _weft.eye(A.shape[-1], dtype=A.dtype).expand(*A.shape)
     inverse = _weft.lu_solve(LU, pivots, eye)
@@ -235,10 +253,18 @@ def _tolerances(function, x, largest, atol, rtol):
         rtol = default
         if atol is not None:
             positive = (atol > 0) if isinstance(atol, _weft.Tensor) else atol > 0
-            rtol = _weft.where(positive, 0.0 * largest, default + 0 * largest) if isinstance(positive, _weft.Tensor) else 0.0 if positive else default
+            rtol = (
+                _weft.where(positive, 0.0 * largest, default + 0 * largest)
+                if isinstance(positive, _weft.Tensor)
+                else 0.0
+                if positive
+                else default
+            )
     for name, value in (("atol", atol), ("rtol", rtol)):
         if isinstance(value, _weft.Tensor) and value.is_complex():
-            raise RuntimeError(f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}")
+            raise RuntimeError(
+                f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}"
+            )
     relative = rtol * largest
     return relative if atol is None else _weft.maximum(relative, atol + 0 * relative)
 
@@ -248,7 +274,7 @@ def _epsilon(dtype):
 
 
 def _magnitudes(x, hermitian):
-    return abs(_weft.eigvalsh(x)) if hermitian else _weft.svdvals(x)
+    return _weft.abs(_weft.eigvalsh(x)) if hermitian else _weft.svdvals(x)
 
 
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
@@ -257,7 +283,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)
     if tol is not None:
         atol, rtol = tol, 0.0
     if A.numel() == 0:
-        return written(out, _weft.zeros(*A.shape[:-2], dtype=_weft.int64))
+        return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=_weft.int64))
     s = _magnitudes(A, hermitian)
     limit = _tolerances("torch.linalg.matrix_rank", A, _weft.amax(s, [-1]), atol, rtol)
     return written(out, (s > limit.unsqueeze(-1)).sum(-1))
@@ -271,20 +297,26 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
             f"linalg.pinv({A.dtype}{list(A.shape)}): expected a tensor with 2 or more dimensions of float, double, cfloat or "
             "cdouble types"
         )
+    if hermitian:
+        need_matrices("linalg.pinv", A, square=True)
     rtol = rcond if rcond is not None else rtol
     if A.numel() == 0:
         return written(out, _weft.empty(*A.shape[:-2], A.shape[-1], A.shape[-2], dtype=A.dtype))
     if hermitian:
         values, vectors = _weft.eigh(A)
-        left, right = vectors, _weft.conj(vectors).mT
-        limit = _tolerances("torch.linalg.pinv", A, _weft.amax(abs(values), [-1]), atol, rtol).unsqueeze(-1)
-        keep = abs(values) > limit
+        left, right = vectors, adjoint_of(vectors)
+        limit = _tolerances(
+            "torch.linalg.pinv", A, _weft.amax(_weft.abs(values), [-1]), atol, rtol
+        ).unsqueeze(-1)
+        keep = _weft.abs(values) > limit
     else:
         U, values, Vh = _weft.svd(A, False)
-        left, right = _weft.conj(Vh).mT, _weft.conj(U).mT
+        left, right = adjoint_of(Vh), adjoint_of(U)
         limit = _tolerances("torch.linalg.pinv", A, values[..., 0], atol, rtol).unsqueeze(-1)
         keep = values > limit
-    inverse = _weft.where(keep, 1 / _weft.where(keep, values, _weft.ones_like(values)), _weft.zeros_like(values))
+    inverse = _weft.where(
+        keep, 1 / _weft.where(keep, values, _weft.ones_like(values)), _weft.zeros_like(values)
+    )
     return written(out, _weft.matmul(left * inverse.unsqueeze(-2).to(left.dtype), right))
 
 
@@ -297,8 +329,8 @@ def matrix_sqrth(A):
     """The square root of a symmetric (Hermitian) positive-definite matrix, of which the lower half is read."""
     need_matrices("linalg.matrix_sqrth", A, square=True)
     values, vectors = _weft.eigh(A)
-    root = _weft.sqrt(values).unsqueeze(-2).to(vectors.dtype)
-    return _weft.matmul(vectors * root, _weft.conj(vectors).mT)
+    root = _weft.sqrt(_weft.maximum(values, _weft.zeros_like(values))).unsqueeze(-2).to(vectors.dtype)
+    return _weft.matmul(vectors * root, adjoint_of(vectors))
 
 
 def polar(A, *, out=None):
@@ -309,6 +341,6 @@ def polar(A, *, out=None):
             f"linalg.polar: input must have at least as many rows as columns, but got {A.shape[-2]} by {A.shape[-1]} matrices"
         )
     U, values, Vh = _weft.svd(A, False)
-    adjoint = _weft.conj(Vh).mT
+    adjoint = adjoint_of(Vh)
     H = _weft.matmul(adjoint * values.unsqueeze(-2).to(A.dtype), Vh)
     return all_written(out, linalg_polar(_weft.matmul(U, Vh), H))

@@ -4,7 +4,8 @@ import math
 
 import weft as _weft
 
-from ._numeric import HALF, need_matrices, need_tensor, written
+from ._numeric import HALF, is_inexact, need_matrices, need_tensor, written
+from .factors import inv, solve
 
 
 def matmul(input, other, *, out=None):
@@ -14,7 +15,13 @@ def matmul(input, other, *, out=None):
 
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """The diagonals of the matrices, a view."""
-    return _weft.diagonal(need_tensor("linalg_diagonal", A, "A"), offset, dim1, dim2)
+    need_tensor("linalg_diagonal", A, "A")
+    for dim in (dim1, dim2):
+        if not -A.ndim <= dim < A.ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-A.ndim}, {A.ndim - 1}], but got {dim})"
+            )
+    return _weft.diagonal(A, offset, dim1, dim2)
 
 
 def vecdot(x, y, *, dim=-1, out=None):
@@ -22,7 +29,9 @@ def vecdot(x, y, *, dim=-1, out=None):
     need_tensor("linalg.vecdot", x, "x")
     need_tensor("linalg.vecdot", y, "y", 2)
     if x.dtype != y.dtype:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype} and y of type {y.dtype}")
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype} and y of type {y.dtype}"
+        )
     product = (_weft.conj(x) if x.is_complex() else x) * y
     return written(out, _weft.sum(product, [dim], dtype=x.dtype))
 
@@ -34,9 +43,13 @@ def cross(input, other, *, dim=-1, out=None):
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if not -input.ndim <= dim < input.ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})"
+        )
     if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+        )
     a = [input.select(dim, i) for i in range(3)]
     b = [other.select(dim, i) for i in range(3)]
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -47,7 +60,9 @@ def matrix_power(A, n, *, out=None):
     """The n-th power of square matrices; of the inverse for a negative n."""
     need_tensor("linalg.matrix_power", A, "A")
     if isinstance(n, (bool, float)) or not hasattr(type(n), "__index__"):
-        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+        raise TypeError(
+            f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}"
+        )
     if A.ndim < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if A.shape[-1] != A.shape[-2]:
@@ -56,7 +71,9 @@ def matrix_power(A, n, *, out=None):
         )
     if n < 0:
         need_matrices("linalg.inv", A, square=True)
-    return written(out, _weft.matrix_power(A, n))
+        inverse = inv(A)
+        return written(out, inverse if n == -1 else _weft.matrix_power(inverse, -n))
+    return written(out, _weft.matrix_power(A, n).contiguous())
 
 
 def matrix_exp(A):
@@ -78,11 +95,17 @@ def multi_dot(tensors, *, out=None):
         matrices[-1] = matrices[-1].unsqueeze(-1)
     for i, each in enumerate(matrices):
         if each.ndim != 2:
-            raise RuntimeError(f"multi_dot(): tensor {i} must be {'1D or ' if i in (0, len(matrices) - 1) else ''}2D but got {tensors[i].ndim}D")
+            raise RuntimeError(
+                f"multi_dot(): tensor {i} must be {'1D or ' if i in (0, len(matrices) - 1) else ''}2D but got {tensors[i].ndim}D"
+            )
         if each.dtype != matrices[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {matrices[0].dtype} and tensor {i} {each.dtype}")
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {matrices[0].dtype} and tensor {i} {each.dtype}"
+            )
         if i and each.shape[0] != matrices[i - 1].shape[1]:
-            raise RuntimeError(f"multi_dot(): tensors {i - 1} and {i} with shapes {tuple(tensors[i - 1].shape)} and {tuple(tensors[i].shape)} cannot be multiplied")
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {tuple(tensors[i - 1].shape)} and {tuple(tensors[i].shape)} cannot be multiplied"
+            )
     result = _in_best_order(matrices)
     if last:
         result = result.squeeze(-1)
@@ -132,9 +155,9 @@ def tensorinv(A, ind=2, *, out=None):
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
     rows, cols = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     if math.prod(rows) != math.prod(cols):
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(cols)} != {math.prod(rows)}")
-    from .factors import inv
-
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(cols)} != {math.prod(rows)}"
+        )
     return written(out, inv(A.reshape(math.prod(rows), math.prod(cols))).reshape(cols + rows))
 
 
@@ -147,9 +170,9 @@ def tensorsolve(A, B, dims=None, *, out=None):
         A = A.permute([each for each in range(A.ndim) if each not in moved] + moved)
     shape = tuple(A.shape[B.ndim :])
     if math.prod(shape) != math.prod(A.shape[: B.ndim]):
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])")
-    from .factors import solve
-
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])"
+        )
     return written(out, solve(A.reshape(B.numel(), math.prod(shape)), B.reshape(-1)).reshape(shape))
 
 
@@ -159,9 +182,9 @@ def vander(x, *, N=None):
     if x.ndim < 1:
         raise RuntimeError("linalg.vander: expected a tensor of at least one dimension")
     count = x.shape[-1] if N is None else N
-    if count < 1:
-        raise RuntimeError(f"N must be greater than 1, but got {count}")
-    base = x.to(_weft.int64) if x.dtype is _weft.bool else x
+    if N is not None and N <= 1:
+        raise RuntimeError(f"N must be greater than 1, but got {N}")
+    base = x if is_inexact(x) else x.to(_weft.int64)
     ones = _weft.ones(*x.shape, 1, dtype=base.dtype)
     if count == 1:
         return ones

@@ -7,6 +7,12 @@ import weft as _weft
 from ._numeric import HALF, inexact, is_inexact, need_tensor, written
 
 
+def need_floating(x):
+    """That a floating result can be written into the tensor."""
+    if not is_inexact(x):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {x.dtype}")
+
+
 def polygamma(n, input, *, out=None):
     """The n-th derivative of digamma."""
     if isinstance(n, _weft.Tensor) or not hasattr(type(n), "__index__"):
@@ -23,6 +29,7 @@ def polygamma_of(self, n):
 
 def polygamma_into(self, n):
     """torch.polygamma(n, self), written into the tensor."""
+    need_floating(self)
     return self.copy_(polygamma(n, self))
 
 
@@ -42,6 +49,7 @@ def mvlgamma(input, p, *, out=None):
 
 def mvlgamma_into(self, p):
     """torch.mvlgamma(self, p), written into the tensor."""
+    need_floating(self)
     return self.copy_(mvlgamma(self, p))
 
 
@@ -56,13 +64,14 @@ def logit(input, eps=None, *, out=None):
 
 def logit_into(self, eps=None):
     """torch.logit(self, eps), written into the tensor."""
-    if not self.is_floating_point():
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {self.dtype}")
+    need_floating(self)
     return self.copy_(logit(self, eps))
 
 
 def round(input, *, decimals=0, out=None):
     """x rounded to `decimals` places, ties to even."""
+    if input.dtype is _weft.bool or (decimals and not input.is_floating_point()):
+        raise NotImplementedError(f'"round_cpu" not implemented for {input.dtype}')
     return written(out, _weft.round(need_tensor("round", input), decimals=decimals))
 
 
@@ -72,6 +81,8 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     if x.ndim == 0:
         return written(out, x + 0)
     dims = [dim] if isinstance(dim, int) else list(dim)
+    if any(x.shape[each] == 0 for each in dims):
+        return written(out, _weft.log(_weft.sum(x, dims, keepdim)))
     return written(out, _weft.logsumexp(x, dims or None, keepdim))
 
 

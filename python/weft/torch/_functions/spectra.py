@@ -5,6 +5,7 @@ import math
 import weft as _weft
 
 from ._numeric import (
+    adjoint_of,
     all_written,
     broadcast_batch,
     columns,
@@ -13,6 +14,7 @@ from ._numeric import (
     need_same_dtype,
     need_tensor,
     real_dtype,
+    transposed,
     written,
 )
 
@@ -57,7 +59,9 @@ def eigvalsh(A, UPLO="L", *, out=None):
 
 def _no_driver(function, driver):
     if driver is not None:
-        raise RuntimeError(f"torch.{function}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+        raise RuntimeError(
+            f"torch.{function}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
 
 
 def svd(A, full_matrices=True, *, driver=None, out=None):
@@ -79,10 +83,10 @@ def old_svd(input, some=True, compute_uv=True, *, out=None):
     if not compute_uv:
         m, n = input.shape[-2], input.shape[-1]
         U = _weft.zeros(*input.shape[:-2], m, m, dtype=input.dtype)
-        V = _weft.zeros(*input.shape[:-2], n, n, dtype=input.dtype)
+        V = transposed(_weft.zeros(*input.shape[:-2], n, n, dtype=input.dtype))
         return all_written(out, old_svd_result(U, _weft.svdvals(input), V))
     U, S, Vh = _weft.svd(input, not some)
-    return all_written(out, old_svd_result(columns(U), S, _weft.conj(columns(Vh)).mT))
+    return all_written(out, old_svd_result(columns(U), S, adjoint_of(Vh).contiguous()))
 
 
 # ---- determinants ----
@@ -98,7 +102,9 @@ def slogdet(A, *, out=None):
 
 def old_slogdet(input, *, out=None):
     """torch.slogdet: linalg.slogdet."""
-    return all_written(out, slogdet_result(*_weft.slogdet(need_matrices("linalg.slogdet", input, square=True))))
+    return all_written(
+        out, slogdet_result(*_weft.slogdet(need_matrices("linalg.slogdet", input, square=True)))
+    )
 
 
 def logdet(input):
@@ -129,30 +135,47 @@ def lstsq(A, B, rcond=None, *, driver=None):
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
     m, n, k = A.shape[-2], A.shape[-1], b.shape[-1]
     a, b = broadcast_batch("torch.linalg.lstsq", A, b)
-    batch = tuple(a.shape[:-2])
     real = real_dtype(A.dtype)
-    bound = _weft.tensor(max(m, n) * (2.0**-52 if real == _weft.float64 else 2.0**-23) if rcond is None else float(rcond), dtype=real)
-    parts = [
-        _weft.lstsq(each, right, bound)
-        for each, right in zip(a.reshape(math.prod(batch), m, n).unbind(0), b.reshape(math.prod(batch), m, k).unbind(0))
-    ]
-
-    def stacked(index, *shape, dtype=None):
-        if not parts:
-            return _weft.empty(*batch, *shape, dtype=dtype)
-        return _weft.stack([part[index] for part in parts], 0).reshape(*batch, *shape)
-
-    solution = columns(stacked(0, n, k, dtype=A.dtype))
-    nothing = _weft.empty(0, dtype=real)
-    rank = stacked(2, dtype=_weft.int32).to(_weft.int64) if driver != "gels" else _weft.empty(0, dtype=_weft.int64)
-    values = stacked(3, min(m, n), dtype=real) if driver in ("gelsd", "gelss") else nothing
-    residuals = nothing
+    epsilon = 2.0**-52 if real == _weft.float64 else 2.0**-23
+    bound = max(m, n) * epsilon if rcond is None else float(rcond)
+    nothing, values, residuals = _weft.empty(0, dtype=real), None, None
+    if driver in ("gels", "gelsy"):
+        solution, rank = _weft.lstsq_qr(a, b, bound if driver == "gelsy" else 0.0)
+    else:
+        solution, rank, values = _by_singular_values(a, b, bound)
     if m > n and driver != "gelsy":
-        full = driver == "gels" or bool((rank == n).all())
-        residuals = stacked(1, k, dtype=real) if full else nothing
+        difference = _weft.abs(b - _weft.matmul(a, solution))
+        residuals = (difference * difference).sum(-2)
+        if driver != "gels" and not bool((rank == n).all()):
+            residuals = None
+    if m > n:
+        # In memory the solution is the upper part of what took the place of the right sides.
+        rest = _weft.zeros(*solution.shape[:-2], m - n, k, dtype=A.dtype)
+        solution = columns(_weft.cat([solution, rest], -2))[..., :n, :]
+    else:
+        solution = columns(solution)
+    rank = _weft.empty(0, dtype=_weft.int64) if driver == "gels" else rank.to(_weft.int64)
     if vector:
         solution = solution.squeeze(-1)
-    return linalg_lstsq(solution, residuals, rank, values)
+    return linalg_lstsq(
+        solution, nothing if residuals is None else residuals, rank, nothing if values is None else values
+    )
+
+
+def _by_singular_values(a, b, bound):
+    """Solutions, ranks and singular values of a batch of systems."""
+    batch, m, n, k = tuple(a.shape[:-2]), a.shape[-2], a.shape[-1], b.shape[-1]
+    real = real_dtype(a.dtype)
+    flat_a, flat_b = a.reshape((math.prod(batch), m, n)), b.reshape((math.prod(batch), m, k))
+    limit = _weft.full((), bound, dtype=real)
+    parts = [_weft.lstsq(each, right, limit) for each, right in zip(flat_a.unbind(0), flat_b.unbind(0))]
+
+    def stacked(index, *shape, dtype):
+        if not parts:
+            return _weft.empty(batch + shape, dtype=dtype)
+        return _weft.stack([part[index] for part in parts], 0).reshape(batch + shape)
+
+    return stacked(0, n, k, dtype=a.dtype), stacked(2, dtype=_weft.int32), stacked(3, min(m, n), dtype=real)
 
 
 # ---- low rank ----
@@ -163,11 +186,11 @@ def get_approximate_basis(A, q, niter=2, M=None):
     if M is not None:
         X = X - _weft.matmul(M, R)
     Q = _weft.qr(X)[0]
-    adjoint = _weft.conj(A).mT
+    adjoint = adjoint_of(A)
     for _ in range(niter):
         X = _weft.matmul(adjoint, Q)
         if M is not None:
-            X = X - _weft.matmul(_weft.conj(M).mT, Q)
+            X = X - _weft.matmul(adjoint_of(M), Q)
         Q = _weft.qr(X)[0]
         X = _weft.matmul(A, Q)
         if M is not None:
@@ -189,13 +212,13 @@ def svd_lowrank(A, q=6, niter=2, M=None):
         M = M.expand(*A.shape)
     m, n = A.shape[-2:]
     if m < n:
-        A, M = _weft.conj(A).mT, None if M is None else _weft.conj(M).mT
+        A, M = adjoint_of(A), None if M is None else adjoint_of(M)
     Q = get_approximate_basis(A, q, niter, M)
-    B = _weft.matmul(_weft.conj(Q).mT, A)
+    B = _weft.matmul(adjoint_of(Q), A)
     if M is not None:
-        B = B - _weft.matmul(_weft.conj(Q).mT, M)
+        B = B - _weft.matmul(adjoint_of(Q), M)
     U, S, Vh = _weft.svd(B, False)
-    V = _weft.conj(Vh).mT
+    V = adjoint_of(Vh)
     U = _weft.matmul(Q, U)
     return (V, S, U) if m < n else (U, S, V)
 
@@ -231,11 +254,10 @@ def lobpcg(
     if B is not None:
         L = _weft.cholesky(B)
         inner = _weft.solve_triangular(L, A, False)
-        matrix = _weft.solve_triangular(L, inner.mT, False).mT
+        matrix = transposed(_weft.solve_triangular(L, transposed(inner), False))
     values, vectors = _weft.eigh(matrix)
     if B is not None:
-        vectors = _weft.solve_triangular(_weft.conj(L).mT, vectors, True)
+        vectors = _weft.solve_triangular(adjoint_of(L), vectors, True)
     if largest is None or largest:
         return _weft.flip(values, [-1])[..., :k], _weft.flip(vectors, [-1])[..., :k]
     return values[..., :k], vectors[..., :k]
-

@@ -4,19 +4,21 @@ import math
 
 import weft as _weft
 
-from ._numeric import HALF, is_inexact, need_tensor
+from ._numeric import FLOATS, HALF, is_inexact, need_tensor, transposed
 
 
 def _default_dtype():
-    return (_weft.tensor(0) * 1.0).dtype
+    return _weft.zeros(0).dtype
 
 
 def _window(name, length, periodic, dtype, make):
     """make(positions of `length` points from 0, in floating point, the last position) in the dtype."""
     if isinstance(length, (bool, float, str)):
-        raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}"
+        )
     dtype = dtype or _default_dtype()
-    if not dtype.is_floating_point:
+    if dtype not in FLOATS:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
@@ -39,7 +41,14 @@ def hamming_window(
 
 
 def hann_window(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False
+    window_length,
+    periodic=True,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
 ):
     """sin(pi k / n)**2."""
     return _window(
@@ -49,16 +58,30 @@ def hann_window(
 
 
 def bartlett_window(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False
+    window_length,
+    periodic=True,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
 ):
     """A triangle from 0 to 1 and back."""
     return _window(
-        "bartlett_window", window_length, periodic, dtype, lambda k, last: 1 - abs(k * (2 / last) - 1)
+        "bartlett_window", window_length, periodic, dtype, lambda k, last: 1 - _weft.abs(k * (2 / last) - 1)
     )  # fmt: skip
 
 
 def blackman_window(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False
+    window_length,
+    periodic=True,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
 ):
     """0.42 - 0.5 * cos(2 pi k / n) + 0.08 * cos(4 pi k / n)."""
     return _window(
@@ -145,8 +168,9 @@ def stft(
         result = _weft.fft_c2c(frames, n_fft, -1, int(bool(normalized)))
     else:
         result = _weft.fft_r2c(frames, n_fft, -1, int(bool(normalized)), bool(onesided))
-    result = result.mT
-    return result if return_complex else _weft.stack([_weft.real(result), _weft.imag(result)], -1)
+    if return_complex:
+        return transposed(result)
+    return _weft.stack([_weft.real(result), _weft.imag(result)], -1).transpose(-3, -2)
 
 
 def istft(
@@ -156,19 +180,25 @@ def istft(
     """The signal of which stft gives the input: frames added where they overlap, over the sum of squared windows."""
     x = need_tensor("istft", input)
     if not x.is_complex():
-        raise TypeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+        raise TypeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
     hop_length, win_length = _framing("istft", n_fft, hop_length, win_length, window)
     if x.numel() == 0 or x.ndim not in (2, 3):
-        raise RuntimeError(f"istft: expected a non-empty tensor with 2 or 3 dimensions, but got {tuple(x.shape)}")
+        raise RuntimeError(
+            f"istft: expected a non-empty tensor with 2 or 3 dimensions, but got {tuple(x.shape)}"
+        )
     if hop_length > win_length:
         raise RuntimeError(f"istft: expected hop_length <= win_length, but got hop_length={hop_length}")
     frequencies, count = x.shape[-2], x.shape[-1]
     onesided = frequencies != n_fft if onesided is None else onesided
     if frequencies != (n_fft // 2 + 1 if onesided else n_fft):
-        raise RuntimeError(f"istft: expected the frequency dimension to fit n_fft={n_fft}, but got {frequencies}")
+        raise RuntimeError(
+            f"istft: expected the frequency dimension to fit n_fft={n_fft}, but got {frequencies}"
+        )
     if return_complex and onesided:
         raise RuntimeError("cannot have onesided output if window or input is complex")
-    frames = x.mT
+    frames = transposed(x)
     power = 1 if normalized else 2
     if return_complex:
         frames = _weft.fft_c2c(frames, n_fft, -1, power, True)
@@ -188,10 +218,8 @@ def istft(
     if length is not None:
         end = min(total, start + length)
     added, weights = added[..., start:end], weights[start:end]
-    if not _weft.is_tensor(weights) or bool((abs(weights) > 1e-11).all()):
-        result = added / weights
-    else:
-        raise RuntimeError("istft: window overlap add min is zero: the input cannot be inverted")
+    inverted = "istft: window overlap add min is zero: the input cannot be inverted"
+    result = added / _weft.require(weights, _weft.abs(weights) > 1e-11, error=inverted)
     if length is not None and length > result.shape[-1]:
         result = _weft.pad(result, [0, length - result.shape[-1]])
     return result
@@ -202,4 +230,3 @@ def _overlapped(frames, positions, total):
     flat = frames.reshape(tuple(frames.shape[:-2]) + (frames.shape[-2] * frames.shape[-1],))
     target = _weft.zeros(tuple(flat.shape[:-1]) + (total,), dtype=flat.dtype)
     return _weft.index_add(target, flat.ndim - 1, positions, flat)
-

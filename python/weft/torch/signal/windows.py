@@ -26,8 +26,6 @@ def _made(name, M, sym, dtype, layout, make):
     return make(_weft.arange(M).to(dtype), M - 1 if sym else M)
 
 
-
-
 def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """The sum of a[i] * (-1)**i * cos(2 pi i k / n)."""
     if not hasattr(a, "__iter__"):
@@ -79,7 +77,7 @@ def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad
     """A triangle from 0 to 1 and back."""
 
     def make(k, last):
-        return k + 1 if M == 1 else 1 - abs(k * (2 / last) - 1)
+        return k + 1 if M == 1 else 1 - _weft.abs(k * (2 / last) - 1)
 
     return _made("bartlett", M, sym, dtype, layout, make)
 
@@ -87,7 +85,12 @@ def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad
 def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """sin(pi (k + 1/2) / n): half a wave."""
     return _made(
-        "cosine", M, sym, dtype, layout, lambda k, last: _weft.sin((k + 0.5) * (math.pi / (M if sym else M + 1)))
+        "cosine",
+        M,
+        sym,
+        dtype,
+        layout,
+        lambda k, last: _weft.sin((k + 0.5) * (math.pi / (M if sym else M + 1))),
     )
 
 
@@ -102,7 +105,7 @@ def exponential(
 
     def make(k, last):
         middle = last / 2 if center is None else center
-        return k * 0 + 1 if M == 1 else _weft.exp(-abs(k - middle) / tau)
+        return k * 0 + 1 if M == 1 else _weft.exp(-_weft.abs(k - middle) / tau)
 
     return _made("exponential", M, sym, dtype, layout, make)
 
