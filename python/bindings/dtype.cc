@@ -192,7 +192,7 @@ void bind_dtypes(nb::module_& m) {
       .def("__reduce__",
            [](const PyDType& d) -> nb::object {
              if (d.foreign)
-               return nb::make_tuple(nb::module_::import_("weft._C").attr("_foreign_dtype"),
+               return nb::make_tuple(nb::module_::import_("weft").attr("_foreign_dtype"),
                                      nb::make_tuple(d.foreign->name));
              return nb::str(name(d.value).data());
            })

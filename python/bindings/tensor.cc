@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "jit_trace.h"
 #include "memory_format.h"
+#include "ops/build.h"
 #include "ops/view.h"
 #include "tensor_forms.h"
 #include "weft/error.h"
@@ -46,7 +47,18 @@ nb::tuple tuple_of(const std::vector<int64_t>& values) {
   return nb::tuple(list);
 }
 
+// Another tensor object over the same view.
+Tensor alias(const Tensor& tensor) {
+  return tensor.is_traced() ? tensor : tensor.as_strided(tensor.shape(), tensor.strides(), tensor.offset());
+}
+
 Tensor reversed(const Tensor& tensor, size_t first, size_t last) {
+  if (tensor.is_traced()) {
+    std::vector<int64_t> order;
+    for (size_t d = 0; d < static_cast<size_t>(tensor.dim()); ++d)
+      order.push_back(static_cast<int64_t>(d < first || d >= last ? d : first + last - 1 - d));
+    return ops::build::permute(tensor, order);
+  }
   Shape shape = tensor.shape();
   Strides strides = tensor.strides();
   std::reverse(shape.begin() + static_cast<std::ptrdiff_t>(first),
@@ -245,7 +257,7 @@ void bind_attributes(nb::class_<Tensor>& c) {
           "imag", [](nb::handle self) { return part(self, "imag"); },
           [](nb::handle self, nb::handle value) { set_part(self, "imag", value); })
       .def_prop_rw(
-          "data", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); },
+          "data", [](const Tensor& t) { return alias(t); },
           [](nb::handle self, const Tensor& value) { const_cast<Tensor&>(own<Tensor>(self)) = value; },
           "The tensor without its history; assigned, this object stands for that tensor.")
       .def(
@@ -319,13 +331,14 @@ void bind_attributes(nb::class_<Tensor>& c) {
 template <class T, class Class>
 void bind_views(Class& c) {
   c.def_prop_ro(
-          "T", [](const T& t) { return T(reversed(t, 0, t.shape().size())); },
+          "T", [](const T& t) { return T(reversed(t, 0, static_cast<size_t>(t.dim()))); },
           "A view with the dimensions reversed.")
       .def_prop_ro(
           "mT",
           [](const T& t) {
             WEFT_CHECK(t.dim() >= 2, fmt::format("mT: expected at least 2 dimensions, got {}", describe(t)));
-            return T(reversed(t, t.shape().size() - 2, t.shape().size()));
+            const auto ndim = static_cast<size_t>(t.dim());
+            return T(reversed(t, ndim - 2, ndim));
           },
           "A view with the last two dimensions swapped.")
       .def("detach", [](const T& t) { return T(t.as_strided(t.shape(), t.strides(), t.offset())); })

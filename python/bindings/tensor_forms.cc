@@ -40,6 +40,18 @@ SymShape sizes_of(nb::args args, const char* what) {
   return sizes;
 }
 
+// The same memory read as another dtype.
+Tensor view_of_dtype(const Tensor& tensor, DType to) {
+  const int64_t from_size = itemsize(tensor.dtype()), to_size = itemsize(to);
+  if (from_size == to_size) return ops::memory_part("bitcast", tensor, to);
+  const auto fits = [&](int64_t elements) { return elements * from_size % to_size == 0; };
+  bool is_whole = tensor.dim() > 0 && tensor.strides().back() == 1 && fits(tensor.shape().back()) && fits(tensor.offset());
+  for (size_t d = 0; d + 1 < tensor.shape().size(); ++d) is_whole = is_whole && fits(tensor.strides()[d]);
+  WEFT_CHECK(is_whole, fmt::format("view: {} with strides {} does not hold whole elements of {} in its last dimension",
+                                   describe(tensor), weft::str(tensor.strides()), name(to)));
+  return ops::memory_part("bitcast", tensor, to);
+}
+
 Tensor view_of_shape(const Tensor& tensor, nb::args args) {
   const SymShape wanted = sizes_of(args, "view");
   if (tensor.is_traced()) return ops::build::reshape(tensor, wanted);
@@ -88,8 +100,10 @@ nb::object view(nb::handle self, nb::args args, nb::kwargs named) {
     return view(self, nb::borrow<nb::args>(given), nb::kwargs());
   }
   WEFT_CHECK_TYPE(args.size() > 0, "view: expected sizes or a dtype");
-  if (args.size() == 1 && nb::isinstance(args[0], to_python(DType::F32).type()))
-    return module.attr("bitcast")(self, args[0]);
+  if (args.size() == 1 && nb::isinstance(args[0], to_python(DType::F32).type())) {
+    if (tensor.is_traced() || trace_handler) return module.attr("bitcast")(self, args[0]);
+    return to_python(view_of_dtype(tensor, dtype_of_python(args[0])));
+  }
   if (trace_handler) return module.attr("reshape")(self, *args);
   return to_python(view_of_shape(tensor, args));
 }

@@ -37,14 +37,14 @@ class FloatFormat {
 
   void choose() {
     if (finite_.empty()) return;
-    scientific_ = largest_ / smallest_ > 1000. || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4);
+    scientific_ = print_options().scientific.value_or(largest_ / smallest_ > 1000. || largest_ > 1e8 ||
+                                                      (!whole_ && smallest_ < 1e-4));
     for (const double value : finite_) {
       const size_t length = scientific_ ? fmt::format("{:.{}e}", value, precision_).size()
                             : whole_    ? fmt::format("{:.0f}", value).size() + 1
                                         : fmt::format("{:.{}f}", value, precision_).size();
       width_ = std::max(width_, length);
     }
-    scientific_ = print_options().scientific.value_or(scientific_);
   }
 
   std::string operator()(double value) const {

@@ -227,7 +227,7 @@ METHODS = Namespace(
             logsumexp masked_fill masked_scatter masked_select matmul max mean median min mm mode msort mv nan_to_num
             nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero nonzero_static outer prelu prod
             put quantile repeat_interleave resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce
-            select_scatter sgn sign slice_inverse slice_scatter softmax sort split_with_sizes square std sub subtract
+            select_scatter sgn sign slice_inverse slice_scatter softmax sort split split_with_sizes square std sub subtract
             sum swapaxes swapdims take take_along_dim tensor_split tile topk trace unique unique_consecutive
             unsafe_chunk unsafe_split unsafe_split_with_sizes var vdot vsplit""",
         # The method without the underscore, written into the tensor.
@@ -238,7 +238,7 @@ METHODS = Namespace(
             tril_ triu_""",
         "weft.torch._functions.tensor_methods": """
             H apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim detach_ dim_order expand_as
-            fill_diagonal_ grad grad_dtype grad_fn is_coalesced is_cpu is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia
+            fill_diagonal_ grad grad_dtype grad_fn index is_coalesced is_cpu is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia
             is_nested is_pinned is_quantized is_set_to is_shared is_sparse is_sparse_csr is_vulkan is_xla is_xpu layout mH
             map2_ map_ name ndimension new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr
             pin_memory record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize

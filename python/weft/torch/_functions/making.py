@@ -1,5 +1,6 @@
 """Functions that make tensors, and what is asked of dtypes."""
 
+import builtins
 import numbers
 
 import weft as _weft
@@ -22,10 +23,10 @@ def empty_permuted(
 ):
     """A tensor of this shape that is not initialized; physical_layout: its dimensions as they lie in memory."""
     size, order = tuple(size), tuple(d % max(len(size), 1) for d in physical_layout)
-    if sorted(order) != [*range(len(size))]:
+    if sorted(order) != [*builtins.range(len(size))]:
         raise RuntimeError(f"empty_permuted: expected the dimensions of {list(size)} in some order, got {list(order)}")
     made = _weft.empty(tuple(size[d] for d in order), dtype=dtype, device=device)
-    return _flagged(made.permute([order.index(d) for d in range(len(size))]), requires_grad)
+    return _flagged(made.permute([order.index(d) for d in builtins.range(len(size))]), requires_grad)
 
 
 def _flagged(tensor, requires_grad):

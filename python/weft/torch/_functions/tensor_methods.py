@@ -185,14 +185,17 @@ def fill_diagonal_(self, fill_value, wrap=False):
         raise RuntimeError(f"fill_diagonal_: expected at least 2 dimensions, got {self.ndim}")
     if self.ndim > 2 and len(set(self.shape)) != 1:
         raise RuntimeError(f"fill_diagonal_: expected dimensions of one length, got {list(self.shape)}")
-    count, step = min(self.shape), sum(self.stride())
     if wrap and self.ndim == 2 and self.shape[0] > self.shape[1] + 1:
         # In the order of rows, every (columns + 1)th element.
         rows, columns = self.shape
         places = _weft.arange(0, rows * columns, columns + 1)
         self[places // columns, places % columns] = fill_value
         return self
-    self.as_strided((count,), (step,), self.storage_offset()).fill_(fill_value)
+    if self.ndim == 2:
+        self.diagonal().fill_(fill_value)
+    else:
+        places = _weft.arange(self.shape[0], device=self.device)
+        self[(places,) * self.ndim] = fill_value
     return self
 
 
@@ -490,3 +493,16 @@ def backwards(self):
 def array_wrap(self, array, context=None, return_scalar=False):
     """What NumPy's functions make of a tensor, as a tensor."""
     return _weft.from_numpy(array) if array.ndim else _weft.tensor(array)
+
+
+def index(self, positions, dims):
+    """The tensor indexed at some of its dimensions: dims[i] at the dimension positions[i]; True there is a new one."""
+    positions = positions if isinstance(positions, (list, tuple)) else (positions,)
+    dims = dims if isinstance(dims, (list, tuple)) else (dims,)
+    found = [slice(None)] * self.ndim
+    for position, chosen in sorted(zip(positions, dims), key=lambda pair: pair[0] % max(self.ndim, 1), reverse=True):
+        if chosen is True:
+            found.insert(position, None)
+        else:
+            found[position] = chosen
+    return self[tuple(found)]
