@@ -70,6 +70,15 @@ Tensor clone_in(const Tensor& tensor, MemoryFormat format) {
   return result;
 }
 
+Tensor in_order_of(const Tensor& tensor, const Tensor& other) {
+  const std::vector<size_t> order = order_of(other, MemoryFormat::Preserve);
+  if (tensor.shape() != other.shape() || std::is_sorted(order.begin(), order.end())) return tensor;
+  const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
+                            .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
+  result.copy_from(tensor);
+  return result;
+}
+
 bool lies_in(const Tensor& tensor, MemoryFormat format) {
   if (tensor.is_traced() || format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve)
     return tensor.is_contiguous();

@@ -41,6 +41,11 @@ const T& own(nb::handle self) {
   return *nb::inst_ptr<T>(self);
 }
 
+template <class T>
+constexpr Promotion rules_of_class() {
+  return std::is_same_v<T, Array> ? Promotion::NumPy : Promotion::Torch;
+}
+
 nb::tuple tuple_of(const std::vector<int64_t>& values) {
   nb::list list;
   for (const int64_t value : values) list.append(value);
@@ -336,6 +341,7 @@ void bind_views(Class& c) {
       .def_prop_ro(
           "mT",
           [](const T& t) {
+            if (t.dim() == 0 && std::is_same_v<T, Tensor>) return t;
             WEFT_CHECK(t.dim() >= 2, fmt::format("mT: expected at least 2 dimensions, got {}", describe(t)));
             const auto ndim = static_cast<size_t>(t.dim());
             return T(reversed(t, ndim - 2, ndim));
@@ -344,7 +350,7 @@ void bind_views(Class& c) {
       .def("detach", [](const T& t) { return T(t.as_strided(t.shape(), t.strides(), t.offset())); })
       .def("__iter__", &iterate<T>)
       .def(
-          "__getitem__", [](const T& t, nb::handle index) { return T(get_item(t, index)); },
+          "__getitem__", [](const T& t, nb::handle index) { return T(get_item(t, index, rules_of_class<T>())); },
           nb::arg("index").none())
       .def("__copy__", [](const T& t) { return T(t.as_strided(t.shape(), t.strides(), t.offset())); })
       .def("__deepcopy__", [](const T& t, nb::dict memo) {
@@ -492,10 +498,16 @@ void bind_protocols(nb::class_<Tensor>& c) {
            })
       .def("__float__",
            [](const Tensor& t) {
+             WEFT_CHECK(t.numel() == 1, fmt::format("float: expected a tensor of one element, got {}", describe(t)));
              WEFT_CHECK_TYPE(!is_complex(t.dtype()), "float: a complex number has no float value");
              return single(t, "float").to_double();
            })
-      .def("__int__", [](const Tensor& t) { return nb::steal(PyNumber_Long(item(t).ptr())); })
+      .def("__int__",
+           [](const Tensor& t) {
+             const nb::object value = item(t);
+             WEFT_CHECK_TYPE(!is_complex(t.dtype()), "int: a complex number has no int value");
+             return nb::steal(PyNumber_Long(value.ptr()));
+           })
       .def("__complex__",
            [](const Tensor& t) {
              const auto value = single(t, "complex").to_complex();

@@ -141,6 +141,8 @@ class _TensorType(type):
         return isinstance(value, _weft.Tensor) and value.dtype == cls.dtype and value.device.type == "cpu"
 
     def __call__(cls, *args, device=None):
+        if len(args) == 1 and isinstance(args[0], (float, complex, str)):
+            raise TypeError(f"{cls.__name__}: expected sizes or a sequence of numbers, got {type(args[0]).__name__}")
         if len(args) == 1 and not isinstance(args[0], (int, _weft.Size)):
             return _weft.tensor(args[0], dtype=cls.dtype)
         return _weft.Tensor(*args, device=device).to(cls.dtype)

@@ -10,6 +10,10 @@ from .. import _kinds, _storage
 _NO_TRAINING = "weft runs models and does not train them: there are no gradients to compute"
 
 
+def _size(size):
+    return size if len(size) != 1 else size[0]
+
+
 # ---- shapes ------------------------------------------------------------------------------------------------------
 
 
@@ -36,6 +40,21 @@ def type_as(self, other):
 def ndimension(self):
     """How many dimensions there are."""
     return self.ndim
+
+
+def hsplit(self, *sections):
+    """Parts along the columns: so many, or up to each of these positions."""
+    return _weft.hsplit(self, _size(sections))
+
+
+def vsplit(self, *sections):
+    """Parts along the rows: so many, or up to each of these positions."""
+    return _weft.vsplit(self, _size(sections))
+
+
+def dsplit(self, *sections):
+    """Parts along the third dimension: so many, or up to each of these positions."""
+    return _weft.dsplit(self, _size(sections))
 
 
 def sum_to_size(self, *size):
@@ -221,10 +240,6 @@ def _mapped(self, function, *others):
 
 
 # ---- tensors made beside this one -----------------------------------------------------------------------------------
-
-
-def _size(size):
-    return tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
 
 
 def _made(self, make, size, dtype, device, options):
