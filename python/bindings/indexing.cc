@@ -37,7 +37,8 @@ bool is_integer_index(nb::handle item) {
 Tensor array_index(nb::handle item) {
   if (PyBool_Check(item.ptr())) return Tensor::scalar(Scalar(item.ptr() == Py_True), DType::Bool);
   Tensor index = as_tensor(item, std::nullopt);
-  if (index.numel() == 0 && PySequence_Check(item.ptr()) && !tensor_of_python(item)) return index.to(DType::I64);
+  if (index.numel() == 0 && PySequence_Check(item.ptr()) && !tensor_of_python(item))
+    return index.to(DType::I64);
   // PyTorch's tensors of uint8 are masks.
   if (index.dtype() == DType::U8 && tensor_of_python(item) && !is_array(item.ptr()) && !index.is_traced())
     return index.to(DType::Bool);

@@ -160,7 +160,8 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     const std::vector<Tensor> results = run(op, std::move(arguments), rules);
     if (!out) {
       nb::object result = wrap(op, results, rules);
-      if (rules == Promotion::Torch && op.name.ends_with("_like") && op.num_outputs == 1 && !memory_format && nargs > 0)
+      if (rules == Promotion::Torch && op.name.ends_with("_like") && op.num_outputs == 1 && !memory_format &&
+          nargs > 0)
         result = in_order_beside(std::move(result), args[0]);
       return made(std::move(result), requires_grad, memory_format);
     }

@@ -16,7 +16,11 @@ def test_limits_of_dtypes():
     assert torch.finfo(torch.float8_e5m2).max == 57344.0
     assert repr(torch.iinfo(torch.int8)) == "iinfo(min=-128, max=127, dtype=int8)"
     assert torch.iinfo(torch.uint64).max == 2**64 - 1 and torch.iinfo(torch.int32).bits == 32
-    for limits, dtype in ((torch.finfo, torch.int32), (torch.iinfo, torch.float32), (torch.iinfo, torch.bool)):
+    for limits, dtype in (
+        (torch.finfo, torch.int32),
+        (torch.iinfo, torch.float32),
+        (torch.iinfo, torch.bool),
+    ):
         with pytest.raises(TypeError):
             limits(dtype)
     with pytest.raises(TypeError):
@@ -52,9 +56,20 @@ def test_the_default_dtype_decides():
     try:
         torch.set_default_dtype(torch.float64)
         assert torch.get_default_dtype() == torch.float64 and torch.zeros(2).dtype == torch.float64
-        for made in (torch.tensor(1.5), torch.arange(0.0, 1.0, 0.5), n / 2, n.sqrt(), n + 1.5, torch.Tensor(2), doubled(n)):
+        for made in (
+            torch.tensor(1.5),
+            torch.arange(0.0, 1.0, 0.5),
+            n / 2,
+            n.sqrt(),
+            n + 1.5,
+            torch.Tensor(2),
+            doubled(n),
+        ):
             assert made.dtype == torch.float64
-        assert torch.tensor(1j).dtype == torch.complex128 and (torch.ones(2, dtype=torch.float32) / 2).dtype == torch.float32
+        assert (
+            torch.tensor(1j).dtype == torch.complex128
+            and (torch.ones(2, dtype=torch.float32) / 2).dtype == torch.float32
+        )
         assert repr(torch.tensor([1.5])) == "tensor([1.5000])"
     finally:
         torch.set_default_dtype(torch.float32)
@@ -79,8 +94,16 @@ def test_the_default_device():
         (lambda: torch.empty_strided((0, 3), (1, 2)), (0, 3), (1, 2)),
         (lambda: torch.empty_permuted((2, 3, 5), (1, 0, 2)), (2, 3, 5), (5, 10, 1)),
         (lambda: torch.scalar_tensor(3), (), ()),
-        (lambda: torch.zeros(2, 3, 4, 5, memory_format=torch.contiguous_format), (2, 3, 4, 5), (60, 20, 5, 1)),
-        (lambda: torch.zeros_like(torch.ones(1, 3, 4, 5), memory_format=torch.channels_last), (1, 3, 4, 5), (60, 1, 15, 3)),
+        (
+            lambda: torch.zeros(2, 3, 4, 5, memory_format=torch.contiguous_format),
+            (2, 3, 4, 5),
+            (60, 20, 5, 1),
+        ),
+        (
+            lambda: torch.zeros_like(torch.ones(1, 3, 4, 5), memory_format=torch.channels_last),
+            (1, 3, 4, 5),
+            (60, 1, 15, 3),
+        ),
     ],
 )
 def test_shapes_and_strides(make, shape, stride):
@@ -88,7 +111,9 @@ def test_shapes_and_strides(make, shape, stride):
 
 
 def test_options_of_functions_that_make_tensors():
-    x = torch.ones(2, dtype=torch.float64, device="cpu", layout=torch.strided, requires_grad=True, pin_memory=False)
+    x = torch.ones(
+        2, dtype=torch.float64, device="cpu", layout=torch.strided, requires_grad=True, pin_memory=False
+    )
     assert x.requires_grad and x.dtype == torch.float64
     assert torch.tensor([1.0], requires_grad=True).requires_grad
     with pytest.raises(NotImplementedError, match="strided"):

@@ -18,7 +18,14 @@ class TestSize:
         x = values(4, 5)
         assert isinstance(x.shape, torch.Size) and x.shape == (4, 5) and hash(x.shape) == hash((4, 5))
         assert repr(x.shape) == "torch.Size([4, 5])" and x.size() == x.shape and x.size(-1) == 5
-        for part in (x.shape[1:], x.shape + (1,), (1,) + x.shape, x.shape * 2, 2 * x.shape, copy.deepcopy(x.shape)):
+        for part in (
+            x.shape[1:],
+            x.shape + (1,),
+            (1,) + x.shape,
+            x.shape * 2,
+            2 * x.shape,
+            copy.deepcopy(x.shape),
+        ):
             assert type(part) is torch.Size
         assert type(x.shape[0]) is int and x.shape.numel() == 20 and torch.Size().numel() == 1
         assert pickle.loads(pickle.dumps(x.shape)) == x.shape
@@ -63,11 +70,15 @@ class TestViews:
         x = values(3)
         assert x.real is x
         with pytest.raises(TypeError, match="imag: expected complex numbers"):
-            x.imag
+            _ = x.imag
 
     def test_transposes(self):
         z = torch.tensor([[1 + 2j, 3 - 1j]])
-        assert z.H.tolist() == [[1 - 2j], [3 + 1j]] and z.mH.shape == (2, 1) and values(2, 3, 4).mT.shape == (2, 4, 3)
+        assert (
+            z.H.tolist() == [[1 - 2j], [3 + 1j]]
+            and z.mH.shape == (2, 1)
+            and values(2, 3, 4).mT.shape == (2, 4, 3)
+        )
         for name, shape in (("H", (2, 2, 2)), ("H", (3,)), ("mH", (3,)), ("mT", (3,))):
             with pytest.raises(RuntimeError):
                 getattr(torch.zeros(shape), name)
@@ -110,9 +121,15 @@ class TestShapesInPlace:
 class TestNewTensors:
     def test_take_dtype_and_device(self):
         x = values(2).double()
-        assert x.new_zeros(2, 3).tolist() == [[0, 0, 0], [0, 0, 0]] and x.new_ones((2,)).dtype == torch.float64
-        assert x.new_full((2,), 3, dtype=torch.int32).tolist() == [3, 3] and x.new_empty(size=(2, 1)).shape == (2, 1)
-        assert x.new_tensor([1, 2]).dtype == torch.float64 and x.new_empty_strided((2, 3), (1, 2)).stride() == (1, 2)
+        assert (
+            x.new_zeros(2, 3).tolist() == [[0, 0, 0], [0, 0, 0]] and x.new_ones((2,)).dtype == torch.float64
+        )
+        assert x.new_full((2,), 3, dtype=torch.int32).tolist() == [3, 3] and x.new_empty(
+            size=(2, 1)
+        ).shape == (2, 1)
+        assert x.new_tensor([1, 2]).dtype == torch.float64 and x.new_empty_strided(
+            (2, 3), (1, 2)
+        ).stride() == (1, 2)
         assert torch.tensor([1]).new_tensor([1.5]).tolist() == [1]
         assert x.new(2, 3).shape == (2, 3) and x.new([1, 2]).dtype == torch.float64 and x.new().shape == (0,)
         assert x.new_zeros(x.shape).shape == (2,) and x.new_ones(0, True).shape == (0, 1)
@@ -122,7 +139,9 @@ class TestNewTensors:
         assert torch.Tensor().shape == (0,) and torch.Tensor(torch.Size([2])).shape == (2,)
         assert torch.LongTensor([1, 2]).dtype == torch.int64 and torch.HalfTensor(3).shape == (3,)
         assert isinstance(values(2), torch.FloatTensor) and not isinstance(values(2), torch.DoubleTensor)
-        assert values(2).type() == "torch.FloatTensor" and values(2).type("torch.IntTensor").dtype == torch.int32
+        assert (
+            values(2).type() == "torch.FloatTensor" and values(2).type("torch.IntTensor").dtype == torch.int32
+        )
         assert values(2).type(torch.DoubleTensor).dtype == torch.float64
         with pytest.raises(ValueError, match="invalid type"):
             values(2).type("torch.NoTensor")
@@ -155,7 +174,9 @@ class TestMemory:
         x = values(3)
         for same in (x.to(torch.float32), x.to("cpu"), x.to(x), x.cpu(), x.float(), x.to(), x.contiguous()):
             assert same is x
-        assert x.to(torch.float64, True).dtype == torch.float64 and x.to("cpu", torch.int32, True, False).tolist() == [0, 1, 2]
+        assert x.to(torch.float64, True).dtype == torch.float64 and x.to(
+            "cpu", torch.int32, True, False
+        ).tolist() == [0, 1, 2]
         assert x.to(torch.float32, copy=True) is not x and x.to(other=x.double()).dtype == torch.float64
         assert x.byte().dtype == torch.uint8 and x.char().dtype == torch.int8
         with pytest.raises(RuntimeError):
@@ -216,7 +237,7 @@ class TestProtocols:
         x = values(4)
         assert 3 in x and 9 not in x and [each.item() for each in reversed(x)] == [3, 2, 1, 0]
         with pytest.raises(RuntimeError):
-            "a" in x
+            _ = "a" in x
 
     def test_attributes_of_a_program(self):
         x = values(2)
@@ -254,14 +275,27 @@ def test_printing_options():
 COMPILED = {
     "view": lambda x: x.view(x.shape[1], -1) + 1,
     "view_as_bits": lambda x: x.view(torch.int32) + 1,
-    "shape": lambda x: (x.shape, x.shape[1:], x.shape + (1,), x.shape.numel(), isinstance(x.shape, torch.Size)),
+    "shape": lambda x: (
+        x.shape,
+        x.shape[1:],
+        x.shape + (1,),
+        x.shape.numel(),
+        isinstance(x.shape, torch.Size),
+    ),
     "size": lambda x: torch.zeros(torch.Size([x.shape[0], 2])) + x[0, 0],
     "new": lambda x: x.new_zeros(x.shape) + x.new_full((1,), 2),
     "transposes": lambda x: x.H + x.mT + x.T,
     "masked_fill_": lambda x: x.masked_fill_(x > 3, torch.finfo(x.dtype).min),
     "in_place": lambda x: x.clamp_(1, 9).div_(2).cumsum_(0),
     "shapes_in_place": lambda x: (x + 1).unsqueeze_(0).squeeze_(0).t_() * 2,
-    "kinds": lambda x: (x + 1, x.is_leaf, x.grad, x.dtype.is_floating_point, x.layout is torch.strided, x.is_sparse),
+    "kinds": lambda x: (
+        x + 1,
+        x.is_leaf,
+        x.grad,
+        x.dtype.is_floating_point,
+        x.layout is torch.strided,
+        x.is_sparse,
+    ),
     "dtypes": lambda x: x.to(torch.promote_types(x.dtype, torch.float64)).type_as(x).type(torch.int32),
     "data": lambda x: x.data + x.detach(),
 }
@@ -282,4 +316,6 @@ def test_compiled_parts_of_complex_numbers():
         return z.real + z.imag
 
     z = [1 + 2j, 3 - 1j]
-    assert weft.compile(swapped, fullgraph=True)(torch.tensor(z)).tolist() == swapped(torch.tensor(z)).tolist()
+    assert (
+        weft.compile(swapped, fullgraph=True)(torch.tensor(z)).tolist() == swapped(torch.tensor(z)).tolist()
+    )

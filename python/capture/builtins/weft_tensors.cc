@@ -96,8 +96,9 @@ bool is_in_place(const std::string& name) { return name.ends_with("_") && !name.
 // Before the tensor is changed.
 void prepare_change(Evaluator& ev, const V& target, const std::string& name) {
   static constexpr std::string_view kOfShape[] = {
-      "resize_",  "resize_as_", "set_",        "t_",         "transpose_", "swapaxes_",      "swapdims_",
-      "squeeze_", "unsqueeze_", "_become_", "as_strided_", "unflatten_", "swap_",      "requires_grad_", "share_memory_"};
+      "resize_",   "resize_as_",     "set_",         "t_",       "transpose_",  "swapaxes_",
+      "swapdims_", "squeeze_",       "unsqueeze_",   "_become_", "as_strided_", "unflatten_",
+      "swap_",     "requires_grad_", "share_memory_"};
   if (std::find(std::begin(kOfShape), std::end(kOfShape), name) != std::end(kOfShape))
     graph_break(fmt::format("'{}' changes more of a tensor than its elements", name));
   if (target->kind != Kind::Tensor)
@@ -218,7 +219,8 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   return call_traced(ev, method, name, all, 1, args, is_in_place(name) ? Changes::First : Changes::Nothing);
 }
 
-// A method or a property of the class that is a Python function: entered, as functions are. Null for any other.
+// A method or a property of the class that is a Python function: entered, as functions are. Null for any
+// other.
 static V written_in_python(Evaluator& ev, const V& self, const std::string& name) {
   const Ref key = checked(PyUnicode_InternFromString(name.c_str()));
   PyObject* const found = _PyType_Lookup(tensor_class(self->is_array), key.get());

@@ -78,7 +78,7 @@ def _matrix(self, name):
 
 
 @property
-def H(self):  # noqa: N802
+def H(self):
     """The conjugate transpose of a matrix."""
     if self.ndim == 0:
         return self
@@ -87,12 +87,14 @@ def H(self):  # noqa: N802
 
 
 @property
-def mH(self):  # noqa: N802
+def mH(self):
     """The conjugate transpose of the last two dimensions."""
     if self.ndim == 0:
         return self
     if self.ndim < 2:
-        raise RuntimeError(f"tensor.mH is a matrix's or those of a batch: expected 2 dimensions or more, got {self.ndim}")
+        raise RuntimeError(
+            f"tensor.mH is a matrix's or those of a batch: expected 2 dimensions or more, got {self.ndim}"
+        )
     transposed = self.transpose(-2, -1)
     return transposed.conj() if self.dtype.is_complex else transposed
 
@@ -218,17 +220,17 @@ def fill_diagonal_(self, fill_value, wrap=False):
     return self
 
 
-def apply_(self, callable):  # noqa: A002
+def apply_(self, callable):
     """Each element replaced by what a Python function gives for it; slow."""
     return _mapped(self, callable)
 
 
-def map_(self, tensor, callable):  # noqa: A002
+def map_(self, tensor, callable):
     """Each element replaced by what a Python function gives for it and the other tensor's; slow."""
     return _mapped(self, callable, tensor)
 
 
-def map2_(self, x, y, callable):  # noqa: A002
+def map2_(self, x, y, callable):
     """Each element replaced by what a Python function gives for it and those of two others; slow."""
     return _mapped(self, callable, x, y)
 
@@ -447,7 +449,9 @@ def _delete_grad(self):
     self.__dict__.pop("_grad", None)
 
 
-grad = property(_get_grad, _set_grad, _delete_grad, "What a program has put there: weft computes no gradients.")
+grad = property(
+    _get_grad, _set_grad, _delete_grad, "What a program has put there: weft computes no gradients."
+)
 grad_fn = property(lambda self: None, doc="None: weft records no history.")
 is_leaf = property(lambda self: True, doc="True: weft records no history.")
 retains_grad = property(lambda self: False, doc="False: weft computes no gradients.")
@@ -515,7 +519,9 @@ def index(self, positions, dims):
     positions = positions if isinstance(positions, (list, tuple)) else (positions,)
     dims = dims if isinstance(dims, (list, tuple)) else (dims,)
     found = [slice(None)] * self.ndim
-    for position, chosen in sorted(zip(positions, dims), key=lambda pair: pair[0] % max(self.ndim, 1), reverse=True):
+    for position, chosen in sorted(
+        zip(positions, dims), key=lambda pair: pair[0] % max(self.ndim, 1), reverse=True
+    ):
         if chosen is True:
             found.insert(position, None)
         else:
