@@ -65,7 +65,7 @@ void require_host(const Tensor& tensor, const char* what);
 Tensor on_host(const Tensor& tensor, const char* what);
 
 // ---- indexing (indexing.cc) ------------------------------------------------------------------------------
-Tensor get_item(const Tensor& tensor, nb::handle index);
+Tensor get_item(const Tensor& tensor, nb::handle index, Promotion rules = Promotion::Torch);
 void set_item(const Tensor& tensor, nb::handle index, nb::handle value);
 
 // ---- operators (ops.cc) ----------------------------------------------------------------------------------

@@ -39,13 +39,15 @@ void bind_creation(nb::module_& m) {
       "tensor",
       [](nb::handle data, nb::handle dtype, nb::handle device, bool requires_grad, bool pin_memory) {
         (void)pin_memory;
-        const Tensor made = on_device(tensor_from_data(data, optional_dtype(dtype)), device_beside(data, device));
+        const Tensor made =
+            on_device(tensor_from_data(data, optional_dtype(dtype)), device_beside(data, device));
         return flagged(made, requires_grad);
       },
       nb::arg("data"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       nb::arg("requires_grad") = false, nb::arg("pin_memory") = false,
       "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\n"
-      "A copy of numbers, nested sequences or an array. Python floats become the default dtype (float32), ints "
+      "A copy of numbers, nested sequences or an array. Python floats become the default dtype (float32), "
+      "ints "
       "int64.\n"
       "raises: ValueError for ragged sequences and integers that do not fit; TypeError for anything but "
       "numbers.");

@@ -1,10 +1,9 @@
 // weft.dtype and weft.device.
 #include <fmt/format.h>
-
-#include <array>
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+
+#include <array>
 
 #include "bindings.h"
 #include "core/default_dtype.h"
@@ -18,7 +17,8 @@ namespace weft::python {
 
 namespace {
 
-// A dtype of weft's tensors, or one that PyTorch has and weft's tensors cannot have: programs compare with it.
+// A dtype of weft's tensors, or one that PyTorch has and weft's tensors cannot have: programs compare with
+// it.
 struct ForeignDType {
   const char* name;
   int size;  // bytes per element
@@ -34,22 +34,22 @@ struct PyDType {
 };
 
 constexpr ForeignDType kForeign[] = {
-    {"complex32", 4, DTypeKind::Complex},       {"bcomplex32", 4, DTypeKind::Complex},
-    {"float8_e4m3fn", 1, DTypeKind::Float},     {"float8_e4m3fnuz", 1, DTypeKind::Float},
-    {"float8_e5m2", 1, DTypeKind::Float},       {"float8_e5m2fnuz", 1, DTypeKind::Float},
-    {"float8_e8m0fnu", 1, DTypeKind::Float},    {"float4_e2m1fn_x2", 1, DTypeKind::Float},
-    {"uint1", 1, DTypeKind::Unsigned},          {"uint2", 1, DTypeKind::Unsigned},
-    {"uint3", 1, DTypeKind::Unsigned},          {"uint4", 1, DTypeKind::Unsigned},
-    {"uint5", 1, DTypeKind::Unsigned},          {"uint6", 1, DTypeKind::Unsigned},
-    {"uint7", 1, DTypeKind::Unsigned},          {"int1", 1, DTypeKind::Signed},
-    {"int2", 1, DTypeKind::Signed},             {"int3", 1, DTypeKind::Signed},
-    {"int4", 1, DTypeKind::Signed},             {"int5", 1, DTypeKind::Signed},
-    {"int6", 1, DTypeKind::Signed},             {"int7", 1, DTypeKind::Signed},
-    {"qint8", 1, DTypeKind::Signed},            {"quint8", 1, DTypeKind::Unsigned},
-    {"qint32", 4, DTypeKind::Signed},           {"quint4x2", 1, DTypeKind::Unsigned},
-    {"quint2x4", 1, DTypeKind::Unsigned},       {"bits8", 1, DTypeKind::Unsigned},
-    {"bits16", 2, DTypeKind::Unsigned},         {"bits1x8", 1, DTypeKind::Unsigned},
-    {"bits2x4", 1, DTypeKind::Unsigned},        {"bits4x2", 1, DTypeKind::Unsigned},
+    {"complex32", 4, DTypeKind::Complex},    {"bcomplex32", 4, DTypeKind::Complex},
+    {"float8_e4m3fn", 1, DTypeKind::Float},  {"float8_e4m3fnuz", 1, DTypeKind::Float},
+    {"float8_e5m2", 1, DTypeKind::Float},    {"float8_e5m2fnuz", 1, DTypeKind::Float},
+    {"float8_e8m0fnu", 1, DTypeKind::Float}, {"float4_e2m1fn_x2", 1, DTypeKind::Float},
+    {"uint1", 1, DTypeKind::Unsigned},       {"uint2", 1, DTypeKind::Unsigned},
+    {"uint3", 1, DTypeKind::Unsigned},       {"uint4", 1, DTypeKind::Unsigned},
+    {"uint5", 1, DTypeKind::Unsigned},       {"uint6", 1, DTypeKind::Unsigned},
+    {"uint7", 1, DTypeKind::Unsigned},       {"int1", 1, DTypeKind::Signed},
+    {"int2", 1, DTypeKind::Signed},          {"int3", 1, DTypeKind::Signed},
+    {"int4", 1, DTypeKind::Signed},          {"int5", 1, DTypeKind::Signed},
+    {"int6", 1, DTypeKind::Signed},          {"int7", 1, DTypeKind::Signed},
+    {"qint8", 1, DTypeKind::Signed},         {"quint8", 1, DTypeKind::Unsigned},
+    {"qint32", 4, DTypeKind::Signed},        {"quint4x2", 1, DTypeKind::Unsigned},
+    {"quint2x4", 1, DTypeKind::Unsigned},    {"bits8", 1, DTypeKind::Unsigned},
+    {"bits16", 2, DTypeKind::Unsigned},      {"bits1x8", 1, DTypeKind::Unsigned},
+    {"bits2x4", 1, DTypeKind::Unsigned},     {"bits4x2", 1, DTypeKind::Unsigned},
 };
 
 // Made when they are asked for; as immortal as the others.
@@ -166,8 +166,7 @@ void bind_print_options(nb::module_& m) {
         options.threshold = threshold.value_or(options.threshold);
         options.edge_items = edge_items.value_or(options.edge_items);
         options.line_width = line_width.value_or(options.line_width);
-        options.scientific =
-            scientific.is_none() ? std::nullopt : std::optional(nb::cast<bool>(scientific));
+        options.scientific = scientific.is_none() ? std::nullopt : std::optional(nb::cast<bool>(scientific));
       },
       nb::arg("precision").none(), nb::arg("threshold").none(), nb::arg("edge_items").none(),
       nb::arg("line_width").none(), nb::arg("scientific").none());
@@ -192,7 +191,7 @@ void bind_dtypes(nb::module_& m) {
       .def("__reduce__",
            [](const PyDType& d) -> nb::object {
              if (d.foreign)
-               return nb::make_tuple(nb::module_::import_("weft._C").attr("_foreign_dtype"),
+               return nb::make_tuple(nb::module_::import_("weft").attr("_foreign_dtype"),
                                      nb::make_tuple(d.foreign->name));
              return nb::str(name(d.value).data());
            })
@@ -206,8 +205,7 @@ void bind_dtypes(nb::module_& m) {
     m.attr(name(value).data()) = object;
   }
   for (const auto& [alias, value] : kDtypeAliases) m.attr(alias) = to_python(value);
-  m.def(
-      "_foreign_dtype", [](const std::string& name) { return foreign_dtype(name); }, nb::arg("name"));
+  m.def("_foreign_dtype", [](const std::string& name) { return foreign_dtype(name); }, nb::arg("name"));
   m.def(
       "get_default_dtype", [] { return to_python(default_float()); },
       "The dtype of tensors that are made of Python's floats; float32 until it is set.");
@@ -215,8 +213,9 @@ void bind_dtypes(nb::module_& m) {
       "set_default_dtype",
       [](nb::handle object) {
         const DType given = dtype_of_python(object);
-        WEFT_CHECK_TYPE(is_floating(given),
-                        fmt::format("set_default_dtype: expected a floating-point dtype, got {}", name(given)));
+        WEFT_CHECK_TYPE(
+            is_floating(given),
+            fmt::format("set_default_dtype: expected a floating-point dtype, got {}", name(given)));
         set_default_float(given);
       },
       nb::arg("d"), "Sets it, for the whole process.");
@@ -281,7 +280,8 @@ void bind_dtypes(nb::module_& m) {
         usual_device = given;
       },
       nb::arg("device").none());
-  m.def("get_default_device", [] { return default_device(); }, "Where tensors are made unless told otherwise.");
+  m.def(
+      "get_default_device", [] { return default_device(); }, "Where tensors are made unless told otherwise.");
 }
 
 }  // namespace weft::python

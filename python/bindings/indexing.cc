@@ -38,7 +38,8 @@ bool is_integer_index(nb::handle item) {
 Tensor array_index(nb::handle item) {
   if (PyBool_Check(item.ptr())) return Tensor::scalar(Scalar(item.ptr() == Py_True), DType::Bool);
   Tensor index = as_tensor(item, std::nullopt);
-  if (index.numel() == 0 && PySequence_Check(item.ptr()) && !tensor_of_python(item)) return index.to(DType::I64);
+  if (index.numel() == 0 && PySequence_Check(item.ptr()) && !tensor_of_python(item))
+    return index.to(DType::I64);
   // PyTorch's tensors of uint8 are masks.
   if (index.dtype() == DType::U8 && tensor_of_python(item) && !is_array(item.ptr()) && !index.is_traced())
     return index.to(DType::Bool);
@@ -55,14 +56,15 @@ int64_t dimensions_of(nb::handle item) {
     const Tensor index = array_index(item);
     return index.dtype() == DType::Bool ? index.dim() : 1;
   }
-  throw_error(ErrorKind::Index,
+  throw_error(PyUnicode_Check(item.ptr()) ? ErrorKind::Type : ErrorKind::Index,
               fmt::format("index: expected integers, slices, None, ... or arrays of integers or bool, got {}",
                           Py_TYPE(item.ptr())->tp_name));
 }
 
 class Selector {
  public:
-  Selector(const Tensor& tensor, nb::handle index) : tensor_(tensor), offset_(tensor.offset()) {
+  Selector(const Tensor& tensor, nb::handle index, Promotion rules = Promotion::Torch)
+      : tensor_(tensor), offset_(tensor.offset()), rules_(rules) {
     const nb::tuple items = PyTuple_Check(index.ptr()) ? nb::borrow<nb::tuple>(index) : nb::make_tuple(index);
     int64_t taken = 0, ellipses = 0;
     for (nb::handle item : items) {
@@ -105,7 +107,11 @@ class Selector {
   }
 
   void select(nb::handle item) {
-    if (item.is_none()) return push(1, 0);
+    if (item.is_none()) {
+      // PyTorch: as if the dimension behind it were split.
+      const bool is_split = rules_ == Promotion::Torch;
+      return push(1, !is_split ? 0 : dim_ < tensor_.shape().size() ? size() * stride() : 1);
+    }
     if (PySlice_Check(item.ptr())) {
       Py_ssize_t start, stop, step;
       if (PySlice_Unpack(item.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
@@ -146,6 +152,7 @@ class Selector {
   Strides strides_;
   std::vector<Tensor> arrays_;
   int64_t offset_;
+  Promotion rules_;
   size_t dim_ = 0;
 };
 
@@ -259,9 +266,9 @@ bool is_recorded(const Tensor& tensor, nb::handle index) {
 
 }  // namespace
 
-Tensor get_item(const Tensor& tensor, nb::handle index) {
+Tensor get_item(const Tensor& tensor, nb::handle index, Promotion rules) {
   if (is_recorded(tensor, index)) return RecordedSelector(tensor, index).get();
-  Selection selection = Selector(tensor, index).finish();
+  Selection selection = Selector(tensor, index, rules).finish();
   return selection.has_arrays ? index_get(selection.view, selection.arrays) : selection.view;
 }
 

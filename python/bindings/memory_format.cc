@@ -19,8 +19,9 @@ std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
   if (format == MemoryFormat::Contiguous) return order;
   if (format != MemoryFormat::Preserve) {
     const size_t expected = format == MemoryFormat::ChannelsLast ? 4 : 5;
-    WEFT_CHECK(ndim == expected, fmt::format("memory_format: expected {} dimensions for channels last, got {}",
-                                             expected, describe(tensor)));
+    WEFT_CHECK(ndim == expected,
+               fmt::format("memory_format: expected {} dimensions for channels last, got {}", expected,
+                           describe(tensor)));
     std::rotate(order.begin() + 1, order.begin() + 2, order.end());
     return order;
   }
@@ -31,7 +32,8 @@ std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
   int64_t expected = 1;
   for (size_t i = ndim; i-- > 0;) {
     const int64_t size = tensor.shape()[order[i]];
-    if (size != 1 && tensor.strides()[order[i]] != expected) return order_of(tensor, MemoryFormat::Contiguous);
+    if (size != 1 && tensor.strides()[order[i]] != expected)
+      return order_of(tensor, MemoryFormat::Contiguous);
     expected *= size;
   }
   return order;
@@ -57,13 +59,23 @@ MemoryFormat memory_format(nb::handle object, MemoryFormat otherwise) {
   if (name == "contiguous_format") return MemoryFormat::Contiguous;
   if (name == "channels_last") return MemoryFormat::ChannelsLast;
   if (name == "channels_last_3d") return MemoryFormat::ChannelsLast3d;
-  throw_error(ErrorKind::Type, fmt::format("memory_format: expected a memory_format, got {}", repr_text(object)));
+  throw_error(ErrorKind::Type,
+              fmt::format("memory_format: expected a memory_format, got {}", repr_text(object)));
 }
 
 Tensor clone_in(const Tensor& tensor, MemoryFormat format) {
   if (tensor.is_traced()) return tensor.clone();
   const std::vector<size_t> order = order_of(tensor, format);
   if (std::is_sorted(order.begin(), order.end())) return tensor.clone();
+  const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
+                            .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
+  result.copy_from(tensor);
+  return result;
+}
+
+Tensor in_order_of(const Tensor& tensor, const Tensor& other) {
+  const std::vector<size_t> order = order_of(other, MemoryFormat::Preserve);
+  if (tensor.shape() != other.shape() || std::is_sorted(order.begin(), order.end())) return tensor;
   const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
                             .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
   result.copy_from(tensor);

@@ -11,6 +11,9 @@ enum class MemoryFormat : uint8_t { Preserve, Contiguous, ChannelsLast, Channels
 MemoryFormat memory_format(nb::handle object, MemoryFormat otherwise);
 // A copy in this order. Preserve: in the tensor's own where its elements lie densely, else C order.
 Tensor clone_in(const Tensor& tensor, MemoryFormat format);
+// The tensor with its dimensions in memory as those of a tensor of its shape; itself where they are so
+// already.
+Tensor in_order_of(const Tensor& tensor, const Tensor& other);
 bool lies_in(const Tensor& tensor, MemoryFormat format);
 
 }  // namespace weft::python

@@ -170,7 +170,9 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
       }
       if (!PySequence_Check(value) || PyUnicode_Check(value)) break;
       for (nb::handle item : nb::borrow<nb::object>(value)) {
-        const auto element = integer(item.ptr());
+        const auto element = !list.empty() && PyBool_Check(item.ptr())
+                                 ? std::optional(Sym(item.ptr() == Py_True))
+                                 : integer(item.ptr());
         if (!element) bad_argument(op, param, item.ptr());
         list.push_back(*element);
       }
@@ -226,8 +228,9 @@ class Matcher {
   bool is_last(size_t p) const { return p + 1 == op_.params.size() || op_.params[p + 1].keyword_only; }
 
   static bool all_integers(PyObject* const* args, size_t count) {
-    return std::all_of(args, args + count, [](PyObject* arg) {
-      return (PyLong_Check(arg) && !PyBool_Check(arg)) || symbolic_int(arg);
+    // PyTorch looks at the first one only: x.repeat(2, True) is x.repeat(2, 1).
+    return !PyBool_Check(args[0]) && std::all_of(args, args + count, [](PyObject* arg) {
+      return PyLong_Check(arg) || symbolic_int(arg);
     });
   }
 

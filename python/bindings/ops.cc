@@ -8,7 +8,9 @@
 
 #include "array.h"
 #include "bindings.h"
+#include "core/backend.h"
 #include "jit_trace.h"
+#include "memory_format.h"
 #include "once.h"
 #include "op_arguments.h"
 #include "ops/torch_rules.h"
@@ -120,6 +122,18 @@ nb::object made(nb::object result, PyObject* requires_grad, PyObject* memory_for
   return result;
 }
 
+// As PyTorch lays it out beside a tensor whose elements lie densely in another order.
+nb::object in_order_beside(nb::object result, PyObject* beside) {
+  const Tensor *made = tensor_of_python(result), *given = tensor_of_python(beside);
+  if (!made || !given || made->is_traced() || given->is_traced() || given->is_contiguous()) return result;
+  if (!has_memory(made->device())) return result;
+  const Tensor ordered = in_order_of(*made, *given);
+  return ordered.impl() == made->impl() ? result : to_python(ordered);
+}
+
+// x @ 2 is nobody's.
+bool is_product(const OpDef& op) { return op.name == "matmul"; }
+
 bool is_operand(PyObject* object) {
   return tensor_of_python(object) || symbolic_int(object) || PyFloat_Check(object) || PyLong_Check(object) ||
          PyComplex_Check(object) ||
@@ -135,12 +149,22 @@ size_t count_of(PyObject* keywords) { return keywords ? static_cast<size_t>(PyTu
 nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs, PyObject* keywords) {
   const Promotion rules = rules_of(args, nargs + count_of(keywords));
   PyObject* out = nullptr;
+  const auto check = [&](const OpDef& op, const OpArguments& arguments) {
+    if (rules == Promotion::Torch) ops::refuse_bool_subtraction(op, arguments.operands);
+  };
   if (self.style == CallStyle::Function) {
     OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, &out, rules);
     const OpDef& op = meant(*self.op, arguments, rules);
+    check(op, arguments);
     PyObject *const requires_grad = arguments.requires_grad, *const memory_format = arguments.memory_format;
     const std::vector<Tensor> results = run(op, std::move(arguments), rules);
-    if (!out) return made(wrap(op, results, rules), requires_grad, memory_format);
+    if (!out) {
+      nb::object result = wrap(op, results, rules);
+      if (rules == Promotion::Torch && op.name.ends_with("_like") && op.num_outputs == 1 && !memory_format &&
+          nargs > 0)
+        result = in_order_beside(std::move(result), args[0]);
+      return made(std::move(result), requires_grad, memory_format);
+    }
     if (op.num_outputs == 1) {
       store_out(op, out, results.at(0), rules);
       return nb::borrow(out);
@@ -158,12 +182,15 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     return named(op, written);
   }
   for (size_t i = 0; i < nargs; ++i) {
-    if (self.style != CallStyle::InPlace && !is_operand(args[i])) return nb::borrow(Py_NotImplemented);
+    const bool is_known = is_operand(args[i]) && (rules == Promotion::NumPy || !is_product(*self.op) ||
+                                                  tensor_of_python(args[i]) || PyObject_CheckBuffer(args[i]));
+    if (self.style != CallStyle::InPlace && !is_known) return nb::borrow(Py_NotImplemented);
   }
   PyObject* swapped[] = {nargs == 2 ? args[1] : nullptr, nargs == 2 ? args[0] : nullptr};
   if (self.style == CallStyle::Reflected) args = swapped;
   OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, nullptr, rules);
   const OpDef& op = meant(*self.op, arguments, rules);
+  check(op, arguments);
   const std::vector<Tensor> results = run(op, std::move(arguments), rules);
   if (self.style != CallStyle::InPlace) return wrap(op, results, rules);
   store(op, *tensor_of_python(args[0]), results.at(0), rules);

@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "jit_trace.h"
 #include "memory_format.h"
+#include "ops/build.h"
 #include "ops/view.h"
 #include "tensor_forms.h"
 #include "weft/error.h"
@@ -35,9 +36,14 @@ namespace {
 // What a method is called on, where it takes its own object.
 template <class T>
 const T& own(nb::handle self) {
-  WEFT_CHECK_TYPE(nb::isinstance<T>(self),
-                  fmt::format("Tensor: a method was called on an object of type {}", Py_TYPE(self.ptr())->tp_name));
+  WEFT_CHECK_TYPE(nb::isinstance<T>(self), fmt::format("Tensor: a method was called on an object of type {}",
+                                                       Py_TYPE(self.ptr())->tp_name));
   return *nb::inst_ptr<T>(self);
+}
+
+template <class T>
+constexpr Promotion rules_of_class() {
+  return std::is_same_v<T, Array> ? Promotion::NumPy : Promotion::Torch;
 }
 
 nb::tuple tuple_of(const std::vector<int64_t>& values) {
@@ -46,7 +52,18 @@ nb::tuple tuple_of(const std::vector<int64_t>& values) {
   return nb::tuple(list);
 }
 
+// Another tensor object over the same view.
+Tensor alias(const Tensor& tensor) {
+  return tensor.is_traced() ? tensor : tensor.as_strided(tensor.shape(), tensor.strides(), tensor.offset());
+}
+
 Tensor reversed(const Tensor& tensor, size_t first, size_t last) {
+  if (tensor.is_traced()) {
+    std::vector<int64_t> order;
+    for (size_t d = 0; d < static_cast<size_t>(tensor.dim()); ++d)
+      order.push_back(static_cast<int64_t>(d < first || d >= last ? d : first + last - 1 - d));
+    return ops::build::permute(tensor, order);
+  }
   Shape shape = tensor.shape();
   Strides strides = tensor.strides();
   std::reverse(shape.begin() + static_cast<std::ptrdiff_t>(first),
@@ -78,8 +95,10 @@ Tensor contiguous_in(const Tensor& tensor, nb::handle wanted) {
   return lies_in(tensor, format) ? tensor : clone_in(tensor, format);
 }
 
-// to(dtype), to(device), to(other), to(device, dtype) and the same by keyword; behind them non_blocking and copy.
-Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle device, bool copy, nb::handle format) {
+// to(dtype), to(device), to(other), to(device, dtype) and the same by keyword; behind them non_blocking and
+// copy.
+Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle device, bool copy,
+          nb::handle format) {
   std::optional<DType> wanted = optional_dtype(dtype);
   Device target = device.is_none() ? tensor.device() : device_of_python(device);
   size_t flags = 0;
@@ -151,7 +170,8 @@ nb::object repr_tensor(nb::handle self) {
   const Tensor& tensor = own<Tensor>(self);
   PyTypeObject* const type = Py_TYPE(self.ptr());
   const std::string_view full = type->tp_name;
-  const bool is_own = is_array(self.ptr()) || nb::type<Tensor>().is(nb::handle(reinterpret_cast<PyObject*>(type))) ||
+  const bool is_own = is_array(self.ptr()) ||
+                      nb::type<Tensor>().is(nb::handle(reinterpret_cast<PyObject*>(type))) ||
                       PyObject_HasAttrString(self.ptr(), "_is_module_tensor");
   const bool flag = nb::cast<bool>(self.attr("requires_grad"));
   return nb::str(str(tensor, is_own ? "tensor" : full.substr(full.rfind('.') + 1), flag).c_str());
@@ -245,7 +265,7 @@ void bind_attributes(nb::class_<Tensor>& c) {
           "imag", [](nb::handle self) { return part(self, "imag"); },
           [](nb::handle self, nb::handle value) { set_part(self, "imag", value); })
       .def_prop_rw(
-          "data", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); },
+          "data", [](const Tensor& t) { return alias(t); },
           [](nb::handle self, const Tensor& value) { const_cast<Tensor&>(own<Tensor>(self)) = value; },
           "The tensor without its history; assigned, this object stands for that tensor.")
       .def(
@@ -308,8 +328,9 @@ void bind_attributes(nb::class_<Tensor>& c) {
             return lies_in(t, memory_format(format, MemoryFormat::Contiguous));
           },
           nb::arg("memory_format") = nb::none())
-      .def("view", &view, "The same memory with another shape, or read as another dtype: never a copy.\n"
-                          "raises: RuntimeError where the strides allow no such view.")
+      .def("view", &view,
+           "The same memory with another shape, or read as another dtype: never a copy.\n"
+           "raises: RuntimeError where the strides allow no such view.")
       .def("is_floating_point", [](const Tensor& t) { return is_floating(t.dtype()); })
       .def("is_complex", [](const Tensor& t) { return is_complex(t.dtype()); })
       .def("is_signed", [](const Tensor& t) { return is_signed(t.dtype()); });
@@ -319,19 +340,22 @@ void bind_attributes(nb::class_<Tensor>& c) {
 template <class T, class Class>
 void bind_views(Class& c) {
   c.def_prop_ro(
-          "T", [](const T& t) { return T(reversed(t, 0, t.shape().size())); },
-          "A view with the dimensions reversed.")
+       "T", [](const T& t) { return T(reversed(t, 0, static_cast<size_t>(t.dim()))); },
+       "A view with the dimensions reversed.")
       .def_prop_ro(
           "mT",
           [](const T& t) {
+            if (t.dim() == 0 && std::is_same_v<T, Tensor>) return t;
             WEFT_CHECK(t.dim() >= 2, fmt::format("mT: expected at least 2 dimensions, got {}", describe(t)));
-            return T(reversed(t, t.shape().size() - 2, t.shape().size()));
+            const auto ndim = static_cast<size_t>(t.dim());
+            return T(reversed(t, ndim - 2, ndim));
           },
           "A view with the last two dimensions swapped.")
       .def("detach", [](const T& t) { return T(t.as_strided(t.shape(), t.strides(), t.offset())); })
       .def("__iter__", &iterate<T>)
       .def(
-          "__getitem__", [](const T& t, nb::handle index) { return T(get_item(t, index)); },
+          "__getitem__",
+          [](const T& t, nb::handle index) { return T(get_item(t, index, rules_of_class<T>())); },
           nb::arg("index").none())
       .def("__copy__", [](const T& t) { return T(t.as_strided(t.shape(), t.strides(), t.offset())); })
       .def("__deepcopy__", [](const T& t, nb::dict memo) {
@@ -344,8 +368,8 @@ template <class T, class Class>
 void bind_conversions(Class& c) {
   c.def(
        "to",
-       [](nb::object self, nb::args args, nb::handle dtype, nb::handle device, nb::handle other, bool non_blocking,
-          bool copy, nb::handle format) -> nb::object {
+       [](nb::object self, nb::args args, nb::handle dtype, nb::handle device, nb::handle other,
+          bool non_blocking, bool copy, nb::handle format) -> nb::object {
          (void)non_blocking;
          const T& t = own<T>(self);
          nb::object given = args;
@@ -355,7 +379,8 @@ void bind_conversions(Class& c) {
        },
        nb::arg("args"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
        nb::arg("other") = nb::none(), nb::arg("non_blocking") = false, nb::arg("copy") = false,
-       nb::arg("memory_format") = nb::none(), "The tensor with another dtype or device; itself where nothing changes.")
+       nb::arg("memory_format") = nb::none(),
+       "The tensor with another dtype or device; itself where nothing changes.")
       .def(
           "type",
           [](nb::object self, nb::handle dtype, bool non_blocking) -> nb::object {
@@ -366,7 +391,8 @@ void bind_conversions(Class& c) {
             return wanted == t.dtype() ? self : nb::cast(T(t.to(wanted)));
           },
           nb::arg("dtype") = nb::none(), nb::arg("non_blocking") = false,
-          "Without a dtype PyTorch's name of the tensor's: 'torch.FloatTensor'; else the tensor in that dtype.")
+          "Without a dtype PyTorch's name of the tensor's: 'torch.FloatTensor'; else the tensor in that "
+          "dtype.")
       .def(
           "astype", [](const T& t, nb::handle dtype) { return T(t.to(dtype_of_python(dtype))); },
           nb::arg("dtype"))
@@ -374,7 +400,8 @@ void bind_conversions(Class& c) {
           "cpu",
           [](nb::object self, nb::handle format) -> nb::object {
             const T& t = own<T>(self);
-            const Tensor result = to(t, nb::args(nb::steal<nb::args>(PyTuple_New(0))), nb::none(), nb::cast(Device()), false, format);
+            const Tensor result = to(t, nb::args(nb::steal<nb::args>(PyTuple_New(0))), nb::none(),
+                                     nb::cast(Device()), false, format);
             return result.impl() == t.impl() ? self : nb::cast(T(result));
           },
           nb::arg("memory_format") = nb::none())
@@ -392,7 +419,8 @@ void bind_conversions(Class& c) {
             (void)non_blocking, (void)format;
             return T(t.to(device.is_none() ? Device{DeviceType::CUDA, 0} : device_of_python(device)));
           },
-          nb::arg("device") = nb::none(), nb::arg("non_blocking") = false, nb::arg("memory_format") = nb::none())
+          nb::arg("device") = nb::none(), nb::arg("non_blocking") = false,
+          nb::arg("memory_format") = nb::none())
       .def(
           "contiguous",
           [](nb::object self, nb::handle format) -> nb::object {
@@ -405,7 +433,8 @@ void bind_conversions(Class& c) {
           "clone",
           [](const T& t, nb::handle format) {
             const bool is_numpy = std::is_same_v<T, Array>;
-            return T(clone_in(t, memory_format(format, is_numpy ? MemoryFormat::Contiguous : MemoryFormat::Preserve)));
+            return T(clone_in(
+                t, memory_format(format, is_numpy ? MemoryFormat::Contiguous : MemoryFormat::Preserve)));
           },
           nb::arg("memory_format") = nb::none(),
           "A copy; the order of dimensions in memory stays where the elements lie densely.");
@@ -421,7 +450,8 @@ void bind_conversions(Class& c) {
           const T& t = own<T>(self);
           const MemoryFormat memory = memory_format(format, MemoryFormat::Preserve);
           const Tensor result = t.to(dtype);
-          if (memory != MemoryFormat::Preserve && !lies_in(result, memory)) return nb::cast(T(clone_in(result, memory)));
+          if (memory != MemoryFormat::Preserve && !lies_in(result, memory))
+            return nb::cast(T(clone_in(result, memory)));
           return result.impl() == t.impl() ? self : nb::cast(T(result));
         },
         nb::arg("memory_format") = nb::none());
@@ -453,9 +483,9 @@ void bind_elements(nb::class_<Tensor>& c) {
       .def(
           "tolist", [](const Tensor& t) { return to_list(t); }, "Nested lists of Python numbers.")
       .def(
-          "numpy",
-          [](const Tensor& t, bool force) { return to_numpy(force ? t.to(Device()) : t); }, nb::kw_only(),
-          nb::arg("force") = false, "A NumPy array over the same memory; force: of another device, a copy.");
+          "numpy", [](const Tensor& t, bool force) { return to_numpy(force ? t.to(Device()) : t); },
+          nb::kw_only(), nb::arg("force") = false,
+          "A NumPy array over the same memory; force: of another device, a copy.");
 }
 
 void bind_protocols(nb::class_<Tensor>& c) {
@@ -479,10 +509,17 @@ void bind_protocols(nb::class_<Tensor>& c) {
            })
       .def("__float__",
            [](const Tensor& t) {
+             WEFT_CHECK(t.numel() == 1,
+                        fmt::format("float: expected a tensor of one element, got {}", describe(t)));
              WEFT_CHECK_TYPE(!is_complex(t.dtype()), "float: a complex number has no float value");
              return single(t, "float").to_double();
            })
-      .def("__int__", [](const Tensor& t) { return nb::steal(PyNumber_Long(item(t).ptr())); })
+      .def("__int__",
+           [](const Tensor& t) {
+             const nb::object value = item(t);
+             WEFT_CHECK_TYPE(!is_complex(t.dtype()), "int: a complex number has no int value");
+             return nb::steal(PyNumber_Long(value.ptr()));
+           })
       .def("__complex__",
            [](const Tensor& t) {
              const auto value = single(t, "complex").to_complex();
@@ -530,14 +567,16 @@ void bind_protocols(nb::class_<Tensor>& c) {
 }  // namespace
 
 void bind_tensor(nb::module_& m) {
-  nb::class_<Tensor> c(m, "Tensor", nb::type_slots(kBufferSlots), nb::is_weak_referenceable(), nb::dynamic_attr(),
-                       "A strided array of numbers: a view of reference-counted memory.");
+  nb::class_<Tensor> c(m, "Tensor", nb::type_slots(kBufferSlots), nb::is_weak_referenceable(),
+                       nb::dynamic_attr(), "A strided array of numbers: a view of reference-counted memory.");
   c.attr("__module__") = "weft";
   c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.");
   c.def(
-      "__init__", [](Tensor* self, nb::args args, nb::handle device) { new (self) Tensor(of_arguments(args, device)); },
+      "__init__",
+      [](Tensor* self, nb::args args, nb::handle device) { new (self) Tensor(of_arguments(args, device)); },
       nb::arg("args"), nb::kw_only(), nb::arg("device") = nb::none(),
-      "Sizes give a tensor that is not initialized, a sequence of numbers one of these, in the default dtype.");
+      "Sizes give a tensor that is not initialized, a sequence of numbers one of these, in the default "
+      "dtype.");
   bind_attributes(c);
   bind_views<Tensor>(c);
   bind_conversions<Tensor>(c);
@@ -557,8 +596,7 @@ void bind_array(nb::module_& m) {
   c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.");
   bind_views<Array>(c);
   bind_conversions<Array>(c);
-  c.def_prop_ro(
-      "shape", [](const Array& x) { return tuple_of(x.shape()); }, "Sizes, as a tuple.");
+  c.def_prop_ro("shape", [](const Array& x) { return tuple_of(x.shape()); }, "Sizes, as a tuple.");
   c.def("__index__", [](const Array& x) {
     WEFT_CHECK_TYPE(is_integral(x.dtype()) && x.dim() == 0,
                     fmt::format("index: only 0-d arrays of integers can be an index, got {}", describe(x)));

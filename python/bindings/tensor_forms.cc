@@ -17,11 +17,11 @@ namespace {
 
 // PyTorch's older names of a dtype's tensors: FloatTensor.
 constexpr std::pair<const char*, DType> kTypeNames[] = {
-    {"FloatTensor", DType::F32},        {"DoubleTensor", DType::F64},         {"HalfTensor", DType::F16},
-    {"BFloat16Tensor", DType::BF16},    {"LongTensor", DType::I64},           {"IntTensor", DType::I32},
-    {"ShortTensor", DType::I16},        {"CharTensor", DType::I8},            {"ByteTensor", DType::U8},
-    {"BoolTensor", DType::Bool},        {"ComplexFloatTensor", DType::C64},   {"ComplexDoubleTensor", DType::C128},
-    {"UInt16Tensor", DType::U16},       {"UInt32Tensor", DType::U32},         {"UInt64Tensor", DType::U64},
+    {"FloatTensor", DType::F32},     {"DoubleTensor", DType::F64},       {"HalfTensor", DType::F16},
+    {"BFloat16Tensor", DType::BF16}, {"LongTensor", DType::I64},         {"IntTensor", DType::I32},
+    {"ShortTensor", DType::I16},     {"CharTensor", DType::I8},          {"ByteTensor", DType::U8},
+    {"BoolTensor", DType::Bool},     {"ComplexFloatTensor", DType::C64}, {"ComplexDoubleTensor", DType::C128},
+    {"UInt16Tensor", DType::U16},    {"UInt32Tensor", DType::U32},       {"UInt64Tensor", DType::U64},
 };
 
 SymShape sizes_of(nb::args args, const char* what) {
@@ -34,10 +34,23 @@ SymShape sizes_of(nb::args args, const char* what) {
     if (size == -1 && PyErr_Occurred()) nb::raise_python_error();
     sizes.push_back(Sym(size));
   };
-  const bool is_sequence =
-      args.size() == 1 && (PyTuple_Check(args[0].ptr()) || PyList_Check(args[0].ptr()));
+  const bool is_sequence = args.size() == 1 && (PyTuple_Check(args[0].ptr()) || PyList_Check(args[0].ptr()));
   for (nb::handle item : is_sequence ? nb::borrow<nb::object>(args[0]) : nb::object(args)) push(item);
   return sizes;
+}
+
+// The same memory read as another dtype.
+Tensor view_of_dtype(const Tensor& tensor, DType to) {
+  const int64_t from_size = itemsize(tensor.dtype()), to_size = itemsize(to);
+  if (from_size == to_size) return ops::memory_part("bitcast", tensor, to);
+  const auto fits = [&](int64_t elements) { return elements * from_size % to_size == 0; };
+  bool is_whole = tensor.dim() > 0 && tensor.strides().back() == 1 && fits(tensor.shape().back()) &&
+                  fits(tensor.offset());
+  for (size_t d = 0; d + 1 < tensor.shape().size(); ++d) is_whole = is_whole && fits(tensor.strides()[d]);
+  WEFT_CHECK(is_whole,
+             fmt::format("view: {} with strides {} does not hold whole elements of {} in its last dimension",
+                         describe(tensor), weft::str(tensor.strides()), name(to)));
+  return ops::memory_part("bitcast", tensor, to);
 }
 
 Tensor view_of_shape(const Tensor& tensor, nb::args args) {
@@ -47,9 +60,10 @@ Tensor view_of_shape(const Tensor& tensor, nb::args args) {
   for (const Sym& size : ops::resolve_shape("view", ops::sym_shape(tensor), wanted))
     shape.push_back(sym_specialize(size));
   const std::optional<Strides> strides = ops::view_strides(tensor.shape(), tensor.strides(), shape);
-  WEFT_CHECK(strides, fmt::format("view: no view of {} with strides {} has the shape {}: its elements do not lie so; "
-                                  "use reshape()",
-                                  describe(tensor), weft::str(tensor.strides()), weft::str(shape)));
+  WEFT_CHECK(strides,
+             fmt::format("view: no view of {} with strides {} has the shape {}: its elements do not lie so; "
+                         "use reshape()",
+                         describe(tensor), weft::str(tensor.strides()), weft::str(shape)));
   return tensor.as_strided(std::move(shape), *strides, tensor.offset());
 }
 
@@ -72,7 +86,8 @@ DType dtype_of_type(nb::handle type) {
 nb::object type_name(const Tensor& tensor) {
   for (const auto& [known, dtype] : kTypeNames)
     if (dtype == tensor.dtype())
-      return nb::str(fmt::format("torch.{}{}", tensor.device().type == DeviceType::CUDA ? "cuda." : "", known).c_str());
+      return nb::str(
+          fmt::format("torch.{}{}", tensor.device().type == DeviceType::CUDA ? "cuda." : "", known).c_str());
   return nb::none();
 }
 
@@ -88,8 +103,10 @@ nb::object view(nb::handle self, nb::args args, nb::kwargs named) {
     return view(self, nb::borrow<nb::args>(given), nb::kwargs());
   }
   WEFT_CHECK_TYPE(args.size() > 0, "view: expected sizes or a dtype");
-  if (args.size() == 1 && nb::isinstance(args[0], to_python(DType::F32).type()))
-    return module.attr("bitcast")(self, args[0]);
+  if (args.size() == 1 && nb::isinstance(args[0], to_python(DType::F32).type())) {
+    if (tensor.is_traced() || trace_handler) return module.attr("bitcast")(self, args[0]);
+    return to_python(view_of_dtype(tensor, dtype_of_python(args[0])));
+  }
   if (trace_handler) return module.attr("reshape")(self, *args);
   return to_python(view_of_shape(tensor, args));
 }
@@ -105,7 +122,8 @@ Tensor of_arguments(nb::args args, nb::handle device) {
   }
   if (args.size() == 0) return Tensor::empty({0}, default_float(), place);
   Shape shape;
-  for (nb::handle item : args.size() == 1 && !is_size(args[0]) ? nb::borrow<nb::object>(args[0]) : nb::object(args)) {
+  for (nb::handle item :
+       args.size() == 1 && !is_size(args[0]) ? nb::borrow<nb::object>(args[0]) : nb::object(args)) {
     WEFT_CHECK_TYPE(is_size(item), fmt::format("Tensor: expected sizes or a sequence of numbers, got {}",
                                                Py_TYPE(item.ptr())->tp_name));
     shape.push_back(nb::cast<int64_t>(item));

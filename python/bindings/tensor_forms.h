@@ -1,4 +1,5 @@
-// Forms of tensors that PyTorch has beside its functions: views by x.view(...), legacy constructors and type names.
+// Forms of tensors that PyTorch has beside its functions: views by x.view(...), legacy constructors and type
+// names.
 #pragma once
 
 #include "bindings.h"

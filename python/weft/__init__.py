@@ -41,6 +41,11 @@ def _rebuild_tensor(dtype, shape, device, data):
     return _C._rebuild_tensor(dtype, shape, device, data)
 
 
+def _foreign_dtype(name):
+    """What pickles call of dtypes that weft's tensors cannot have."""
+    return _C._foreign_dtype(name)
+
+
 # Where each lazily imported name is found.
 _LAZY = {
     "ArgumentError": "weft._errors",

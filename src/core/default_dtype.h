@@ -1,5 +1,5 @@
-// The floating-point dtype of tensors that are made of Python's floats, and of integers where a function's result is
-// no integer: PyTorch's default dtype. NumPy's rules have their own.
+// The floating-point dtype of tensors that are made of Python's floats, and of integers where a function's
+// result is no integer: PyTorch's default dtype. NumPy's rules have their own.
 #pragma once
 
 #include "weft/dtype.h"

@@ -1,7 +1,5 @@
-// Tensors as PyTorch prints them; by default four digits, 80 columns, three edge items of each dimension where there are
-// more than 1000 elements.
-#include "core/print_options.h"
-
+// Tensors as PyTorch prints them; by default four digits, 80 columns, three edge items of each dimension
+// where there are more than 1000 elements.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "core/backend.h"
 #include "core/copy.h"
 #include "core/default_dtype.h"
+#include "core/print_options.h"
 #include "weft/error.h"
 #include "weft/tensor.h"
 
@@ -37,14 +36,14 @@ class FloatFormat {
 
   void choose() {
     if (finite_.empty()) return;
-    scientific_ = largest_ / smallest_ > 1000. || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4);
+    scientific_ = print_options().scientific.value_or(largest_ / smallest_ > 1000. || largest_ > 1e8 ||
+                                                      (!whole_ && smallest_ < 1e-4));
     for (const double value : finite_) {
       const size_t length = scientific_ ? fmt::format("{:.{}e}", value, precision_).size()
                             : whole_    ? fmt::format("{:.0f}", value).size() + 1
                                         : fmt::format("{:.{}f}", value, precision_).size();
       width_ = std::max(width_, length);
     }
-    scientific_ = print_options().scientific.value_or(scientific_);
   }
 
   std::string operator()(double value) const {
@@ -68,7 +67,8 @@ class FloatFormat {
 
 class Printer {
  public:
-  explicit Printer(const Tensor& tensor) : tensor_(tensor), summarize_(tensor.numel() > print_options().threshold) {
+  explicit Printer(const Tensor& tensor)
+      : tensor_(tensor), summarize_(tensor.numel() > print_options().threshold) {
     const bool floating = is_inexact(tensor.dtype());
     visit(0, tensor.data_as<char>(), [&](const char* element) {
       if (floating) {

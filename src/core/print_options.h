@@ -11,7 +11,7 @@
 namespace weft {
 
 struct PrintOptions {
-  int precision = 4;        // digits behind the point
+  int precision = 4;         // digits behind the point
   int64_t threshold = 1000;  // elements from which on only the edges of each dimension are shown
   int64_t edge_items = 3;
   int64_t line_width = 80;

@@ -220,8 +220,8 @@ Tensors eye(const OpDef&, const OpArgs& args) {
   const Sym rows = sym_arg(args.attrs, "n"), columns = optional_sym_arg(args.attrs, "m").value_or(rows);
   const auto [row, column] = positions(rows, columns, device_arg(args.attrs));
   const Tensor shifted = build::add(row, Scalar(int_arg(args.attrs, "k")));
-  return {build::cast(invoke("eq", {shifted, column}),
-                      dtype_arg(args.attrs).value_or(made_float(args.rules)))};
+  return {
+      build::cast(invoke("eq", {shifted, column}), dtype_arg(args.attrs).value_or(made_float(args.rules)))};
 }
 
 Tensor lower_mask(Sym rows, Sym columns, int64_t diagonal, Device device) {

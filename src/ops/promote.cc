@@ -116,8 +116,10 @@ DType common_float(const OpDef& op, DType common, std::span<const Operand> opera
   return only_bools ? float_for(common, op, rules) : *found;
 }
 
-// A comparison with a Python integer outside the array's range is decided in a dtype that holds both.
-DType widen_for_scalars(const OpDef& op, DType compute, std::span<const Operand> operands) {
+// NumPy: a comparison with a Python integer outside the array's range is decided in a dtype that holds both.
+// PyTorch's integer wraps.
+DType widen_for_scalars(const OpDef& op, DType compute, std::span<const Operand> operands, Promotion rules) {
+  if (rules == Promotion::Torch) return compute;
   if (op.dtype_rule != DTypeRule::Bool || !is_integral(compute)) return compute;
   for (const Operand& operand : operands) {
     const Scalar* scalar = std::get_if<Scalar>(&operand);
@@ -148,7 +150,7 @@ Tensor to_operand(const OpDef& op, const Operand& operand, DType compute, Promot
 }  // namespace
 
 PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
-  DType compute = widen_for_scalars(op, common_dtype(op, operands, rules), operands);
+  DType compute = widen_for_scalars(op, common_dtype(op, operands, rules), operands, rules);
   if (op.dtype_rule == DTypeRule::FloatOnly) compute = common_float(op, compute, operands, rules);
   // Operators without a loop for the promoted dtype: NumPy takes the first wider one it has.
   if (compute == DType::Bool && !(op.dtypes & kBool) && op.dtype_rule != DTypeRule::FloatOnly) {

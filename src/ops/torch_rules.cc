@@ -61,6 +61,17 @@ const OpDef& torch_overload(const OpDef& op, std::span<const Operand> operands, 
   return op;
 }
 
+void refuse_bool_subtraction(const OpDef& op, std::span<const Operand> operands) {
+  static const OpDef* const subtraction = find_op("sub");
+  if (&op != subtraction) return;
+  const auto is_bool = [](const Operand& operand) {
+    const Tensor* tensor = std::get_if<Tensor>(&operand);
+    return tensor ? tensor->defined() && tensor->dtype() == DType::Bool : std::get<Scalar>(operand).is_bool();
+  };
+  if (std::any_of(operands.begin(), operands.end(), is_bool))
+    throw_error(ErrorKind::Type, "sub: truth values are not subtracted; use ^, or ~ to invert a mask");
+}
+
 void refuse_order_of_complex(const OpDef& op, DType compute) {
   static const std::array<const OpDef*, 8> ordering{find_op("lt"),   find_op("le"),      find_op("gt"),
                                                     find_op("ge"),   find_op("maximum"), find_op("minimum"),

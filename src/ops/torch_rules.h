@@ -14,6 +14,8 @@ namespace weft::ops {
 const OpDef& torch_overload(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs);
 
 // Comparisons and extremes of complex numbers: TypeError.
+// PyTorch subtracts no truth values.
+void refuse_bool_subtraction(const OpDef& op, std::span<const Operand> operands);
 void refuse_order_of_complex(const OpDef& op, DType compute);
 
 // Integer quotients and remainders: RuntimeError where a divisor is zero; also for `given`, the promoted

@@ -14,7 +14,10 @@ using Tensors = std::vector<Tensor>;
 Tensors flatten(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   const SymShape shape = sym_shape(x);
-  if (shape.empty()) return {build::reshape(x, {Sym(1)})};
+  if (shape.empty()) {
+    for (const char* name : {"start_dim", "end_dim"}) normalize_dim(op.name, int_arg(args.attrs, name), 1);
+    return {build::reshape(x, {Sym(1)})};
+  }
   const int64_t start = normalize_dim(op.name, int_arg(args.attrs, "start_dim"), x.dim());
   const int64_t end = normalize_dim(op.name, int_arg(args.attrs, "end_dim"), x.dim());
   WEFT_CHECK(start <= end,
@@ -91,8 +94,10 @@ Tensor repeat(const Tensor& x, SymShape counts) {
   if (shape.size() < counts.size()) shape.insert(shape.begin(), counts.size() - shape.size(), Sym(1));
   if (counts.size() < shape.size()) counts.insert(counts.begin(), shape.size() - counts.size(), Sym(1));
   SymShape spread, stretched, merged;
+  bool is_copied = false;  // by the last reshape
   for (size_t d = 0; d < shape.size(); ++d) {
     const bool once = counts[d].is_constant() && counts[d].constant() == 1;
+    is_copied = is_copied || (!once && !(shape[d].is_constant() && shape[d].constant() == 1));
     if (!once) {
       spread.push_back(Sym(1));
       stretched.push_back(counts[d]);
@@ -101,7 +106,8 @@ Tensor repeat(const Tensor& x, SymShape counts) {
     stretched.push_back(shape[d]);
     merged.push_back(counts[d] * shape[d]);
   }
-  return build::reshape(build::expand(build::reshape(x, spread), stretched), merged);
+  const Tensor result = build::reshape(build::expand(build::reshape(x, spread), stretched), merged);
+  return is_copied ? result : result.clone();
 }
 
 SymShape repeat_counts(const OpDef& op, const OpArgs& args, std::string_view name) {

@@ -117,7 +117,7 @@ def test_large_gather():
         (2, IndexError, "index: 2 is out of range for dimension 0 of size 2"),
         ((0, 0, 0, 0), IndexError, r"index: 4 indices for i64\[2, 3, 4\] cpu"),
         ((..., 0, ...), IndexError, "at most one"),
-        ("a", IndexError, "expected integers, slices, None, ... or arrays of integers or bool, got str"),
+        ("a", TypeError, "expected integers, slices, None, ... or arrays of integers or bool, got str"),
         (1.5, IndexError, "got float"),
         ([[0, 9]], IndexError, "index: 9 is out of range for dimension 0 of size 2"),
         ([0.5], IndexError, r"arrays of integers or bool index a tensor, got f32\[1\]"),

@@ -315,7 +315,8 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
   if (self->is_const()) {
     PyObject* object = self->object.get();
     if (is_enum_member(object) || PyUnicode_CheckExact(object) || PyLong_CheckExact(object) ||
-        PyFloat_CheckExact(object) || PyTuple_CheckExact(object) || PyBytes_CheckExact(object)) {
+        PyFloat_CheckExact(object) || PyTuple_CheckExact(object) || PyBytes_CheckExact(object) ||
+        (is_weft_constant(object) && !name.starts_with("__"))) {
       if (name == "join" && args.args.size() == 1) args.args = {tuple_value(ev.elements(args.args[0]))};
       Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());
       for (const auto& [key, value] : args.keywords) {

@@ -13,6 +13,7 @@
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/numpy_api.h"
+#include "ops/build.h"
 
 namespace weft::capture {
 
@@ -101,8 +102,9 @@ bool is_in_place(const std::string& name) { return name.ends_with("_") && !name.
 // Before the tensor is changed.
 void prepare_change(Evaluator& ev, const V& target, const std::string& name) {
   static constexpr std::string_view kOfShape[] = {
-      "resize_",  "resize_as_", "set_",        "t_",         "transpose_", "swapaxes_",      "swapdims_",
-      "squeeze_", "unsqueeze_", "_become_", "as_strided_", "unflatten_", "swap_",      "requires_grad_", "share_memory_"};
+      "resize_",   "resize_as_",     "set_",         "t_",       "transpose_",  "swapaxes_",
+      "swapdims_", "squeeze_",       "unsqueeze_",   "_become_", "as_strided_", "unflatten_",
+      "swap_",     "requires_grad_", "share_memory_"};
   if (std::find(std::begin(kOfShape), std::end(kOfShape), name) != std::end(kOfShape))
     graph_break(fmt::format("'{}' changes more of a tensor than its elements", name));
   if (target->kind != Kind::Tensor)
@@ -230,6 +232,12 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   if (V size = size_method(ev, self, name, args)) return size;
   if (name == "detach" && args.args.empty() && args.keywords.empty() && !self->is_array)
     return tensor_value(self->items[0]);
+  // A tensor that the function has made stands for another from now on.
+  if (name == "_become_" && !self->source && args.args.size() == 1 &&
+      ev.realize(args.args[0])->kind == Kind::Tensor) {
+    self->items[0] = args.args[0]->items[0];
+    return self;
+  }
   static constexpr std::string_view kOfMemory[] = {"stride", "storage_offset", "data_ptr", "tolist", "item"};
   if (std::find(std::begin(kOfMemory), std::end(kOfMemory), name) != std::end(kOfMemory))
     graph_break(fmt::format("'{}' of a tensor", name));
@@ -242,7 +250,8 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   return call_traced(ev, method, name, all, 1, args, is_in_place(name) ? Changes::First : Changes::Nothing);
 }
 
-// A method or a property of the class that is a Python function: entered, as functions are. Null for any other.
+// A method or a property of the class that is a Python function: entered, as functions are. Null for any
+// other.
 static V written_in_python(Evaluator& ev, const V& self, const std::string& name) {
   const Ref key = checked(PyUnicode_InternFromString(name.c_str()));
   PyObject* const found = _PyType_Lookup(tensor_class(self->is_array), key.get());
@@ -257,6 +266,35 @@ static V written_in_python(Evaluator& ev, const V& self, const std::string& name
   return PyFunction_Check(getter.get()) ? ev.call_method_now(self, getter.get(), {}) : nullptr;
 }
 
+// Has a program given the object such an attribute?
+static bool has_own_attribute(const V& self, const char* name) {
+  if (!self->source || !self->object) return false;
+  PyObject** const attributes = _PyObject_GetDictPtr(self->object.get());
+  return attributes && *attributes && PyDict_GetItemString(*attributes, name);
+}
+
+bool store_tensor_attribute(Evaluator& ev, const V& self, const std::string& name, const V& value) {
+  if (name == "requires_grad") return !self->source && ev.realize(value)->is(Py_False);
+  if (name != "real" && name != "imag") return false;
+  // One part is replaced, the other stays.
+  const Tensor& tensor = tensor_of(ev, self);
+  if (!is_complex(tensor.dtype())) return false;
+  const DType part = real_dtype(tensor.dtype());
+  const Ref given = traced_object(ev, value);
+  const Tensor* const source = python::tensor_of_python(given.get());
+  const std::optional<Scalar> number = source ? std::nullopt : python::scalar_of_python(given.get());
+  if (!source && !number) graph_break("parts of complex numbers set to what is no number");
+  const Tensor filled = ops::build::expand(
+      ops::build::cast(source ? *source : Tensor::scalar(*number, part), part), ops::sym_shape(tensor));
+  const bool is_real = name == "real";
+  const Tensor other = ops::call1(is_real ? "imag" : "real", {tensor});
+  const Tensor changed = ops::call1("complex", {is_real ? filled : other, is_real ? other : filled});
+  CallArgs args;
+  args.args = {tensor_value(array_value(changed))};
+  call_tensor_method(ev, self, "copy_", args);
+  return true;
+}
+
 V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
   const Tensor& tensor = ev.realize(self->items[0])->tensor;
   if (name == "shape") {
@@ -267,6 +305,8 @@ V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
     return shape;
   }
   if (name == "ndim") return int_value(tensor.dim());
+  if (name == "data" && !self->is_array) return tensor_value(self->items[0]);
+  if (name == "grad" && !has_own_attribute(self, "_grad")) return none_value();
   if (name == "dtype") return const_value(Ref::steal(python::to_python(tensor.dtype()).release().ptr()));
   const auto method = [&] {
     V bound = make_value(Kind::Bound);
@@ -386,11 +426,34 @@ V pinned_number(Evaluator& ev, const CallArgs& args) {
   return value;
 }
 
+// What depends on its arguments only, and on what captures are kept for: performed now.
+template <const char* const& kName>
+static V constant_call(Evaluator& ev, CallArgs& args) {
+  Ref given = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size())));
+  if (!args.keywords.empty()) graph_break("a call by keyword of a function of dtypes");
+  for (size_t i = 0; i < args.args.size(); ++i) {
+    Ref argument = ev.constant(args.args[i]);
+    if (!argument) graph_break("a function of dtypes with an argument that is not known");
+    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), argument.release());
+  }
+  const Ref module = checked(PyImport_ImportModule("weft._C")),
+            function = checked(PyObject_GetAttrString(module.get(), kName));
+  return const_value(checked(PyObject_Call(function.get(), given.get(), nullptr)));
+}
+
+constexpr const char* kPromoteTypes = "promote_types";
+constexpr const char* kDefaultDType = "get_default_dtype";
+constexpr const char* kDefaultDevice = "get_default_device";
+
+
 void register_weft_tensors() {
   register_lowering("weft._C.device", new_device);
   register_lowering("weft._C.from_numpy", from_numpy);
   register_lowering("weft._C.tensor", new_tensor);
   register_lowering("weft.Size", new_size);
+  register_lowering("weft._C.promote_types", constant_call<kPromoteTypes>);
+  register_lowering("weft._C.get_default_dtype", constant_call<kDefaultDType>);
+  register_lowering("weft._C.get_default_device", constant_call<kDefaultDevice>);
 }
 
 }  // namespace weft::capture

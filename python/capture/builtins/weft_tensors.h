@@ -11,6 +11,8 @@ V tensor_value(V array);
 bool has_tensor_value(Evaluator& ev, const CallArgs& args);
 V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args);
 V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args);
+// Assigns to an attribute; false where that is no part of a graph.
+bool store_tensor_attribute(Evaluator& ev, const V& self, const std::string& name, const V& value);
 V tensor_attribute(Evaluator& ev, const V& self, const std::string& name);
 // Of an attribute that is not called: `size` is then the number of elements.
 V read_attribute(Evaluator& ev, V attribute);

@@ -244,6 +244,11 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
                              {none_value(), owner});
     }
   }
+  if (is_weft_constant(object)) {
+    const Ref value = checked(PyObject_GetAttr(object, name));
+    const bool is_method = PyCallable_Check(value.get()) && !is_weft_constant(value.get());
+    return is_method ? bound(owner, utf8(name)) : const_value(value);
+  }
   if (!is_read_by_python(object, name))
     graph_break(fmt::format("attribute '{}' of an object with hooks of its own", utf8(name)));
   Ref value = checked(PyObject_GetAttr(object, name));
@@ -509,6 +514,7 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     const V target = numpy_attribute(*this, owner, part);
     return assign(*this, target, target->tensor, value);
   }
+  if (owner->kind == Kind::Tensor && store_tensor_attribute(*this, owner, utf8(name), value)) return;
   refuse_new_layout(owner, utf8(name));
   realize(value);
   if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));

@@ -15,7 +15,7 @@ std::atomic<DType> default_float{DType::F64};
 
 }  // namespace
 
-Choices choices() { 
+Choices choices() {
   return {default_float.load(std::memory_order_relaxed), python::default_device(), weft::default_float()};
 }
 

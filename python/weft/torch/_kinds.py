@@ -5,7 +5,7 @@ import math
 import weft as _weft
 
 
-class layout:  # noqa: N801
+class layout:
     """How the elements of a tensor lie: weft's are strided."""
 
     def __init__(self, name):
@@ -18,7 +18,7 @@ class layout:  # noqa: N801
         return self._name
 
 
-class memory_format:  # noqa: N801
+class memory_format:
     """In which order the dimensions of a tensor lie in memory."""
 
     def __init__(self, name):
@@ -84,19 +84,21 @@ class _Limits:
         return hash((type(self), self.dtype))
 
 
-class finfo(_Limits):  # noqa: N801
+class finfo(_Limits):
     """Limits of a floating-point dtype, or of a complex one's parts; without an argument the default dtype's.
 
     bits; eps: the distance of 1.0 to the next number; min, max; tiny, smallest_normal: the smallest normal number;
     resolution: of decimal digits; dtype: its name. raises: TypeError for other dtypes.
     """
 
-    def __init__(self, type=None):  # noqa: A002
+    def __init__(self, type=None):
         dtype = _weft.get_default_dtype() if type is None else type
         if not isinstance(dtype, _weft.dtype):
             raise TypeError(f"finfo(): expected a dtype, got {dtype.__class__.__name__}")
         if not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"torch.finfo() expects a floating-point dtype, got {dtype}; integers have torch.iinfo()")
+            raise TypeError(
+                f"torch.finfo() expects a floating-point dtype, got {dtype}; integers have torch.iinfo()"
+            )
         dtype = dtype.to_real()
         self.dtype = _name(dtype)
         self.bits = 8 * dtype.itemsize
@@ -115,10 +117,10 @@ class finfo(_Limits):  # noqa: N801
         )
 
 
-class iinfo(_Limits):  # noqa: N801
+class iinfo(_Limits):
     """Limits of an integer dtype: bits, min, max; dtype: its name. raises: TypeError for other dtypes."""
 
-    def __init__(self, type):  # noqa: A002
+    def __init__(self, type):
         if not isinstance(type, _weft.dtype):
             raise TypeError(f"iinfo(): expected a dtype, got {type.__class__.__name__}")
         if type.is_floating_point or type.is_complex:
@@ -141,6 +143,10 @@ class _TensorType(type):
         return isinstance(value, _weft.Tensor) and value.dtype == cls.dtype and value.device.type == "cpu"
 
     def __call__(cls, *args, device=None):
+        if len(args) == 1 and isinstance(args[0], (float, complex, str)):
+            raise TypeError(
+                f"{cls.__name__}: expected sizes or a sequence of numbers, got {type(args[0]).__name__}"
+            )
         if len(args) == 1 and not isinstance(args[0], (int, _weft.Size)):
             return _weft.tensor(args[0], dtype=cls.dtype)
         return _weft.Tensor(*args, device=device).to(cls.dtype)
@@ -148,7 +154,9 @@ class _TensorType(type):
 
 def _tensor_type(name, dtype):
     return _TensorType(
-        name, (), {"dtype": dtype, "_is_tensor_type": True, "__module__": "torch", "__doc__": f"Tensors of {dtype}."}
+        name,
+        (),
+        {"dtype": dtype, "_is_tensor_type": True, "__module__": "torch", "__doc__": f"Tensors of {dtype}."},
     )
 
 

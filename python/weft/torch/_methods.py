@@ -46,7 +46,9 @@ def _in_place(name, find):
                 f"{name}: the result of shape {list(result.shape)} does not have the tensor's shape {list(self.shape)}"
             )
         if _rank(result.dtype) > _rank(self.dtype):
-            raise RuntimeError(f"{name}: the result type {result.dtype} cannot be stored in a tensor of {self.dtype}")
+            raise RuntimeError(
+                f"{name}: the result type {result.dtype} cannot be stored in a tensor of {self.dtype}"
+            )
         return self.copy_(result)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"

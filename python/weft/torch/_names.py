@@ -363,34 +363,34 @@ METHODS = Namespace(
             uniform_""",
         # The function of torch, called with the tensor, where torch has one that is not weft's operator itself.
         "function": """
-            addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any argmax argmin argsort
+            add addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any argmax argmin argsort
             argwhere as_strided_scatter baddbmm bincount bmm chunk clamp clamp_max clamp_min clip conj conj_physical
             corrcoef count_nonzero cov cross cummax cummin cumprod cumsum diag diag_embed diagflat diagonal
-            diagonal_scatter diff dot dsplit equal erfinv fliplr flipud float_power frexp gather gcd ger get_device
-            hardshrink hash_tensor heaviside histc histogram hsplit igamma igammac index_add index_copy index_fill
+            diagonal_scatter diff dot equal erfinv fliplr flipud float_power frexp gather gcd ger get_device
+            hardshrink hash_tensor heaviside histc histogram igamma igammac index_add index_copy index_fill
             index_put index_reduce index_select inner is_conj is_distributed is_inference is_neg is_nonzero
             is_same_size isclose isreal kron kthvalue lcm ldexp lerp log_softmax logaddexp logaddexp2 logcumsumexp
             logsumexp masked_fill masked_scatter masked_select matmul max mean median min mm mode msort mv nan_to_num
             nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero nonzero_static outer prelu prod
             put quantile repeat_interleave resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce
-            select_scatter sgn sign slice_inverse slice_scatter softmax sort split_with_sizes square std sub subtract
+            select_scatter sgn sign slice_inverse slice_scatter softmax sort split split_with_sizes square std sub subtract
             sum swapaxes swapdims take take_along_dim tensor_split tile topk trace unique unique_consecutive
-            unsafe_chunk unsafe_split unsafe_split_with_sizes var vdot vsplit""",
+            unsafe_chunk unsafe_split unsafe_split_with_sizes unflatten var vdot""",
         # The method without the underscore, written into the tensor.
         "in place": """
-            addbmm_ addmm_ addmv_ addr_ baddbmm_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cumprod_ cumsum_ div_
+            addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ baddbmm_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cumprod_ cumsum_ div_
             divide_ float_power_ igamma_ igammac_ index_add_ index_copy_ index_fill_ index_put_ index_reduce_
             masked_fill_ masked_scatter_ nan_to_num_ put_ reciprocal_ scatter_ scatter_add_ scatter_reduce_ sgn_ sign_
             tril_ triu_""",
         "weft.torch._functions.tensor_methods": """
-            H apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim detach_ dim_order expand_as
-            fill_diagonal_ grad grad_dtype grad_fn is_coalesced is_cpu is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia
+            H apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim detach_ dim_order dsplit expand_as
+            fill_diagonal_ grad grad_dtype grad_fn hsplit index is_coalesced is_cpu is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia
             is_nested is_pinned is_quantized is_set_to is_shared is_sparse is_sparse_csr is_vulkan is_xla is_xpu layout mH
             map2_ map_ name ndimension new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr
             pin_memory record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
             resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_ storage
             storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense transpose_ type_as unsqueeze_ untyped_storage view_as
-            volatile _version""",
+            volatile vsplit _version""",
         "weft.torch._functions.tensor_methods:contains": "__contains__",
         "weft.torch._functions.tensor_methods:backwards": "__reversed__",
         "weft.torch._functions.tensor_methods:array_wrap": "__array_wrap__",

@@ -128,7 +128,9 @@ class TypedStorage:
         return self
 
     def clone(self):
-        return type(self)(wrap_storage=UntypedStorage(self._elements.clone()._storage_bytes()), dtype=self.dtype)
+        return type(self)(
+            wrap_storage=UntypedStorage(self._elements.clone()._storage_bytes()), dtype=self.dtype
+        )
 
     def cpu(self):
         return self
@@ -164,4 +166,8 @@ FloatStorage = _storage_type("FloatStorage", _weft.float32)
 DoubleStorage = _storage_type("DoubleStorage", _weft.float64)
 ComplexFloatStorage = _storage_type("ComplexFloatStorage", _weft.complex64)
 ComplexDoubleStorage = _storage_type("ComplexDoubleStorage", _weft.complex128)
-TYPES = {each.dtype: each for each in list(globals().values()) if isinstance(each, type) and each.__base__ is TypedStorage}
+TYPES = {
+    each.dtype: each
+    for each in list(globals().values())
+    if isinstance(each, type) and each.__base__ is TypedStorage
+}

@@ -1,15 +1,20 @@
 """Functions that make tensors, and what is asked of dtypes."""
 
+import builtins
 import numbers
 
 import weft as _weft
 
 
-def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def empty_strided(
+    size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
     """A tensor of this shape and these strides that is not initialized."""
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):
-        raise RuntimeError(f"empty_strided: expected as many strides as sizes, got {list(size)} and {list(stride)}")
+        raise RuntimeError(
+            f"empty_strided: expected as many strides as sizes, got {list(size)} and {list(stride)}"
+        )
     if any(step < 0 for step in stride):
         raise RuntimeError(f"empty_strided: strides must not be negative, got {list(stride)}")
     reach = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, stride))
@@ -22,10 +27,12 @@ def empty_permuted(
 ):
     """A tensor of this shape that is not initialized; physical_layout: its dimensions as they lie in memory."""
     size, order = tuple(size), tuple(d % max(len(size), 1) for d in physical_layout)
-    if sorted(order) != [*range(len(size))]:
-        raise RuntimeError(f"empty_permuted: expected the dimensions of {list(size)} in some order, got {list(order)}")
+    if sorted(order) != [*builtins.range(len(size))]:
+        raise RuntimeError(
+            f"empty_permuted: expected the dimensions of {list(size)} in some order, got {list(order)}"
+        )
     made = _weft.empty(tuple(size[d] for d in order), dtype=dtype, device=device)
-    return _flagged(made.permute([order.index(d) for d in range(len(size))]), requires_grad)
+    return _flagged(made.permute([order.index(d) for d in builtins.range(len(size))]), requires_grad)
 
 
 def _flagged(tensor, requires_grad):
@@ -40,9 +47,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     return _weft.tensor(s, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def range(  # noqa: A001
-    start=0, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False
-):
+def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """start, start + step, … up to and including end, in the default dtype. arange() is without the end."""
     if end is None:
         start, end = 0, start
@@ -162,7 +167,9 @@ def set_printoptions(
     options = [precision, threshold, edgeitems, linewidth]
     if profile is not None:
         if profile not in _PROFILES:
-            raise ValueError(f"set_printoptions: expected a profile of {', '.join(_PROFILES)}, got {profile!r}")
+            raise ValueError(
+                f"set_printoptions: expected a profile of {', '.join(_PROFILES)}, got {profile!r}"
+            )
         options = [given if given is not None else usual for given, usual in zip(options, _PROFILES[profile])]
     options = [None if given is None else int(min(given, 2**62)) for given in options]
     _weft._C._set_print_options(*options, sci_mode)

@@ -10,6 +10,10 @@ from .. import _kinds, _storage
 _NO_TRAINING = "weft runs models and does not train them: there are no gradients to compute"
 
 
+def _size(size):
+    return size if len(size) != 1 else size[0]
+
+
 # ---- shapes ------------------------------------------------------------------------------------------------------
 
 
@@ -38,6 +42,21 @@ def ndimension(self):
     return self.ndim
 
 
+def hsplit(self, *sections):
+    """Parts along the columns: so many, or up to each of these positions."""
+    return _weft.hsplit(self, _size(sections))
+
+
+def vsplit(self, *sections):
+    """Parts along the rows: so many, or up to each of these positions."""
+    return _weft.vsplit(self, _size(sections))
+
+
+def dsplit(self, *sections):
+    """Parts along the third dimension: so many, or up to each of these positions."""
+    return _weft.dsplit(self, _size(sections))
+
+
 def sum_to_size(self, *size):
     """The sum over the dimensions that broadcasting to this tensor's shape would stretch in a tensor of shape `size`."""
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
@@ -59,7 +78,7 @@ def _matrix(self, name):
 
 
 @property
-def H(self):  # noqa: N802
+def H(self):
     """The conjugate transpose of a matrix."""
     if self.ndim == 0:
         return self
@@ -68,12 +87,14 @@ def H(self):  # noqa: N802
 
 
 @property
-def mH(self):  # noqa: N802
+def mH(self):
     """The conjugate transpose of the last two dimensions."""
     if self.ndim == 0:
         return self
     if self.ndim < 2:
-        raise RuntimeError(f"tensor.mH is a matrix's or those of a batch: expected 2 dimensions or more, got {self.ndim}")
+        raise RuntimeError(
+            f"tensor.mH is a matrix's or those of a batch: expected 2 dimensions or more, got {self.ndim}"
+        )
     transposed = self.transpose(-2, -1)
     return transposed.conj() if self.dtype.is_complex else transposed
 
@@ -185,28 +206,31 @@ def fill_diagonal_(self, fill_value, wrap=False):
         raise RuntimeError(f"fill_diagonal_: expected at least 2 dimensions, got {self.ndim}")
     if self.ndim > 2 and len(set(self.shape)) != 1:
         raise RuntimeError(f"fill_diagonal_: expected dimensions of one length, got {list(self.shape)}")
-    count, step = min(self.shape), sum(self.stride())
     if wrap and self.ndim == 2 and self.shape[0] > self.shape[1] + 1:
         # In the order of rows, every (columns + 1)th element.
         rows, columns = self.shape
         places = _weft.arange(0, rows * columns, columns + 1)
         self[places // columns, places % columns] = fill_value
         return self
-    self.as_strided((count,), (step,), self.storage_offset()).fill_(fill_value)
+    if self.ndim == 2:
+        self.diagonal().fill_(fill_value)
+    else:
+        places = _weft.arange(self.shape[0], device=self.device)
+        self[(places,) * self.ndim] = fill_value
     return self
 
 
-def apply_(self, callable):  # noqa: A002
+def apply_(self, callable):
     """Each element replaced by what a Python function gives for it; slow."""
     return _mapped(self, callable)
 
 
-def map_(self, tensor, callable):  # noqa: A002
+def map_(self, tensor, callable):
     """Each element replaced by what a Python function gives for it and the other tensor's; slow."""
     return _mapped(self, callable, tensor)
 
 
-def map2_(self, x, y, callable):  # noqa: A002
+def map2_(self, x, y, callable):
     """Each element replaced by what a Python function gives for it and those of two others; slow."""
     return _mapped(self, callable, x, y)
 
@@ -218,10 +242,6 @@ def _mapped(self, function, *others):
 
 
 # ---- tensors made beside this one -----------------------------------------------------------------------------------
-
-
-def _size(size):
-    return tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
 
 
 def _made(self, make, size, dtype, device, options):
@@ -429,7 +449,9 @@ def _delete_grad(self):
     self.__dict__.pop("_grad", None)
 
 
-grad = property(_get_grad, _set_grad, _delete_grad, "What a program has put there: weft computes no gradients.")
+grad = property(
+    _get_grad, _set_grad, _delete_grad, "What a program has put there: weft computes no gradients."
+)
 grad_fn = property(lambda self: None, doc="None: weft records no history.")
 is_leaf = property(lambda self: True, doc="True: weft records no history.")
 retains_grad = property(lambda self: False, doc="False: weft computes no gradients.")
@@ -490,3 +512,18 @@ def backwards(self):
 def array_wrap(self, array, context=None, return_scalar=False):
     """What NumPy's functions make of a tensor, as a tensor."""
     return _weft.from_numpy(array) if array.ndim else _weft.tensor(array)
+
+
+def index(self, positions, dims):
+    """The tensor indexed at some of its dimensions: dims[i] at the dimension positions[i]; True there is a new one."""
+    positions = positions if isinstance(positions, (list, tuple)) else (positions,)
+    dims = dims if isinstance(dims, (list, tuple)) else (dims,)
+    found = [slice(None)] * self.ndim
+    for position, chosen in sorted(
+        zip(positions, dims), key=lambda pair: pair[0] % max(self.ndim, 1), reverse=True
+    ):
+        if chosen is True:
+            found.insert(position, None)
+        else:
+            found[position] = chosen
+    return self[tuple(found)]
