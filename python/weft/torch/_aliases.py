@@ -35,7 +35,9 @@ class _Finder:
                 if error.name != name:
                     raise
                 return None
-            spec = importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
+            spec = importlib.machinery.ModuleSpec(
+                fullname, _Loader(module), is_package=hasattr(module, "__path__")
+            )
             return spec
         return None
 
