@@ -284,6 +284,10 @@ class ParameterList(Module):
         return "\n".join(f"  ({i}): {_describe(value)}" for i, value in enumerate(self))
 
 
+class _NoSuchKey(KeyError, AttributeError):
+    """PyTorch's ParameterDict raises AttributeError."""
+
+
 class ParameterDict(Module):
     """A dictionary of parameters; tensors become parameters, other objects are kept as they are."""
 
@@ -301,7 +305,7 @@ class ParameterDict(Module):
 
     def __getitem__(self, key):
         if key not in self._keys:
-            raise KeyError(key)
+            raise _NoSuchKey(key)
         return getattr(self, key)
 
     def __setitem__(self, key, value):
