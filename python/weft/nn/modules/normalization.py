@@ -352,7 +352,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """LocalResponseNorm under its name of Torch 7."""
+    """LocalResponseNorm as Torch 7 computed it: from the window's own size on, sums of squares keep the first channel."""
 
     size: int
     alpha: float
@@ -367,7 +367,17 @@ class CrossMapLRN2d(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, float(self.k))
+        half = (self.size - 1) // 2
+        squares = input * input
+        padded = F.pad(squares, [0, 0, 0, 0, half, half])
+        channels = input.shape[1]
+        sums = padded[:, :channels]
+        for shift in range(1, 2 * half + 1):
+            sums = sums + padded[:, shift : shift + channels]
+        if channels > half + 1:
+            first = squares[:, :1].expand(-1, channels - half - 1, -1, -1)
+            sums = sums + F.pad(first, [0, 0, 0, 0, half + 1, 0])
+        return input * (sums * (self.alpha / self.size) + self.k) ** -self.beta
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
