@@ -57,6 +57,8 @@ std::vector<TensorType> infer_regions(const OpDef& op, std::span<const TensorTyp
 Tensors pool_regions(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs,
                      const std::function<void(const Tensor&, const Tensor&, const Tensor&)>& kernel) {
   const Tensor& x = operands[0];
+  WEFT_CHECK(operands[1].size(0) == 0 || (x.size(2) > 0 && x.size(3) > 0),
+             fmt::format("{}: expected an input whose planes are not empty, got {}", op.name, describe(x)));
   const Tensor rois = operands[1].to(compute_dtype(x.dtype())).contiguous();
   for (int64_t i = 0; i < rois.size(0); ++i) {
     const double image =

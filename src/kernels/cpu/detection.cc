@@ -99,7 +99,9 @@ struct BinWeights {
   void add_bin(T begin, T bin, int64_t size) {
     int64_t from = -1;
     for (int64_t i = 0; i < per_bin; ++i) {
-      T at = begin + (static_cast<T>(i) + T(0.5)) * bin / static_cast<T>(per_bin);
+      const int64_t step =
+          bin < 0 ? per_bin - 1 - i : i;  // elements in rising order, in a box turned around too
+      T at = begin + (static_cast<T>(step) + T(0.5)) * bin / static_cast<T>(per_bin);
       if (!(at >= -1 && at <= static_cast<T>(size))) continue;  // outside, or NaN: a zero
       at = std::max(at, T(0));
       int64_t low = static_cast<int64_t>(at), high = low + 1;

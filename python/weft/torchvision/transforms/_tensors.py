@@ -1,7 +1,5 @@
 """The functions of torchvision.transforms for tensors[*, C, H, W]."""
 
-import math
-
 import weft
 from weft.nn import functional as F
 
@@ -261,12 +259,12 @@ def perspective_grid(coefficients, width, height):
 
 def rotated_size(matrix, width, height):
     """(width, height) of the smallest image that the rotated one fits in."""
-    a, b, c, d, e, f = matrix
-    corners = [(sx * 0.5 * width, sy * 0.5 * height) for sx in (-1, 1) for sy in (-1, 1)]
-    points = [(a * x + b * y + c, d * x + e * y + f) for x, y in corners]
-    sizes = []
-    for axis, half in ((0, width * 0.5), (1, height * 0.5)):
-        values = [point[axis] + half for point in points]
-        low, high = (math.trunc(each / 1e-4) * 1e-4 for each in (min(values), max(values)))
-        sizes.append(int(math.ceil(high) - math.floor(low)))
-    return sizes
+    # In float32, whose rounding takes away what trigonometric functions add to whole numbers.
+    corners = weft.asarray([[sx * 0.5 * width, sy * 0.5 * height, 1.0] for sx in (-1, 1) for sy in (-1, 1)])
+    rows = weft.asarray([[float(each) for each in matrix[:3]], [float(each) for each in matrix[3:]]])
+    points = weft.matmul(corners.to(weft.float32), rows.to(weft.float32).transpose(0, 1))
+    half = weft.asarray([width * 0.5, height * 0.5]).to(weft.float32)
+    low, high = (
+        weft.trunc((each + half) / 1e-4) * 1e-4 for each in (weft.amin(points, 0), weft.amax(points, 0))
+    )
+    return [int(size) for size in (weft.ceil(high) - weft.floor(low)).tolist()]
