@@ -15,7 +15,6 @@ namespace {
 using Tensors = std::vector<Tensor>;
 
 // ---- suppression
-// -------------------------------------------------------------------------------------------
 Tensors nms(const OpDef& op, const OpArgs& args) {
   const Tensor &boxes = args.tensors[0], &scores = args.tensors[1];
   for (const Tensor& x : {boxes, scores}) {
@@ -39,7 +38,6 @@ Tensors nms(const OpDef& op, const OpArgs& args) {
 }
 
 // ---- regions
-// -----------------------------------------------------------------------------------------------
 std::vector<TensorType> infer_regions(const OpDef& op, std::span<const TensorType> operands,
                                       const Attrs& attrs) {
   check_dtype(op, operands);

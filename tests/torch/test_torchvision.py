@@ -207,6 +207,19 @@ def test_regions_compile():
     )
 
 
+def found_by_script(boxes: weft.Tensor, scores: weft.Tensor, image: weft.Tensor, rois: weft.Tensor):
+    kept = weft.ops.torchvision.nms(boxes, scores, 0.5)
+    return kept, weft.ops.torchvision.roi_align(image, rois, 1.0, 2, 2, -1, False)
+
+
+def test_operators_of_scripts():
+    image, rois = random(1, 2, 8, 8), weft.asarray([[0.0, 1.0, 1.0, 6.0, 6.0]])
+    for function in (found_by_script, weft.jit.script(found_by_script)):
+        kept, regions = function(BOXES, SCORES, image, rois)
+        assert kept.tolist() == [1, 3, 2]
+        assert regions.tolist() == ops.roi_align(image, rois, 2).tolist()
+
+
 # ---- layers --------------------------------------------------------------------------------------------------
 
 
@@ -376,6 +389,6 @@ def test_grids_of_images():
 
 def test_names_that_are_left_out():
     with pytest.raises(AttributeError, match="not written yet"):
-        torchvision.models
+        torchvision.__getattr__("models")
     with pytest.raises(AttributeError, match="no attribute"):
-        torchvision.nothing
+        torchvision.__getattr__("nothing")

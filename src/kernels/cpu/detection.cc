@@ -23,8 +23,8 @@ void visit_float32_or_64(DType dtype, F&& f) {
 }
 
 // ---- suppression
-// ------------------------------------------------------------------------------------------- Coordinates of
-// the boxes in the order of their scores, one array each: the inner loop is over lanes.
+
+// Coordinates of the boxes in the order of their scores, one array each: the inner loop is over lanes.
 template <class T>
 struct OrderedBoxes {
   std::vector<T> x1, y1, x2, y2, area;
@@ -76,44 +76,48 @@ std::vector<int64_t> kept_boxes(const T* boxes, const T* scores, size_t count, d
 }
 
 // ---- regions
-// ----------------------------------------------------------------------------------------------- Samples
-// between the elements of one dimension, added up by bin: bin b has the weights of the elements from first[b]
-// on, which stand at weight[start[b]] to weight[start[b + 1]].
+
+// Samples between the elements of one dimension, added up by bin: bin b has the weights at start[b] to
+// start[b + 1], each of the element `index`. Equal neighbours of a bin have one weight.
 template <class T>
 struct BinWeights {
   int64_t per_bin = 0;
-  std::vector<int64_t> first, start;
+  std::vector<int64_t> start, index;
   std::vector<T> weight;
 
   void compute(T begin, T bin, int64_t bins, int64_t sampling_ratio, int64_t size) {
     per_bin =
         sampling_ratio > 0 ? sampling_ratio : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin)));
-    first.clear(), weight.clear(), start.assign(1, 0);
+    start.assign(1, 0), index.clear(), weight.clear();
     for (int64_t b = 0; b < bins; ++b) {
       add_bin(begin + static_cast<T>(b) * bin, bin, size);
-      start.push_back(static_cast<int64_t>(weight.size()));
+      start.push_back(static_cast<int64_t>(index.size()));
     }
   }
 
  private:
   void add_bin(T begin, T bin, int64_t size) {
-    int64_t from = -1;
     for (int64_t i = 0; i < per_bin; ++i) {
-      const int64_t step =
-          bin < 0 ? per_bin - 1 - i : i;  // elements in rising order, in a box turned around too
-      T at = begin + (static_cast<T>(step) + T(0.5)) * bin / static_cast<T>(per_bin);
+      T at = begin + (static_cast<T>(i) + T(0.5)) * bin / static_cast<T>(per_bin);
       if (!(at >= -1 && at <= static_cast<T>(size))) continue;  // outside, or NaN: a zero
       at = std::max(at, T(0));
       int64_t low = static_cast<int64_t>(at), high = low + 1;
       if (low >= size - 1) low = high = size - 1, at = static_cast<T>(low);
       const T along = at - static_cast<T>(low);
-      if (from < 0) from = low;
-      const auto end = static_cast<size_t>(start.back() + high - from + 1);
-      if (weight.size() < end) weight.resize(end);
-      weight[static_cast<size_t>(start.back() + low - from)] += 1 - along;
-      weight[static_cast<size_t>(start.back() + high - from)] += along;
+      add(low, 1 - along);
+      add(high, along);
     }
-    first.push_back(std::max<int64_t>(from, 0));
+  }
+
+  void add(int64_t element, T by) {
+    const auto first = static_cast<size_t>(start.back());
+    for (size_t k = index.size(); k > first && k + 2 > index.size(); --k) {
+      if (index[k - 1] != element) continue;
+      weight[k - 1] += by;
+      return;
+    }
+    index.push_back(element);
+    weight.push_back(by);
   }
 };
 
@@ -121,43 +125,55 @@ struct BinWeights {
 template <class T>
 struct RegionWeights {
   BinWeights<T> rows, columns;
+  int64_t left = 0, right = 0;  // the columns with a weight are among these
   std::vector<T> combined;
 
   void compute(const T* roi, const RoiAlign& options, int64_t bins_y, int64_t bins_x, int64_t height,
                int64_t width) {
     const T scale = static_cast<T>(options.spatial_scale), offset = options.aligned ? T(0.5) : T(0);
-    const T left = roi[1] * scale - offset, top = roi[2] * scale - offset;
-    T across = roi[3] * scale - offset - left, down = roi[4] * scale - offset - top;
+    const T from_x = roi[1] * scale - offset, from_y = roi[2] * scale - offset;
+    T across = roi[3] * scale - offset - from_x, down = roi[4] * scale - offset - from_y;
     if (!options.aligned) across = std::max(across, T(1)), down = std::max(down, T(1));
-    rows.compute(top, down / static_cast<T>(bins_y), bins_y, options.sampling_ratio, height);
-    columns.compute(left, across / static_cast<T>(bins_x), bins_x, options.sampling_ratio, width);
+    rows.compute(from_y, down / static_cast<T>(bins_y), bins_y, options.sampling_ratio, height);
+    columns.compute(from_x, across / static_cast<T>(bins_x), bins_x, options.sampling_ratio, width);
+    const auto [least, most] = std::minmax_element(columns.index.begin(), columns.index.end());
+    left = columns.index.empty() ? 0 : *least, right = columns.index.empty() ? 0 : *most + 1;
     combined.resize(static_cast<size_t>(width));
   }
 
+  // Where most columns have weights, rows are added up first, all columns at once.
   void pool(const T* plane, int64_t bins_y, int64_t bins_x, int64_t width, T* result) {
     const T count = static_cast<T>(std::max<int64_t>(rows.per_bin * columns.per_bin, 1));
-    const int64_t left = *std::min_element(columns.first.begin(), columns.first.end());
-    int64_t right = 0;
-    for (int64_t b = 0; b < bins_x; ++b) right = std::max(right, columns.first[b] + size_of(columns, b));
+    const bool is_dense = right - left <= 2 * static_cast<int64_t>(columns.index.size());
     for (int64_t y = 0; y < bins_y; ++y) {
-      T* __restrict row = combined.data();
-      std::fill(row + left, row + std::max(left, right), T(0));
-      for (int64_t i = 0; i < size_of(rows, y); ++i) {
-        const T weight = rows.weight[rows.start[y] + i];
-        const T* __restrict source = plane + (rows.first[y] + i) * width;
-        for (int64_t x = left; x < right; ++x) row[x] += weight * source[x];
-      }
-      for (int64_t x = 0; x < bins_x; ++x) {
-        const T* weights = columns.weight.data() + columns.start[x];
-        T total = 0;
-        for (int64_t i = 0; i < size_of(columns, x); ++i) total += weights[i] * row[columns.first[x] + i];
-        result[y * bins_x + x] = total / count;
-      }
+      if (is_dense) add_rows(plane, y, width);
+      for (int64_t x = 0; x < bins_x; ++x)
+        result[y * bins_x + x] = (is_dense ? dot(combined.data(), x) : bin(plane, y, x, width)) / count;
     }
   }
 
  private:
-  static int64_t size_of(const BinWeights<T>& bins, int64_t b) { return bins.start[b + 1] - bins.start[b]; }
+  void add_rows(const T* plane, int64_t y, int64_t width) {
+    T* __restrict row = combined.data();
+    std::fill(row + left, row + right, T(0));
+    for (int64_t i = rows.start[y]; i < rows.start[y + 1]; ++i) {
+      const T weight = rows.weight[i];
+      const T* __restrict source = plane + rows.index[i] * width;
+      for (int64_t x = left; x < right; ++x) row[x] += weight * source[x];
+    }
+  }
+  T dot(const T* row, int64_t x) const {
+    T total = 0;
+    for (int64_t i = columns.start[x]; i < columns.start[x + 1]; ++i)
+      total += columns.weight[i] * row[columns.index[i]];
+    return total;
+  }
+  T bin(const T* plane, int64_t y, int64_t x, int64_t width) const {
+    T total = 0;
+    for (int64_t i = rows.start[y]; i < rows.start[y + 1]; ++i)
+      total += rows.weight[i] * dot(plane + rows.index[i] * width, x);
+    return total;
+  }
 };
 
 template <class T>
