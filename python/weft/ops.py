@@ -6,7 +6,7 @@ They take and give what their schemas say; in scripts they are the operators the
 
 from weft import _C
 
-__all__ = ["Builtin", "aten", "prim"]
+__all__ = ["Builtin", "aten", "prim", "torchvision"]
 
 
 class Builtin:
@@ -53,3 +53,4 @@ def _names():
 
 aten = Namespace("aten")
 prim = Namespace("prim")
+torchvision = Namespace("torchvision")

@@ -180,7 +180,7 @@ def test_state_errors_name_everything():
         and 'Unexpected key(s) in state_dict: "more", "rest.5.weight". ' in text
     )
     assert (
-        "size mismatch for rest.1.weight: copying a param with shape [2, 3] from checkpoint, the shape in current model is [2, 4]."
+        "size mismatch for rest.1.weight: copying a param with shape torch.Size([2, 3]) from checkpoint, the shape in current model is torch.Size([2, 4])."
         in text
     )
     np.testing.assert_array_equal(np.asarray(net.first.weight), before)

@@ -257,8 +257,12 @@ static V written_in_python(Evaluator& ev, const V& self, const std::string& name
   PyObject* const found = _PyType_Lookup(tensor_class(self->is_array), key.get());
   if (!found) return nullptr;
   if (PyFunction_Check(found)) {
+    // One that is looked up when it is first called is looked up now.
+    PyObject* const attributes = reinterpret_cast<PyFunctionObject*>(found)->func_dict;
+    PyObject* const resolve = attributes ? PyDict_GetItemString(attributes, "_resolve") : nullptr;
+    const Ref function = resolve ? checked(PyObject_CallNoArgs(resolve)) : Ref::borrow(found);
     V method = make_value(Kind::Method);
-    method->items = {self, ev.pinned(found)};
+    method->items = {self, ev.pinned(function.get())};
     return method;
   }
   if (Py_TYPE(found) != &PyProperty_Type) return nullptr;

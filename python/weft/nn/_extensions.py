@@ -24,7 +24,6 @@ __all__ = [
     "has_torch_function",
     "has_torch_function_unary",
     "has_torch_function_variadic",
-    "linear_cross_entropy",
 ]
 
 DType = int  # in annotations of scripts
@@ -117,36 +116,6 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
         return soft
     index = soft.argmax(dim, keepdim=True)
     return _weft.zeros_like(logits).scatter(dim, index, 1.0)
-
-
-def linear_cross_entropy(
-    input,
-    linear_weight,
-    target,
-    *,
-    linear_bias=None,
-    weight=None,
-    reduction="mean",
-    ignore_index=None,
-    label_smoothing=0.0,
-    options=None,
-):
-    """cross_entropy of linear(input, linear_weight, linear_bias): linear_weight[C, *, in_features] for logits of
-    [*input.shape[:-1], C, *]. options choose how PyTorch saves memory; they change no result."""
-    from . import functional
-
-    classes, *others = linear_weight.shape[:-1]
-    flat = linear_weight.reshape((-1, linear_weight.shape[-1]))
-    bias = None if linear_bias is None else linear_bias.reshape((-1,))
-    logits = functional.linear(input, flat, bias).reshape((*input.shape[:-1], classes, *others))
-    return functional.cross_entropy(
-        logits,
-        target,
-        weight,
-        ignore_index=-100 if ignore_index is None else ignore_index,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-    )
 
 
 def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):

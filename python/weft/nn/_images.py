@@ -57,6 +57,11 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
+    if antialias and (mode not in ("bilinear", "bicubic") or input.dim() != 4):
+        raise ValueError(
+            f"interpolate: antialias is for modes 'bilinear' and 'bicubic' and input of 4 dimensions, got {mode!r} and "
+            f"{input.dim()} dimensions"
+        )
     if input.dtype == _weft.uint8 and input.dim() == 4 and mode in ("bilinear", "bicubic"):
         return _interpolate_bytes(
             input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias

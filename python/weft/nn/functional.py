@@ -16,7 +16,7 @@ from ._extensions import *  # noqa: F403
 from ._images import *  # noqa: F403
 from ._images import pad
 from ._losses import *  # noqa: F403
-from ._losses import _check_reduction, _reduction  # noqa: F401
+from ._losses import _check_reduction, _reduction, cross_entropy  # noqa: F401
 from ._pooling import *  # noqa: F403
 
 # ---- arguments -----------------------------------------------------------------------------------------------
@@ -158,6 +158,34 @@ def linear(input: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tens
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tensor:
     return _weft.bilinear(input1, input2, weight, bias)
+
+
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """cross_entropy of linear(input, linear_weight, linear_bias): linear_weight[C, *, in_features] for logits of
+    [*input.shape[:-1], C, *]. options choose how PyTorch saves memory; they change no result."""
+    classes, *others = linear_weight.shape[:-1]
+    flat = linear_weight.reshape((-1, linear_weight.shape[-1]))
+    bias = None if linear_bias is None else linear_bias.reshape((-1,))
+    logits = linear(input, flat, bias).reshape((*input.shape[:-1], classes, *others))
+    return cross_entropy(
+        logits,
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
 
 
 # ---- activations ---------------------------------------------------------------------------------------------

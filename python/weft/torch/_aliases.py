@@ -8,14 +8,17 @@ import sys
 
 
 class _Loader:
-    def __init__(self, module):
-        self.module, self.spec = module, module.__spec__
+    def __init__(self, alias, module):
+        self.alias, self.module, self.spec = alias, module, module.__spec__
 
     def create_module(self, spec):
         return self.module
 
     def exec_module(self, module):
         module.__spec__ = self.spec  # importlib has set the alias's
+        # Modules below that are loaded already are not set as attributes again: a function may have the name.
+        for name in [name for name in sys.modules if name.startswith(module.__name__ + ".")]:
+            sys.modules.setdefault(self.alias + name[len(module.__name__) :], sys.modules[name])
 
 
 class _Finder:
@@ -36,7 +39,7 @@ class _Finder:
                     raise
                 return None
             spec = importlib.machinery.ModuleSpec(
-                fullname, _Loader(module), is_package=hasattr(module, "__path__")
+                fullname, _Loader(fullname, module), is_package=hasattr(module, "__path__")
             )
             return spec
         return None

@@ -13,18 +13,29 @@ _ARRAY = _weft._C._ndarray
 _ATTRIBUTES = "weft.torch._functions.tensor_methods"
 
 
-def _of_function(name, find):
-    """A method that is what `find` gives, called with the tensor; found when it is first called."""
+def _late(name, find):
+    """A function that gives what `find` gives, which it calls once: when a method is first called, or captured."""
     function = None
 
-    def method(self, *args, **kwargs):
+    def resolve():
         nonlocal function
         if function is None:
             function = find()
-        return function(self, *args, **kwargs)
+        return function
+
+    return resolve
+
+
+def _of_function(name, find):
+    """A method that is what `find` gives, called with the tensor."""
+    resolve = _late(name, find)
+
+    def method(self, *args, **kwargs):
+        return resolve()(self, *args, **kwargs)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"torch.{name} of the tensor."
+    method._resolve = resolve
     return method
 
 
@@ -36,10 +47,15 @@ def _in_place(name, find):
     """A method that writes the result of what `find` gives into the tensor."""
     function = None
 
-    def method(self, *args, **kwargs):
+    def resolve():
         nonlocal function
         if function is None:
             function = find()
+        return method
+
+    def method(self, *args, **kwargs):
+        if function is None:
+            resolve()
         result = function(self, *args, **kwargs)
         if result.shape != self.shape:
             raise RuntimeError(
@@ -53,6 +69,7 @@ def _in_place(name, find):
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"{name[:-1]}, written into the tensor."
+    method._resolve = resolve
     return method
 
 

@@ -438,7 +438,7 @@ NN = Namespace(
         ZeroPad1d ZeroPad2d ZeroPad3d attention common_types factory_kwargs functional grad init intrinsic
         modules parallel parameter qat quantizable quantized utils""",
     found={},
-    left_out={},
+    left_out={QUANTIZED: "intrinsic qat quantizable quantized"},
     same="weft.nn",
 )
 
@@ -470,7 +470,11 @@ FUNCTIONAL = Namespace(
         sparse_support_notes tanh tanhshrink tf32_notes threshold threshold_ torch triplet_margin_loss
         triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest""",
     found={},
-    left_out={},
+    left_out={
+        QUANTIZED: "scaled_addmm scaled_addmm_ scaled_grouped_mm scaled_mm",
+        "it is part of PyTorch's documentation": "reproducibility_notes sparse_support_notes tf32_notes",
+        "it is a module that PyTorch's file imports": "dataclasses np torch",
+    },
     same="weft.nn.functional",
 )
 

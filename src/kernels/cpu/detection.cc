@@ -22,7 +22,8 @@ void visit_float32_or_64(DType dtype, F&& f) {
     f(std::type_identity<double>{});
 }
 
-// ---- suppression -------------------------------------------------------------------------------------------
+// ---- suppression
+
 // Coordinates of the boxes in the order of their scores, one array each: the inner loop is over lanes.
 template <class T>
 struct OrderedBoxes {
@@ -40,8 +41,7 @@ struct OrderedBoxes {
   // Marks the boxes after `i` that cover it by more than the threshold.
   void suppress(size_t i, double threshold, uint8_t* __restrict gone) const {
     const T left = x1[i], top = y1[i], right = x2[i], bottom = y2[i], own = area[i];
-    const T *__restrict a = x1.data(), *__restrict b = y1.data(), *__restrict c = x2.data(),
-                        *__restrict d = y2.data(), *__restrict e = area.data();
+    const T* __restrict a = x1.data(), * __restrict b = y1.data(), * __restrict c = x2.data(), * __restrict d = y2.data(), * __restrict e = area.data();
     const size_t count = x1.size();
     for (size_t j = i + 1; j < count; ++j) {
       const T from_x = a[j] > left ? a[j] : left, from_y = b[j] > top ? b[j] : top;
@@ -60,7 +60,8 @@ std::vector<int64_t> kept_boxes(const T* boxes, const T* scores, size_t count, d
   std::iota(order.begin(), order.end(), 0);
   // NaN counts as the largest score, as in a sort.
   std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-    if (std::isnan(scores[i]) || std::isnan(scores[j])) return std::isnan(scores[i]) && !std::isnan(scores[j]);
+    if (std::isnan(scores[i]) || std::isnan(scores[j]))
+      return std::isnan(scores[i]) && !std::isnan(scores[j]);
     return scores[i] > scores[j];
   });
   const OrderedBoxes<T> ordered(boxes, order);
@@ -74,74 +75,104 @@ std::vector<int64_t> kept_boxes(const T* boxes, const T* scores, size_t count, d
   return kept;
 }
 
-// ---- regions -----------------------------------------------------------------------------------------------
-// A sample between four elements of a plane.
+// ---- regions
+
+// Samples between the elements of one dimension, added up by bin: bin b has the weights at start[b] to
+// start[b + 1], each of the element `index`. Equal neighbours of a bin have one weight.
 template <class T>
-struct BilinearSample {
-  int64_t at[4];
-  T weight[4];
+struct BinWeights {
+  int64_t per_bin = 0;
+  std::vector<int64_t> start, index;
+  std::vector<T> weight;
+
+  void compute(T begin, T bin, int64_t bins, int64_t sampling_ratio, int64_t size) {
+    per_bin =
+        sampling_ratio > 0 ? sampling_ratio : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin)));
+    start.assign(1, 0), index.clear(), weight.clear();
+    for (int64_t b = 0; b < bins; ++b) {
+      add_bin(begin + static_cast<T>(b) * bin, bin, size);
+      start.push_back(static_cast<int64_t>(index.size()));
+    }
+  }
+
+ private:
+  void add_bin(T begin, T bin, int64_t size) {
+    for (int64_t i = 0; i < per_bin; ++i) {
+      T at = begin + (static_cast<T>(i) + T(0.5)) * bin / static_cast<T>(per_bin);
+      if (!(at >= -1 && at <= static_cast<T>(size))) continue;  // outside, or NaN: a zero
+      at = std::max(at, T(0));
+      int64_t low = static_cast<int64_t>(at), high = low + 1;
+      if (low >= size - 1) low = high = size - 1, at = static_cast<T>(low);
+      const T along = at - static_cast<T>(low);
+      add(low, 1 - along);
+      add(high, along);
+    }
+  }
+
+  void add(int64_t element, T by) {
+    const auto first = static_cast<size_t>(start.back());
+    for (size_t k = index.size(); k > first && k + 2 > index.size(); --k) {
+      if (index[k - 1] != element) continue;
+      weight[k - 1] += by;
+      return;
+    }
+    index.push_back(element);
+    weight.push_back(by);
+  }
 };
 
+// One region's bins: the weights of rows times those of columns.
 template <class T>
-BilinearSample<T> bilinear_sample(T y, T x, int64_t height, int64_t width) {
-  if (y < -1 || y > static_cast<T>(height) || x < -1 || x > static_cast<T>(width) || y != y || x != x)
-    return {{0, 0, 0, 0}, {0, 0, 0, 0}};
-  y = std::max(y, T(0)), x = std::max(x, T(0));
-  int64_t top = static_cast<int64_t>(y), left = static_cast<int64_t>(x), bottom = top + 1, right = left + 1;
-  if (top >= height - 1) top = bottom = height - 1, y = static_cast<T>(top);
-  if (left >= width - 1) left = right = width - 1, x = static_cast<T>(left);
-  const T down = y - static_cast<T>(top), along = x - static_cast<T>(left), up = 1 - down, back = 1 - along;
-  return {{top * width + left, top * width + right, bottom * width + left, bottom * width + right},
-          {up * back, up * along, down * back, down * along}};
-}
-
-// The samples of one region's bins, bin after bin.
-template <class T>
-struct RegionSamples {
-  int64_t per_bin = 0;
-  std::vector<BilinearSample<T>> samples;
+struct RegionWeights {
+  BinWeights<T> rows, columns;
+  int64_t left = 0, right = 0;  // the columns with a weight are among these
+  std::vector<T> combined;
 
   void compute(const T* roi, const RoiAlign& options, int64_t bins_y, int64_t bins_x, int64_t height,
                int64_t width) {
     const T scale = static_cast<T>(options.spatial_scale), offset = options.aligned ? T(0.5) : T(0);
-    const T left = roi[1] * scale - offset, top = roi[2] * scale - offset;
-    T across = roi[3] * scale - offset - left, down = roi[4] * scale - offset - top;
+    const T from_x = roi[1] * scale - offset, from_y = roi[2] * scale - offset;
+    T across = roi[3] * scale - offset - from_x, down = roi[4] * scale - offset - from_y;
     if (!options.aligned) across = std::max(across, T(1)), down = std::max(down, T(1));
-    const T bin_y = down / static_cast<T>(bins_y), bin_x = across / static_cast<T>(bins_x);
-    const auto number = [&](T size) {
-      if (options.sampling_ratio > 0) return options.sampling_ratio;
-      return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(size)));
-    };
-    const int64_t grid_y = number(bin_y), grid_x = number(bin_x);
-    per_bin = grid_y * grid_x;
-    samples.clear();
-    samples.reserve(static_cast<size_t>(bins_y * bins_x * per_bin));
-    for (int64_t by = 0; by < bins_y; ++by) {
-      for (int64_t bx = 0; bx < bins_x; ++bx) {
-        for (int64_t iy = 0; iy < grid_y; ++iy) {
-          const T y = top + static_cast<T>(by) * bin_y +
-                      (static_cast<T>(iy) + T(0.5)) * bin_y / static_cast<T>(grid_y);
-          for (int64_t ix = 0; ix < grid_x; ++ix) {
-            const T x = left + static_cast<T>(bx) * bin_x +
-                        (static_cast<T>(ix) + T(0.5)) * bin_x / static_cast<T>(grid_x);
-            samples.push_back(bilinear_sample(y, x, height, width));
-          }
-        }
-      }
+    rows.compute(from_y, down / static_cast<T>(bins_y), bins_y, options.sampling_ratio, height);
+    columns.compute(from_x, across / static_cast<T>(bins_x), bins_x, options.sampling_ratio, width);
+    const auto [least, most] = std::minmax_element(columns.index.begin(), columns.index.end());
+    left = columns.index.empty() ? 0 : *least, right = columns.index.empty() ? 0 : *most + 1;
+    combined.resize(static_cast<size_t>(width));
+  }
+
+  // Where most columns have weights, rows are added up first, all columns at once.
+  void pool(const T* plane, int64_t bins_y, int64_t bins_x, int64_t width, T* result) {
+    const T count = static_cast<T>(std::max<int64_t>(rows.per_bin * columns.per_bin, 1));
+    const bool is_dense = right - left <= 2 * static_cast<int64_t>(columns.index.size());
+    for (int64_t y = 0; y < bins_y; ++y) {
+      if (is_dense) add_rows(plane, y, width);
+      for (int64_t x = 0; x < bins_x; ++x)
+        result[y * bins_x + x] = (is_dense ? dot(combined.data(), x) : bin(plane, y, x, width)) / count;
     }
   }
 
-  void pool(const T* plane, int64_t bins, T* result) const {
-    const T count = static_cast<T>(std::max<int64_t>(per_bin, 1));
-    const BilinearSample<T>* sample = samples.data();
-    for (int64_t bin = 0; bin < bins; ++bin) {
-      T total = 0;
-      for (int64_t i = 0; i < per_bin; ++i, ++sample) {
-        for (int corner = 0; corner < 4; ++corner)
-          total += sample->weight[corner] * plane[sample->at[corner]];
-      }
-      result[bin] = total / count;
+ private:
+  void add_rows(const T* plane, int64_t y, int64_t width) {
+    T* __restrict row = combined.data();
+    std::fill(row + left, row + right, T(0));
+    for (int64_t i = rows.start[y]; i < rows.start[y + 1]; ++i) {
+      const T weight = rows.weight[i];
+      const T* __restrict source = plane + rows.index[i] * width;
+      for (int64_t x = left; x < right; ++x) row[x] += weight * source[x];
     }
+  }
+  T dot(const T* row, int64_t x) const {
+    T total = 0;
+    for (int64_t i = columns.start[x]; i < columns.start[x + 1]; ++i)
+      total += columns.weight[i] * row[columns.index[i]];
+    return total;
+  }
+  T bin(const T* plane, int64_t y, int64_t x, int64_t width) const {
+    T total = 0;
+    for (int64_t i = rows.start[y]; i < rows.start[y + 1]; ++i)
+      total += rows.weight[i] * dot(plane + rows.index[i] * width, x);
+    return total;
   }
 };
 
@@ -173,24 +204,23 @@ void pool_region_maxima(const T* roi, double spatial_scale, const T* plane, int6
   }
 }
 
-// body(region, plane of the input, result of one region and channel) for all of both; those of one region come
-// one after another.
+// body(region, plane of the input, result of one region and channel) for all of both; those of one region
+// come one after another.
 template <class T, class F>
 void for_region_planes(const Tensor& input, const Tensor& rois, const Tensor& result, const F& body) {
   const int64_t channels = input.size(1), area = input.size(2) * input.size(3),
                 bins = result.size(2) * result.size(3), planes = rois.size(0) * channels;
   if (planes == 0 || bins == 0) return;
-  parallel_for(0, planes, std::max<int64_t>(1, kSamplesPerTask / (bins * 16)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const int64_t region = i / channels, channel = i % channels;
-                   const T* roi = rois.data_as<T>() + region * 5;
-                   const bool is_first = i == begin || channel == 0;
-                   body(roi, is_first,
-                        input.data_as<T>() + (static_cast<int64_t>(roi[0]) * channels + channel) * area,
-                        result.data_as<T>() + i * bins);
-                 }
-               });
+  parallel_for(
+      0, planes, std::max<int64_t>(1, kSamplesPerTask / (bins * 16)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t region = i / channels, channel = i % channels;
+          const T* roi = rois.data_as<T>() + region * 5;
+          const bool is_first = i == begin || channel == 0;
+          body(roi, is_first, input.data_as<T>() + (static_cast<int64_t>(roi[0]) * channels + channel) * area,
+               result.data_as<T>() + i * bins);
+        }
+      });
 }
 
 }  // namespace
@@ -208,10 +238,10 @@ Tensor non_maximum_suppression(const Tensor& boxes, const Tensor& scores, double
 void roi_align(const Tensor& input, const Tensor& rois, const RoiAlign& options, const Tensor& result) {
   visit_float32_or_64(input.dtype(), [&]<class T>(std::type_identity<T>) {
     for_region_planes<T>(input, rois, result, [&](const T* roi, bool is_first, const T* plane, T* bins) {
-      thread_local RegionSamples<T> samples;
+      thread_local RegionWeights<T> weights;
       if (is_first)
-        samples.compute(roi, options, result.size(2), result.size(3), input.size(2), input.size(3));
-      samples.pool(plane, result.size(2) * result.size(3), bins);
+        weights.compute(roi, options, result.size(2), result.size(3), input.size(2), input.size(3));
+      weights.pool(plane, result.size(2), result.size(3), input.size(3), bins);
     });
   });
 }
@@ -219,8 +249,8 @@ void roi_align(const Tensor& input, const Tensor& rois, const RoiAlign& options,
 void roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale, const Tensor& result) {
   visit_float32_or_64(input.dtype(), [&]<class T>(std::type_identity<T>) {
     for_region_planes<T>(input, rois, result, [&](const T* roi, bool, const T* plane, T* bins) {
-      pool_region_maxima(roi, spatial_scale, plane, input.size(2), input.size(3), result.size(2), result.size(3),
-                         bins);
+      pool_region_maxima(roi, spatial_scale, plane, input.size(2), input.size(3), result.size(2),
+                         result.size(3), bins);
     });
   });
 }

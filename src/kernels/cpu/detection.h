@@ -7,8 +7,9 @@
 
 namespace weft::kernels {
 
-// Indices (int64) of the boxes[N, 4] (x1, y1, x2, y2) that are left, by falling score, when each box that covers an
-// earlier one by more than `threshold` (intersection over union) is taken out. Contiguous, float32 or float64.
+// Indices (int64) of the boxes[N, 4] (x1, y1, x2, y2) that are left, by falling score, when each box that
+// covers an earlier one by more than `threshold` (intersection over union) is taken out. Contiguous, float32
+// or float64.
 Tensor non_maximum_suppression(const Tensor& boxes, const Tensor& scores, double threshold);
 
 struct RoiAlign {

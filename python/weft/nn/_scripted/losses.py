@@ -95,3 +95,12 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
     far = aten.where(target != 1, aten.clamp(margin - input, min=0), zeros)
     loss = far + aten.where(target != -1, input, zeros)
     return _reduced(loss, _older(size_average, reduce, reduction))
+
+
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None,
+                                size_average: Optional[bool] = None, reduce: Optional[bool] = None,
+                                reduction: str = "mean") -> Tensor:  # fmt: skip
+    loss = -(target * aten.log_sigmoid(input) + (1 - target) * aten.log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduced(loss.mean(-1), _older(size_average, reduce, reduction))

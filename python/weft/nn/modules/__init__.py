@@ -1,22 +1,35 @@
 """The modules of weft.nn."""
 
-from . import (
+from . import (  # noqa: F401, PyTorch's names of files
     activation,
+    adaptive,
     attention,
+    batchnorm,
+    channelshuffle,
     container,
     conv,
+    distance,
     dropout,
+    flatten,
+    fold,
+    instancenorm,
     lazy,
     linear,
+    linear_cross_entropy,
+    linear_cross_entropy_options,
     loss,
+    module,
     normalization,
     padding,
     parallel,
+    pixelshuffle,
     pooling,
     rnn,
     shapes,
     sparse,
     transformer,
+    upsampling,
+    utils,
 )
 from .module import Module
 from .optimized import OptimizedModule

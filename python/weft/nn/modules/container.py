@@ -6,7 +6,7 @@ import operator
 import weft
 from weft.nn.parameter import Parameter
 
-from .module import Module
+from .module import Module, _indent
 
 
 def _position(index, length, what):
@@ -152,6 +152,24 @@ class ModuleList(_Numbered):
     def __add__(self, other):
         return ModuleList([*self, *other])
 
+    def __repr__(self):
+        """Equal neighbours share a line."""
+        runs = []
+        for i, text in enumerate(map(repr, self)):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        if not runs:
+            return f"{self._get_name()}()"
+        lines = [
+            f"({first}): {_indent(text)}"
+            if first == last
+            else f"({first}-{last}): {last - first + 1} x {_indent(text)}"
+            for first, last, text in runs
+        ]
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
     def __iadd__(self, other):
         return self.extend(other)
 
@@ -209,10 +227,17 @@ def _as_parameter(value):
     return Parameter(value) if isinstance(value, weft.Tensor) and not isinstance(value, Parameter) else value
 
 
-def _describe(value):
+# Names of classes of tensors, as ParameterDict's text has them.
+_KINDS = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
+          "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}  # fmt: skip
+
+
+def _describe(value, by_class=False):
     if isinstance(value, weft.Tensor):
         kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-        return f"{kind} containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}]"
+        name = str(value.dtype).rpartition(".")[2]
+        dtype = f"torch.{_KINDS.get(name, name)}Tensor" if by_class else str(value.dtype)
+        return f"{kind} containing: [{dtype} of size {'x'.join(map(str, value.shape))}]"
     return f"Object of type: {type(value).__name__}"
 
 
@@ -259,6 +284,10 @@ class ParameterList(Module):
         return "\n".join(f"  ({i}): {_describe(value)}" for i, value in enumerate(self))
 
 
+class _NoSuchKey(KeyError, AttributeError):
+    """PyTorch's ParameterDict raises AttributeError."""
+
+
 class ParameterDict(Module):
     """A dictionary of parameters; tensors become parameters, other objects are kept as they are."""
 
@@ -276,7 +305,7 @@ class ParameterDict(Module):
 
     def __getitem__(self, key):
         if key not in self._keys:
-            raise KeyError(key)
+            raise _NoSuchKey(key)
         return getattr(self, key)
 
     def __setitem__(self, key, value):
@@ -353,7 +382,7 @@ class ParameterDict(Module):
         return self
 
     def extra_repr(self):
-        return "\n".join(f"  ({key}): {_describe(value)}" for key, value in self.items())
+        return "\n".join(f"  ({key}): {_describe(value, True)}" for key, value in self.items())
 
 
 class Container(Module):

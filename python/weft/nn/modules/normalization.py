@@ -83,7 +83,7 @@ class _NormBase(Module):
     def extra_repr(self):
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 
@@ -246,7 +246,10 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class RMSNorm(Module):
@@ -319,7 +322,10 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class LocalResponseNorm(Module):
@@ -346,7 +352,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """LocalResponseNorm under its name of Torch 7."""
+    """LocalResponseNorm as Torch 7 computed it: from the window's own size on, sums of squares keep the first channel."""
 
     size: int
     alpha: float
@@ -361,7 +367,17 @@ class CrossMapLRN2d(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, float(self.k))
+        half = (self.size - 1) // 2
+        squares = input * input
+        padded = F.pad(squares, [0, 0, 0, 0, half, half])
+        channels = input.shape[1]
+        sums = padded[:, :channels]
+        for shift in range(1, 2 * half + 1):
+            sums = sums + padded[:, shift : shift + channels]
+        if channels > half + 1:
+            first = squares[:, :1].expand(-1, channels - half - 1, -1, -1)
+            sums = sums + F.pad(first, [0, 0, 0, 0, half + 1, 0])
+        return input * (sums * (self.alpha / self.size) + self.k) ** -self.beta
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -83,9 +83,7 @@ class State:
         Raises: RuntimeError naming every missing and unexpected key and every shape that differs.
         """
         if not hasattr(state_dict, "items"):
-            raise TypeError(
-                f"load_state_dict: Expected state_dict to be dict-like, got {type(state_dict).__name__}"
-            )
+            raise TypeError(f"load_state_dict: expected a dictionary, got {type(state_dict).__name__}")
         metadata = getattr(state_dict, "_metadata", None)
         state = collections.OrderedDict(state_dict)
         if metadata is not None:
@@ -202,7 +200,7 @@ def _mismatch(key, value, own):
     # Scalars were once saved with one element.
     if value.shape != own.shape and not (own.ndim == 0 and tuple(value.shape) == (1,)):
         return (
-            f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, "
-            f"the shape in current model is {list(own.shape)}."
+            f"size mismatch for {key}: copying a param with shape torch.Size({list(value.shape)}) from checkpoint, "
+            f"the shape in current model is torch.Size({list(own.shape)})."
         )
     return None

@@ -14,10 +14,13 @@ def _replaced(module, tensors):
     try:
         for name, value in tensors.items():
             path, _, own = name.rpartition(".")
-            holder = module.get_submodule(path)
+            try:
+                holder = module.get_submodule(path)
+            except AttributeError:
+                continue
             store = next((each for each in (holder._parameters, holder._buffers) if own in each), None)
             if store is None:
-                raise AttributeError(f"{type(module).__name__} has no parameter or buffer '{name}'")
+                continue
             before.append((store, own, store[own]))
             store[own] = value
         yield

@@ -1,0 +1,33 @@
+"""torchvision's names over weft: `import weft.torchvision as torchvision`. Images are read and written by Pillow.
+
+source: torchvision 0.29's documentation and behaviour.
+"""
+
+import importlib as _importlib
+
+__version__ = "0.29.0"
+
+_PARTS = ("datasets", "extension", "io", "models", "ops", "transforms", "utils")
+
+
+def __getattr__(name):
+    if name not in ("io", "ops", "transforms", "utils"):
+        if name in _PARTS:
+            raise AttributeError(f"torchvision.{name} is torchvision's, but not weft's: not written yet")
+        raise AttributeError(f"module 'torchvision' has no attribute '{name}'")
+    return _importlib.import_module(f"{__name__}.{name}")
+
+
+def get_image_backend():
+    """The library that reads images."""
+    return "PIL"
+
+
+def set_image_backend(backend):
+    """There is one: "PIL"."""
+    if backend != "PIL":
+        raise ValueError(f"set_image_backend: expected 'PIL', got {backend!r}")
+
+
+def disable_beta_transforms_warning():
+    """Nothing: there is no such warning."""

@@ -1,0 +1,16 @@
+"""torchvision.transforms: changes of images, given as Pillow's or as tensors[*, C, H, W]."""
+
+from . import functional, transforms
+from ._modes import InterpolationMode
+from .transforms import *  # noqa: F403
+from .transforms import __all__ as _transforms
+
+__all__ = ["InterpolationMode", "functional", "transforms", *_transforms]
+
+
+def __getattr__(name):
+    if name != "v2":
+        raise AttributeError(f"torchvision.transforms.{name} is not here: see dir(torchvision.transforms)")
+    import importlib
+
+    return importlib.import_module(f"{__name__}.v2")

@@ -1,0 +1,33 @@
+"""torchvision.transforms.v2.functional: functions that are those of the first version, under both versions' names."""
+
+import weft
+
+from ..functional import *  # noqa: F403
+from ..functional import __all__ as _functions
+from ..functional import (
+    convert_image_dtype,
+    get_dimensions,
+    hflip,
+    pil_to_tensor,
+    vflip,
+)
+
+__all__ = [*_functions, "get_size", "horizontal_flip", "to_dtype", "to_image", "vertical_flip"]
+
+horizontal_flip, vertical_flip = hflip, vflip
+
+
+def to_image(inpt):
+    """[C, H, W] of an image."""
+    return inpt if isinstance(inpt, weft.Tensor) else pil_to_tensor(inpt)
+
+
+def to_dtype(inpt, dtype=None, scale=False):
+    """The tensor in another dtype; scale: values so that the brightest stays so."""
+    dtype = weft.float32 if dtype is None else dtype
+    return convert_image_dtype(inpt, dtype) if scale else inpt.to(dtype)
+
+
+def get_size(inpt):
+    """[height, width]."""
+    return get_dimensions(inpt)[1:]
