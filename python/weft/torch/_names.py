@@ -183,12 +183,6 @@ FUNCTIONS = Namespace(
             solve sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite
             sym_max sym_min sym_not sym_sqrt sym_sum symeig to_dlpack typename use_deterministic_algorithms
             while_loop""",
-        "weft.torch._functions.modes": """
-            autocast enable_grad get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
-            inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled
-            is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_inference_mode_enabled no_grad
-            set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
-            set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_grad_enabled""",
         "weft.torch._functions.vmap": """
             vmap""",
         "weft.torch._functions.in_place": """
@@ -198,6 +192,7 @@ FUNCTIONS = Namespace(
             log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_
             round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_""",
         "math": "e inf nan pi",
+        "weft.jit": "fork wait Future",
     },
     left_out={
         TRAINING: """

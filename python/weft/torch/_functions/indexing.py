@@ -4,7 +4,19 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
 
-from ._support import all_written, dimension, is_inexact, is_integer, need_tensor, of_number, promoted, written
+from ._support import (
+    DTypeError,
+    all_written,
+    dimension,
+    is_inexact,
+    is_integer,
+    need_tensor,
+    of_number,
+    promoted,
+    refuse_bool,
+    refuse_complex,
+    written,
+)
 
 
 def _positions(function, index):
@@ -383,6 +395,8 @@ def isin(
     elements = elements if isinstance(elements, _Tensor) else of_number(elements)
     tested = test_elements if isinstance(test_elements, _Tensor) else of_number(test_elements)
     dtype = promoted(elements.dtype, tested.dtype)
+    refuse_complex("isin", elements, tested)
+    refuse_bool("isin", elements, tested)
     elements, tested = elements.to(dtype), tested.to(dtype).reshape(-1)
     if tested.shape[0] == 0:
         found = _weft.zeros(tuple(elements.shape), dtype=_weft.bool)
@@ -596,7 +610,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
     """Counts, or sums of weights, in bins, and the edges of the bins: as many equal ones, or between edges."""
     need_tensor("histogram", input)
     if not input.is_floating_point():
-        raise NotImplementedError(f'"histogram_cpu" not implemented for {input.dtype}')
+        raise DTypeError(f'"histogram_cpu" not implemented for {input.dtype}')
     if weight is not None and weight.shape != input.shape:
         raise RuntimeError(
             "histogram(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension"
@@ -622,7 +636,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.dim()}"
         )
     if str(input.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
-        raise NotImplementedError(f'"histogramdd" not implemented for {input.dtype}')
+        raise DTypeError(f'"histogramdd" not implemented for {input.dtype}')
     rows = input.reshape(-1, input.shape[-1])
     if is_integer(bins):
         bins = [bins] * rows.shape[1]

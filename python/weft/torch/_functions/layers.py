@@ -4,7 +4,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft.nn import functional as _F
 
-from ._support import is_integer, need_tensor, written
+from ._support import is_integer, need_tensor, refuse_bool, written
 
 
 def _reduction(number):
@@ -191,6 +191,7 @@ def _softmax(function, operator, input, dim, dtype):
 def threshold(input, threshold, value, *, out=None):
     """The input where it is above the threshold or NaN, else the value."""
     need_tensor("threshold", input)
+    refuse_bool("threshold", input)
     result = _weft.where(input <= threshold, value, input)
     return written(out, result.to(input.dtype))
 

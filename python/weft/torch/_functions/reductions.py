@@ -4,7 +4,19 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
 
-from ._support import all_written, dimension, is_inexact, is_integer, is_number, need_tensor, of_number, written
+from ._support import (
+    all_written,
+    dimension,
+    is_inexact,
+    is_integer,
+    is_number,
+    need_floating,
+    need_tensor,
+    of_number,
+    refuse_bool,
+    refuse_complex,
+    written,
+)
 
 _INFINITY = float("inf")
 
@@ -18,13 +30,6 @@ def _refuse_empty(function, input, dim=None):
             )
     elif input.dim() > 0 and input.shape[dim] == 0:
         raise IndexError(f"{function}(): Expected reduction dim {dim} to have non-zero size.")
-
-
-def _refuse_complex(function, input):
-    if input.is_complex():
-        raise RuntimeError(
-            f"{function}: complex numbers have no order: expected real operands, got {input.dtype}"
-        )
 
 
 # ---- truth ---------------------------------------------------------------------------------------------------
@@ -61,7 +66,7 @@ def _extreme(name, input, dim, keepdim, other, out):
         dim, other = None, dim
     if other is not None:
         return written(out, elementwise(input, other))
-    _refuse_complex(name, input)
+    refuse_complex(name, input)
     if dim is None:
         _refuse_empty(name, input)
         return written(out, reduce(input))
@@ -87,7 +92,7 @@ def min(input, dim=None, keepdim=False, *, other=None, out=None):
 def aminmax(input, *, dim=None, keepdim=False, out=None):
     """Smallest and largest element, of all or along a dimension."""
     need_tensor("aminmax", input)
-    _refuse_complex("aminmax", input)
+    refuse_complex("aminmax", input)
     if dim is not None:
         dim = dimension("aminmax", dim, input.dim())
     _refuse_empty("aminmax", input, dim)
@@ -111,6 +116,7 @@ def _no_median(input):
 def sort(input, dim=-1, descending=False, stable=False, *, out=None):
     """The elements in order along `dim`, and their indices."""
     need_tensor("sort", input)
+    refuse_complex("sort", input)
     if isinstance(dim, bool):
         raise TypeError("sort(): argument 'dim' (position 2) must be int, not bool")
     return all_written(out, _types.sort(*_weft.sort(input, dim, descending)))
@@ -119,6 +125,7 @@ def sort(input, dim=-1, descending=False, stable=False, *, out=None):
 def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     """The k-th smallest element along `dim` and its index."""
     need_tensor("kthvalue", input)
+    refuse_complex("kthvalue", input)
     values, indices = _weft.kthvalue(input, k, dim, keepdim)
     return all_written(out, _types.kthvalue(values.contiguous(), indices.contiguous()))
 
@@ -126,6 +133,8 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
 def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """The median of what is no NaN, the lower of two; along `dim` with its index."""
     need_tensor("nanmedian", input)
+    refuse_complex("nanmedian", input)
+    refuse_bool("nanmedian", input)
     if dim is None:
         flat = input.reshape(-1)
         if flat.numel() == 0:
@@ -142,6 +151,8 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
 def median(input, dim=None, keepdim=False, *, out=None):
     """The median, the lower of two; along `dim` with its index."""
     need_tensor("median", input)
+    refuse_complex("median", input)
+    refuse_bool("median", input)
     if dim is None:
         return written(out, _weft.median(input) if input.numel() else _no_median(input))
     dim = dimension("median", dim, input.dim())
@@ -153,6 +164,7 @@ def median(input, dim=None, keepdim=False, *, out=None):
 def mode(input, dim=-1, keepdim=False, *, out=None):
     """The most frequent value along `dim`, the least of several, and the index of its last occurrence."""
     need_tensor("mode", input)
+    refuse_complex("mode", input)
     dim = dimension("mode", dim, input.dim())
     _refuse_empty("mode", input, dim)
     if input.dim() == 0:
@@ -267,6 +279,7 @@ def std_mean(input, *args, **kwargs):
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """The covariance of variables, one a row; weights by which observations, one a column, count."""
     need_tensor("cov", input)
+    refuse_bool("cov", input)
     if input.dim() > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
@@ -358,8 +371,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """The norm of all elements or over dimensions: a number p, 'fro', or 'nuc' of matrices."""
     need_tensor("norm", input)
     x = input if dtype is None else input.to(dtype)
-    if not is_inexact(x):
-        raise RuntimeError(f"norm(): Expected a floating point or complex tensor as input. Got {input.dtype}")
+    need_floating("norm", x)
     if p == "nuc":
         return written(
             out, nuclear_norm(x, keepdim=keepdim) if dim is None else nuclear_norm(x, dim, keepdim)
@@ -371,6 +383,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
 def frobenius_norm(input, dim=None, keepdim=False, *, out=None):
     """The root of the sum of squares over dimensions."""
     need_tensor("frobenius_norm", input)
+    need_floating("frobenius_norm", input)
     axes = dim if dim is None or is_integer(dim) else list(dim) or None
     return written(out, _weft.vector_norm(input, 2.0, axes, keepdim=keepdim))
 
@@ -378,6 +391,7 @@ def frobenius_norm(input, dim=None, keepdim=False, *, out=None):
 def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
     """The sum of the singular values of matrices, the last two dimensions or `dim`."""
     need_tensor("nuclear_norm", input)
+    need_floating("nuclear_norm", input)
     if isinstance(dim, bool):
         dim, keepdim = None, dim
     if input.dim() < 2:
@@ -397,6 +411,7 @@ def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
 def norm_except_dim(v, pow=2, dim=0):
     """The norm over all dimensions but one, which is kept in its place; dim=-1: of all elements."""
     need_tensor("norm_except_dim", v)
+    need_floating("norm_except_dim", v)
     if dim == -1:
         return _weft.vector_norm(v, float(pow))
     dim = dimension("norm_except_dim", dim, v.dim())
@@ -428,8 +443,7 @@ def _renorm_factors(input, p, dim, maxnorm):
 def renorm(input, p, dim, maxnorm, *, out=None):
     """Each slice along `dim` scaled down to the p-norm maxnorm, where its norm is above it."""
     need_tensor("renorm", input)
-    if not is_inexact(input):
-        raise RuntimeError(f"renorm: expected a floating or complex tensor, got {input.dtype}")
+    need_floating("renorm", input)
     if input.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
     if p <= 0:
@@ -466,6 +480,7 @@ def _between(x, dim):
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The integral along `dim` by the trapezoidal rule, over points x or steps dx."""
     need_tensor("trapezoid", y)
+    refuse_bool("trapezoid", y)
     dim = dimension("trapezoid", dim, y.dim())
     if y.shape[dim] == 0:
         return _weft.sum(y, dim)
@@ -482,6 +497,7 @@ trapz = trapezoid
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The running integrals along `dim` by the trapezoidal rule."""
     need_tensor("cumulative_trapezoid", y)
+    refuse_bool("cumulative_trapezoid", y)
     dim = dimension("cumulative_trapezoid", dim, y.dim())
     if y.shape[dim] == 0:
         return y
