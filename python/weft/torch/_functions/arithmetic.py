@@ -23,6 +23,10 @@ def _check_alpha(function, result, alpha):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
+def _plain(alpha):
+    return int(alpha) if isinstance(alpha, bool) else alpha
+
+
 def add(input, other, *args, alpha=1, out=None):
     """input + alpha * other. The older form is add(input, alpha, other)."""
     if not args and out is None and type(alpha) is int and alpha == 1:
@@ -30,7 +34,7 @@ def add(input, other, *args, alpha=1, out=None):
     if args:
         if len(args) > 1:
             raise TypeError(f"add() takes 2 positional arguments but {2 + len(args)} were given")
-        other, alpha = args[0], other
+        other, alpha = (args[0], other) if isinstance(args[0], _Tensor) else (other, _plain(args[0]))
     return _sum("add", _weft.add, input, other, alpha, out)
 
 
@@ -42,7 +46,7 @@ def sub(input, other, *args, alpha=1, out=None):
     if args:
         if len(args) > 1:
             raise TypeError(f"sub() takes 2 positional arguments but {2 + len(args)} were given")
-        other, alpha = args[0], other
+        other, alpha = (args[0], other) if isinstance(args[0], _Tensor) else (other, _plain(args[0]))
     return _sum("sub", _weft.sub, input, other, alpha, out)
 
 
@@ -379,7 +383,15 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol}")
     if atol < 0:
         raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol}")
-    return _weft.isclose(input, other, rtol, atol, equal_nan)
+    if not is_inexact(input):
+        return _weft.isclose(input, other, rtol, atol, equal_nan)
+    close = input == other
+    if equal_nan:
+        close = close | (_weft.isnan(input) & _weft.isnan(other))
+    if rtol == 0 and atol == 0:
+        return close
+    error = _weft.abs(input - other)
+    return close | (_weft.isfinite(error) & (error <= atol + _weft.abs(other * rtol)))
 
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):

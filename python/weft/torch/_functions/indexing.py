@@ -25,6 +25,8 @@ def _positions(function, index):
         raise TypeError(f"{function}(): argument 'index' must be Tensor, not {type(index).__name__}")
     if index.dtype == _weft.int64:
         return index
+    if index.numel() == 0:
+        return index.to(_weft.int64)
     if index.dtype != _weft.int32:
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype}")
     return index.to(_weft.int64)
@@ -161,6 +163,8 @@ def take(input, index, *, out=None):
 def take_along_dim(input, indices, dim=None, *, out=None):
     """gather with the input and the indices broadcast in the other dimensions; of None, the flattened ones."""
     need_tensor("take_along_dim", input)
+    if indices.numel() == 0:
+        indices = indices.to(_weft.int64)
     if is_inexact(indices) or indices.dtype == _weft.bool:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is not None and input.dim() != indices.dim():
@@ -168,7 +172,12 @@ def take_along_dim(input, indices, dim=None, *, out=None):
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.dim()} "
             f"dimensions for input, and {indices.dim()} dimensions for indices"
         )
-    return written(out, _weft.take_along_dim(input, indices, dim))
+    # Positions wrap around, in both directions.
+    size = input.numel() if dim is None else input.shape[dim] if input.dim() else 1
+    if input.dim() == 0:
+        input, indices = input.reshape(1), _with_dimension(indices)
+    at = _weft.remainder(indices, size) if size else indices
+    return written(out, _weft.take_along_dim(input, at, dim))
 
 
 def index_select(input, dim, index, *, out=None):
@@ -223,8 +232,10 @@ def index_fill(input, dim, index, value):
             raise RuntimeError(
                 f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
             )
-        indices = [None] * dim + [_with_dimension(index)]
-        return _weft.index_put(input, value.to(input.dtype), indices)
+        at = _with_dimension(index)
+        shape = list(input.shape)
+        shape[dim] = at.shape[0]
+        return _weft.index_copy(input, dim, at, _weft.broadcast_to(value.to(input.dtype), tuple(shape)))
     return _weft.index_fill(input, dim, _with_dimension(index), value)
 
 

@@ -501,9 +501,10 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     dim = dimension("cumulative_trapezoid", dim, y.dim())
     if y.shape[dim] == 0:
         return y
-    steps = _spacing("cumulative_trapezoid", y, x, dim) if isinstance(x, _Tensor) else dx if x is None else x
     low, high = _between(y, dim)
-    return _weft.cumsum((low + high) * steps, dim) / 2.0
+    if isinstance(x, _Tensor):
+        return _weft.cumsum((low + high) * _spacing("cumulative_trapezoid", y, x, dim), dim) / 2.0
+    return _weft.cumsum((low + high) * ((dx if x is None else x) / 2.0), dim)
 
 
 def _slice(x, dim, start, length):

@@ -264,7 +264,7 @@ def sym_min(a, b):
 def sym_sum(*args):
     """The sum of numbers, given one by one or as a sequence; of a tensor alone itself."""
     if len(args) == 1 and isinstance(args[0], _Tensor):
-        return args[0]
+        return args[0] + 0
     return sum(args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args)
 
 

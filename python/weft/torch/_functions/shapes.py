@@ -15,6 +15,12 @@ def _listed(args):
     return list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
 
 
+def _tensors(function, args):
+    for position, each in enumerate(args):
+        need_tensor(function, each, "tensors", position + 1)
+    return list(args)
+
+
 # ---- broadcasting --------------------------------------------------------------------------------------------
 
 
@@ -38,7 +44,7 @@ def broadcast_shapes(*shapes):
 
 def broadcast_tensors(*tensors):
     """The tensors expanded to their common shape."""
-    given = _listed(tensors)
+    given = _tensors("broadcast_tensors", tensors)
     shape = tuple(broadcast_shapes(*[each.shape for each in given]))
     return tuple(each.expand(shape) for each in given)
 
@@ -81,7 +87,7 @@ def block_diag(*tensors):
 
 def cartesian_prod(*tensors):
     """All tuples of elements of one-dimensional tensors, a row each; of one tensor the tensor itself."""
-    given = _listed(tensors)
+    given = _tensors("cartesian_prod", tensors)
     for each in given:
         if each.dim() != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
