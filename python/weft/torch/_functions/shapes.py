@@ -158,7 +158,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
         spread = _weft.index_select(input, -1, at.reshape(-1))
         spread = spread.unsqueeze(-1) if offset >= 0 else spread.unsqueeze(-2)
         result = _weft.where(columns - rows == offset, spread, _weft.zeros((), dtype=input.dtype))
-    return result.movedim((-2, -1), (first, second))
+    return result.movedim((-2, -1), (first, second)).contiguous()
 
 
 def diagflat(input, offset=0):
