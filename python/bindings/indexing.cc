@@ -2,8 +2,10 @@
 // core/index_arrays.
 #include <fmt/format.h>
 
+#include "array.h"
 #include "bindings.h"
 #include "core/index_arrays.h"
+#include "ops/registry.h"
 #include "weft/error.h"
 #include "weft/ops.h"
 
@@ -21,7 +23,7 @@ struct Selection {
 
 bool is_array_index(nb::handle item) {
   return PyBool_Check(item.ptr()) || tensor_of_python(item) || PyList_Check(item.ptr()) ||
-         PyObject_CheckBuffer(item.ptr());
+         PyTuple_Check(item.ptr()) || PyRange_Check(item.ptr()) || PyObject_CheckBuffer(item.ptr());
 }
 
 bool is_integer_index(nb::handle item) {
@@ -36,7 +38,10 @@ bool is_integer_index(nb::handle item) {
 Tensor array_index(nb::handle item) {
   if (PyBool_Check(item.ptr())) return Tensor::scalar(Scalar(item.ptr() == Py_True), DType::Bool);
   Tensor index = as_tensor(item, std::nullopt);
-  if (index.numel() == 0 && PyList_Check(item.ptr())) return index.to(DType::I64);
+  if (index.numel() == 0 && PySequence_Check(item.ptr()) && !tensor_of_python(item)) return index.to(DType::I64);
+  // PyTorch's tensors of uint8 are masks.
+  if (index.dtype() == DType::U8 && tensor_of_python(item) && !is_array(item.ptr()) && !index.is_traced())
+    return index.to(DType::Bool);
   WEFT_CHECK_INDEX(index.dtype() == DType::Bool || is_integral(index.dtype()),
                    fmt::format("index: arrays of integers or bool index a tensor, got {}", describe(index)));
   return index;
@@ -174,6 +179,7 @@ class RecordedSelector {
       return push({});
     }
     if (PySlice_Check(item.ptr())) return slice(item);
+    if (const Sym* at = symbolic_int(item.ptr())) return select_symbolic(*at);
     if (tensor == nullptr && is_integer_index(item)) {
       view_ = weft::select(view_, dim_, nb::cast<int64_t>(item));
       return;
@@ -186,11 +192,42 @@ class RecordedSelector {
     push(std::move(index));
     has_arrays_ = true;
   }
+  Sym size() const { return ops::sym_shape(view_)[static_cast<size_t>(dim_)]; }
+  void take(Sym start, Sym stop, Sym step) {
+    view_ =
+        ops::call1("slice", {view_}, {{"dim", Sym(dim_)}, {"start", start}, {"stop", stop}, {"step", step}});
+  }
+  void select_symbolic(Sym at) {
+    WEFT_CHECK_INDEX(!sym_lt(at, -size()) && sym_lt(at, size()),
+                     fmt::format("index: {} is out of range for dimension {} of size {}", sym_specialize(at),
+                                 dim_, sym_specialize(size())));
+    if (sym_lt(at, Sym(0))) at = at + size();
+    take(at, at + Sym(1), Sym(1));
+    view_ = weft::select(view_, dim_, 0);
+  }
+  // One bound of a slice, clipped as Python does for a positive step.
+  Sym bound(PyObject* given, Sym missing) const {
+    if (given == Py_None) return missing;
+    const Sym* symbolic = symbolic_int(given);
+    Py_ssize_t number = 0;
+    if (!symbolic && !_PyEval_SliceIndex(given, &number)) nb::raise_python_error();
+    Sym value = symbolic ? *symbolic : Sym(number);
+    if (sym_lt(value, Sym(0))) {
+      value = value + size();
+      if (sym_lt(value, Sym(0))) value = Sym(0);
+    }
+    return sym_lt(size(), value) ? size() : value;
+  }
   void slice(nb::handle item) {
-    const bool whole = nb::getattr(item, "start").is_none() && nb::getattr(item, "stop").is_none() &&
-                       nb::getattr(item, "step").is_none();
-    if (!whole) {
-      Py_ssize_t start, stop, step;
+    auto* parts = reinterpret_cast<PySliceObject*>(item.ptr());
+    Py_ssize_t step = 1;
+    if (parts->step != Py_None && !_PyEval_SliceIndex(parts->step, &step)) nb::raise_python_error();
+    if (parts->start == Py_None && parts->stop == Py_None && step == 1) return push({});
+    if (step > 0) {
+      const Sym start = bound(parts->start, Sym(0)), stop = bound(parts->stop, size());
+      take(start, sym_lt(stop, start) ? start : stop, Sym(step));
+    } else {
+      Py_ssize_t start, stop;
       if (PySlice_Unpack(item.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
       PySlice_AdjustIndices(view_.size(dim_), &start, &stop, step);
       view_ = weft::slice(view_, dim_, start, stop, step);

@@ -4,22 +4,61 @@ import copy
 import dataclasses
 import functools
 import sys
+import weakref
 
 from . import _C
 
-__all__ = ["compile", "explain", "reset", "stats"]
+__all__ = [
+    "compile",
+    "disable",
+    "explain",
+    "freeze",
+    "is_compiling",
+    "mark_dynamic",
+    "mark_static",
+    "reset",
+    "stats",
+    "unfreeze",
+]
 
 _MODES = ("default", "reduce-overhead", "max-autotune")
+_BACKENDS = ("weft", "eager")
+# Settings that options= takes, with the mode that a true one asks for.
+_OPTIONS = {"max_autotune": "max-autotune", "reduce_overhead": "reduce-overhead"}
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")  # of what is wrapped
 
 
-def _check_settings(fullgraph, dynamic, mode):
+def _mode_of(mode, options):
+    """The mode that mode= and options= ask for together."""
+    if options is None:
+        return "default" if mode is None else mode
+    if mode is not None:
+        raise RuntimeError("weft.compile: expected either mode or options, got both")
+    if not isinstance(options, dict):
+        raise TypeError(f"weft.compile: expected options to be a dict or None, got {options!r}")
+    modes = []
+    for name, value in options.items():
+        if name not in _OPTIONS:
+            raise RuntimeError(
+                f"weft.compile: unexpected option {name!r}; there are: {', '.join(sorted(_OPTIONS))}"
+            )
+        if not isinstance(value, bool):
+            raise RuntimeError(f"weft.compile: expected option {name!r} to be True or False, got {value!r}")
+        modes += [_OPTIONS[name]] if value else []
+    return modes[0] if modes else "default"
+
+
+def _check_settings(fullgraph, dynamic, mode, backend):
     if not isinstance(fullgraph, bool):
         raise TypeError(f"weft.compile: expected fullgraph to be True or False, got {fullgraph!r}")
     if dynamic is not None and not isinstance(dynamic, bool):
         raise TypeError(f"weft.compile: expected dynamic to be None, True or False, got {dynamic!r}")
     if mode not in _MODES:
         raise ValueError(f"weft.compile: expected mode to be one of {', '.join(_MODES)}, got {mode!r}")
+    if backend not in _BACKENDS:
+        raise ValueError(
+            f"weft.compile: expected backend to be one of {', '.join(_BACKENDS)}, got {backend!r}"
+        )
 
 
 def _is_module(fn):
@@ -34,7 +73,9 @@ def _uncompiled(fn):
     return fn.__wrapped__ if isinstance(fn, _C._CompiledFunction) else fn
 
 
-def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
+def compile(
+    fn=None, *, fullgraph=False, dynamic=None, backend="weft", mode=None, options=None, disable=False
+):
     """The function `fn`, compiled: a callable that gives what fn gives, array programs in it as fused loops.
 
     The first call with arguments of a new kind captures and compiles; later calls check guards and run. What
@@ -45,28 +86,152 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, mode="default"):
 
     fullgraph: raise, showing the line, where one graph cannot hold the whole function.
     dynamic:   None: a size or number that changes becomes symbolic on its second value; True: at once; False: never.
-    mode:      "default", "reduce-overhead" or "max-autotune".
+    backend:   "weft", or "eager": every call is fn's own.
+    mode:      "default", "reduce-overhead" or "max-autotune"; None: the default, or what options ask for.
+    options:   instead of mode: {"reduce_overhead": bool, "max_autotune": bool}.
+    disable:   True gives fn itself.
 
     Compiled functions are pickled by name, as functions are, or as what they wrap and these options; what was compiled
     is made again where they are loaded.
 
     Without fn, a decorator. raises: TypeError unless fn is callable and fullgraph and dynamic are as above; ValueError
-    for an unknown mode.
+    for an unknown mode or backend; RuntimeError for unknown options, or options beside mode.
     """
+    mode = _mode_of(mode, options)
+    _check_settings(fullgraph, dynamic, mode, backend)
     if fn is None:
-        _check_settings(fullgraph, dynamic, mode)
-        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, mode=mode)
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, disable=disable
+        )
     if not callable(fn):
         raise TypeError(f"weft.compile: expected a callable, got {type(fn).__name__}")
-    _check_settings(fullgraph, dynamic, mode)
     fn = _uncompiled(fn)
-    compiled = _C._make_callable(fn, fullgraph, dynamic, mode)
+    if disable or _is_disabled(fn):
+        return fn
+    compiled = _C._make_callable(fn, fullgraph, dynamic, mode, backend)
     if _is_module(fn):
         return sys.modules["weft.nn"].OptimizedModule(fn, compiled)
     for name in _COPIED:
         if hasattr(fn, name):
             setattr(compiled, name, getattr(fn, name))
     return compiled
+
+
+# ---- what is not compiled, and what is symbolic --------------------------------------------------------------------
+
+
+def _is_disabled(fn):
+    return getattr(fn, "__dict__", {}).get("_weft_disabled", False)
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """The function `fn` as one that is never compiled: a compiled function that calls it ends its graph there, and Python
+    performs the call. Of a weft.nn.Module, calls of its forward(). Without fn, a decorator.
+
+    recursive: expected to be True: what fn calls is performed by Python too, but for compiled functions.
+    reason:    why, for WEFT_LOGS=graph_breaks and weft.compiler.explain.
+
+    raises: TypeError unless fn is callable and reason a str.
+    """
+    if reason is not None and not isinstance(reason, str):
+        raise TypeError(f"weft.compiler.disable: expected reason to be a str, got {type(reason).__name__}")
+    if recursive is not True:
+        raise TypeError(f"weft.compiler.disable: expected recursive to be True, got {recursive!r}")
+    if fn is None:
+        return functools.partial(disable, reason=reason)
+    if not callable(fn):
+        raise TypeError(f"weft.compiler.disable: expected a callable, got {type(fn).__name__}")
+    fn = _uncompiled(fn)
+    if _is_module(fn):
+        fn.__dict__["forward"] = disable(fn.forward, reason=reason)
+        return fn
+
+    @functools.wraps(fn)
+    def call_plain(*args, **kwargs):
+        return fn(*args, **kwargs)
+
+    call_plain._weft_disabled = reason or True
+    return call_plain
+
+
+def is_compiling():
+    """True where it is asked while weft.compile captures a program."""
+    return False
+
+
+_marked = {}  # id of a tensor -> (a weak reference that takes the entry out, {dimension: is dynamic})
+
+
+def _mark(function, tensor, index, is_dynamic):
+    if not isinstance(tensor, _C.Tensor):
+        raise TypeError(f"weft.compiler.{function}: expected a Tensor, got {type(tensor).__name__}")
+    dims = index if isinstance(index, (list, tuple, range)) else (index,)
+    for dim in dims:
+        if not isinstance(dim, int) or isinstance(dim, bool):
+            raise TypeError(
+                f"weft.compiler.{function}: expected a dimension as an int, got {type(dim).__name__}"
+            )
+        if not -tensor.ndim <= dim < tensor.ndim:
+            raise IndexError(
+                f"weft.compiler.{function}: dimension {dim} is out of range for a tensor of {tensor.ndim} dimensions"
+            )
+    key = id(tensor)
+    if key not in _marked:
+        _marked[key] = weakref.ref(tensor, lambda _: _forget(key)), {}
+    for dim in dims:
+        _marked[key][1][dim % tensor.ndim] = is_dynamic
+    _C._set_marked_sizes({key: marks for key, (_, marks) in _marked.items()})
+
+
+def _forget(key):
+    _marked.pop(key, None)
+    _C._set_marked_sizes({key: marks for key, (_, marks) in _marked.items()})
+
+
+def mark_dynamic(tensor, index, *, min=None, max=None):
+    """The size of the tensor's dimension `index` (an int or a sequence of ints) is symbolic from the first call of a compiled
+    function on, whatever dynamic= says. min and max are accepted, and not needed.
+
+    raises: TypeError, IndexError for a dimension that is not there.
+    """
+    _mark("mark_dynamic", tensor, index, True)
+
+
+def mark_static(tensor, index=None):
+    """The size of the tensor's dimension `index`, or of all, is a number in compiled code: another size compiles anew."""
+    _mark("mark_static", tensor, range(tensor.ndim) if index is None else index, False)
+
+
+_frozen = {}  # id of a tensor -> a weak reference that takes the entry out
+
+
+def freeze(module):
+    """Promises that the parameters and buffers of a weft.nn.Module do not change: in compiled code they are constants, whose
+    layouts are prepared once. A buffer that a compiled program writes to is none of them.
+
+    What is written to a frozen parameter later is not seen by compiled code; unfreeze() takes the promise back. Both forget
+    what is compiled. Returns the module. raises: TypeError.
+    """
+    for tensor in _tensors_of("freeze", module):
+        key = id(tensor)
+        _frozen[key] = weakref.ref(tensor, lambda _, key=key: _frozen.pop(key, None))
+    _C._set_frozen_tensors(_frozen)
+    reset()
+    return module
+
+
+def unfreeze(module):
+    """Takes back what freeze() promised. Returns the module. raises: TypeError."""
+    for tensor in _tensors_of("unfreeze", module):
+        _frozen.pop(id(tensor), None)
+    reset()
+    return module
+
+
+def _tensors_of(function, module):
+    if not _is_module(module):
+        raise TypeError(f"weft.compiler.{function}: expected a weft.nn.Module, got {type(module).__name__}")
+    return [*module.parameters(), *module.buffers()]
 
 
 # ---- copies and pickles ------------------------------------------------------------------------------------------
@@ -90,8 +255,8 @@ def _own_attributes(compiled):
     }
 
 
-def _compile_again(fn, fullgraph, dynamic, mode):
-    return compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode)
+def _compile_again(fn, fullgraph, dynamic, mode, backend="weft"):
+    return compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode, backend=backend)
 
 
 def _reduce(compiled):

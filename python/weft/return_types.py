@@ -3,6 +3,10 @@
 from collections import namedtuple
 
 
+class LinAlgError(RuntimeError):
+    """A matrix is singular, not positive definite, or its decomposition does not converge."""
+
+
 def _named(name, fields):
     """A named tuple that prints as PyTorch's do."""
     made = namedtuple(name, fields, module=__name__)

@@ -64,7 +64,7 @@ class Recorded:
         self.compare(torch, scope["r"], case["result"], "r", strides)
         if "changed" in case:
             expected = case["changed"]
-            target = re.match(r"r = (?:[\w.]+\()?(\w+)", case["code"]).group(1)
+            target = re.match(r"r = (?:(?:torch|F)[\w.]*\()?(\w+)", case["code"]).group(1)
             self.compare(torch, operands[target], expected, "the operand", True)
 
     def compare(self, torch, value, expected, where, strides):

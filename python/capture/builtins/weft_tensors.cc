@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "array.h"
 #include "bindings.h"
+#include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/numpy_api.h"
 
@@ -38,7 +40,8 @@ Ref traced_object(Evaluator& ev, const V& value, bool beside_floats = false) {
     case Kind::Tensor: return object_of_tensor(tensor_of(ev, value), value->is_array);
     case Kind::List: return list_of(value->items);
     case Kind::Tuple:
-      if (!value->object_type) return checked(PyList_AsTuple(list_of(value->items).get()));
+      if (!value->object_type || value->object_type == size_class())
+        return checked(PyList_AsTuple(list_of(value->items).get()));
       break;
     case Kind::Slice: {
       const Ref parts = list_of(value->items);
@@ -49,6 +52,10 @@ Ref traced_object(Evaluator& ev, const V& value, bool beside_floats = false) {
     case Kind::Scalar:
       if (value->weak == WeakKind::Float && beside_floats) return object_of_tensor(value->tensor);
       if (value->source) ev.capture_as_constant(value);
+      break;
+    case Kind::Array:  // of NumPy's, as a Python number
+      if (value->flavor == Flavor::NumpyScalar && beside_floats && is_floating(value->tensor.dtype()))
+        return object_of_tensor(value->tensor);
       break;
     default: break;
   }
@@ -95,7 +102,7 @@ bool is_in_place(const std::string& name) { return name.ends_with("_") && !name.
 void prepare_change(Evaluator& ev, const V& target, const std::string& name) {
   static constexpr std::string_view kOfShape[] = {
       "resize_",  "resize_as_", "set_",        "t_",         "transpose_", "swapaxes_",      "swapdims_",
-      "squeeze_", "unsqueeze_", "as_strided_", "unflatten_", "swap_",      "requires_grad_", "share_memory_"};
+      "squeeze_", "unsqueeze_", "_become_", "as_strided_", "unflatten_", "swap_",      "requires_grad_", "share_memory_"};
   if (std::find(std::begin(kOfShape), std::end(kOfShape), name) != std::end(kOfShape))
     graph_break(fmt::format("'{}' changes more of a tensor than its elements", name));
   if (target->kind != Kind::Tensor)
@@ -107,7 +114,9 @@ enum class Changes : uint8_t { Nothing, First };
 
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
               size_t first, const CallArgs& args, Changes changes, bool beside_floats = false) {
-  if (V out = args.keyword("out"); out && !ev.is_none(out)) graph_break(fmt::format("'{}' with out=", name));
+  const V out = args.keyword("out");
+  const bool writes_out = out && !ev.is_none(out);
+  if (writes_out && ev.realize(out)->kind != Kind::Tensor) graph_break(fmt::format("'{}' with out=", name));
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(all.size() - first))),
       keywords = checked(PyDict_New());
   for (size_t i = first; i < all.size(); ++i)
@@ -117,15 +126,16 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
     if (PyDict_SetItemString(keywords.get(), key.c_str(), traced_object(ev, value).get()) < 0)
       throw PythonError{};
   if (changes == Changes::First) prepare_change(ev, all.at(0), name);
+  if (writes_out) ev.prepare_mutation(ev.realize(out->items[0]));
   const Ref result = Ref::steal(python::calling_python(
       [&] { return PyObject_Call(function.get(), positional.get(), keywords.get()); }));
   if (!result) {
     clear_error();  // raised again when the call is performed for real
     graph_break(fmt::format("weft's '{}' of these tensors", name));
   }
-  if (changes == Changes::First) {
+  if (changes == Changes::First || writes_out) {
     ev.note_effect();
-    return all[0];
+    return writes_out ? out : all[0];
   }
   std::vector<V> operands = all;
   for (const auto& [key, value] : args.keywords) operands.push_back(value);
@@ -163,8 +173,30 @@ bool has_tensor_value(Evaluator& ev, const CallArgs& args) {
                      [&](const auto& pair) { return is_tensor(pair.second); });
 }
 
+// weft.arange() of symbolic integers; null for other calls.
+static V arange(Evaluator& ev, const CallArgs& args) {
+  std::array<V, 3> bounds;
+  if (args.args.empty() || args.args.size() > bounds.size()) return nullptr;
+  std::copy(args.args.begin(), args.args.end(), bounds.begin());
+  DType dtype = DType::I64;
+  for (const auto& [key, value] : args.keywords) {
+    if (ev.is_none(value)) continue;
+    if (key == "device" && ev.realize(value)->is_const() &&
+        python::device_of_python(value->object.get()) == Device{})
+      continue;
+    if (key != "dtype" || !ev.realize(value)->is_const()) return nullptr;
+    dtype = python::dtype_of_python(value->object.get());
+  }
+  if (args.args.size() == 1) std::swap(bounds[0], bounds[1]);
+  const Tensor range = symbolic_range(ev, bounds[0], bounds[1], bounds[2]);
+  if (!range.defined()) return nullptr;
+  return tensor_value(array_value(cast_to(range, dtype)));
+}
+
 V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args) {
   const std::string name = callable_name(callable);
+  if (python::operator_of_python(callable) == ops::find_op("arange"))
+    if (V range = arange(ev, args)) return range;
   const bool changes = is_in_place(name.substr(name.rfind('.') + 1)) && !args.args.empty();
   for (const V& arg : args.args) ev.realize(arg);
   return call_traced(ev, Ref::borrow(callable), name, args.args, 0, args,
@@ -210,12 +242,29 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   return call_traced(ev, method, name, all, 1, args, is_in_place(name) ? Changes::First : Changes::Nothing);
 }
 
+// A method or a property of the class that is a Python function: entered, as functions are. Null for any other.
+static V written_in_python(Evaluator& ev, const V& self, const std::string& name) {
+  const Ref key = checked(PyUnicode_InternFromString(name.c_str()));
+  PyObject* const found = _PyType_Lookup(tensor_class(self->is_array), key.get());
+  if (!found) return nullptr;
+  if (PyFunction_Check(found)) {
+    V method = make_value(Kind::Method);
+    method->items = {self, ev.pinned(found)};
+    return method;
+  }
+  if (Py_TYPE(found) != &PyProperty_Type) return nullptr;
+  const Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+  return PyFunction_Check(getter.get()) ? ev.call_method_now(self, getter.get(), {}) : nullptr;
+}
+
 V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
   const Tensor& tensor = ev.realize(self->items[0])->tensor;
   if (name == "shape") {
     std::vector<V> sizes;
     for (Sym size : ops::sym_shape(tensor)) sizes.push_back(sym_value(size));
-    return tuple_value(std::move(sizes));
+    V shape = tuple_value(std::move(sizes));
+    if (!self->is_array) shape->object_type = size_class();
+    return shape;
   }
   if (name == "ndim") return int_value(tensor.dim());
   if (name == "dtype") return const_value(Ref::steal(python::to_python(tensor.dtype()).release().ptr()));
@@ -242,6 +291,7 @@ V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
                                                   .object2 = {}}));
     }
   }
+  if (V entered = written_in_python(ev, self, name)) return entered;
   const Ref object = traced_object(ev, self);
   const Ref found = Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
   PyErr_Clear();
@@ -300,12 +350,25 @@ static V new_tensor(Evaluator& ev, CallArgs& args) {
   return tensor_value(array_value(ops::call1("cast", {*tensor}, {{"dtype", tensor->dtype()}})));
 }
 
-static V takes_fast_path(Evaluator&, CallArgs&) { return bool_value(true); }
+// weft.Size(sizes)
+static V new_size(Evaluator& ev, CallArgs& args) {
+  if (args.args.size() > 1 || !args.keywords.empty()) graph_break("a call of weft.Size with these arguments");
+  std::vector<V> items = args.args.empty() ? std::vector<V>{} : ev.all_elements(args.args[0]);
+  for (V& item : items) item = sym_value(ev.to_sym(item, "a size"));
+  V size = tuple_value(std::move(items));
+  size->object_type = size_class();
+  return size;
+}
+
+// Of captured programs.
+static V is_true(Evaluator&, CallArgs&) { return bool_value(true); }
 
 void register_weft_tensors() {
   register_lowering("weft._C.from_numpy", from_numpy);
   register_lowering("weft._C.tensor", new_tensor);
-  register_lowering("weft.nn._types.takes_fast_path", takes_fast_path);
+  register_lowering("weft.Size", new_size);
+  register_lowering("weft.nn._types.takes_fast_path", is_true);
+  register_lowering("weft.compiler.is_compiling", is_true);
 }
 
 }  // namespace weft::capture

@@ -377,7 +377,8 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       if (V flag = flags_attribute(*this, owner, utf8(name))) return flag;
       break;
     case Kind::Tuple:
-      if (owner->object_type) {
+      if (owner->object_type == size_class() && utf8(name) == "numel") return bound(owner, utf8(name));
+      if (owner->object_type && owner->object_type != size_class()) {
         if (V field = named_tuple_field(owner, name)) return field;
         if (is_named_tuple_method(utf8(name))) return bound(owner, utf8(name));
         PyObject* found = _PyType_Lookup(owner->object_type, name);
@@ -428,19 +429,30 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
   graph_break(fmt::format("attribute '{}' of an object that weft does not know", utf8(name)));
 }
 
-// What weft.nn.Module's __getattr__ gives, or null: it looks into three dicts.
-V Evaluator::module_attribute(const V& owner, PyObject* name) {
-  for (const char* store : {"_parameters", "_modules", "_buffers"}) {
-    const Ref key = checked(PyUnicode_InternFromString(store));
-    const V items = find_instance_item(owner, key.get());
-    if (!items) return nullptr;
-    if (realize(items)->kind != Kind::Dict) graph_break("a module whose parts are in no dict");
-    for (size_t i = 0; i < items->keys.size(); ++i)
-      if (PyObject* have = items->keys[i]->object.get();
-          PyUnicode_Check(have) && PyUnicode_Compare(have, name) == 0)
-        return items->items[i];
-  }
+// What one of the three dicts of a weft.nn.Module has by this name, or null.
+V Evaluator::module_item(const V& owner, const char* store, PyObject* name) {
+  const Ref key = checked(PyUnicode_InternFromString(store));
+  const V items = find_instance_item(owner, key.get());
+  if (!items) return nullptr;
+  if (realize(items)->kind != Kind::Dict) graph_break("a module whose parts are in no dict");
+  for (size_t i = 0; i < items->keys.size(); ++i)
+    if (PyObject* have = items->keys[i]->object.get();
+        PyUnicode_Check(have) && PyUnicode_Compare(have, name) == 0)
+      return items->items[i];
   return nullptr;
+}
+
+// What weft.nn.Module's __getattr__ gives, or null.
+V Evaluator::module_attribute(const V& owner, PyObject* name) {
+  for (const char* store : {"_parameters", "_modules", "_buffers"})
+    if (V found = module_item(owner, store, name)) return found;
+  return nullptr;
+}
+
+// Is it a tensor in the place of a buffer?
+bool Evaluator::is_new_buffer(const V& owner, PyObject* name, const V& value) {
+  return value->kind == Kind::Tensor && python_type(value) == tensor_class() &&
+         module_item(owner, "_buffers", name);
 }
 
 // Would weft.nn.Module's __setattr__ set it as object's does?
@@ -479,9 +491,15 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
     return assign(*this, target, target->tensor, value);
   }
   refuse_new_layout(owner, utf8(name));
+  realize(value);
   if (owner->kind != Kind::Instance) graph_break(fmt::format("assignment to attribute '{}'", utf8(name)));
   PyObject* const method = as_object ? nullptr : python_method(owner, "__setattr__");
   if (method && is_method_of_modules(method)) {
+    if (is_new_buffer(owner, name, value)) {
+      const Ref buffers = checked(PyUnicode_InternFromString("_buffers"));
+      store_subscript(find_instance_item(owner, buffers.get()), const_value(Ref::borrow(name)), value);
+      return;
+    }
     if (!is_plain_in_module(owner, name, value))
       graph_break("assignment of a module, a parameter or a buffer");
     as_object = true;

@@ -198,8 +198,19 @@ void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
   }
 }
 
+// weft.compiler.disable: Python performs the call.
+static void refuse_disabled(PyFunctionObject* function) {
+  static constinit InternedName mark("_weft_disabled");
+  PyObject* const reason = function->func_dict ? PyDict_GetItemWithError(function->func_dict, mark) : nullptr;
+  if (!reason) return;
+  const std::string name = callable_name(reinterpret_cast<PyObject*>(function));
+  graph_break(PyUnicode_Check(reason) ? fmt::format("a call of {}, which is disabled: {}", name, utf8(reason))
+                                      : fmt::format("a call of {}, which is disabled", name));
+}
+
 void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V extra) {
   auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  refuse_disabled(function);
   const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
   if (!code.unsupported.empty() && !code.is_generator)
     throw GraphBreak{.reason = fmt::format("call of {}(): {}", code.name(), code.unsupported),

@@ -287,7 +287,9 @@ class Evaluator {
   V zero_argument_super();
   V class_attribute(const V& owner, PyObject* name, PyObject* found);
   V find_instance_item(const V& owner, PyObject* name);
+  V module_item(const V& owner, const char* store, PyObject* name);
   V module_attribute(const V& owner, PyObject* name);
+  bool is_new_buffer(const V& owner, PyObject* name, const V& value);
   bool is_plain_in_module(const V& owner, PyObject* name, const V& value);
   V const_attribute(const V& owner, PyObject* name);
   void specialize_range(const V& iterator);

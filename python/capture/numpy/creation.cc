@@ -1,6 +1,7 @@
 // NumPy's arrays made new: copies, casts, constants, ranges, and their memory order.
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 
 #include "capture/numpy/names.h"
@@ -17,6 +18,30 @@ Tensor copy_tensor(const Tensor& tensor) { return copy_tensor(tensor, tensor.dty
 
 V copy_of(const V& array, DType dtype) {
   return laid_out(array_value(copy_tensor(array->tensor, dtype)), copy_order(array));
+}
+
+Tensor symbolic_range(Evaluator& ev, const V& start, const V& stop, const V& step) {
+  std::array<Sym, 3> given{Sym(0), Sym(0), Sym(1)};
+  bool is_symbolic = false;
+  const V* const values[] = {&start, &stop, &step};
+  for (size_t i = 0; i < given.size(); ++i) {
+    const V& value = *values[i];
+    if (!value || ev.is_none(value)) continue;
+    const Ref object = ev.realize(value)->kind == Kind::SymInt ? Ref() : ev.constant(value);
+    if (value->kind != Kind::SymInt && !(object && PyLong_CheckExact(object.get()))) return {};
+    is_symbolic |= value->kind == Kind::SymInt;
+    given[i] = ev.to_sym(value, "a number of arange()");
+  }
+  const auto& [first, last, stride] = given;
+  if (!is_symbolic || !stride.is_constant() || stride.constant() <= 0) return {};
+  const Sym size = sym_lt(first, last) ? floor_div(last - first + stride - Sym(1), stride) : Sym(0);
+  const Scalar by(stride.constant());
+  const auto counted = [&](int64_t from) {
+    return ops::call1("iota", {},
+                      {{"size", size}, {"start", Scalar(from)}, {"step", by}, {"dtype", DType::I64}});
+  };
+  if (first.is_constant()) return counted(first.constant());
+  return ops::invoke("add", {counted(0), as_tensor(ev, start)});
 }
 
 namespace {
@@ -235,6 +260,12 @@ V arange(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "start, stop, step, dtype, *, device");
   if (!bound[0]) graph_break("arange() without a start");
   check_device(ev, bound[4]);
+  const bool has_stop = given(ev, bound[1]);
+  if (!given(ev, bound[3]))
+    if (Tensor range =
+            symbolic_range(ev, has_stop ? bound[0] : nullptr, has_stop ? bound[1] : bound[0], bound[2]);
+        range.defined())
+      return array_value(range);
   Ref positional = checked(PyTuple_New(1)), keywords = checked(PyDict_New());
   for (size_t i = 0; i < 4; ++i) {
     if (!bound[i] || (i > 0 && ev.is_none(bound[i]))) continue;

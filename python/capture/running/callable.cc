@@ -3,6 +3,7 @@
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/bytecode/entered.h"
+#include "capture/evaluate/promises.h"
 #include "capture/numpy/error_state.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/array_operator.h"
@@ -28,7 +29,7 @@ struct Callable {
   PyObject* function;
   CompiledFunction* compiled;
   Measurement* measurement;
-  PyObject* options;  // (fullgraph, dynamic, mode), as weft.compile has them
+  PyObject* options;  // (fullgraph, dynamic, mode, backend), as weft.compile has them
 };
 
 void register_replacements(const char* module) {
@@ -96,7 +97,9 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
   } catch (const PythonError&) {
   } catch (const Error& error) {
     const bool has_kind = error.kind() == ErrorKind::Memory || choices().on_meta();
-    python::set_error(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
+    PyObject* const type = python::exception_type(error);
+    const bool is_runtime = PyObject_IsSubclass(type, PyExc_RuntimeError) == 1;
+    python::set_error(has_kind || is_runtime ? type : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
     python::set_error(PyExc_RuntimeError, error.what());
   }
@@ -196,7 +199,8 @@ PyType_Spec kSpec = {
 
 PyTypeObject* callable_type = nullptr;
 
-Ref make_callable(PyObject* function, bool fullgraph, Settings::Dynamic dynamic, const char* mode) {
+Ref make_callable(PyObject* function, bool fullgraph, Settings::Dynamic dynamic, const char* mode,
+                  std::string_view backend) {
   ensure_ready();
   Ref made = checked(callable_type->tp_alloc(callable_type, 0));
   auto* callable = reinterpret_cast<Callable*>(made.get());
@@ -208,20 +212,21 @@ Ref make_callable(PyObject* function, bool fullgraph, Settings::Dynamic dynamic,
                        : dynamic == Settings::Dynamic::Always ? Py_True
                                                               : Py_False;
   callable->options =
-      checked(Py_BuildValue("(OOs)", fullgraph ? Py_True : Py_False, as_given, mode)).release();
-  callable->vectorcall = env::flag("WEFT_DISABLE_COMPILE") ? call_plain : call;
+      checked(Py_BuildValue("(OOss)", fullgraph ? Py_True : Py_False, as_given, mode, backend.data()))
+          .release();
+  callable->vectorcall = env::flag("WEFT_DISABLE_COMPILE") || backend == "eager" ? call_plain : call;
   callable->function = Py_NewRef(function);
   callable->compiled = new CompiledFunction(Ref::borrow(function), settings);
   callable->measurement = new Measurement;
   return made;
 }
 
-// _make_callable(function, fullgraph, dynamic, mode)
+// _make_callable(function, fullgraph, dynamic, mode, backend)
 PyObject* make_callable_of(PyObject*, PyObject* args) {
   PyObject *function, *dynamic;
   int fullgraph = 0;
-  const char* mode = nullptr;
-  if (!PyArg_ParseTuple(args, "OpOs", &function, &fullgraph, &dynamic, &mode)) return nullptr;
+  const char *mode = nullptr, *backend = nullptr;
+  if (!PyArg_ParseTuple(args, "OpOss", &function, &fullgraph, &dynamic, &mode, &backend)) return nullptr;
   const int is_dynamic = dynamic == Py_None ? 0 : PyObject_IsTrue(dynamic);
   if (is_dynamic < 0) return nullptr;
   using Dynamic = Settings::Dynamic;
@@ -230,7 +235,7 @@ PyObject* make_callable_of(PyObject*, PyObject* args) {
                          dynamic == Py_None ? Dynamic::Auto
                          : is_dynamic       ? Dynamic::Always
                                             : Dynamic::Never,
-                         mode)
+                         mode, backend)
         .release();
   });
 }
@@ -302,6 +307,18 @@ PyObject* stats(PyObject*, PyObject*) {
                        c.warning_runs);
 }
 
+// _set_marked_sizes({id: {dimension: is_dynamic}})
+PyObject* set_marked(PyObject*, PyObject* marks) {
+  set_marked_sizes(marks);
+  Py_RETURN_NONE;
+}
+
+// _set_frozen_tensors({id: anything})
+PyObject* set_frozen(PyObject*, PyObject* frozen) {
+  set_frozen_tensors(frozen);
+  Py_RETURN_NONE;
+}
+
 // _set_default_float(is_float32)
 PyObject* set_default_float_to(PyObject*, PyObject* is_float32) {
   set_default_float(is_float32 == Py_True ? DType::F32 : DType::F64);
@@ -312,6 +329,8 @@ PyMethodDef kFunctions[] = {
     {"_array_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array_operator)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_set_default_float", set_default_float_to, METH_O, nullptr},
+    {"_set_marked_sizes", set_marked, METH_O, nullptr},
+    {"_set_frozen_tensors", set_frozen, METH_O, nullptr},
     {"_fallbacks", fallbacks, METH_O, nullptr},
     {"_measure", measure, METH_O, nullptr},
     {"_measure_loops", measure_loops, METH_O, nullptr},

@@ -14,6 +14,7 @@ TRAINING = "weft runs models and does not train them"
 INTERNAL = "it is about PyTorch's own compiler, CUDA or build"
 QUANTIZED = "quantized dtypes; use weft's weight-only quantization"
 DISTRIBUTED = "it is about processes"
+DOCUMENTATION = "it is a part of the documentation's text, or torch itself"
 SPARSE = "sparse and other layouts; weft's tensors are strided"
 
 FUNCTIONS = Namespace(
@@ -139,6 +140,44 @@ FUNCTIONS = Namespace(
         var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap
         vsplit vstack wait where while_loop xlogy xlogy_ zero_ zeros zeros_like""",
     found={
+        "weft.torch._functions.factors": """
+            cholesky_inverse cholesky_solve geqrf inverse lu_unpack orgqr ormqr triangular_solve""",
+        "weft.torch._functions.factors:lu_solve_of": "lu_solve",
+        "weft.torch._functions.factors:lu_with_info": "lu",
+        "weft.torch._functions.factors:removed_cholesky": "cholesky",
+        "weft.torch._functions.factors:removed_eig": "eig",
+        "weft.torch._functions.factors:removed_lstsq": "lstsq",
+        "weft.torch._functions.factors:removed_matrix_rank": "matrix_rank",
+        "weft.torch._functions.factors:removed_qr": "qr",
+        "weft.torch._functions.factors:removed_solve": "solve",
+        "weft.torch._functions.factors:removed_symeig": "symeig",
+        "weft.torch._functions.norms": "dist frobenius_norm nuclear_norm pinverse renorm",
+        "weft.torch._functions.norms:old_norm": "norm",
+        "weft.torch._functions.products": "chain_matmul matrix_exp matrix_power",
+        "weft.torch._functions.spectra": "det lobpcg logdet pca_lowrank svd_lowrank",
+        "weft.torch._functions.spectra:old_slogdet": "slogdet",
+        "weft.torch._functions.spectra:old_svd": "svd",
+        "weft.torch._functions.special": "logit mvlgamma polygamma",
+        "weft.torch._functions.spectral": """
+            bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft""",
+        "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
+        "weft._drawing": """alpha_dropout alpha_dropout_ bernoulli binomial dropout dropout_ feature_alpha_dropout
+            feature_alpha_dropout_ feature_dropout feature_dropout_ multinomial native_dropout normal poisson rand rand_like
+            randint randint_like randn randn_like randperm rrelu rrelu_""",
+        "weft.torch._kinds": """
+            BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
+            ShortTensor bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 chalf channels_last channels_last_3d complex32
+            contiguous_format finfo float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
+            float8_e8m0fnu iinfo int1 int2 int3 int4 int5 int6 int7 jagged layout legacy_contiguous_format memory_format
+            preserve_format qint32 qint8 quint2x4 quint4x2 quint8 sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr
+            strided uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
+        "weft.torch._storage": """
+            BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+            FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage UntypedStorage""",
+        "weft.torch._storage:TypedStorage": "Storage",
+        "weft.torch._functions.making": """
+            can_cast empty_permuted empty_strided frombuffer range result_type scalar_tensor set_default_device
+            set_default_tensor_type set_printoptions""",
         "weft.torch._functions.reductions": """
             all aminmax any corrcoef cov cumulative_trapezoid diff dist frobenius_norm gradient hash_tensor
             kthvalue logcumsumexp logsumexp max median min mode nanmedian nanquantile norm norm_except_dim
@@ -305,9 +344,65 @@ METHODS = Namespace(
         tril tril_ triu triu_ true_divide true_divide_ trunc trunc_ type type_as unbind unflatten unfold
         uniform_ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
         unsqueeze_ untyped_storage values var vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_""",
-    found={},
-    left_out={},
+    found={
+        "function": """
+            cholesky_inverse cholesky_solve det dist geqrf inverse istft logdet logit lu lu_solve matrix_exp
+            matrix_power mvlgamma orgqr ormqr pinverse renorm slogdet stft svd symeig triangular_solve""",
+        "weft.torch._functions.norms:norm_of": "norm",
+        "weft.torch._functions.norms:renorm_into": "renorm_",
+        "weft.torch._functions.special:logit_into": "logit_",
+        "weft.torch._functions.special:mvlgamma_into": "mvlgamma_",
+        "weft.torch._functions.special:polygamma_of": "polygamma",
+        "weft.torch._functions.special:polygamma_into": "polygamma_",
+        "weft._drawing": """bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_
+            uniform_""",
+        # The function of torch, called with the tensor, where torch has one that is not weft's operator itself.
+        "function": """
+            addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any argmax argmin argsort
+            argwhere as_strided_scatter baddbmm bincount bmm chunk clamp clamp_max clamp_min clip conj conj_physical
+            corrcoef count_nonzero cov cross cummax cummin cumprod cumsum diag diag_embed diagflat diagonal
+            diagonal_scatter diff dot dsplit equal erfinv fliplr flipud float_power frexp gather gcd ger get_device
+            hardshrink hash_tensor heaviside histc histogram hsplit igamma igammac index_add index_copy index_fill
+            index_put index_reduce index_select inner is_conj is_distributed is_inference is_neg is_nonzero
+            is_same_size isclose isreal kron kthvalue lcm ldexp lerp log_softmax logaddexp logaddexp2 logcumsumexp
+            logsumexp masked_fill masked_scatter masked_select matmul max mean median min mm mode msort mv nan_to_num
+            nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero nonzero_static outer prelu prod
+            put quantile repeat_interleave resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce
+            select_scatter sgn sign slice_inverse slice_scatter softmax sort split_with_sizes square std sub subtract
+            sum swapaxes swapdims take take_along_dim tensor_split tile topk trace unique unique_consecutive
+            unsafe_chunk unsafe_split unsafe_split_with_sizes var vdot vsplit""",
+        # The method without the underscore, written into the tensor.
+        "in place": """
+            addbmm_ addmm_ addmv_ addr_ baddbmm_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cumprod_ cumsum_ div_
+            divide_ float_power_ igamma_ igammac_ index_add_ index_copy_ index_fill_ index_put_ index_reduce_
+            masked_fill_ masked_scatter_ nan_to_num_ put_ reciprocal_ scatter_ scatter_add_ scatter_reduce_ sgn_ sign_
+            tril_ triu_""",
+        "weft.torch._functions.tensor_methods": """
+            H apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim detach_ dim_order expand_as
+            fill_diagonal_ grad grad_dtype grad_fn is_coalesced is_cpu is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia
+            is_nested is_pinned is_quantized is_set_to is_shared is_sparse is_sparse_csr is_vulkan is_xla is_xpu layout mH
+            map2_ map_ name ndimension new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr
+            pin_memory record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
+            resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_ storage
+            storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense transpose_ type_as unsqueeze_ untyped_storage view_as
+            volatile _version""",
+        "weft.torch._functions.tensor_methods:contains": "__contains__",
+        "weft.torch._functions.tensor_methods:backwards": "__reversed__",
+        "weft.torch._functions.tensor_methods:array_wrap": "__array_wrap__",
+    },
+    left_out={
+        TRAINING: "module_load reinforce",
+        INTERNAL: "ipu mtia xpu to_mkldnn",
+        QUANTIZED: """
+            dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
+            qscheme""",
+        SPARSE: """
+            ccol_indices col_indices crow_indices indices resize_as_sparse_ row_indices smm sparse_mask sparse_resize_
+            sparse_resize_and_clear_ sspaddmm to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo
+            to_sparse_csc to_sparse_csr values""",
+    },
     same="weft:Tensor",
+    functions=FUNCTIONS,
 )
 
 NN = Namespace(
@@ -383,7 +478,9 @@ LINALG = Namespace(
         polar qr slogdet solve solve_ex solve_triangular svd svdvals tensorinv tensorsolve vander vecdot
         vector_norm""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_notes",
+    },
     same="weft.torch.linalg",
 )
 
@@ -393,7 +490,9 @@ FFT = Namespace(
         Tensor common_args factory_common_args fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2
         ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn torch""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_args factory_common_args torch",
+    },
     same="weft.torch.fft",
 )
 
@@ -409,7 +508,9 @@ SPECIAL = Namespace(
         shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
         shifted_chebyshev_polynomial_w sinc softmax spherical_bessel_j0 torch xlog1py xlogy zeta""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_args multi_dim_common torch",
+    },
     same="weft.torch.special",
 )
 

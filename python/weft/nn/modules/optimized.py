@@ -1,6 +1,5 @@
 """What weft.compile makes of a module: a module whose calls are compiled."""
 
-import collections
 import copy
 
 import weft
@@ -21,8 +20,7 @@ class OptimizedModule(Module):
         """compiled: the callable that stands for calls of `module`."""
         own = self.__dict__
         own["_compiled"] = compiled
-        own["_parameters"], own["_buffers"] = collections.OrderedDict(), collections.OrderedDict()
-        own["_modules"] = collections.OrderedDict(_orig_mod=module)
+        own["_parameters"], own["_buffers"], own["_modules"] = {}, {}, {"_orig_mod": module}
         own["_non_persistent_buffers_set"] = set()
 
     def __call__(self, *args, **kwargs):
