@@ -1,5 +1,7 @@
 """PyTorch's Tensor methods that are no operators of weft's table: set on weft.Tensor when weft.torch is imported."""
 
+import functools
+
 import weft as _weft
 
 from . import _names, _table
@@ -7,13 +9,22 @@ from . import _names, _table
 _ARRAY = _weft._C._ndarray
 
 
-def _of_function(name, function):
-    """A method that is the function of torch, called with the tensor."""
+# Attributes and what is more than a function of torch.
+_ATTRIBUTES = "weft.torch._functions.tensor_methods"
+
+
+def _of_function(name, find):
+    """A method that is what `find` gives, called with the tensor; found when it is first called."""
+    function = None
 
     def method(self, *args, **kwargs):
+        nonlocal function
+        if function is None:
+            function = find()
         return function(self, *args, **kwargs)
 
-    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", function.__doc__
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"torch.{name} of the tensor."
     return method
 
 
@@ -21,10 +32,14 @@ def _rank(dtype):
     return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype == _weft.bool else 1
 
 
-def _in_place(name, function):
-    """A method that writes the result of `function` into the tensor."""
+def _in_place(name, find):
+    """A method that writes the result of what `find` gives into the tensor."""
+    function = None
 
     def method(self, *args, **kwargs):
+        nonlocal function
+        if function is None:
+            function = find()
         result = function(self, *args, **kwargs)
         if result.shape != self.shape:
             raise RuntimeError(
@@ -43,15 +58,22 @@ def _function(name):
     return _table.find(_names.FUNCTIONS.where(name), name)
 
 
+def _plain(name):
+    """What the method without the underscore is."""
+    return getattr(_weft.Tensor, name, None) or _function(name)
+
+
 def _method(name, where):
     """The method of the table, or None where weft.Tensor has it itself."""
     if where == "function":
-        function = _function(name)
-        return None if function is getattr(_weft, name, None) and hasattr(_weft.Tensor, name) else function
+        if name not in _names.FUNCTIONS.own and hasattr(_weft.Tensor, name):
+            return None
+        return _of_function(name, functools.partial(_function, name))
     if where == "in place":
-        plain = name[:-1]
-        return getattr(_weft.Tensor, plain, None) or _function(plain)
-    return _table.find(where, name)
+        return _in_place(name, functools.partial(_plain, name[:-1]))
+    if where.partition(":")[0] == _ATTRIBUTES:
+        return _table.find(where, name)
+    return _of_function(name, functools.partial(_table.find, where, name))
 
 
 def _set(name, value):
@@ -64,11 +86,7 @@ def _set(name, value):
 def install():
     """Sets the methods of the table that weft.Tensor does not have itself; dtypes and sizes are printed as torch's."""
     _weft._C._set_printed_module("torch")
-    made = {"function": _of_function, "in place": _in_place}
-    # The methods without an underscore first: those with one are made of them.
-    for name, where in sorted(_names.METHODS.own.items(), key=lambda item: item[1] == "in place"):
-        if _names.METHODS.where(name) is None:
-            continue
+    for name, where in _names.METHODS.own.items():
         value = _method(name, where)
         if value is not None:
-            _set(name, made[where](name, value) if where in made else value)
+            _set(name, value)

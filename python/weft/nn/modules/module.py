@@ -1,5 +1,6 @@
 """Module: parameters, buffers and sub-modules under names; what every layer and model derives from."""
 
+import collections
 import copy
 import functools
 
