@@ -35,7 +35,8 @@ template <class T>
 T complex_log1p(T x) {
   const auto re = real(x), im = imag(x);
   const auto near = log1p(re * (re + 2.0) + im * im) * 0.5;
-  return make_complex(select((abs(re) < 0.5) & (abs(im) < 0.5), near, log(abs(x + 1.0))), atan2(im, re + 1.0));
+  return make_complex(select((abs(re) < 0.5) & (abs(im) < 0.5), near, log(abs(x + 1.0))),
+                      atan2(im, re + 1.0));
 }
 
 [[maybe_unused]] const OpDef* const kExponentials[] = {
@@ -43,20 +44,21 @@ T complex_log1p(T x) {
                      {.doc = "e**x.", .error = {1, 1}, .low = -80, .high = 80}),
     &unary<kInexact>("exp2", DTypeRule::FloatOnly,
                      [](auto x) { WEFT_OF_COMPLEX(x, exp2(x), exp(x * constant_like(kLn2, x))) },
-                    {.doc = "2**x.", .error = {1, 1}, .low = -100, .high = 100}),
+                     {.doc = "2**x.", .error = {1, 1}, .low = -100, .high = 100}),
     &unary<kInexact>("expm1", DTypeRule::FloatOnly,
                      [](auto x) { WEFT_OF_COMPLEX(x, expm1(x), complex_expm1(x)) },
-                    {.doc = "exp(x) - 1, accurate near 0.", .error = {1.25, 1.1}}),
+                     {.doc = "exp(x) - 1, accurate near 0.", .error = {1.25, 1.1}}),
     &unary<kInexact>(
         "log", DTypeRule::FloatOnly, [](auto x) { return log(x); },
         {.doc = "Natural logarithm; -inf at 0, NaN below.", .error = {1, 1}, .low = 0.001, .high = 100}),
-    &unary<kFloats>("log2", DTypeRule::FloatOnly, [](auto x) { return log2(x); },
-                    {.doc = "Logarithm to base 2.", .error = {1, 1}, .low = 0.001, .high = 100}),
+    &unary<kInexact>("log2", DTypeRule::FloatOnly,
+                     [](auto x) { WEFT_OF_COMPLEX(x, log2(x), log(x) * constant_like(1 / kLn2, x)) },
+                     {.doc = "Logarithm to base 2.", .error = {1, 1}, .low = 0.001, .high = 100}),
     &unary<kInexact>("log10", DTypeRule::FloatOnly, [](auto x) { return log10(x); },
                      {.doc = "Logarithm to base 10.", .error = {1, 1}, .low = 0.001, .high = 100}),
     &unary<kInexact>("log1p", DTypeRule::FloatOnly,
                      [](auto x) { WEFT_OF_COMPLEX(x, log1p(x), complex_log1p(x)) },
-                    {.doc = "log(1 + x), accurate near 0.", .error = {1, 1}, .low = -0.99, .high = 10}),
+                     {.doc = "log(1 + x), accurate near 0.", .error = {1, 1}, .low = -0.99, .high = 10}),
 };
 
 [[maybe_unused]] const OpDef* const kTrigonometric[] = {

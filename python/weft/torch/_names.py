@@ -345,9 +345,6 @@ METHODS = Namespace(
         uniform_ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
         unsqueeze_ untyped_storage values var vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_""",
     found={
-        "function": """
-            cholesky_inverse cholesky_solve det dist geqrf inverse istft logdet logit lu lu_solve matrix_exp
-            matrix_power mvlgamma orgqr ormqr pinverse renorm slogdet stft svd symeig triangular_solve""",
         "weft.torch._functions.norms:norm_of": "norm",
         "weft.torch._functions.norms:renorm_into": "renorm_",
         "weft.torch._functions.special:logit_into": "logit_",
@@ -358,19 +355,22 @@ METHODS = Namespace(
             uniform_""",
         # The function of torch, called with the tensor, where torch has one that is not weft's operator itself.
         "function": """
-            addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any argmax argmin argsort
-            argwhere as_strided_scatter baddbmm bincount bmm chunk clamp clamp_max clamp_min clip conj conj_physical
-            corrcoef count_nonzero cov cross cummax cummin cumprod cumsum diag diag_embed diagflat diagonal
-            diagonal_scatter diff dot dsplit equal erfinv fliplr flipud float_power frexp gather gcd ger get_device
-            hardshrink hash_tensor heaviside histc histogram hsplit igamma igammac index_add index_copy index_fill
-            index_put index_reduce index_select inner is_conj is_distributed is_inference is_neg is_nonzero
-            is_same_size isclose isreal kron kthvalue lcm ldexp lerp log_softmax logaddexp logaddexp2 logcumsumexp
-            logsumexp masked_fill masked_scatter masked_select matmul max mean median min mm mode msort mv nan_to_num
-            nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero nonzero_static outer prelu prod
-            put quantile repeat_interleave resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce
-            select_scatter sgn sign slice_inverse slice_scatter softmax sort split_with_sizes square std sub subtract
-            sum swapaxes swapdims take take_along_dim tensor_split tile topk trace unique unique_consecutive
-            unsafe_chunk unsafe_split unsafe_split_with_sizes var vdot vsplit""",
+            addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any argmax
+            argmin argsort argwhere as_strided_scatter baddbmm bincount bmm cholesky_inverse cholesky_solve
+            chunk clamp clamp_max clamp_min clip conj conj_physical corrcoef count_nonzero cov cross cummax
+            cummin cumprod cumsum det diag diag_embed diagflat diagonal diagonal_scatter diff dist dot dsplit
+            equal erfinv flip fliplr flipud float_power frexp gather gcd geqrf ger get_device hardshrink
+            hash_tensor heaviside histc histogram hsplit igamma igammac index_add index_copy index_fill
+            index_put index_reduce index_select inner inverse is_conj is_distributed is_inference is_neg
+            is_nonzero is_same_size isclose isreal istft kron kthvalue lcm ldexp lerp log_softmax logaddexp
+            logaddexp2 logcumsumexp logdet logit logsumexp lu lu_solve masked_fill masked_scatter
+            masked_select matmul matrix_exp matrix_power max mean median min mm mode msort mv mvlgamma
+            nan_to_num nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero
+            nonzero_static orgqr ormqr outer pinverse prelu prod put quantile renorm repeat_interleave
+            resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce select_scatter sgn sign
+            slice_inverse slice_scatter slogdet softmax sort split_with_sizes square std stft sub subtract sum
+            svd swapaxes swapdims symeig take take_along_dim tensor_split tile topk trace triangular_solve
+            unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes var vdot vsplit""",
         # The method without the underscore, written into the tensor.
         "in place": """
             addbmm_ addmm_ addmv_ addr_ baddbmm_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cumprod_ cumsum_ div_

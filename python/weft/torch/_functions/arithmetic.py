@@ -23,10 +23,6 @@ def _check_alpha(function, result, alpha):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
-def _plain(alpha):
-    return int(alpha) if isinstance(alpha, bool) else alpha
-
-
 def add(input, other, *args, alpha=1, out=None):
     """input + alpha * other. The older form is add(input, alpha, other)."""
     if not args and out is None and type(alpha) is int and alpha == 1:
@@ -34,7 +30,9 @@ def add(input, other, *args, alpha=1, out=None):
     if args:
         if len(args) > 1:
             raise TypeError(f"add() takes 2 positional arguments but {2 + len(args)} were given")
-        other, alpha = (args[0], other) if isinstance(args[0], _Tensor) else (other, _plain(args[0]))
+        if not isinstance(args[0], _Tensor) and not isinstance(other, _Tensor):
+            return _sum("add", _weft.add, input, other * args[0], 1, out)
+        other, alpha = args[0], other
     return _sum("add", _weft.add, input, other, alpha, out)
 
 
@@ -46,7 +44,9 @@ def sub(input, other, *args, alpha=1, out=None):
     if args:
         if len(args) > 1:
             raise TypeError(f"sub() takes 2 positional arguments but {2 + len(args)} were given")
-        other, alpha = (args[0], other) if isinstance(args[0], _Tensor) else (other, _plain(args[0]))
+        if not isinstance(args[0], _Tensor) and not isinstance(other, _Tensor):
+            return _sum("sub", _weft.sub, input, other * args[0], 1, out)
+        other, alpha = args[0], other
     return _sum("sub", _weft.sub, input, other, alpha, out)
 
 
@@ -137,7 +137,7 @@ def clamp(input, min=None, max=None, *, out=None):
     if input.is_complex():
         raise DTypeError("clamp is not supported for complex types")
     result = _weft.clamp(input, min, max)
-    if result.dtype == _weft.bool:
+    if result.dtype == _weft.bool and not isinstance(min, _Tensor) and not isinstance(max, _Tensor):
         raise DTypeError("clamp is not supported for bool")
     return written(out, result)
 
@@ -637,15 +637,3 @@ def vander(x, N=None, increasing=False):
     need_tensor("vander", x, "x")
     x = x.to(_weft.int64) if x.dtype == _weft.bool else x
     return _weft.vander(x, N, increasing) if N is not None else _weft.vander(x, increasing=increasing)
-
-
-def logit(input, eps=None, *, out=None):
-    """log(x / (1 - x)), x clamped to [eps, 1 - eps]."""
-    need_tensor("logit", input)
-    x = input if is_inexact(input) else input.to(_weft.float32)
-    if eps is not None:
-        # The lower bound goes first, also where it is above the upper one.
-        x = _weft.where(x < eps, eps, _weft.where(x > 1 - eps, 1 - eps, x)).to(x.dtype)
-    if x.dtype in (_weft.float16, _weft.bfloat16):
-        return written(out, _weft.log(x / (1 - x)))
-    return written(out, _weft.logit(x))

@@ -18,8 +18,6 @@ from ._support import (
     written,
 )
 
-_INFINITY = float("inf")
-
 
 def _refuse_empty(function, input, dim=None):
     if dim is None:
@@ -357,57 +355,6 @@ def corrcoef(input):
 # ---- norms ---------------------------------------------------------------------------------------------------
 
 
-def _order(function, p):
-    if p in ("fro", None):
-        return 2.0
-    if isinstance(p, str):
-        if p not in ("inf", "-inf"):
-            raise ValueError(f"{function}: p: expected 'fro', 'nuc' or a number, got {p!r}")
-        return float(p)
-    return float(p)
-
-
-def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
-    """The norm of all elements or over dimensions: a number p, 'fro', or 'nuc' of matrices."""
-    need_tensor("norm", input)
-    x = input if dtype is None else input.to(dtype)
-    need_floating("norm", x)
-    if p == "nuc":
-        return written(
-            out, nuclear_norm(x, keepdim=keepdim) if dim is None else nuclear_norm(x, dim, keepdim)
-        )
-    axes = dim if dim is None or is_integer(dim) else list(dim) or None
-    return written(out, _weft.vector_norm(x, _order("norm", p), axes, keepdim=keepdim))
-
-
-def frobenius_norm(input, dim=None, keepdim=False, *, out=None):
-    """The root of the sum of squares over dimensions."""
-    need_tensor("frobenius_norm", input)
-    need_floating("frobenius_norm", input)
-    axes = dim if dim is None or is_integer(dim) else list(dim) or None
-    return written(out, _weft.vector_norm(input, 2.0, axes, keepdim=keepdim))
-
-
-def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
-    """The sum of the singular values of matrices, the last two dimensions or `dim`."""
-    need_tensor("nuclear_norm", input)
-    need_floating("nuclear_norm", input)
-    if isinstance(dim, bool):
-        dim, keepdim = None, dim
-    if input.dim() < 2:
-        raise RuntimeError(f"nuclear_norm: expected matrices, got {input.dim()} dimensions")
-    axes = (
-        (input.dim() - 2, input.dim() - 1)
-        if dim is None
-        else tuple(dimension("nuclear_norm", each, input.dim()) for each in dim)
-    )
-    result = _weft.svdvals(input.movedim(axes, (-2, -1))).sum(-1)
-    if keepdim:
-        for axis in sorted(axes):
-            result = result.unsqueeze(axis)
-    return written(out, result)
-
-
 def norm_except_dim(v, pow=2, dim=0):
     """The norm over all dimensions but one, which is kept in its place; dim=-1: of all elements."""
     need_tensor("norm_except_dim", v)
@@ -419,39 +366,6 @@ def norm_except_dim(v, pow=2, dim=0):
     if not axes:
         return _weft.vector_norm(v.reshape(-1, 1), float(pow), [1])
     return _weft.vector_norm(v, float(pow), axes, keepdim=True)
-
-
-def dist(input, other, p=2):
-    """The p-norm of input - other."""
-    need_tensor("dist", input)
-    need_tensor("dist", other, "other", 2)
-    difference = input - other
-    if not is_inexact(difference):
-        raise RuntimeError(
-            f"dist: Expected a floating point or complex tensor as input. Got {difference.dtype}"
-        )
-    return _weft.vector_norm(difference, float(p))
-
-
-def _renorm_factors(input, p, dim, maxnorm):
-    axes = [axis for axis in range(input.dim()) if axis != dim]
-    compute = input.to(_weft.float32) if input.dtype in (_weft.float16, _weft.bfloat16) else input
-    norms = _weft.vector_norm(compute, float(p), axes, keepdim=True)
-    return _weft.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0).to(norms.dtype)
-
-
-def renorm(input, p, dim, maxnorm, *, out=None):
-    """Each slice along `dim` scaled down to the p-norm maxnorm, where its norm is above it."""
-    need_tensor("renorm", input)
-    need_floating("renorm", input)
-    if input.dim() < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    factors = _renorm_factors(input, p, dimension("renorm", dim, input.dim()), maxnorm)
-    return written(out, (input * factors).to(input.dtype))
 
 
 # ---- running sums --------------------------------------------------------------------------------------------
