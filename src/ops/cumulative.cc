@@ -93,7 +93,8 @@ template <class T>
 T log_of_sum(T a, T b) {
   if constexpr (kIsComplexType<T>) {
     const auto shift = std::max(a.real(), b.real());
-    if (!std::isfinite(shift)) return shift > 0 ? std::log(std::exp(a) + std::exp(b)) : a.real() < b.real() ? b : a;
+    if (!std::isfinite(shift))
+      return shift > 0 ? std::log(std::exp(a) + std::exp(b)) : a.real() < b.real() ? b : a;
     return std::log(std::exp(a - shift) + std::exp(b - shift)) + shift;
   } else {
     if (is_nan(a) || is_nan(b)) return a + b;
@@ -112,7 +113,8 @@ std::vector<TensorType> infer_logcumsumexp(const OpDef& op, std::span<const Tens
   return {operands[0]};
 }
 
-std::vector<Tensor> eager_logcumsumexp(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+std::vector<Tensor> eager_logcumsumexp(const OpDef& op, std::span<const Tensor> operands,
+                                       const Attrs& attrs) {
   return scan(op, operands[0], attrs, []<class T>(std::type_identity<T>, Total<T> a, Total<T> b) {
     if constexpr (kHasNan<T>)
       return log_of_sum(a, b);

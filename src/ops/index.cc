@@ -442,13 +442,14 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
          .infer = infer_scatter,
          .eager = [](const OpDef& op, std::span<const Tensor> operands,
                      const Attrs& attrs) { return eager_scatter(op, operands, attrs, true); }}),
-    &register_op({.name = "scatter_combine",
-                  .schema = "(Tensor x, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
-                  .doc = "x with result[j] combined with src[i] for every i of index's shape, j = i but j[dim] = "
-                         "index[i]: 'prod', or\n"
-                         "'amin' and 'amax', which are NaN where one is.",
-                  .infer = infer_scatter,
-                  .eager = eager_scatter_combine}),
+    &register_op(
+        {.name = "scatter_combine",
+         .schema = "(Tensor x, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
+         .doc = "x with result[j] combined with src[i] for every i of index's shape, j = i but j[dim] = "
+                "index[i]: 'prod', or\n"
+                "'amin' and 'amax', which are NaN where one is.",
+         .infer = infer_scatter,
+         .eager = eager_scatter_combine}),
     &define_composite("index", "(Tensor x, Tensor[] indices) -> Tensor",
                       "x[indices], as NumPy: integer arrays, bool masks (which count as the indices of their "
                       "true elements), and\n"

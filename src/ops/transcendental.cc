@@ -51,8 +51,9 @@ T complex_log1p(T x) {
     &unary<kInexact>(
         "log", DTypeRule::FloatOnly, [](auto x) { return log(x); },
         {.doc = "Natural logarithm; -inf at 0, NaN below.", .error = {1, 1}, .low = 0.001, .high = 100}),
-    &unary<kFloats>("log2", DTypeRule::FloatOnly, [](auto x) { return log2(x); },
-                    {.doc = "Logarithm to base 2.", .error = {1, 1}, .low = 0.001, .high = 100}),
+    &unary<kInexact>("log2", DTypeRule::FloatOnly,
+                     [](auto x) { WEFT_OF_COMPLEX(x, log2(x), log(x) * constant_like(1 / kLn2, x)) },
+                     {.doc = "Logarithm to base 2.", .error = {1, 1}, .low = 0.001, .high = 100}),
     &unary<kInexact>("log10", DTypeRule::FloatOnly, [](auto x) { return log10(x); },
                      {.doc = "Logarithm to base 10.", .error = {1, 1}, .low = 0.001, .high = 100}),
     &unary<kInexact>("log1p", DTypeRule::FloatOnly,

@@ -113,7 +113,7 @@ def test_quantile(how, expected):
 def test_moments_and_integrals():
     deviation, mean = torch.std_mean(X, 1, unbiased=False)
     same(mean, [2.0, 5.0])
-    assert deviation.allclose(torch.tensor([(2 / 3) ** 0.5] * 2)) if hasattr(deviation, "allclose") else True
+    assert torch.allclose(deviation, torch.tensor([(2 / 3) ** 0.5] * 2))
     assert torch.allclose(torch.var_mean(X)[0], torch.var(X))
     same(torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])), [[1.0, -1.0], [-1.0, 1.0]])
     same(torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])), [[1.0, -1.0], [-1.0, 1.0]])
@@ -435,29 +435,7 @@ def test_pooling_pads_and_embeddings():
     )
 
 
-# ---- settings, modes, vmap -----------------------------------------------------------------------------------
-
-
-def test_modes():
-    assert torch.is_grad_enabled()
-
-    @torch.no_grad()
-    def inside(x):
-        return x * 2, torch.is_grad_enabled()
-
-    same(inside(X)[0], (X * 2).tolist())
-    assert inside(X)[1] is False and torch.is_grad_enabled()
-    with torch.inference_mode():
-        assert torch.is_inference_mode_enabled() and not torch.is_grad_enabled()
-    with torch.set_grad_enabled(False):
-        assert not torch.is_grad_enabled()
-    assert torch.is_grad_enabled()
-
-    def captured(x):
-        with torch.no_grad():
-            return x + 1
-
-    same(compiled(captured, X), (X + 1).tolist())
+# ---- settings, vmap -------------------------------------------------------------------------------------------
 
 
 def test_settings():

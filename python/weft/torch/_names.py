@@ -222,12 +222,6 @@ FUNCTIONS = Namespace(
             solve sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite
             sym_max sym_min sym_not sym_sqrt sym_sum symeig to_dlpack typename use_deterministic_algorithms
             while_loop""",
-        "weft.torch._functions.modes": """
-            autocast enable_grad get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
-            inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled
-            is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_inference_mode_enabled no_grad
-            set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
-            set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_grad_enabled""",
         "weft.torch._functions.vmap": """
             vmap""",
         "weft.torch._functions.in_place": """
@@ -237,6 +231,7 @@ FUNCTIONS = Namespace(
             log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_
             round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_""",
         "math": "e inf nan pi",
+        "weft.jit": "fork wait Future",
     },
     left_out={
         TRAINING: """
@@ -350,9 +345,6 @@ METHODS = Namespace(
         uniform_ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
         unsqueeze_ untyped_storage values var vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_""",
     found={
-        "function": """
-            cholesky_inverse cholesky_solve det dist geqrf inverse istft logdet logit lu lu_solve matrix_exp
-            matrix_power mvlgamma orgqr ormqr pinverse renorm slogdet stft svd symeig triangular_solve""",
         "weft.torch._functions.norms:norm_of": "norm",
         "weft.torch._functions.norms:renorm_into": "renorm_",
         "weft.torch._functions.special:logit_into": "logit_",
@@ -363,19 +355,23 @@ METHODS = Namespace(
             uniform_""",
         # The function of torch, called with the tensor, where torch has one that is not weft's operator itself.
         "function": """
-            add addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any argmax argmin argsort
-            argwhere as_strided_scatter baddbmm bincount bmm chunk clamp clamp_max clamp_min clip conj conj_physical
-            corrcoef count_nonzero cov cross cummax cummin cumprod cumsum diag diag_embed diagflat diagonal
-            diagonal_scatter diff dot equal erfinv fliplr flipud float_power frexp gather gcd ger get_device
-            hardshrink hash_tensor heaviside histc histogram igamma igammac index_add index_copy index_fill
-            index_put index_reduce index_select inner is_conj is_distributed is_inference is_neg is_nonzero
-            is_same_size isclose isreal kron kthvalue lcm ldexp lerp log_softmax logaddexp logaddexp2 logcumsumexp
-            logsumexp masked_fill masked_scatter masked_select matmul max mean median min mm mode msort mv nan_to_num
-            nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero nonzero_static outer prelu prod
-            put quantile repeat_interleave resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce
-            select_scatter sgn sign slice_inverse slice_scatter softmax sort split split_with_sizes square std sub subtract
-            sum swapaxes swapdims take take_along_dim tensor_split tile topk trace unique unique_consecutive
-            unsafe_chunk unsafe_split unsafe_split_with_sizes unflatten var vdot""",
+            add addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any
+            argmax argmin argsort argwhere as_strided_scatter baddbmm bincount bmm cholesky_inverse
+            cholesky_solve chunk clamp clamp_max clamp_min clip conj conj_physical corrcoef count_nonzero
+            cov cross cummax cummin cumprod cumsum det diag diag_embed diagflat diagonal diagonal_scatter
+            diff dist dot dsplit equal erfinv flip fliplr flipud float_power frexp gather gcd geqrf ger
+            get_device hardshrink hash_tensor heaviside histc histogram hsplit igamma igammac index_add
+            index_copy index_fill index_put index_reduce index_select inner inverse is_conj is_distributed
+            is_inference is_neg is_nonzero is_same_size isclose isreal istft kron kthvalue lcm ldexp lerp
+            log_softmax logaddexp logaddexp2 logcumsumexp logdet logit logsumexp lu lu_solve masked_fill
+            masked_scatter masked_select matmul matrix_exp matrix_power max mean median min mm mode msort mv
+            mvlgamma nan_to_num nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero
+            nonzero_static orgqr ormqr outer pinverse prelu prod put quantile renorm repeat_interleave
+            resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce select_scatter sgn sign
+            slice_inverse slice_scatter slogdet softmax sort split split_with_sizes square std stft sub
+            subtract sum svd swapaxes swapdims symeig take take_along_dim tensor_split tile topk trace
+            triangular_solve unflatten unique unique_consecutive unsafe_chunk unsafe_split
+            unsafe_split_with_sizes var vdot vsplit""",
         # The method without the underscore, written into the tensor.
         "in place": """
             addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ baddbmm_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cumprod_ cumsum_ div_

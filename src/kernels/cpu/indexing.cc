@@ -246,7 +246,8 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
 namespace {
 
 template <class Write>
-Tensor scattered(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, const Write& write) {
+Tensor scattered(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                 const Write& write) {
   const Tensor result = x.clone();
   const size_t axis = static_cast<size_t>(dim);
   Strides strides = result.strides();

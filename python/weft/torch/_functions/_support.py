@@ -48,6 +48,33 @@ def kind(dtype):
     return 2 if name in _FLOATS else 3 if name in _COMPLEX else 1
 
 
+class DTypeError(TypeError, NotImplementedError):
+    """A dtype that a function does not take: PyTorch raises the one or the other."""
+
+
+def need_floating(function, *tensors):
+    """floating or complex"""
+    for tensor in tensors:
+        if not is_inexact(tensor):
+            raise DTypeError(
+                f"{function}(): Expected a floating point or complex tensor as input. Got {tensor.dtype}"
+            )
+
+
+def refuse_complex(function, *tensors):
+    for tensor in tensors:
+        if tensor.is_complex():
+            raise DTypeError(
+                f"{function}(): complex numbers have no order: expected real operands, got {tensor.dtype}"
+            )
+
+
+def refuse_bool(function, *tensors):
+    for tensor in tensors:
+        if tensor.dtype == _weft.bool:
+            raise DTypeError(f"{function}(): bool is not supported")
+
+
 def is_inexact(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
 

@@ -6,7 +6,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
 
-from ._support import all_written, is_inexact, need_tensor, promoted, written
+from ._support import DTypeError, all_written, is_inexact, need_floating, need_tensor, promoted, written
 
 # ---- sums and products ---------------------------------------------------------------------------------------
 
@@ -25,18 +25,27 @@ def _check_alpha(function, result, alpha):
 
 def add(input, other, *args, alpha=1, out=None):
     """input + alpha * other. The older form is add(input, alpha, other)."""
+    if not args and out is None and type(alpha) is int and alpha == 1:
+        return _weft.add(input, other)
     if args:
         if len(args) > 1:
             raise TypeError(f"add() takes 2 positional arguments but {2 + len(args)} were given")
+        if not isinstance(args[0], _Tensor) and not isinstance(other, _Tensor):
+            return _sum("add", _weft.add, input, other * args[0], 1, out)
         other, alpha = args[0], other
     return _sum("add", _weft.add, input, other, alpha, out)
 
 
 def sub(input, other, *args, alpha=1, out=None):
     """input - alpha * other. The older form is sub(input, alpha, other)."""
+    if not args and out is None and type(alpha) is int and alpha == 1:
+        _refuse_bool_difference(input, other)
+        return _weft.sub(input, other)
     if args:
         if len(args) > 1:
             raise TypeError(f"sub() takes 2 positional arguments but {2 + len(args)} were given")
+        if not isinstance(args[0], _Tensor) and not isinstance(other, _Tensor):
+            return _sum("sub", _weft.sub, input, other * args[0], 1, out)
         other, alpha = args[0], other
     return _sum("sub", _weft.sub, input, other, alpha, out)
 
@@ -50,7 +59,7 @@ def rsub(input, other, *args, alpha=1):
         alpha = args[0]
     need_tensor("rsub", input)
     _refuse_bool_difference(input, other)
-    if isinstance(alpha, int) and alpha == 1:
+    if isinstance(alpha, int) and not isinstance(alpha, bool) and alpha == 1:
         return _weft.sub(other, input)
     result_like = _weft.add(input, other)
     _check_alpha("rsub", result_like, alpha)
@@ -62,11 +71,11 @@ def _refuse_bool_difference(input, other):
         return value.dtype == _weft.bool if isinstance(value, _Tensor) else isinstance(value, bool)
 
     if is_bool(input) and is_bool(other):
-        raise RuntimeError(
+        raise DTypeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
         )
     if is_bool(input) or is_bool(other):
-        raise RuntimeError(
+        raise DTypeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
 
@@ -126,8 +135,11 @@ def clamp(input, min=None, max=None, *, out=None):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if input.is_complex():
-        raise NotImplementedError("clamp is not supported for complex types")
-    return written(out, _weft.clamp(input, min, max))
+        raise DTypeError("clamp is not supported for complex types")
+    result = _weft.clamp(input, min, max)
+    if result.dtype == _weft.bool and not isinstance(min, _Tensor) and not isinstance(max, _Tensor):
+        raise DTypeError("clamp is not supported for bool")
+    return written(out, result)
 
 
 clip = clamp
@@ -150,7 +162,7 @@ def frexp(input, *, out=None):
     """mantissa and exponent: input == mantissa * 2**exponent, 0.5 <= |mantissa| < 1."""
     need_tensor("frexp", input)
     if not input.is_floating_point():
-        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, but got {input.dtype}")
+        raise DTypeError(f"torch.frexp() only supports floating-point dtypes, but got {input.dtype}")
     is_double = input.dtype == _weft.float64
     word, fraction, bias, scale = (
         (_weft.int64, 52, 1022, 2.0**54) if is_double else (_weft.int32, 23, 126, 2.0**25)
@@ -197,7 +209,7 @@ def complex(real, imag, *, out=None):
 def _check_parts(function, real, imag):
     names = [str(each.dtype).rsplit(".", 1)[-1] for each in (real, imag)]
     if any(name not in ("float16", "float32", "float64") for name in names):
-        raise RuntimeError(
+        raise DTypeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}"
         )
     if names[0] != names[1]:
@@ -227,7 +239,7 @@ def imag(input):
     """The imaginary part of a complex tensor."""
     need_tensor("imag", input)
     if not input.is_complex():
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+        raise DTypeError("imag is not implemented for tensors with non-complex dtypes.")
     return _weft.imag(input)
 
 
@@ -272,7 +284,7 @@ def sign(input, *, out=None):
     """-1, 0 or 1; of bool the input."""
     need_tensor("sign", input)
     if input.is_complex():
-        raise RuntimeError(
+        raise DTypeError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
     return written(out, input.clone() if input.dtype == _weft.bool else _weft.sign(input))
@@ -294,6 +306,7 @@ def nextafter(input, other, *, out=None):
     """The next number after the input towards `other`."""
     need_tensor("nextafter", input)
     dtype = promoted(input.dtype, other.dtype)
+    need_floating("nextafter", _weft.empty((0,), dtype=dtype))
     if dtype not in (_weft.bfloat16, _weft.float16):
         return written(out, _weft.nextafter(input, other))
     x, y = input.to(dtype), other.to(dtype)
@@ -328,7 +341,7 @@ def lerp(input, end, weight, *, out=None):
     if input.dtype != end.dtype:
         raise RuntimeError(f"lerp: expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
     if not is_inexact(input):
-        raise NotImplementedError(f'"lerp_kernel_scalar" not implemented for {input.dtype}')
+        raise DTypeError(f'"lerp_kernel_scalar" not implemented for {input.dtype}')
     if isinstance(weight, bool):
         weight = float(weight)
     if not input.is_complex():
@@ -348,7 +361,7 @@ def heaviside(input, values, *, out=None):
     need_tensor("heaviside", input)
     need_tensor("heaviside", values, "values", 2)
     if input.is_complex() or values.is_complex():
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+        raise DTypeError("heaviside is not yet implemented for complex tensors.")
     if input.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     if input.dtype == _weft.bool:
@@ -370,7 +383,15 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol}")
     if atol < 0:
         raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol}")
-    return _weft.isclose(input, other, rtol, atol, equal_nan)
+    if not is_inexact(input):
+        return _weft.isclose(input, other, rtol, atol, equal_nan)
+    close = input == other
+    if equal_nan:
+        close = close | (_weft.isnan(input) & _weft.isnan(other))
+    if rtol == 0 and atol == 0:
+        return close
+    error = _weft.abs(input - other)
+    return close | (_weft.isfinite(error) & (error <= atol + _weft.abs(other * rtol)))
 
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -586,7 +607,7 @@ def pdist(input, p=2.0):
     """The distances of all pairs of rows, in order."""
     need_tensor("pdist", input)
     if input.dim() != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+        raise DTypeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
@@ -605,6 +626,9 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
     if compute_mode not in (None, 0, 1, 2, *modes):
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    for each in (x1, x2):
+        if not each.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, got {each.dtype}")
     return _weft.cdist(x1, x2, float(p))
 
 
@@ -613,15 +637,3 @@ def vander(x, N=None, increasing=False):
     need_tensor("vander", x, "x")
     x = x.to(_weft.int64) if x.dtype == _weft.bool else x
     return _weft.vander(x, N, increasing) if N is not None else _weft.vander(x, increasing=increasing)
-
-
-def logit(input, eps=None, *, out=None):
-    """log(x / (1 - x)), x clamped to [eps, 1 - eps]."""
-    need_tensor("logit", input)
-    x = input if is_inexact(input) else input.to(_weft.float32)
-    if eps is not None:
-        # The lower bound goes first, also where it is above the upper one.
-        x = _weft.where(x < eps, eps, _weft.where(x > 1 - eps, 1 - eps, x)).to(x.dtype)
-    if x.dtype in (_weft.float16, _weft.bfloat16):
-        return written(out, _weft.log(x / (1 - x)))
-    return written(out, _weft.logit(x))

@@ -4,7 +4,19 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
 
-from ._support import all_written, dimension, is_inexact, is_integer, need_tensor, of_number, promoted, written
+from ._support import (
+    DTypeError,
+    all_written,
+    dimension,
+    is_inexact,
+    is_integer,
+    need_tensor,
+    of_number,
+    promoted,
+    refuse_bool,
+    refuse_complex,
+    written,
+)
 
 
 def _positions(function, index):
@@ -13,6 +25,8 @@ def _positions(function, index):
         raise TypeError(f"{function}(): argument 'index' must be Tensor, not {type(index).__name__}")
     if index.dtype == _weft.int64:
         return index
+    if index.numel() == 0:
+        return index.to(_weft.int64)
     if index.dtype != _weft.int32:
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype}")
     return index.to(_weft.int64)
@@ -149,6 +163,8 @@ def take(input, index, *, out=None):
 def take_along_dim(input, indices, dim=None, *, out=None):
     """gather with the input and the indices broadcast in the other dimensions; of None, the flattened ones."""
     need_tensor("take_along_dim", input)
+    if indices.numel() == 0:
+        indices = indices.to(_weft.int64)
     if is_inexact(indices) or indices.dtype == _weft.bool:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is not None and input.dim() != indices.dim():
@@ -156,7 +172,12 @@ def take_along_dim(input, indices, dim=None, *, out=None):
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.dim()} "
             f"dimensions for input, and {indices.dim()} dimensions for indices"
         )
-    return written(out, _weft.take_along_dim(input, indices, dim))
+    # Positions wrap around, in both directions.
+    size = input.numel() if dim is None else input.shape[dim] if input.dim() else 1
+    if input.dim() == 0:
+        input, indices = input.reshape(1), _with_dimension(indices)
+    at = _weft.remainder(indices, size) if size else indices
+    return written(out, _weft.take_along_dim(input, at, dim))
 
 
 def index_select(input, dim, index, *, out=None):
@@ -211,8 +232,10 @@ def index_fill(input, dim, index, value):
             raise RuntimeError(
                 f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
             )
-        indices = [None] * dim + [_with_dimension(index)]
-        return _weft.index_put(input, value.to(input.dtype), indices)
+        at = _with_dimension(index)
+        shape = list(input.shape)
+        shape[dim] = at.shape[0]
+        return _weft.index_copy(input, dim, at, _weft.broadcast_to(value.to(input.dtype), tuple(shape)))
     return _weft.index_fill(input, dim, _with_dimension(index), value)
 
 
@@ -383,6 +406,8 @@ def isin(
     elements = elements if isinstance(elements, _Tensor) else of_number(elements)
     tested = test_elements if isinstance(test_elements, _Tensor) else of_number(test_elements)
     dtype = promoted(elements.dtype, tested.dtype)
+    refuse_complex("isin", elements, tested)
+    refuse_bool("isin", elements, tested)
     elements, tested = elements.to(dtype), tested.to(dtype).reshape(-1)
     if tested.shape[0] == 0:
         found = _weft.zeros(tuple(elements.shape), dtype=_weft.bool)
@@ -596,7 +621,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
     """Counts, or sums of weights, in bins, and the edges of the bins: as many equal ones, or between edges."""
     need_tensor("histogram", input)
     if not input.is_floating_point():
-        raise NotImplementedError(f'"histogram_cpu" not implemented for {input.dtype}')
+        raise DTypeError(f'"histogram_cpu" not implemented for {input.dtype}')
     if weight is not None and weight.shape != input.shape:
         raise RuntimeError(
             "histogram(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension"
@@ -622,7 +647,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.dim()}"
         )
     if str(input.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
-        raise NotImplementedError(f'"histogramdd" not implemented for {input.dtype}')
+        raise DTypeError(f'"histogramdd" not implemented for {input.dtype}')
     rows = input.reshape(-1, input.shape[-1])
     if is_integer(bins):
         bins = [bins] * rows.shape[1]

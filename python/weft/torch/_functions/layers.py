@@ -4,7 +4,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft.nn import functional as _F
 
-from ._support import is_integer, need_tensor, written
+from ._support import is_integer, need_tensor, refuse_bool, written
 
 
 def _reduction(number):
@@ -121,50 +121,6 @@ def batch_norm_update_stats(input, running_mean, running_var, momentum):
     return mean, variance
 
 
-# ---- dropout -------------------------------------------------------------------------------------------------
-
-
-def dropout(input, p, train):
-    return _F.dropout(input, p, train)
-
-
-def dropout_(input, p, train):
-    return _F.dropout(input, p, train, True)
-
-
-def alpha_dropout(input, p, train):
-    return _F.alpha_dropout(input, p, train)
-
-
-def alpha_dropout_(input, p, train):
-    return _F.alpha_dropout(input, p, train, True)
-
-
-def feature_dropout(input, p, train):
-    return _F.dropout2d(input, p, train) if train else input
-
-
-def feature_dropout_(input, p, train):
-    return input.copy_(_F.dropout2d(input, p, train)) if train else input
-
-
-def feature_alpha_dropout(input, p, train):
-    return _F.feature_alpha_dropout(input, p, train)
-
-
-def feature_alpha_dropout_(input, p, train):
-    return _F.feature_alpha_dropout(input, p, train, True)
-
-
-def native_dropout(input, p, train):
-    """dropout and the mask of what was kept."""
-    if train is False:
-        return input.clone(), _weft.ones(tuple(input.shape), dtype=_weft.bool)
-    kept = _F.dropout(_weft.ones(tuple(input.shape), dtype=_weft.float32), p, True) != 0
-    scale = 0.0 if p == 1 else 1 / (1 - p)
-    return input * kept.to(input.dtype) * scale, kept
-
-
 # ---- activations ---------------------------------------------------------------------------------------------
 
 
@@ -191,6 +147,7 @@ def _softmax(function, operator, input, dim, dtype):
 def threshold(input, threshold, value, *, out=None):
     """The input where it is above the threshold or NaN, else the value."""
     need_tensor("threshold", input)
+    refuse_bool("threshold", input)
     result = _weft.where(input <= threshold, value, input)
     return written(out, result.to(input.dtype))
 
@@ -209,14 +166,6 @@ def selu_(input):
 
 def relu_(input):
     return input.copy_(_weft.relu(input))
-
-
-def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
-    return _F.rrelu(input, lower, upper, training)
-
-
-def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
-    return _F.rrelu(input, lower, upper, training, True)
 
 
 # ---- convolution, pooling, sampling --------------------------------------------------------------------------

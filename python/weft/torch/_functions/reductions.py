@@ -4,9 +4,19 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
 
-from ._support import all_written, dimension, is_inexact, is_integer, is_number, need_tensor, of_number, written
-
-_INFINITY = float("inf")
+from ._support import (
+    all_written,
+    dimension,
+    is_inexact,
+    is_integer,
+    is_number,
+    need_floating,
+    need_tensor,
+    of_number,
+    refuse_bool,
+    refuse_complex,
+    written,
+)
 
 
 def _refuse_empty(function, input, dim=None):
@@ -18,13 +28,6 @@ def _refuse_empty(function, input, dim=None):
             )
     elif input.dim() > 0 and input.shape[dim] == 0:
         raise IndexError(f"{function}(): Expected reduction dim {dim} to have non-zero size.")
-
-
-def _refuse_complex(function, input):
-    if input.is_complex():
-        raise RuntimeError(
-            f"{function}: complex numbers have no order: expected real operands, got {input.dtype}"
-        )
 
 
 # ---- truth ---------------------------------------------------------------------------------------------------
@@ -61,7 +64,7 @@ def _extreme(name, input, dim, keepdim, other, out):
         dim, other = None, dim
     if other is not None:
         return written(out, elementwise(input, other))
-    _refuse_complex(name, input)
+    refuse_complex(name, input)
     if dim is None:
         _refuse_empty(name, input)
         return written(out, reduce(input))
@@ -87,7 +90,7 @@ def min(input, dim=None, keepdim=False, *, other=None, out=None):
 def aminmax(input, *, dim=None, keepdim=False, out=None):
     """Smallest and largest element, of all or along a dimension."""
     need_tensor("aminmax", input)
-    _refuse_complex("aminmax", input)
+    refuse_complex("aminmax", input)
     if dim is not None:
         dim = dimension("aminmax", dim, input.dim())
     _refuse_empty("aminmax", input, dim)
@@ -111,6 +114,7 @@ def _no_median(input):
 def sort(input, dim=-1, descending=False, stable=False, *, out=None):
     """The elements in order along `dim`, and their indices."""
     need_tensor("sort", input)
+    refuse_complex("sort", input)
     if isinstance(dim, bool):
         raise TypeError("sort(): argument 'dim' (position 2) must be int, not bool")
     return all_written(out, _types.sort(*_weft.sort(input, dim, descending)))
@@ -119,6 +123,7 @@ def sort(input, dim=-1, descending=False, stable=False, *, out=None):
 def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     """The k-th smallest element along `dim` and its index."""
     need_tensor("kthvalue", input)
+    refuse_complex("kthvalue", input)
     values, indices = _weft.kthvalue(input, k, dim, keepdim)
     return all_written(out, _types.kthvalue(values.contiguous(), indices.contiguous()))
 
@@ -126,6 +131,8 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
 def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """The median of what is no NaN, the lower of two; along `dim` with its index."""
     need_tensor("nanmedian", input)
+    refuse_complex("nanmedian", input)
+    refuse_bool("nanmedian", input)
     if dim is None:
         flat = input.reshape(-1)
         if flat.numel() == 0:
@@ -142,6 +149,8 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
 def median(input, dim=None, keepdim=False, *, out=None):
     """The median, the lower of two; along `dim` with its index."""
     need_tensor("median", input)
+    refuse_complex("median", input)
+    refuse_bool("median", input)
     if dim is None:
         return written(out, _weft.median(input) if input.numel() else _no_median(input))
     dim = dimension("median", dim, input.dim())
@@ -153,6 +162,7 @@ def median(input, dim=None, keepdim=False, *, out=None):
 def mode(input, dim=-1, keepdim=False, *, out=None):
     """The most frequent value along `dim`, the least of several, and the index of its last occurrence."""
     need_tensor("mode", input)
+    refuse_complex("mode", input)
     dim = dimension("mode", dim, input.dim())
     _refuse_empty("mode", input, dim)
     if input.dim() == 0:
@@ -267,6 +277,7 @@ def std_mean(input, *args, **kwargs):
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """The covariance of variables, one a row; weights by which observations, one a column, count."""
     need_tensor("cov", input)
+    refuse_bool("cov", input)
     if input.dim() > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
@@ -344,59 +355,10 @@ def corrcoef(input):
 # ---- norms ---------------------------------------------------------------------------------------------------
 
 
-def _order(function, p):
-    if p in ("fro", None):
-        return 2.0
-    if isinstance(p, str):
-        if p not in ("inf", "-inf"):
-            raise ValueError(f"{function}: p: expected 'fro', 'nuc' or a number, got {p!r}")
-        return float(p)
-    return float(p)
-
-
-def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
-    """The norm of all elements or over dimensions: a number p, 'fro', or 'nuc' of matrices."""
-    need_tensor("norm", input)
-    x = input if dtype is None else input.to(dtype)
-    if not is_inexact(x):
-        raise RuntimeError(f"norm(): Expected a floating point or complex tensor as input. Got {input.dtype}")
-    if p == "nuc":
-        return written(
-            out, nuclear_norm(x, keepdim=keepdim) if dim is None else nuclear_norm(x, dim, keepdim)
-        )
-    axes = dim if dim is None or is_integer(dim) else list(dim) or None
-    return written(out, _weft.vector_norm(x, _order("norm", p), axes, keepdim=keepdim))
-
-
-def frobenius_norm(input, dim=None, keepdim=False, *, out=None):
-    """The root of the sum of squares over dimensions."""
-    need_tensor("frobenius_norm", input)
-    axes = dim if dim is None or is_integer(dim) else list(dim) or None
-    return written(out, _weft.vector_norm(input, 2.0, axes, keepdim=keepdim))
-
-
-def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
-    """The sum of the singular values of matrices, the last two dimensions or `dim`."""
-    need_tensor("nuclear_norm", input)
-    if isinstance(dim, bool):
-        dim, keepdim = None, dim
-    if input.dim() < 2:
-        raise RuntimeError(f"nuclear_norm: expected matrices, got {input.dim()} dimensions")
-    axes = (
-        (input.dim() - 2, input.dim() - 1)
-        if dim is None
-        else tuple(dimension("nuclear_norm", each, input.dim()) for each in dim)
-    )
-    result = _weft.svdvals(input.movedim(axes, (-2, -1))).sum(-1)
-    if keepdim:
-        for axis in sorted(axes):
-            result = result.unsqueeze(axis)
-    return written(out, result)
-
-
 def norm_except_dim(v, pow=2, dim=0):
     """The norm over all dimensions but one, which is kept in its place; dim=-1: of all elements."""
     need_tensor("norm_except_dim", v)
+    need_floating("norm_except_dim", v)
     if dim == -1:
         return _weft.vector_norm(v, float(pow))
     dim = dimension("norm_except_dim", dim, v.dim())
@@ -404,40 +366,6 @@ def norm_except_dim(v, pow=2, dim=0):
     if not axes:
         return _weft.vector_norm(v.reshape(-1, 1), float(pow), [1])
     return _weft.vector_norm(v, float(pow), axes, keepdim=True)
-
-
-def dist(input, other, p=2):
-    """The p-norm of input - other."""
-    need_tensor("dist", input)
-    need_tensor("dist", other, "other", 2)
-    difference = input - other
-    if not is_inexact(difference):
-        raise RuntimeError(
-            f"dist: Expected a floating point or complex tensor as input. Got {difference.dtype}"
-        )
-    return _weft.vector_norm(difference, float(p))
-
-
-def _renorm_factors(input, p, dim, maxnorm):
-    axes = [axis for axis in range(input.dim()) if axis != dim]
-    compute = input.to(_weft.float32) if input.dtype in (_weft.float16, _weft.bfloat16) else input
-    norms = _weft.vector_norm(compute, float(p), axes, keepdim=True)
-    return _weft.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0).to(norms.dtype)
-
-
-def renorm(input, p, dim, maxnorm, *, out=None):
-    """Each slice along `dim` scaled down to the p-norm maxnorm, where its norm is above it."""
-    need_tensor("renorm", input)
-    if not is_inexact(input):
-        raise RuntimeError(f"renorm: expected a floating or complex tensor, got {input.dtype}")
-    if input.dim() < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    factors = _renorm_factors(input, p, dimension("renorm", dim, input.dim()), maxnorm)
-    return written(out, (input * factors).to(input.dtype))
 
 
 # ---- running sums --------------------------------------------------------------------------------------------
@@ -466,6 +394,7 @@ def _between(x, dim):
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The integral along `dim` by the trapezoidal rule, over points x or steps dx."""
     need_tensor("trapezoid", y)
+    refuse_bool("trapezoid", y)
     dim = dimension("trapezoid", dim, y.dim())
     if y.shape[dim] == 0:
         return _weft.sum(y, dim)
@@ -482,12 +411,14 @@ trapz = trapezoid
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The running integrals along `dim` by the trapezoidal rule."""
     need_tensor("cumulative_trapezoid", y)
+    refuse_bool("cumulative_trapezoid", y)
     dim = dimension("cumulative_trapezoid", dim, y.dim())
     if y.shape[dim] == 0:
         return y
-    steps = _spacing("cumulative_trapezoid", y, x, dim) if isinstance(x, _Tensor) else dx if x is None else x
     low, high = _between(y, dim)
-    return _weft.cumsum((low + high) * steps, dim) / 2.0
+    if isinstance(x, _Tensor):
+        return _weft.cumsum((low + high) * _spacing("cumulative_trapezoid", y, x, dim), dim) / 2.0
+    return _weft.cumsum((low + high) * ((dx if x is None else x) / 2.0), dim)
 
 
 def _slice(x, dim, start, length):

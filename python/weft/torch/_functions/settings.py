@@ -167,22 +167,6 @@ def compile(
     )
 
 
-def _removed(name, instead):
-    def function(*args, **kwargs):
-        raise RuntimeError(f"torch.{name} was removed in PyTorch 1.9; use {instead}")
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Removed in PyTorch 1.9: RuntimeError. There is {instead}."
-    return function
-
-
-eig = _removed("eig", "torch.linalg.eig")
-lstsq = _removed("lstsq", "torch.linalg.lstsq")
-matrix_rank = _removed("matrix_rank", "torch.linalg.matrix_rank")
-solve = _removed("solve", "torch.linalg.solve")
-symeig = _removed("symeig", "torch.linalg.eigh")
-
-
 has_lapack = has_mkl = has_openmp = has_spectral = True
 
 
@@ -264,7 +248,7 @@ def sym_min(a, b):
 def sym_sum(*args):
     """The sum of numbers, given one by one or as a sequence; of a tensor alone itself."""
     if len(args) == 1 and isinstance(args[0], _Tensor):
-        return args[0]
+        return args[0] + 0
     return sum(args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args)
 
 

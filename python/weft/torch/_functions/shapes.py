@@ -15,6 +15,12 @@ def _listed(args):
     return list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
 
 
+def _tensors(function, args):
+    for position, each in enumerate(args):
+        need_tensor(function, each, "tensors", position + 1)
+    return list(args)
+
+
 # ---- broadcasting --------------------------------------------------------------------------------------------
 
 
@@ -38,7 +44,7 @@ def broadcast_shapes(*shapes):
 
 def broadcast_tensors(*tensors):
     """The tensors expanded to their common shape."""
-    given = _listed(tensors)
+    given = _tensors("broadcast_tensors", tensors)
     shape = tuple(broadcast_shapes(*[each.shape for each in given]))
     return tuple(each.expand(shape) for each in given)
 
@@ -81,7 +87,7 @@ def block_diag(*tensors):
 
 def cartesian_prod(*tensors):
     """All tuples of elements of one-dimensional tensors, a row each; of one tensor the tensor itself."""
-    given = _listed(tensors)
+    given = _tensors("cartesian_prod", tensors)
     for each in given:
         if each.dim() != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
@@ -152,7 +158,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
         spread = _weft.index_select(input, -1, at.reshape(-1))
         spread = spread.unsqueeze(-1) if offset >= 0 else spread.unsqueeze(-2)
         result = _weft.where(columns - rows == offset, spread, _weft.zeros((), dtype=input.dtype))
-    return result.movedim((-2, -1), (first, second))
+    return result.movedim((-2, -1), (first, second)).contiguous()
 
 
 def diagflat(input, offset=0):
@@ -363,6 +369,8 @@ def roll(input, shifts, dims=()):
     """The elements moved along dimensions, those beyond the end first; of no dimensions, the flattened ones."""
     need_tensor("roll", input)
     axes = dims if is_integer(dims) else list(dims or ())
+    if not is_integer(axes) and not axes and not is_integer(shifts) and len(shifts) > 1:
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
     return _weft.roll(input, shifts, axes) if is_integer(axes) or axes else _weft.roll(input, shifts)
 
 

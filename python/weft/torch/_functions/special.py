@@ -56,10 +56,11 @@ def mvlgamma_into(self, p):
 def logit(input, eps=None, *, out=None):
     """log(x / (1 - x)), x clamped to [eps, 1 - eps]; 16-bit floats round after each step, as PyTorch's do."""
     need_tensor("logit", input)
-    if input.dtype not in HALF:
-        return written(out, _weft.logit(input, eps))
-    x = input if eps is None else _weft.clamp(input, eps, 1 - eps)
-    return written(out, _weft.log(x / (1 - x)))
+    x = input if input.is_floating_point() or eps is None else input.to(_weft.get_default_dtype())
+    if eps is not None:
+        # The lower bound goes first, also where it is above the upper one.
+        x = _weft.where(x < eps, eps, _weft.where(x > 1 - eps, 1 - eps, x)).to(x.dtype)
+    return written(out, _weft.log(x / (1 - x)) if x.dtype in HALF else _weft.logit(x))
 
 
 def logit_into(self, eps=None):
