@@ -138,7 +138,23 @@ FUNCTIONS = Namespace(
         unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms values_copy vander var
         var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap
         vsplit vstack wait where while_loop xlogy xlogy_ zero_ zeros zeros_like""",
-    found={},
+    found={
+        "weft.torch.autograd": """
+            enable_grad inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled
+            is_inference_mode_enabled no_grad set_anomaly_enabled set_grad_enabled""",
+        "weft.torch.amp": """
+            GradScaler autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+            get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
+            get_autocast_xla_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+            is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled
+            set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
+            set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype
+            set_autocast_xla_enabled""",
+        "weft.torch.serialization": "load save",
+        "weft.torch.storage": "TypedStorage UntypedStorage",
+        "weft.torch._devices": "AcceleratorError Event OutOfMemoryError Stream get_device_module",
+        "weft.torch.jit": "fork wait",
+    },
     left_out={},
     same="weft",
 )
@@ -199,7 +215,9 @@ METHODS = Namespace(
         tril tril_ triu triu_ true_divide true_divide_ trunc trunc_ type type_as unbind unflatten unfold
         uniform_ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
         unsqueeze_ untyped_storage values var vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_""",
-    found={},
+    found={
+        "weft.torch.storage": "storage untyped_storage",
+    },
     left_out={},
     same="weft:Tensor",
 )
