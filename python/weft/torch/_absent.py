@@ -82,33 +82,33 @@ def absent(name, reason, module):
     return _Absent(short, (), attributes)
 
 
-class _Module(types.ModuleType):
-    """A module whose names are made when they are first used."""
+def _make_lazy(module, places, public, reason):
+    """Gives the module names that are made when they are first used. (A plain module: weft.compile reads those.)"""
+    title = module.__name__.removeprefix("weft.")
 
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        value = self._find(name)
-        if value is None:
-            public = self.__name__.removeprefix("weft.")
-            raise AttributeError(f"module '{public}' has no attribute {name!r}", name=name, obj=self)
-        setattr(self, name, value)
-        return value
-
-    def _find(self, name):
-        for other in self._places.split():
-            value = getattr(importlib.import_module(other), name, None)
+    def find(name):
+        for place in places:
+            value = getattr(importlib.import_module(place), name, None)
             if value is not None:
                 return value
-        if name in self._public:
-            return absent(f"{self.__name__.removeprefix('weft.')}.{name}", self._reason, self.__name__)
+        if name in public:
+            return absent(f"{title}.{name}", reason, module.__name__)
         try:
-            return importlib.import_module(f"{self.__name__}.{name}")
+            return importlib.import_module(f"{module.__name__}.{name}")
         except ModuleNotFoundError:
             return None
 
-    def __dir__(self):
-        return sorted({*vars(self), *self._public, *(n for place in self._places.split() for n in dir(sys.modules.get(place)))})
+    def __getattr__(name):
+        value = None if name.startswith("__") else find(name)
+        if value is None:
+            raise AttributeError(f"module '{title}' has no attribute {name!r}", name=name, obj=module)
+        setattr(module, name, value)
+        return value
+
+    def __dir__():
+        return sorted({*vars(module), *public, *(name for place in places for name in dir(importlib.import_module(place)))})
+
+    module.__getattr__, module.__dir__ = __getattr__, __dir__
 
 
 def _absent_module(name):
@@ -141,12 +141,12 @@ class _Finder:
         return spec
 
     def create_module(self, spec):
-        module = _Module(spec.name)
-        module._places, module._public, module._reason = spec.loader_state
-        return module
+        return types.ModuleType(spec.name)
 
     def exec_module(self, module):
-        module.__all__ = sorted(module._public)
+        places, public, reason = module.__spec__.loader_state
+        module.__all__ = sorted(public)
+        _make_lazy(module, places.split(), public, reason)
 
 
 _FINDER = _Finder()

@@ -67,74 +67,65 @@ def _builtin(namespace, name):
     return getattr(space, name, None) if space is not None else None
 
 
-class _Namespace(types.ModuleType):
-    def __init__(self, name):
-        super().__init__(f"torch.ops.{name}")
-        self.name = name
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        found = _own.get((self.name, name))
-        if found is None:
-            function = self._find(name)
-            if function is None:
-                raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
-            found = _Packet(self.name, name, function)
-            setattr(self, name, found)
-        return found
-
-    def _find(self, name):
-        for module in _functions(self.name):
-            try:
-                function = getattr(importlib.import_module(module), name, None)
-            except ImportError:
-                continue
-            if callable(function):
-                return function
-        if name.startswith("_"):
-            import weft
-
-            if callable(getattr(weft, name, None)):
-                return getattr(weft, name)
+def _find(namespace, name):
+    """The function of PyTorch's operator; None where there is none."""
+    for module in _functions(namespace):
         try:
-            return _builtin(self.name, name)
-        except AttributeError:
-            return None
+            function = getattr(importlib.import_module(module), name, None)
+        except ImportError:
+            continue
+        if callable(function):
+            return function
+    if name.startswith("_"):
+        import weft
+
+        if callable(getattr(weft, name, None)):
+            return getattr(weft, name)
+    try:
+        return _builtin(namespace, name)
+    except AttributeError:
+        return None
 
 
-class _Ops(types.ModuleType):
-    """torch.ops."""
+def _lazy_module(name, find):
+    """A module whose names find(name) gives when they are first used; AttributeError where it gives None. (A plain module:
+    weft.compile reads those.)"""
+    module = types.ModuleType(name)
 
-    loaded_libraries = set()
+    def __getattr__(attribute):
+        value = None if attribute.startswith("__") else find(attribute)
+        if value is None:
+            raise AttributeError(f"'{name}' object has no attribute '{attribute}'")
+        setattr(module, attribute, value)
+        return value
 
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        space = _Namespace(name)
-        setattr(self, name, space)
-        return space
-
-    def load_library(self, path):
-        raise NotImplementedError(f"torch.ops.load_library: {path} is a library of PyTorch's, which weft cannot load")
-
-    def import_module(self, module):
-        importlib.import_module(module)
+    module.__getattr__ = __getattr__
+    return module
 
 
-class _Classes(types.ModuleType):
-    """torch.classes."""
+def _namespace(namespace):
+    def find(name):
+        found = _own.get((namespace, name))
+        if found is not None:
+            return found
+        function = _find(namespace, name)
+        return _Packet(namespace, name, function) if function is not None else None
 
-    loaded_libraries = set()
+    module = _lazy_module(f"torch.ops.{namespace}", find)
+    module.name = namespace
+    return module
 
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise RuntimeError(f"torch.classes.{name}: weft loads no classes of C++")
 
-    def load_library(self, path):
-        raise NotImplementedError(f"torch.classes.load_library: {path} is a library of PyTorch's, which weft cannot load")
+def _no_class(name):
+    raise RuntimeError(f"torch.classes.{name}: weft loads no classes of C++")
+
+
+def _load_library(path):
+    raise NotImplementedError(f"{path} is a library of PyTorch's, which weft cannot load")
 
 
 OpOverload = OpOverloadPacket = _Packet
-ops, classes = _Ops("torch.ops"), _Classes("torch.classes")
+ops, classes = _lazy_module("torch.ops", _namespace), _lazy_module("torch.classes", _no_class)
+ops.load_library = classes.load_library = _load_library
+ops.loaded_libraries, classes.loaded_libraries = set(), set()
+ops.import_module = importlib.import_module

@@ -101,11 +101,11 @@ class record_function:
         self.name, self.args = name, args
 
     def __enter__(self):
-        self._start = time.perf_counter()
+        self._start = time.perf_counter() if _running else None
         return self
 
     def __exit__(self, *error):
-        for profile in _running:
+        for profile in _running if self._start is not None else ():
             event = profile._events.setdefault(self.name, _Event(self.name))
             event.count += 1
             event.cpu_time_total += (time.perf_counter() - self._start) * 1e6

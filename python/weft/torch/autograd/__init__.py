@@ -8,13 +8,8 @@ from .. import _absent
 NO_GRADIENTS = "element 0 of tensors does not require grad and does not have a grad_fn"
 
 
-class _State:
-    """What programs have set, for them to ask."""
-
-    grad = True
-    inference = False
-    anomaly = False
-    anomaly_checks_nan = True
+# What programs have set, for them to ask. A dictionary: weft.compile keeps changes of its items within a graph.
+_state = {"grad": True, "inference": False, "anomaly": False, "anomaly checks nan": True}
 
 
 class _Switch:
@@ -56,11 +51,11 @@ class no_grad(_Switch):
         pass
 
     def __enter__(self):
-        self._before = _State.grad
-        _State.grad = self._grad
+        self._before = _state["grad"]
+        _state["grad"] = self._grad
 
     def __exit__(self, *error):
-        _State.grad = self._before
+        _state["grad"] = self._before
 
 
 class enable_grad(no_grad):
@@ -73,18 +68,18 @@ class set_grad_enabled(_Switch):
     """Sets what is_grad_enabled() says, from now on or within a `with` statement."""
 
     def __init__(self, mode):
-        self.mode, self.prev = mode, _State.grad
-        _State.grad = bool(mode)
+        self.mode, self.prev = mode, _state["grad"]
+        _state["grad"] = bool(mode)
 
     def __call__(self, function):
-        _State.grad = self.prev
+        _state["grad"] = self.prev
         return super().__call__(function)
 
     def __enter__(self):
-        _State.grad = bool(self.mode)
+        _state["grad"] = bool(self.mode)
 
     def __exit__(self, *error):
-        _State.grad = self.prev
+        _state["grad"] = self.prev
 
     def _again(self):
         return set_grad_enabled(self.mode)
@@ -103,11 +98,11 @@ class inference_mode(_Switch):
         self.mode = mode if isinstance(mode, bool) else True
 
     def __enter__(self):
-        self._before = _State.grad, _State.inference
-        _State.grad, _State.inference = not self.mode and _State.grad, self.mode
+        self._before = _state["grad"], _state["inference"]
+        _state["grad"], _state["inference"] = not self.mode and _state["grad"], self.mode
 
     def __exit__(self, *error):
-        _State.grad, _State.inference = self._before
+        _state["grad"], _state["inference"] = self._before
 
     def _again(self):
         return inference_mode(self.mode)
@@ -115,11 +110,11 @@ class inference_mode(_Switch):
 
 def is_grad_enabled():
     """True, unless a program has switched gradients off. There are none either way."""
-    return _State.grad
+    return _state["grad"]
 
 
 def is_inference_mode_enabled():
-    return _State.inference
+    return _state["inference"]
 
 
 
@@ -128,14 +123,14 @@ class set_detect_anomaly:
     """Kept, and does nothing: there is no backward pass to watch."""
 
     def __init__(self, mode, check_nan=True):
-        self._before = _State.anomaly, _State.anomaly_checks_nan
-        _State.anomaly, _State.anomaly_checks_nan = bool(mode), check_nan
+        self._before = _state["anomaly"], _state["anomaly checks nan"]
+        _state["anomaly"], _state["anomaly checks nan"] = bool(mode), check_nan
 
     def __enter__(self):
         pass
 
     def __exit__(self, *error):
-        _State.anomaly, _State.anomaly_checks_nan = self._before
+        _state["anomaly"], _state["anomaly checks nan"] = self._before
 
 
 class detect_anomaly(set_detect_anomaly):
@@ -146,15 +141,15 @@ class detect_anomaly(set_detect_anomaly):
 
 
 def is_anomaly_enabled():
-    return _State.anomaly
+    return _state["anomaly"]
 
 
 def is_anomaly_check_nan_enabled():
-    return _State.anomaly_checks_nan
+    return _state["anomaly checks nan"]
 
 
 def set_anomaly_enabled(mode, check_nan=True):
-    _State.anomaly, _State.anomaly_checks_nan = bool(mode), check_nan
+    _state["anomaly"], _state["anomaly checks nan"] = bool(mode), check_nan
 
 
 def grad(
