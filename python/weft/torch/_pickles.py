@@ -202,6 +202,8 @@ def is_allowed(module, name):
 
 def _found_in_torch(module, name):
     """torch's name as weft.torch has it."""
+    if module.startswith("torch.nn.modules") and hasattr(weft.nn, name):
+        return getattr(weft.nn, name)
     found = importlib.import_module(f"weft.{module}")
     for part in name.split("."):
         found = getattr(found, part)
@@ -263,6 +265,13 @@ def unpickle(file, load_storage, weights_only, encoding="utf-8"):
         raise
 
 
+_HOOKS = """
+    _backward_pre_hooks _backward_hooks _forward_hooks _forward_hooks_with_kwargs _forward_hooks_always_called
+    _forward_pre_hooks _forward_pre_hooks_with_kwargs _state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks
+    _load_state_dict_post_hooks
+""".split()
+
+
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
@@ -270,7 +279,9 @@ def _torch_name(module):
     """The module of PyTorch that weft's stands for."""
     if module == "weft.torch" or module.startswith("weft.torch."):
         return module.removeprefix("weft.")
-    if module.startswith("weft.nn"):
+    if module == "weft.nn" or module.startswith("weft.nn.modules."):
+        return "torch.nn"  # where PyTorch finds a layer whatever file it is in
+    if module.startswith("weft.nn."):
         return "torch" + module.removeprefix("weft")
     return {"weft": "torch", "weft._C": "torch", "weft.torchvision": "torchvision"}.get(module, module)
 
@@ -316,6 +327,8 @@ class Pickler(pickle._Pickler):
             return weft.device, (obj.type,) if obj.index is None else (obj.type, obj.index)
         if isinstance(obj, weft.Tensor):
             return self._reduce_tensor(obj)
+        if isinstance(obj, weft.nn.Module):
+            return self._reduce_module(obj)
         if type(obj).__name__ == "Size" and isinstance(obj, tuple):
             return type(obj), (tuple(obj),)
         return NotImplemented
@@ -350,6 +363,17 @@ class Pickler(pickle._Pickler):
         if dtype is None:
             return "storage", UntypedStorage, key, self.location_of(storage), storage.nbytes()
         return "storage", _storage_class(dtype), key, self.location_of(storage), storage.nbytes() // dtype.itemsize
+
+    def _reduce_module(self, module):
+        """As the class pickles itself, with the attributes that PyTorch expects of every module."""
+        reduced = module.__reduce_ex__(self.proto)
+        if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):
+            return reduced
+        state = dict(reduced[2])
+        for name in _HOOKS:
+            state.setdefault(name, collections.OrderedDict())
+        state.setdefault("_is_full_backward_hook", None)
+        return reduced[0], reduced[1], state, *reduced[3:]
 
     def _reduce_tensor(self, tensor):
         hooks = collections.OrderedDict()
