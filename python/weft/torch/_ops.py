@@ -56,7 +56,7 @@ def _functions(namespace):
     if namespace == "torchvision":
         return ["weft.torchvision.ops", "weft.torchvision"]
     if namespace in ("aten", "prims", "prim"):
-        return ["weft.torch", "weft.nn.functional"]
+        return ["weft.torch._int4", "weft.torch", "weft.nn.functional"]
     return []
 
 
