@@ -12,9 +12,7 @@ from pathlib import Path
 import numpy as np
 
 PROGRAMS = Path(__file__).parent / "programs"
-NAMES = (
-    "bert convnext detector diffusion graph llama mobilenet quantized sam speculative swin tagger text unet".split()
-)
+NAMES = "bert convnext detector diffusion graph llama mobilenet quantized sam speculative swin tagger text unet".split()
 
 
 def arrays(found):

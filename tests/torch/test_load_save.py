@@ -10,7 +10,6 @@ import zipfile
 
 import numpy as np
 import pytest
-
 import weft.torch as torch
 from weft.torch import _safetensors as safetensors
 from weft.torch._safetensors import torch as safetensors_torch
@@ -33,13 +32,21 @@ def test_tensors_of_each_dtype(name, shape):
     count = int(np.prod(shape))
     tensor = torch.arange(count).reshape(shape).to(getattr(torch, name))
     result = again(tensor)
-    assert result.dtype == tensor.dtype and tuple(result.shape) == shape and result.tolist() == tensor.tolist()
+    assert (
+        result.dtype == tensor.dtype and tuple(result.shape) == shape and result.tolist() == tensor.tolist()
+    )
 
 
 def test_views_keep_strides_and_share():
     base = torch.arange(24.0).reshape(4, 6)
-    found = again({"base": base, "part": base[1:3, ::2], "turned": base.t(), "wide": torch.zeros(1).expand(3, 3)})
-    assert found["part"].stride() == (6, 2) and found["turned"].stride() == (1, 6) and found["wide"].stride() == (0, 0)
+    found = again(
+        {"base": base, "part": base[1:3, ::2], "turned": base.t(), "wide": torch.zeros(1).expand(3, 3)}
+    )
+    assert (
+        found["part"].stride() == (6, 2)
+        and found["turned"].stride() == (1, 6)
+        and found["wide"].stride() == (0, 0)
+    )
     found["base"][1, 0] = 100.0
     assert found["part"][0, 0] == 100 and found["turned"][0, 1] == 100
 
@@ -86,7 +93,9 @@ def test_weights_only_names_what_it_refuses():
         torch.load(file)
 
 
-@pytest.mark.parametrize("place", [None, "cpu", torch.device("cpu"), {"cuda:0": "cpu"}, lambda storage, location: storage])
+@pytest.mark.parametrize(
+    "place", [None, "cpu", torch.device("cpu"), {"cuda:0": "cpu"}, lambda storage, location: storage]
+)
 def test_map_location(place):
     assert again(torch.ones(2), map_location=place).tolist() == [1, 1]
 
@@ -133,7 +142,11 @@ def test_damaged_files_are_refused(tmp_path):
 def legacy(value_pickle, storages):
     """A file of the format before archives."""
     file = io.BytesIO()
-    for head in (0x1950A86A20F9469CFC6C, 1001, {"protocol_version": 1001, "little_endian": True, "type_sizes": {}}):
+    for head in (
+        0x1950A86A20F9469CFC6C,
+        1001,
+        {"protocol_version": 1001, "little_endian": True, "type_sizes": {}},
+    ):
         pickle.dump(head, file, protocol=2)
     file.write(value_pickle)
     pickle.dump(list(storages), file, protocol=2)
@@ -154,7 +167,9 @@ def test_the_format_before_archives():
     pickler = Writer(stream, 2, lambda storage: "cpu")
     base = torch.arange(6, dtype=torch.float32)
     pickler.dump({"x": base, "y": base[2:].reshape(2, 2)})
-    found = torch.load(legacy(stream.getvalue(), {key: bytes(data) for key, data in pickler.storages.items()}))
+    found = torch.load(
+        legacy(stream.getvalue(), {key: bytes(data) for key, data in pickler.storages.items()})
+    )
     assert found["x"].tolist() == base.tolist() and found["y"].tolist() == [[2, 3], [4, 5]]
     found["x"][2] = 7
     assert found["y"][0, 0] == 7
@@ -229,7 +244,16 @@ def test_hostile_safetensors_headers(header, data):
         safetensors_torch.load(struct.pack("<Q", len(text)) + text + bytes(data))
 
 
-@pytest.mark.parametrize("data", [b"", b"1234", struct.pack("<Q", 2**60) + b"{}", struct.pack("<Q", 2) + b"{", struct.pack("<Q", 4) + b"\xff" * 4])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"1234",
+        struct.pack("<Q", 2**60) + b"{}",
+        struct.pack("<Q", 2) + b"{",
+        struct.pack("<Q", 4) + b"\xff" * 4,
+    ],
+)
 def test_damaged_safetensors(data):
     with pytest.raises(safetensors.SafetensorError):
         safetensors_torch.load(data)

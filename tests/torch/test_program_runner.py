@@ -12,7 +12,12 @@ import pytest
 
 def run(*arguments, cwd=None, **options):
     return subprocess.run(
-        [sys.executable, "-m", "weft.torch", *map(str, arguments)], capture_output=True, text=True, timeout=120, cwd=cwd, **options
+        [sys.executable, "-m", "weft.torch", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+        **options,
     )
 
 
@@ -70,7 +75,9 @@ def test_tracebacks_begin_at_the_program(program):
     ran = run(path)
     assert ran.returncode == 1
     lines = ran.stderr.splitlines()
-    assert lines[0] == "Traceback (most recent call last):" and lines[1].startswith(f'  File "{path}", line 6')
+    assert lines[0] == "Traceback (most recent call last):" and lines[1].startswith(
+        f'  File "{path}", line 6'
+    )
     assert lines[-1] == "ValueError: mine" and "_program.py" not in ran.stderr and "runpy" not in ran.stderr
 
 
@@ -82,7 +89,10 @@ def test_syntax_errors_name_the_program(program):
 def test_module_code_and_standard_input(program, tmp_path):
     program("import sys, torch\nprint(__name__, sys.argv[1:], torch.ones(2).sum().item())\n", "mine.py")
     assert run("-m", "mine", "a", cwd=tmp_path).stdout == "__main__ ['a'] 2.0\n"
-    assert run("-c", "import sys, torch; print(sys.argv, torch.ones(2).sum().item())", "b").stdout == "['-c', 'b'] 2.0\n"
+    assert (
+        run("-c", "import sys, torch; print(sys.argv, torch.ones(2).sum().item())", "b").stdout
+        == "['-c', 'b'] 2.0\n"
+    )
     assert run("-", "c", input="import sys, torch\nprint(sys.argv)\n").stdout == "['-', 'c']\n"
 
 
@@ -112,7 +122,11 @@ def test_interrupt_ends_it_as_python(program):
     path = program("import sys, time\nprint('ready', flush=True)\ntime.sleep(60)\n")
     restore = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "weft.torch", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **restore
+        [sys.executable, "-m", "weft.torch", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **restore,
     )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
@@ -136,7 +150,10 @@ def test_a_torch_that_is_installed_is_not_found(program, tmp_path):
         print(importlib.metadata.version("torch"))
         """
     )
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+    }
     ran = run(path, env=environment)
     assert ran.stdout == "No module named 'torch.other'\n2.15.0\n", ran.stderr
 

@@ -116,7 +116,13 @@ def _make_lazy(module, places, public, reason):
         return value
 
     def __dir__():
-        return sorted({*vars(module), *public, *(name for place in places for name in dir(importlib.import_module(place)))})
+        return sorted(
+            {
+                *vars(module),
+                *public,
+                *(name for place in places for name in dir(importlib.import_module(place))),
+            }
+        )
 
     module.__getattr__, module.__dir__ = __getattr__, __dir__
 

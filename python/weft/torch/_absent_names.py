@@ -772,4 +772,5 @@ MODULES = {
             mm_flop normalize_tuple register_flop_formula sdpa_backward_flop
             sdpa_backward_flop_count sdpa_flop sdpa_flop_count shape_wrapper""",
         "quasirandom": "SobolEngine",
-    },}
+    },
+}

@@ -44,14 +44,16 @@ class _Finder:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            if error.name != name:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             if "." in fullname:
                 return None  # importlib looks beside the package, and says that there is none
             raise ModuleNotFoundError(
                 f"No module named {fullname!r}: weft stands in for it, and has none", name=fullname
             ) from None
-        return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
+        return importlib.machinery.ModuleSpec(
+            fullname, _Loader(module), is_package=hasattr(module, "__path__")
+        )
 
     def find_distributions(self, context):
         """importlib.metadata.version("torch") is the version that weft.torch follows."""

@@ -21,7 +21,9 @@ def _block():
 def _convert_weight_to_int4pack_for_cpu(self, innerKTiles):
     """int32 q[n, k] in [0, 15] -> uint8 [n, k / 2]. raises: RuntimeError unless n divides by 16 and k by 2."""
     if self.ndim != 2 or self.dtype is not weft.int32:
-        raise RuntimeError(f"_convert_weight_to_int4pack_cpu: expected an int32 matrix, got {self.dtype} {tuple(self.shape)}")
+        raise RuntimeError(
+            f"_convert_weight_to_int4pack_cpu: expected an int32 matrix, got {self.dtype} {tuple(self.shape)}"
+        )
     rows, columns = self.shape
     if rows % 16:
         raise RuntimeError("_convert_weight_to_int4pack_cpu : expect N to be dividable by 16")

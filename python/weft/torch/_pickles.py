@@ -37,7 +37,9 @@ def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, bac
     return _rebuild(storage, storage.dtype, storage_offset, size, stride)
 
 
-def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+def _rebuild_tensor_v3(
+    storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None
+):
     return _rebuild(storage, dtype, storage_offset, size, stride)
 
 
@@ -61,7 +63,11 @@ def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
 
 def _rebuild_from_type_v2(function, new_type, arguments, state):
     result = function(*arguments)
-    if new_type not in (weft.Tensor, type(result)) and isinstance(new_type, type) and issubclass(new_type, weft.Tensor):
+    if (
+        new_type not in (weft.Tensor, type(result))
+        and isinstance(new_type, type)
+        and issubclass(new_type, weft.Tensor)
+    ):
         result = new_type(result)
     return result
 
@@ -110,7 +116,13 @@ def _plain_names():
     """What weights_only allows: PyTorch's names, and Python's containers and numbers."""
     names = dict(_FUNCTIONS)
     names.update({f"torch.{name}": dtype for name, dtype in DTYPES.items()})
-    names.update({f"torch.{storage_name(dtype)}": StorageClass(dtype) for dtype in DTYPES.values() if storage_name(dtype)})
+    names.update(
+        {
+            f"torch.{storage_name(dtype)}": StorageClass(dtype)
+            for dtype in DTYPES.values()
+            if storage_name(dtype)
+        }
+    )
     names.update(
         {
             "torch.storage.UntypedStorage": UntypedStorage,
@@ -259,7 +271,16 @@ def unpickle(file, load_storage, weights_only, encoding="utf-8"):
         return unpickler.load()
     except pickle.UnpicklingError:
         raise
-    except (AttributeError, ImportError, TypeError, ValueError, IndexError, KeyError, OverflowError, UnicodeDecodeError) as error:
+    except (
+        AttributeError,
+        ImportError,
+        TypeError,
+        ValueError,
+        IndexError,
+        KeyError,
+        OverflowError,
+        UnicodeDecodeError,
+    ) as error:
         if weights_only:
             raise pickle.UnpicklingError(f"Weights only load failed: {error}") from error
         raise
@@ -362,7 +383,13 @@ class Pickler(pickle._Pickler):
             )
         if dtype is None:
             return "storage", UntypedStorage, key, self.location_of(storage), storage.nbytes()
-        return "storage", _storage_class(dtype), key, self.location_of(storage), storage.nbytes() // dtype.itemsize
+        return (
+            "storage",
+            _storage_class(dtype),
+            key,
+            self.location_of(storage),
+            storage.nbytes() // dtype.itemsize,
+        )
 
     def _reduce_module(self, module):
         """As the class pickles itself, with the attributes that PyTorch expects of every module."""
@@ -384,7 +411,12 @@ class Pickler(pickle._Pickler):
                 return _rebuild_parameter, (plain, bool(tensor.requires_grad), hooks)
             tensor = plain
         if tensor.device.type == "meta":
-            return _rebuild_meta_tensor_no_storage, (tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), False)
+            return _rebuild_meta_tensor_no_storage, (
+                tensor.dtype,
+                tuple(tensor.shape),
+                tuple(tensor.stride()),
+                False,
+            )
         if tensor.device.type != "cpu":
             tensor = tensor.cpu()
         if any(stride < 0 for stride in tensor.stride()):
@@ -396,8 +428,6 @@ class Pickler(pickle._Pickler):
         return _rebuild_tensor_v2, (TypedStorage._of(storage, tensor.dtype), *place, False, hooks)
 
 
-
-
 def _storage_class(dtype):
     return plain()[f"torch.{storage_name(dtype)}"]
 
@@ -407,7 +437,13 @@ class _Written(dict):
 
     def get(self, key):
         if not self:
-            self.update({id(value): name.rpartition(".")[::2] for name, value in plain().items() if name.startswith("torch")})
+            self.update(
+                {
+                    id(value): name.rpartition(".")[::2]
+                    for name, value in plain().items()
+                    if name.startswith("torch")
+                }
+            )
             self[id(weft.nn.Parameter)] = "torch.nn.parameter", "Parameter"
             self[id(UntypedStorage)] = "torch.storage", "UntypedStorage"
             self[id(tuple)] = "builtins", "tuple"

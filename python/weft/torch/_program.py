@@ -15,7 +15,11 @@ Runs a program written for PyTorch on weft: its `import torch`, `import torchvis
 weft's modules, whatever is installed. `-` reads the program from standard input. --coverage counts the names of PyTorch
 that are there; --missing lists the others with the reason."""
 
-STANDS_FOR = {"torch": "weft.torch", "torchvision": "weft.torchvision", "safetensors": "weft.torch._safetensors"}
+STANDS_FOR = {
+    "torch": "weft.torch",
+    "torchvision": "weft.torchvision",
+    "safetensors": "weft.torch._safetensors",
+}
 TORCHVISION_VERSION = "0.29.2"
 SAFETENSORS_VERSION = "0.5.3"
 
@@ -24,7 +28,11 @@ def stand_in():
     """From now on `import torch` finds weft.torch."""
     for name in [name for name in sys.modules if name.split(".")[0] in STANDS_FOR]:
         del sys.modules[name]
-    versions = {"torch": _table.TORCH_VERSION, "torchvision": TORCHVISION_VERSION, "safetensors": SAFETENSORS_VERSION}
+    versions = {
+        "torch": _table.TORCH_VERSION,
+        "torchvision": TORCHVISION_VERSION,
+        "safetensors": SAFETENSORS_VERSION,
+    }
     for alias, real in STANDS_FOR.items():
         _aliases.add(alias, real, versions[alias])
 
@@ -80,7 +88,8 @@ def _without_own_frames(traceback):
     own = {__file__, getattr(sys.modules.get("runpy"), "__file__", None)}
     inner = traceback
     while inner and (
-        inner.tb_frame.f_code.co_filename in own or inner.tb_frame.f_code.co_filename.startswith("<frozen runpy")
+        inner.tb_frame.f_code.co_filename in own
+        or inner.tb_frame.f_code.co_filename.startswith("<frozen runpy")
     ):
         inner = inner.tb_next
     return inner

@@ -7,11 +7,20 @@ class set_stance:
     """Accepted: "default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile". A context manager and
     decorator too. What is compiled is so in all of them: results are the same."""
 
-    STANCES = ("default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile", "fail_on_recompile")
+    STANCES = (
+        "default",
+        "eager_then_compile",
+        "aot_eager_then_compile",
+        "force_eager",
+        "eager_on_recompile",
+        "fail_on_recompile",
+    )
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
         if stance not in self.STANCES:
-            raise RuntimeError(f"torch.compiler.set_stance: expected one of {', '.join(self.STANCES)}, got {stance!r}")
+            raise RuntimeError(
+                f"torch.compiler.set_stance: expected one of {', '.join(self.STANCES)}, got {stance!r}"
+            )
         self.stance = stance
 
     def __call__(self, function):
@@ -36,7 +45,9 @@ def _as_is(fn):
 allow_in_graph = assume_constant_result = nested_compile_region = _as_is
 
 
-def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False, **kwargs):
+def substitute_in_graph(
+    original_fn, *, can_constant_fold_through=False, skip_signature_check=False, **kwargs
+):
     """A decorator that changes nothing: weft.compile reads the original."""
     return _as_is
 

@@ -2,6 +2,8 @@
 
 import contextlib
 
+__path__ = []  # modules below are made by the table
+
 
 class Stream:
     """The CPU's one stream; operators have run when they return."""

@@ -25,7 +25,13 @@ def _refuse(what, url, path):
 
 
 def load_state_dict_from_url(
-    url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False
+    url,
+    model_dir=None,
+    map_location=None,
+    progress=True,
+    check_hash=False,
+    file_name=None,
+    weights_only=False,
 ):
     """What the file of that name in the cache (model_dir, or get_dir()/checkpoints) holds.
 
@@ -52,7 +58,9 @@ def _import_hubconf(what, repo_or_dir, source):
     import importlib.util
 
     if source != "local":
-        raise RuntimeError(f"torch.hub.{what}: weft downloads nothing: get {repo_or_dir!r} yourself, and say source='local'")
+        raise RuntimeError(
+            f"torch.hub.{what}: weft downloads nothing: get {repo_or_dir!r} yourself, and say source='local'"
+        )
     path = os.path.join(repo_or_dir, "hubconf.py")
     spec = importlib.util.spec_from_file_location("hubconf", path)
     module = importlib.util.module_from_spec(spec)
@@ -61,7 +69,15 @@ def _import_hubconf(what, repo_or_dir, source):
 
 
 def load(
-    repo_or_dir, model, *args, source="github", trust_repo=None, force_reload=False, verbose=True, skip_validation=False, **kwargs
+    repo_or_dir,
+    model,
+    *args,
+    source="github",
+    trust_repo=None,
+    force_reload=False,
+    verbose=True,
+    skip_validation=False,
+    **kwargs,
 ):
     """What `model` of the folder's hubconf.py gives; source="local" only."""
     return getattr(_import_hubconf("load", repo_or_dir, source), model)(*args, **kwargs)

@@ -37,15 +37,15 @@ def run_frozen_optimizations(mod, optimize_numerics=True, preserved_methods=None
 
 
 def last_executed_optimized_graph():
-    raise NotImplementedError("torch.jit.last_executed_optimized_graph: weft keeps no executed graphs; see weft.compiler.explain")
+    raise NotImplementedError(
+        "torch.jit.last_executed_optimized_graph: weft keeps no executed graphs; see weft.compiler.explain"
+    )
 
 
 def export_opnames(m):
     import re
 
     return sorted(set(re.findall(r"aten::\w+", str(m.graph))))
-
-
 
 
 def __getattr__(name):

@@ -187,7 +187,9 @@ def opcheck(op, args, kwargs=None, *, test_utils=(), raise_exception=True, atol=
 
 
 def get_ctx():
-    raise NotImplementedError("torch.library.get_ctx is PyTorch's, but not weft's: shapes come of calling the operator")
+    raise NotImplementedError(
+        "torch.library.get_ctx is PyTorch's, but not weft's: shapes come of calling the operator"
+    )
 
 
 def get_kernel(op, dispatch_key):

@@ -1,5 +1,7 @@
 """torch.mps's names, as they answer where there is none."""
 
+__path__ = []  # modules below are made by the table
+
 
 def is_available():
     return False

@@ -60,7 +60,10 @@ class ProcessContext:
             process.join(timeout)
             if process.exitcode not in (0, None):
                 raise ProcessExitedException(
-                    f"process {index} terminated with exit code {process.exitcode}", index, process.pid, process.exitcode
+                    f"process {index} terminated with exit code {process.exitcode}",
+                    index,
+                    process.pid,
+                    process.exitcode,
                 )
         return all(process.exitcode is not None for process in self.processes)
 

@@ -74,7 +74,9 @@ class TorchFunctionMode:
         pass
 
     def __enter__(self):
-        raise NotImplementedError("torch.overrides.TorchFunctionMode is PyTorch's, but not weft's: functions are not overridden")
+        raise NotImplementedError(
+            "torch.overrides.TorchFunctionMode is PyTorch's, but not weft's: functions are not overridden"
+        )
 
     def __exit__(self, *error):
         pass

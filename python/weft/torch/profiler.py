@@ -53,7 +53,9 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
 
     def write(profile):
         os.makedirs(dir_name, exist_ok=True)
-        profile.export_chrome_trace(os.path.join(dir_name, f"{worker_name or os.getpid()}.{time.time_ns()}.pt.trace.json"))
+        profile.export_chrome_trace(
+            os.path.join(dir_name, f"{worker_name or os.getpid()}.{time.time_ns()}.pt.trace.json")
+        )
 
     return write
 
@@ -81,11 +83,14 @@ class _Event:
 class EventList(list):
     """What key_averages() gives."""
 
-    def table(self, sort_by=None, row_limit=100, max_src_column_width=75, header=None, top_level_events_only=False):
+    def table(
+        self, sort_by=None, row_limit=100, max_src_column_width=75, header=None, top_level_events_only=False
+    ):
         rows = sorted(self, key=lambda event: -event.cpu_time_total)[:row_limit]
         lines = [f"{'Name':<40} {'CPU total':>14} {'CPU time avg':>14} {'# of Calls':>12}"]
         lines += [
-            f"{event.key[:40]:<40} {event.cpu_time_total:>12.3f}us {event.cpu_time:>12.3f}us {event.count:>12}" for event in rows
+            f"{event.key[:40]:<40} {event.cpu_time_total:>12.3f}us {event.cpu_time:>12.3f}us {event.count:>12}"
+            for event in rows
         ]
         return "\n".join(lines)
 
@@ -231,7 +236,9 @@ class ExecutionTraceObserver:
     """raises: NotImplementedError."""
 
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError("torch.profiler.ExecutionTraceObserver is PyTorch's, but not weft's; use torch.profiler.profile")
+        raise NotImplementedError(
+            "torch.profiler.ExecutionTraceObserver is PyTorch's, but not weft's; use torch.profiler.profile"
+        )
 
 
 def register_optimizer_step_post_hook(hook):

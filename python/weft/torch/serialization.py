@@ -89,7 +89,9 @@ def set_crc32_options(compute_crc32):
 
 
 def check_module_version_greater_or_equal(module, req_version_tuple, error_if_malformed=True):
-    version = tuple(int(part) for part in module.__version__.split("+")[0].split(".")[: len(req_version_tuple)])
+    version = tuple(
+        int(part) for part in module.__version__.split("+")[0].split(".")[: len(req_version_tuple)]
+    )
     return version >= tuple(req_version_tuple)
 
 
@@ -133,7 +135,9 @@ def _restorer(map_location):
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
-        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+        return lambda storage, location: default_restore_location(
+            storage, map_location.get(location, location)
+        )
     if isinstance(map_location, (str, bytes)):
         place = map_location.decode("ascii") if isinstance(map_location, bytes) else map_location
         return lambda storage, location: default_restore_location(storage, place)
@@ -209,7 +213,7 @@ def _replacing(path):
         return
     temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
-        file = open(temporary, "xb")  # noqa: SIM115
+        file = open(temporary, "xb")
     except FileNotFoundError:
         raise RuntimeError(f"Parent directory {os.path.dirname(path)} does not exist.") from None
     try:
@@ -224,14 +228,23 @@ def _replacing(path):
         raise
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True, _disable_byteorder_record=False):
+def save(
+    obj,
+    f,
+    pickle_module=pickle,
+    pickle_protocol=DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization=True,
+    _disable_byteorder_record=False,
+):
     """Writes the object to a path or a file opened for writing, so that torch.load of PyTorch and of weft reads it."""
     if not _is_path(f) and not hasattr(f, "write"):
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, got {type(f).__name__}"
         )
     if not _use_new_zipfile_serialization:
-        raise NotImplementedError("torch.save: weft writes archives only, which torch.load reads since PyTorch 1.6")
+        raise NotImplementedError(
+            "torch.save: weft writes archives only, which torch.load reads since PyTorch 1.6"
+        )
     stream = io.BytesIO()
     pickler = _pickles.Pickler(stream, pickle_protocol, location_tag)
     pickler.dump(obj)
@@ -312,7 +325,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         if magic == b"PK\x03\x04":
             return _load_archive(f, file, start, _restorer(map_location), weights_only, mmap, encoding)
         if mmap:
-            raise RuntimeError("mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`")
+            raise RuntimeError(
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`"
+            )
         return _load_legacy(file, _restorer(map_location), weights_only, encoding)
 
 
@@ -320,7 +335,9 @@ def _top_folder(archive):
     for name in archive.namelist():
         if name.endswith("/data.pkl") and name.count("/") == 1:
             return name.partition("/")[0]
-    raise RuntimeError("PytorchStreamReader failed: the file is a zip archive without data.pkl: torch.save did not write it")
+    raise RuntimeError(
+        "PytorchStreamReader failed: the file is a zip archive without data.pkl: torch.save did not write it"
+    )
 
 
 class _Window(io.RawIOBase):
@@ -362,7 +379,9 @@ def _load_archive(f, file, start, restore, weights_only, mmap, encoding):
         return weft.jit.load(f)
     order = archive.read(f"{top}/byteorder") if f"{top}/byteorder" in names else b"little"
     if order != b"little":
-        raise NotImplementedError(f"torch.load: the file's byte order is {order.decode(errors='replace')}, expected little")
+        raise NotImplementedError(
+            f"torch.load: the file's byte order is {order.decode(errors='replace')}, expected little"
+        )
     mapped = _map(f) if mmap else None
     loaded = {}
 
@@ -470,7 +489,9 @@ def _load_legacy(file, restore, weights_only, encoding):
         count = struct.unpack("<q", file.read(8))[0]
         storage = deserialized[key]
         if count < 0 or (storage.nbytes() and storage.nbytes() % max(count, 1)):
-            raise RuntimeError(f"torch.load: storage {key!r} has {storage.nbytes()} bytes, and {count} elements")
+            raise RuntimeError(
+                f"torch.load: storage {key!r} has {storage.nbytes()} bytes, and {count} elements"
+            )
         _read_into(file, storage._bytes, f"storage {key!r}")
     return result
 
@@ -481,5 +502,3 @@ def normalize_storage_type(storage_type):
 
 def storage_to_tensor_type(storage):
     return f"torch.{type(storage).__name__.replace('Storage', 'Tensor')}"
-
-

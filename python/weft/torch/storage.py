@@ -151,7 +151,9 @@ class TypedStorage:
 
     def _tensor(self):
         data = self._untyped._bytes
-        return _C._storage_view(data, self._dtype, (self.size(),), (1,), data.storage_offset() // self._dtype.itemsize)
+        return _C._storage_view(
+            data, self._dtype, (self.size(),), (1,), data.storage_offset() // self._dtype.itemsize
+        )
 
     def tolist(self):
         return self._tensor().tolist()

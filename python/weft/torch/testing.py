@@ -81,7 +81,18 @@ def _tensor_difference(actual, expected, rtol, atol, equal_nan):
 
 
 class _Comparison:
-    def __init__(self, allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride, msg):
+    def __init__(
+        self,
+        allow_subclasses,
+        rtol,
+        atol,
+        equal_nan,
+        check_device,
+        check_dtype,
+        check_layout,
+        check_stride,
+        msg,
+    ):
         self.allow_subclasses, self.rtol, self.atol, self.equal_nan = allow_subclasses, rtol, atol, equal_nan
         self.check_dtype, self.check_stride, self.msg = check_dtype, check_stride, msg
 
@@ -118,7 +129,10 @@ class _Comparison:
     def numbers(self, actual, expected, where):
         if self.check_dtype and type(actual) is not type(expected):
             self.fail(f"The (d)types do not match: {type(actual)} != {type(expected)}.", where)
-        dtypes = [{int: weft.int64, float: weft.float64, complex: weft.complex128}.get(type(x), weft.float64) for x in (actual, expected)]
+        dtypes = [
+            {int: weft.int64, float: weft.float64, complex: weft.complex128}.get(type(x), weft.float64)
+            for x in (actual, expected)
+        ]
         rtol, atol = _tolerances(dtypes, self.rtol, self.atol)
         if actual == expected or (self.equal_nan and cmath.isnan(actual) and cmath.isnan(expected)):
             return
@@ -139,14 +153,21 @@ class _Comparison:
         directly = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
         kinds = (weft.Tensor,)
         if not directly and not (isinstance(actual, kinds) and isinstance(expected, kinds)):
-            raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
+            raise TypeError(
+                f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+            )
         if not isinstance(actual, weft.Tensor):
             if not type(actual).__module__.startswith("numpy"):
-                raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
+                raise TypeError(
+                    f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+                )
             actual, expected = weft.as_tensor(actual), weft.as_tensor(expected)
         if tuple(actual.shape) != tuple(expected.shape):
             self.fail(
-                _attribute("shape", f"torch.Size({list(actual.shape)})", f"torch.Size({list(expected.shape)})"), where
+                _attribute(
+                    "shape", f"torch.Size({list(actual.shape)})", f"torch.Size({list(expected.shape)})"
+                ),
+                where,
             )
         if self.check_dtype and actual.dtype != expected.dtype:
             names = (str(tensor.dtype).replace("weft.", "torch.") for tensor in (actual, expected))
@@ -215,7 +236,9 @@ def make_tensor(
     is_floating = dtype in _TOLERANCES
     low = low if low is not None else (0 if dtype in (weft.bool, weft.uint8) else -9)
     high = high if high is not None else (2 if dtype is weft.bool else 10)
-    values = torch.rand(sizes) * (high - low) + low if is_floating else torch.randint(int(low), int(high), sizes)
+    values = (
+        torch.rand(sizes) * (high - low) + low if is_floating else torch.randint(int(low), int(high), sizes)
+    )
     values = values.to(dtype)
     if exclude_zero:
         values = torch.where(values == 0, torch.ones_like(values), values)

@@ -8,7 +8,6 @@ from typing import IO, Any, List, Optional, Tuple, TypeAlias, Union  # noqa: F40
 import weft
 from weft import Tensor, device, dtype  # noqa: F401
 from weft import device as _device
-from weft import dtype as _dtype
 
 _bool, _int, _float, _complex = builtins.bool, builtins.int, builtins.float, builtins.complex
 _TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]

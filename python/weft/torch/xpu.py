@@ -2,6 +2,8 @@
 
 import contextlib
 
+__path__ = []  # modules below are made by the table
+
 
 def is_available():
     return False

@@ -15,10 +15,14 @@ class SelfAttention(nn.Module):
         self.dropout = nn.Dropout(0.1)
 
     def transpose_for_scores(self, x):
-        return x.view(x.size()[:-1] + (self.num_attention_heads, self.attention_head_size)).permute(0, 2, 1, 3)
+        return x.view(x.size()[:-1] + (self.num_attention_heads, self.attention_head_size)).permute(
+            0, 2, 1, 3
+        )
 
     def forward(self, hidden_states, attention_mask=None):
-        query, key, value = (self.transpose_for_scores(f(hidden_states)) for f in (self.query, self.key, self.value))
+        query, key, value = (
+            self.transpose_for_scores(f(hidden_states)) for f in (self.query, self.key, self.value)
+        )
         scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(self.attention_head_size)
         if attention_mask is not None:
             scores = scores + attention_mask
@@ -81,7 +85,12 @@ def results(compiled=False):
         hidden, pooled = model(*inputs)
         short, _ = model(inputs[0][:, :5], inputs[1][:, :5])
     weights = inputs[1].unsqueeze(-1).float()
-    return {"hidden": hidden[:, ::3, ::4], "pooled": pooled[:, ::2], "mean": (hidden * weights).sum(1) / weights.sum(1), "short": short[:, :, ::8]}
+    return {
+        "hidden": hidden[:, ::3, ::4],
+        "pooled": pooled[:, ::2],
+        "mean": (hidden * weights).sum(1) / weights.sum(1),
+        "short": short[:, :, ::8],
+    }
 
 
 if __name__ == "__main__":

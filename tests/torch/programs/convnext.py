@@ -55,7 +55,12 @@ class Block(nn.Module):
         super().__init__()
         self.conv_dw = nn.Conv2d(dim, dim, kernel_size=7, padding=3, groups=dim)
         self.norm = nn.LayerNorm(dim, eps=1e-6)
-        self.fc1, self.act, self.grn, self.fc2 = nn.Linear(dim, 4 * dim), nn.GELU(), GlobalResponseNorm(4 * dim), nn.Linear(4 * dim, dim)
+        self.fc1, self.act, self.grn, self.fc2 = (
+            nn.Linear(dim, 4 * dim),
+            nn.GELU(),
+            GlobalResponseNorm(4 * dim),
+            nn.Linear(4 * dim, dim),
+        )
         self.gamma = nn.Parameter(layer_scale * torch.ones(dim)) if layer_scale is not None else None
         self.drop_path = DropPath(drop_path) if drop_path > 0.0 else nn.Identity()
 
@@ -79,14 +84,22 @@ class ConvNeXt(nn.Module):
             down = [norm(dims[i - 1]), nn.Conv2d(dims[i - 1], dim, 2, 2)] if i else []
             stages.append(nn.Sequential(*down, *[Block(dim, rates[i][j]) for j in range(depth)]))
         self.stages = nn.Sequential(*stages)
-        self.head = nn.Sequential(nn.AdaptiveAvgPool2d(1), norm(dims[-1]), nn.Flatten(1), nn.Dropout(0.1), nn.Linear(dims[-1], classes))
+        self.head = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1),
+            norm(dims[-1]),
+            nn.Flatten(1),
+            nn.Dropout(0.1),
+            nn.Linear(dims[-1], classes),
+        )
 
     def forward(self, x):
         return self.head(self.stages(self.stem(x)))
 
 
 def build():
-    return fill(ConvNeXt()).to(memory_format=torch.channels_last), (wave(2, 3, 32, 32).to(memory_format=torch.channels_last),)
+    return fill(ConvNeXt()).to(memory_format=torch.channels_last), (
+        wave(2, 3, 32, 32).to(memory_format=torch.channels_last),
+    )
 
 
 def results(compiled=False):

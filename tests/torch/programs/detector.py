@@ -12,7 +12,9 @@ from torchvision.ops import box_iou, clip_boxes_to_image, nms, remove_small_boxe
 class Backbone(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2, padding=1))
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2, padding=1)
+        )
         self.layer = nn.Sequential(nn.ReLU(), nn.Conv2d(32, 32, 3, stride=2, padding=1), nn.ReLU())
 
     def forward(self, x):
@@ -76,7 +78,9 @@ def detect(model, features_of, images):
     candidates, top = candidates[keep], top[keep]
     keep = nms(candidates, top, 0.5)[:8]
     rois = candidates[keep]
-    pooled = roi_align(features, [rois], output_size=(7, 7), spatial_scale=1 / 8, sampling_ratio=2, aligned=True)
+    pooled = roi_align(
+        features, [rois], output_size=(7, 7), spatial_scale=1 / 8, sampling_ratio=2, aligned=True
+    )
     return {
         "boxes": rois,
         "scores": top[keep],

@@ -18,7 +18,9 @@ def timestep_embedding(timesteps, dim, max_period=10000):
 class ResBlock(nn.Module):
     def __init__(self, channels, emb):
         super().__init__()
-        self.in_layers = nn.Sequential(nn.GroupNorm(4, channels), nn.SiLU(), nn.Conv2d(channels, channels, 3, padding=1))
+        self.in_layers = nn.Sequential(
+            nn.GroupNorm(4, channels), nn.SiLU(), nn.Conv2d(channels, channels, 3, padding=1)
+        )
         self.emb_layers = nn.Sequential(nn.SiLU(), nn.Linear(emb, 2 * channels))
         self.out_norm = nn.GroupNorm(4, channels)
         self.out_conv = nn.Conv2d(channels, channels, 3, padding=1)

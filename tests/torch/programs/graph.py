@@ -9,7 +9,9 @@ from common import fill, main, wave
 def segment_softmax(scores, index, count):
     shape = (count, scores.size(1))
     expanded = index.unsqueeze(-1).expand_as(scores)
-    peak = torch.full(shape, float("-inf")).scatter_reduce(0, expanded, scores, reduce="amax", include_self=True)
+    peak = torch.full(shape, float("-inf")).scatter_reduce(
+        0, expanded, scores, reduce="amax", include_self=True
+    )
     exps = (scores - peak[index]).exp()
     total = torch.zeros(shape).scatter_add_(0, expanded, exps)
     return exps / (total[index] + 1e-16)

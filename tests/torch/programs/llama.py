@@ -87,7 +87,10 @@ class Block(nn.Module):
         self.w1 = nn.Linear(args.dim, 2 * args.dim, bias=False)
         self.w2 = nn.Linear(2 * args.dim, args.dim, bias=False)
         self.w3 = nn.Linear(args.dim, 2 * args.dim, bias=False)
-        self.attention_norm, self.ffn_norm = RMSNorm(args.dim, args.norm_eps), RMSNorm(args.dim, args.norm_eps)
+        self.attention_norm, self.ffn_norm = (
+            RMSNorm(args.dim, args.norm_eps),
+            RMSNorm(args.dim, args.norm_eps),
+        )
 
     def forward(self, x, freqs_cis, mask, input_pos):
         h = x + self.attention(self.attention_norm(x), freqs_cis, mask, input_pos)
@@ -102,7 +105,11 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList([Block(args) for _ in range(args.n_layers)])
         self.norm = RMSNorm(args.dim, args.norm_eps)
         self.output = nn.Linear(args.dim, args.vocab_size, bias=False)
-        self.register_buffer("freqs_cis", precompute_freqs_cis(args.head_dim, args.max_seq_len, args.rope_theta), persistent=False)
+        self.register_buffer(
+            "freqs_cis",
+            precompute_freqs_cis(args.head_dim, args.max_seq_len, args.rope_theta),
+            persistent=False,
+        )
         causal = torch.tril(torch.ones(args.max_seq_len, args.max_seq_len, dtype=torch.bool))
         self.register_buffer("causal_mask", causal, persistent=False)
 

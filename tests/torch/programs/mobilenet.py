@@ -52,7 +52,12 @@ class InvertedResidual(nn.Module):
 class MobileNet(nn.Module):
     def __init__(self, classes=10):
         super().__init__()
-        settings = [(1, 8, 1, nn.ReLU6), (4, 12, 2, nn.ReLU6), (4, 12, 1, nn.Hardswish), (3, 16, 2, nn.Hardswish)]
+        settings = [
+            (1, 8, 1, nn.ReLU6),
+            (4, 12, 2, nn.ReLU6),
+            (4, 12, 1, nn.Hardswish),
+            (3, 16, 2, nn.Hardswish),
+        ]
         layers, channels = [("stem", ConvBNReLU(3, 8, stride=2))], 8
         for index, (t, c, s, activation) in enumerate(settings):
             layers.append((f"block{index}", InvertedResidual(channels, c, s, t, activation)))
@@ -92,7 +97,10 @@ def results(compiled=False):
     with torch.no_grad():
         logits = run(*inputs)
     extractor.remove()
-    return {"logits": logits, **{name.replace(".", "_"): value.clone() for name, value in extractor.features.items()}}
+    return {
+        "logits": logits,
+        **{name.replace(".", "_"): value.clone() for name, value in extractor.features.items()},
+    }
 
 
 if __name__ == "__main__":

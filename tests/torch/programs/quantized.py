@@ -44,7 +44,9 @@ class WeightOnlyInt4Linear(nn.Module):
         super().__init__()
         self.in_features, self.out_features, self.groupsize = in_features, out_features, groupsize
         self.register_buffer("weight", torch.zeros((out_features, in_features // 2), dtype=torch.uint8))
-        self.register_buffer("scales_and_zeros", torch.empty((in_features // groupsize, out_features, 2), dtype=torch.bfloat16))
+        self.register_buffer(
+            "scales_and_zeros", torch.empty((in_features // groupsize, out_features, 2), dtype=torch.bfloat16)
+        )
 
     def forward(self, input):
         shape = input.size()

@@ -9,7 +9,11 @@ from common import fill, main, wave
 class LayerNorm2d(nn.Module):
     def __init__(self, num_channels, eps=1e-6):
         super().__init__()
-        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(num_channels)), nn.Parameter(torch.zeros(num_channels)), eps
+        self.weight, self.bias, self.eps = (
+            nn.Parameter(torch.ones(num_channels)),
+            nn.Parameter(torch.zeros(num_channels)),
+            eps,
+        )
 
     def forward(self, x):
         u = x.mean(1, keepdim=True)
@@ -21,7 +25,9 @@ class LayerNorm2d(nn.Module):
 def get_rel_pos(q_size, k_size, rel_pos):
     max_rel_dist = int(2 * max(q_size, k_size) - 1)
     if rel_pos.shape[0] != max_rel_dist:
-        resized = F.interpolate(rel_pos.reshape(1, rel_pos.shape[0], -1).permute(0, 2, 1), size=max_rel_dist, mode="linear")
+        resized = F.interpolate(
+            rel_pos.reshape(1, rel_pos.shape[0], -1).permute(0, 2, 1), size=max_rel_dist, mode="linear"
+        )
         resized = resized.reshape(-1, max_rel_dist).permute(1, 0)
     else:
         resized = rel_pos
@@ -63,7 +69,10 @@ class Attention(nn.Module):
 
 def window_partition(x, window_size):
     B, H, W, C = x.shape
-    pad_h, pad_w = (window_size - H % window_size) % window_size, (window_size - W % window_size) % window_size
+    pad_h, pad_w = (
+        (window_size - H % window_size) % window_size,
+        (window_size - W % window_size) % window_size,
+    )
     if pad_h > 0 or pad_w > 0:
         x = F.pad(x, (0, 0, 0, pad_w, 0, pad_h))
     Hp, Wp = H + pad_h, W + pad_w
@@ -110,7 +119,10 @@ class ImageEncoder(nn.Module):
         self.pos_embed = nn.Parameter(torch.zeros(1, side, side, dim))
         self.blocks = nn.ModuleList([Block(dim, 4, 4, (side, side)), Block(dim, 4, 0, (9, 9))])
         self.neck = nn.Sequential(
-            nn.Conv2d(dim, out, 1, bias=False), LayerNorm2d(out), nn.Conv2d(out, out, 3, padding=1, bias=False), LayerNorm2d(out)
+            nn.Conv2d(dim, out, 1, bias=False),
+            LayerNorm2d(out),
+            nn.Conv2d(out, out, 3, padding=1, bias=False),
+            LayerNorm2d(out),
         )
 
     def forward(self, x):

@@ -24,7 +24,9 @@ class WindowAttention(nn.Module):
         self.window_size, self.num_heads = window_size, num_heads
         self.scale = (dim // num_heads) ** -0.5
         self.relative_position_bias_table = nn.Parameter(torch.zeros((2 * window_size - 1) ** 2, num_heads))
-        coords = torch.stack(torch.meshgrid([torch.arange(window_size), torch.arange(window_size)], indexing="ij"))
+        coords = torch.stack(
+            torch.meshgrid([torch.arange(window_size), torch.arange(window_size)], indexing="ij")
+        )
         coords_flatten = torch.flatten(coords, 1)
         relative_coords = coords_flatten[:, :, None] - coords_flatten[:, None, :]
         relative_coords = relative_coords.permute(1, 2, 0).contiguous()
@@ -72,7 +74,9 @@ class Block(nn.Module):
                     count += 1
             mask_windows = window_partition(img_mask, window_size).view(-1, window_size * window_size)
             attn_mask = mask_windows.unsqueeze(1) - mask_windows.unsqueeze(2)
-            attn_mask = attn_mask.masked_fill(attn_mask != 0, float(-100.0)).masked_fill(attn_mask == 0, float(0.0))
+            attn_mask = attn_mask.masked_fill(attn_mask != 0, -100.0).masked_fill(
+                attn_mask == 0, 0.0
+            )
         self.register_buffer("attn_mask", attn_mask)
 
     def forward(self, x):

@@ -35,7 +35,13 @@ def results(compiled=False):
     with torch.no_grad():
         logits, h, c, last = model(*inputs)
     mask = torch.arange(logits.shape[1])[None, :] < inputs[1][:, None]
-    return {"logits": logits[mask], "h": h, "c": c, "last": last, "tags": logits.argmax(-1).masked_fill(~mask, -1)}
+    return {
+        "logits": logits[mask],
+        "h": h,
+        "c": c,
+        "last": last,
+        "tags": logits.argmax(-1).masked_fill(~mask, -1),
+    }
 
 
 if __name__ == "__main__":

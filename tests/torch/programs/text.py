@@ -17,7 +17,9 @@ class TextCNN(nn.Module):
 
     def forward(self, text):
         embedded = self.embedding(text).permute(0, 2, 1)
-        pooled = [F.max_pool1d(c, c.shape[2]).squeeze(2) for c in (F.relu(conv(embedded)) for conv in self.convs)]
+        pooled = [
+            F.max_pool1d(c, c.shape[2]).squeeze(2) for c in (F.relu(conv(embedded)) for conv in self.convs)
+        ]
         return self.fc(self.dropout(torch.cat(pooled, dim=1)))
 
 
@@ -47,7 +49,9 @@ class TextTransformer(nn.Module):
     def forward(self, text, padding):
         x = self.positions(self.embedding(text).transpose(0, 1) * math.sqrt(self.dim))
         mask = nn.Transformer.generate_square_subsequent_mask(x.size(0))
-        x = self.encoder(x, mask=mask, src_key_padding_mask=padding.float().masked_fill(padding, float("-inf")))
+        x = self.encoder(
+            x, mask=mask, src_key_padding_mask=padding.float().masked_fill(padding, float("-inf"))
+        )
         return self.decoder(x.mean(dim=0))
 
 

@@ -44,7 +44,9 @@ class UNet(nn.Module):
         super().__init__()
         self.inc = DoubleConv(3, width)
         self.downs = nn.ModuleList([DoubleConv(width * 2**i, width * 2 ** (i + 1)) for i in range(3)])
-        self.ups = nn.ModuleList([Up(width * 2 ** (i + 1), width * 2**i, bilinear=i % 2 == 0) for i in (2, 1, 0)])
+        self.ups = nn.ModuleList(
+            [Up(width * 2 ** (i + 1), width * 2**i, bilinear=i % 2 == 0) for i in (2, 1, 0)]
+        )
         self.outc = nn.Conv2d(width, classes, kernel_size=1)
 
     def forward(self, x):

@@ -19,7 +19,16 @@ def graph_break(msg=""):
     """Does nothing where it runs; weft.compile may go on beyond it."""
 
 
-def optimize(backend="inductor", *, nopython=False, guard_export_fn=None, guard_fail_fn=None, disable=False, dynamic=None, **_):
+def optimize(
+    backend="inductor",
+    *,
+    nopython=False,
+    guard_export_fn=None,
+    guard_fail_fn=None,
+    disable=False,
+    dynamic=None,
+    **_,
+):
     """A decorator: weft.compile."""
     from ..compiler import compile
 
@@ -48,8 +57,6 @@ def maybe_mark_dynamic(t, index):
 
 def mark_static_address(t, guard=False):
     """Does nothing: addresses are not part of compiled code."""
-
-
 
 
 def reset_code_caches():

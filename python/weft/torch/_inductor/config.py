@@ -60,10 +60,17 @@ _config.make(
         debug_sync_graph=False,
     ),
     cpp=_types.SimpleNamespace(
-        threads=-1, simdlen=None, weight_prepack=True, enable_kernel_profile=False, dynamic_threads=False, min_chunk_size=512
+        threads=-1,
+        simdlen=None,
+        weight_prepack=True,
+        enable_kernel_profile=False,
+        dynamic_threads=False,
+        min_chunk_size=512,
     ),
     cuda=_types.SimpleNamespace(arch=None, version=None, compile_opt_level="-O1", cutlass_dir=""),
     aot_inductor=_types.SimpleNamespace(output_path="", debug_compile=False, package=False),
-    trace=_types.SimpleNamespace(enabled=False, debug_dir=None, graph_diagram=False, log_autotuning_results=False),
+    trace=_types.SimpleNamespace(
+        enabled=False, debug_dir=None, graph_diagram=False, log_autotuning_results=False
+    ),
     rocm=_types.SimpleNamespace(),
 )

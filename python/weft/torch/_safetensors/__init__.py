@@ -52,13 +52,22 @@ def _is_size(value):
 def _checked_entry(name, entry):
     """(dtype's name, shape, begin, end) of a header's entry."""
     if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
-        raise SafetensorError(f"Error while deserializing header: {name!r}: expected dtype, shape and data_offsets")
+        raise SafetensorError(
+            f"Error while deserializing header: {name!r}: expected dtype, shape and data_offsets"
+        )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if dtype not in DTYPES and dtype not in _UNREADABLE:
         raise SafetensorError(f"Error while deserializing header: {name!r}: unknown dtype {dtype!r:.50}")
     if not isinstance(shape, list) or not all(map(_is_size, shape)):
-        raise SafetensorError(f"Error while deserializing header: {name!r}: expected sizes of at least 0, got {shape!r:.100}")
-    if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)) or offsets[0] > offsets[1]:
+        raise SafetensorError(
+            f"Error while deserializing header: {name!r}: expected sizes of at least 0, got {shape!r:.100}"
+        )
+    if (
+        not isinstance(offsets, list)
+        or len(offsets) != 2
+        or not all(map(_is_size, offsets))
+        or offsets[0] > offsets[1]
+    ):
         raise SafetensorError(f"Error while deserializing header: {name!r}: invalid offset {offsets!r:.100}")
     itemsize = _UNREADABLE.get(dtype) or DTYPES[dtype].itemsize
     if math.prod(shape) * itemsize != offsets[1] - offsets[0]:
@@ -72,26 +81,36 @@ def _checked_entry(name, entry):
 def read_header(read, size):
     """(entries, metadata, where the tensors' bytes begin) of a file of `size` bytes; read(n) gives its next n."""
     if size < 8:
-        raise SafetensorError("Error while deserializing header: HeaderTooSmall: the file has fewer than 8 bytes")
+        raise SafetensorError(
+            "Error while deserializing header: HeaderTooSmall: the file has fewer than 8 bytes"
+        )
     length = int.from_bytes(read(8), "little")
     if length > MAX_HEADER:
         raise SafetensorError(f"Error while deserializing header: HeaderTooLarge: {length} bytes")
     if length > size - 8:
-        raise SafetensorError(f"Error while deserializing header: InvalidHeaderLength: {length} bytes in a file of {size}")
+        raise SafetensorError(
+            f"Error while deserializing header: InvalidHeaderLength: {length} bytes in a file of {size}"
+        )
     try:
         header = json.loads(read(length).decode(), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        raise SafetensorError(f"Error while deserializing header: InvalidHeaderDeserialization: {error}") from None
+        raise SafetensorError(
+            f"Error while deserializing header: InvalidHeaderDeserialization: {error}"
+        ) from None
     if not isinstance(header, dict):
         raise SafetensorError("Error while deserializing header: expected an object")
     metadata = header.pop("__metadata__", None)
-    if metadata is not None and (not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values())):
+    if metadata is not None and (
+        not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values())
+    ):
         raise SafetensorError("Error while deserializing header: expected __metadata__ to hold strings")
     entries = {name: _checked_entry(name, entry) for name, entry in header.items()}
     end = 0
     for name, (_, _, begin, stop) in sorted(entries.items(), key=lambda item: item[1][2:]):
         if begin != end:
-            raise SafetensorError(f"Error while deserializing header: {name!r}: InvalidOffset: expected {end}, got {begin}")
+            raise SafetensorError(
+                f"Error while deserializing header: {name!r}: InvalidOffset: expected {end}, got {begin}"
+            )
         end = stop
     if end != size - 8 - length:
         raise SafetensorError(
@@ -113,7 +132,9 @@ def tensor_of(data, entry, start):
     for size in reversed(shape):
         strides.insert(0, stride)
         stride *= max(size, 1)
-    return _C._storage_view(part, DTYPES[dtype], tuple(shape), tuple(strides), part.storage_offset() // itemsize)
+    return _C._storage_view(
+        part, DTYPES[dtype], tuple(shape), tuple(strides), part.storage_offset() // itemsize
+    )
 
 
 def _bytes_tensor(data):
@@ -188,7 +209,13 @@ class safe_open:
         return tensor_of(self._data, self._entries[name], self._start)
 
     def _convert(self, tensor):
-        return tensor.numpy() if self._numpy else tensor if str(self._device) == "cpu" else tensor.to(self._device)
+        return (
+            tensor.numpy()
+            if self._numpy
+            else tensor
+            if str(self._device) == "cpu"
+            else tensor.to(self._device)
+        )
 
     def get_tensor(self, name):
         return self._convert(self._find(name))
@@ -201,7 +228,9 @@ def parts(tensors, metadata=None):
     """The bytes of a file of these tensors, in parts."""
     header = {}
     if metadata is not None:
-        if not isinstance(metadata, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in metadata.items()):
+        if not isinstance(metadata, dict) or not all(
+            isinstance(k, str) and isinstance(v, str) for k, v in metadata.items()
+        ):
             raise SafetensorError("metadata: expected strings by strings")
         header["__metadata__"] = dict(metadata)
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
@@ -212,7 +241,11 @@ def parts(tensors, metadata=None):
             raise SafetensorError(f"{name!r}: the format has no dtype {tensor.dtype}")
         flat = tensor.detach().cpu().contiguous()
         size = flat.numel() * flat.dtype.itemsize
-        header[name] = {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, begin + size]}
+        header[name] = {
+            "dtype": NAMES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [begin, begin + size],
+        }
         begin += size
         stored = _C._storage_bytes(flat)
         at = flat.storage_offset() * flat.dtype.itemsize

@@ -10,7 +10,9 @@ def save(tensor_dict, metadata=None):
 
 
 def save_file(tensor_dict, filename, metadata=None):
-    _torch.save_file({name: weft.from_numpy(array) for name, array in tensor_dict.items()}, filename, metadata)
+    _torch.save_file(
+        {name: weft.from_numpy(array) for name, array in tensor_dict.items()}, filename, metadata
+    )
 
 
 def load(data):

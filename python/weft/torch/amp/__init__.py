@@ -33,7 +33,9 @@ class autocast:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if device_type not in _DEVICES:
-            raise RuntimeError(f"autocast: expected device_type to be one of {', '.join(_DEVICES)}, got {device_type!r}")
+            raise RuntimeError(
+                f"autocast: expected device_type to be one of {', '.join(_DEVICES)}, got {device_type!r}"
+            )
         if enabled and device_type == "cuda":
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
             enabled = False
@@ -173,7 +175,11 @@ def autocast_decrement_nesting():
 
 def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
     """The forward of a Function as it is."""
-    return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs) if fwd is None else fwd
+    return (
+        functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+        if fwd is None
+        else fwd
+    )
 
 
 def custom_bwd(bwd=None, *, device_type):
@@ -185,10 +191,18 @@ class GradScaler:
     """As a disabled one is: it scales nothing. There are no gradients."""
 
     def __init__(
-        self, device="cuda", init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True
+        self,
+        device="cuda",
+        init_scale=65536.0,
+        growth_factor=2.0,
+        backoff_factor=0.5,
+        growth_interval=2000,
+        enabled=True,
     ):
         if enabled and device == "cuda":
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+            warnings.warn(
+                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
+            )
         self._device = device
 
     def is_enabled(self):

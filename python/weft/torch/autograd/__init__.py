@@ -117,8 +117,6 @@ def is_inference_mode_enabled():
     return _state["inference"]
 
 
-
-
 class set_detect_anomaly:
     """Kept, and does nothing: there is no backward pass to watch."""
 
@@ -167,7 +165,9 @@ def grad(
     raise RuntimeError(f"{NO_GRADIENTS}: weft runs models and does not train them")
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(
+    tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
+):
     """raises: RuntimeError; weft computes no gradients."""
     raise RuntimeError(f"{NO_GRADIENTS}: weft runs models and does not train them")
 
@@ -244,8 +244,6 @@ def once_differentiable(function):
 def Variable(data, requires_grad=False, volatile=None):
     """The tensor: Variable has long been Tensor."""
     return data
-
-
 
 
 __getattr__ = _absent.names(__name__)

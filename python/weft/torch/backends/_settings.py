@@ -4,8 +4,6 @@ import contextlib
 import sys
 
 
-
-
 def flags(module, **names):
     """The context manager `flags` of a module: from its arguments' names and defaults to the settings that they set."""
 

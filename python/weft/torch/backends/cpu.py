@@ -13,4 +13,6 @@ def get_cpu_capability():
             flags = next((line for line in file if line.startswith("flags")), "").split()
     except OSError:
         flags = []
-    return "AVX512" if "avx512f" in flags and "avx512bw" in flags else "AVX2" if "avx2" in flags else "DEFAULT"
+    return (
+        "AVX512" if "avx512f" in flags and "avx512bw" in flags else "AVX2" if "avx2" in flags else "DEFAULT"
+    )

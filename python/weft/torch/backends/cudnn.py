@@ -20,7 +20,12 @@ def is_acceptable(tensor):
 
 
 def set_flags(
-    _enabled=None, _benchmark=None, _benchmark_limit=None, _deterministic=None, _allow_tf32=None, _fp32_precision="none"
+    _enabled=None,
+    _benchmark=None,
+    _benchmark_limit=None,
+    _deterministic=None,
+    _allow_tf32=None,
+    _fp32_precision="none",
 ):
     """Sets the settings that are given; gives what all were."""
     global enabled, benchmark, benchmark_limit, deterministic, allow_tf32
@@ -34,5 +39,11 @@ def set_flags(
 
 
 flags = flags(
-    __name__, enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, fp32_precision="none"
+    __name__,
+    enabled=False,
+    benchmark=False,
+    benchmark_limit=10,
+    deterministic=False,
+    allow_tf32=True,
+    fp32_precision="none",
 )

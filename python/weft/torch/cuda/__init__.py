@@ -5,7 +5,9 @@ import contextlib
 
 from .. import _absent
 
-NO_GPU = "Found no NVIDIA driver on your system: weft.torch answers as PyTorch does on a machine without a GPU"
+NO_GPU = (
+    "Found no NVIDIA driver on your system: weft.torch answers as PyTorch does on a machine without a GPU"
+)
 
 has_half = has_magma = True
 default_generators = ()
@@ -164,7 +166,19 @@ def __getattr__(name):
     if name in ("OutOfMemoryError", "AcceleratorError"):
         return getattr(torch, name, MemoryError if name == "OutOfMemoryError" else RuntimeError)
     kind = name.removesuffix("Tensor").removesuffix("Storage")
-    if kind in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexFloat"):
+    if kind in (
+        "Float",
+        "Double",
+        "Half",
+        "BFloat16",
+        "Long",
+        "Int",
+        "Short",
+        "Char",
+        "Byte",
+        "Bool",
+        "ComplexFloat",
+    ):
         return type(name, (), {"__init__": _refused(name), "__module__": "torch.cuda"})
     return _other(name)
 

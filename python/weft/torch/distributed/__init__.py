@@ -6,7 +6,9 @@ import os
 
 from .. import _absent
 
-NOT_INITIALIZED = "Default process group has not been initialized, please make sure to call init_process_group."
+NOT_INITIALIZED = (
+    "Default process group has not been initialized, please make sure to call init_process_group."
+)
 
 
 class DistError(RuntimeError):
@@ -37,7 +39,13 @@ class ReduceOp:
     """The names of reductions."""
 
     RedOpType = RedOpType
-    SUM, AVG, PRODUCT, MIN, MAX = RedOpType.SUM, RedOpType.AVG, RedOpType.PRODUCT, RedOpType.MIN, RedOpType.MAX
+    SUM, AVG, PRODUCT, MIN, MAX = (
+        RedOpType.SUM,
+        RedOpType.AVG,
+        RedOpType.PRODUCT,
+        RedOpType.MIN,
+        RedOpType.MAX,
+    )
     BAND, BOR, BXOR, PREMUL_SUM = RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR, RedOpType.PREMUL_SUM
 
 
@@ -57,7 +65,9 @@ class ProcessGroup:
     """Cannot be made: weft computes in one process."""
 
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError("torch.distributed.ProcessGroup is PyTorch's, but not weft's: it is about processes")
+        raise NotImplementedError(
+            "torch.distributed.ProcessGroup is PyTorch's, but not weft's: it is about processes"
+        )
 
 
 class Work:
@@ -138,14 +148,29 @@ class P2POp:
 
 
 def supports_complex(reduceOp):
-    return reduceOp not in (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
+    return reduceOp not in (
+        ReduceOp.MAX,
+        ReduceOp.MIN,
+        ReduceOp.PRODUCT,
+        ReduceOp.BAND,
+        ReduceOp.BOR,
+        ReduceOp.BXOR,
+    )
 
 
 default_pg_timeout = datetime.timedelta(seconds=1800)
 
 
 def __getattr__(name):
-    if name in ("DeviceMesh", "init_device_mesh", "Store", "TCPStore", "FileStore", "HashStore", "PrefixStore"):
+    if name in (
+        "DeviceMesh",
+        "init_device_mesh",
+        "Store",
+        "TCPStore",
+        "FileStore",
+        "HashStore",
+        "PrefixStore",
+    ):
         return _absent.absent(f"torch.distributed.{name}", "it is about processes", __name__)
     return _other(name)
 

@@ -10,7 +10,9 @@ def set_module(obj, mod):
 
 
 def rename_privateuse1_backend(backend_name):
-    raise NotImplementedError("torch.utils.rename_privateuse1_backend is PyTorch's, but not weft's: weft has no other devices")
+    raise NotImplementedError(
+        "torch.utils.rename_privateuse1_backend is PyTorch's, but not weft's: weft has no other devices"
+    )
 
 
 def generate_methods_for_privateuse1_backend(*args, **kwargs):
@@ -20,8 +22,6 @@ def generate_methods_for_privateuse1_backend(*args, **kwargs):
 def swap_tensors(t1, t2):
     """raises: NotImplementedError."""
     raise NotImplementedError("torch.utils.swap_tensors is PyTorch's, but not weft's; use t1.copy_(t2)")
-
-
 
 
 _other = _absent.names(__name__)

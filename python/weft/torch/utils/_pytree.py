@@ -95,7 +95,11 @@ class TreeSpec:
         children, context = SUPPORTED_NODES[self.type].flatten_fn(tree)
         if _node_type(tree) is not self.type or context != self.context or len(children) != self.num_children:
             raise ValueError(f"Type or structure mismatch: expected {self}, got {type(tree)}")
-        return [leaf for child, spec in zip(children, self.children_specs, strict=True) for leaf in spec.flatten_up_to(child)]
+        return [
+            leaf
+            for child, spec in zip(children, self.children_specs, strict=True)
+            for leaf in spec.flatten_up_to(child)
+        ]
 
     def __repr__(self):
         if self.is_leaf():
@@ -144,7 +148,10 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
         cls,
         lambda value: ([getattr(value, name) for name in names], names),
         lambda children, context: cls(**dict(zip(context, children, strict=True))),
-        flatten_with_keys_fn=lambda value: ([(GetAttrKey(name), getattr(value, name)) for name in names], names),
+        flatten_with_keys_fn=lambda value: (
+            [(GetAttrKey(name), getattr(value, name)) for name in names],
+            names,
+        ),
     )
 
 
@@ -158,7 +165,10 @@ def register_enum(cls):
 
 def _register(cls, flatten, unflatten, keys):
     SUPPORTED_NODES[cls] = NodeDef(
-        cls, flatten, unflatten, lambda value: ([(key, child) for key, child in keys(value)], flatten(value)[1])
+        cls,
+        flatten,
+        unflatten,
+        lambda value: ([(key, child) for key, child in keys(value)], flatten(value)[1]),
     )
 
 
@@ -324,7 +334,9 @@ def _with_paths(path, tree, is_leaf, found):
         return
     node = SUPPORTED_NODES[_node_type(tree)]
     if node.flatten_with_keys_fn is None:
-        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {type(tree)}. Please pass a flatten_with_keys_fn.")
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {type(tree)}. Please pass a flatten_with_keys_fn."
+        )
     for key, child in node.flatten_with_keys_fn(tree)[0]:
         _with_paths((*path, key), child, is_leaf, found)
 

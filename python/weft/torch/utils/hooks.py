@@ -13,7 +13,8 @@ class RemovableHandle:
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
         self.extra_dict_ref = tuple(
-            weakref.ref(extra) for extra in (extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict else [])
+            weakref.ref(extra)
+            for extra in (extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict else [])
         )
 
     def remove(self):
@@ -36,5 +37,3 @@ def unserializable_hook(f):
 
 def warn_if_has_hooks(tensor):
     pass
-
-

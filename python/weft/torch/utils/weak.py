@@ -50,7 +50,9 @@ class WeakIdKeyDictionary:
         return len(self.data)
 
     def items(self):
-        return [(reference(), value) for reference, value in list(self.data.items()) if reference() is not None]
+        return [
+            (reference(), value) for reference, value in list(self.data.items()) if reference() is not None
+        ]
 
     def keys(self):
         return [key for key, _ in self.items()]

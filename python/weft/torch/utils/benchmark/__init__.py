@@ -8,7 +8,12 @@ class Measurement:
     """Times of one statement, in seconds."""
 
     def __init__(self, number_per_run, raw_times, task_spec=None, metadata=None):
-        self.number_per_run, self.raw_times, self.task_spec, self.metadata = number_per_run, raw_times, task_spec, metadata
+        self.number_per_run, self.raw_times, self.task_spec, self.metadata = (
+            number_per_run,
+            raw_times,
+            task_spec,
+            metadata,
+        )
 
     @property
     def times(self):

@@ -57,7 +57,11 @@ class StackDataset(Dataset):
 
     def __init__(self, *args, **kwargs):
         if bool(args) == bool(kwargs):
-            raise ValueError("At least one dataset should be passed" if not args else "Supported either args or kwargs, not both")
+            raise ValueError(
+                "At least one dataset should be passed"
+                if not args
+                else "Supported either args or kwargs, not both"
+            )
         self.datasets = args or kwargs
         lengths = {len(dataset) for dataset in (args or kwargs.values())}
         if len(lengths) != 1:
@@ -188,7 +192,9 @@ class DataLoader:
         in_order=True,
     ):
         if num_workers < 0:
-            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+            raise ValueError(
+                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+            )
         if timeout < 0:
             raise ValueError("timeout option should be non-negative")
         if num_workers == 0 and prefetch_factor is not None:
@@ -203,23 +209,36 @@ class DataLoader:
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
         self._is_iterable = isinstance(dataset, IterableDataset)
         if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler options")
+            raise ValueError(
+                "DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler options"
+            )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
         if sampler is None:
             if self._is_iterable:
                 sampler = _Infinite()
             else:
-                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+                sampler = (
+                    RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+                )
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
+        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
+            batch_size,
+            drop_last,
+            sampler,
+            batch_sampler,
+        )
         self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
 
     def __iter__(self):
@@ -256,8 +275,15 @@ class DataLoader:
 
 
 def __getattr__(name):
-    if name in ("IterDataPipe", "MapDataPipe", "DataChunk", "DFIterDataPipe", "functional_datapipe", "datapipes"):
-        raise AttributeError(f"torch.utils.data.{name} is PyTorch's, but not weft's: use Dataset and DataLoader")
+    if name in (
+        "IterDataPipe",
+        "MapDataPipe",
+        "DataChunk",
+        "DFIterDataPipe",
+        "functional_datapipe",
+        "datapipes",
+    ):
+        raise AttributeError(
+            f"torch.utils.data.{name} is PyTorch's, but not weft's: use Dataset and DataLoader"
+        )
     raise AttributeError(f"module 'torch.utils.data' has no attribute {name!r}")
-
-

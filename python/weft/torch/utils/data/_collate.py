@@ -36,7 +36,9 @@ def default_collate(batch):
         return weft.stack(list(batch), 0)
     if _array(first):
         if first.dtype.kind in "SUO":
-            raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first.dtype}")
+            raise TypeError(
+                f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first.dtype}"
+            )
         if first.shape == ():
             import numpy
 
