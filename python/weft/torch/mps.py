@@ -1,5 +1,7 @@
 """torch.mps's names, as they answer where there is none."""
 
+from . import _absent
+
 __path__ = []  # modules below are made by the table
 
 
@@ -28,3 +30,6 @@ for _name in """
     recommended_max_memory set_per_process_memory_fraction compile_shader get_name get_core_count
 """.split():
     globals()[_name] = _refused(_name)
+
+
+__getattr__ = _absent.names(__name__)

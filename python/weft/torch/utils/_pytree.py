@@ -168,7 +168,7 @@ def _register(cls, flatten, unflatten, keys):
         cls,
         flatten,
         unflatten,
-        lambda value: ([(key, child) for key, child in keys(value)], flatten(value)[1]),
+        lambda value: (list(keys(value)), flatten(value)[1]),
     )
 
 
